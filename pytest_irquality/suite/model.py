@@ -1,0 +1,158 @@
+"""The suite as the other stages see it: frozen, checked, with the place of everything in its file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from pytest_irquality.metrics import Judgments, Measure
+
+RuleKind = Literal["must_find", "must_find_any", "must_not_find", "in_order", "expect_no_results"]
+BoundKind = Literal["min", "max", "warn_below", "warn_above"]
+Scope = Literal["suite", "tag", "each_tag", "each_query"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something stands: 1-based line and column of the suite file."""
+
+    line: int
+    column: int = 1
+
+
+@dataclass(frozen=True)
+class KnownIssue:
+    """A tracker's id for what is broken today, for every retriever or for the named ones."""
+
+    everywhere: str | None = None
+    retrievers: Mapping[str, str] = field(default_factory=dict)
+
+    def reference(self, retriever: str) -> str | None:
+        """The issue that covers this retriever, if any does."""
+        return self.retrievers.get(retriever, self.everywhere)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A demand on one query's documents. ``documents`` maps each to its worst (or first forbidden-up-to) rank."""
+
+    kind: RuleKind
+    documents: Mapping[str, int]
+    place: Place = field(default=Place(1), compare=False)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One number a measure is held to. ``text`` is how the user wrote it (``2%``, ``0.85``)."""
+
+    kind: BoundKind
+    value: float
+    share: bool = False
+    text: str = ""
+
+    @property
+    def fails(self) -> bool:
+        """Whether breaking it fails the check; a ``warn_*`` bound only says so in the summary."""
+        return self.kind in ("min", "max")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """All the bounds one line puts on one measure."""
+
+    measure: Measure
+    bounds: tuple[Bound, ...]
+    known_issue: KnownIssue | None = None
+    place: Place = field(default=Place(1), compare=False)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query with what is expected of its ranking."""
+
+    id: str
+    text: str
+    judgments: Judgments = field(default_factory=lambda: Judgments({}), compare=False)
+    rules: tuple[Rule, ...] = ()
+    thresholds: tuple[Limits, ...] = ()
+    tags: tuple[str, ...] = ()
+    why: str | None = None
+    weight: float = 1.0
+    params: Mapping[str, Any] = field(default_factory=dict)
+    known_issue: KnownIssue | None = None
+    place: Place = field(default=Place(1), compare=False)
+
+    @property
+    def expects_nothing(self) -> bool:
+        """Whether an empty ranking is the right answer; such a query is in no mean."""
+        return any(rule.kind == "expect_no_results" for rule in self.rules)
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one test item checks: a query's own rules and thresholds, or one line of limits.
+
+    ``name`` is the item's; ``label`` is what a person reads. Exactly one of ``query``, ``limits``, ``rule`` is set.
+    """
+
+    name: str
+    label: str
+    place: Place
+    query: Query | None = None
+    scope: Scope = "suite"
+    tag: str | None = None
+    limits: Limits | None = None
+    rule: Rule | None = None
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A whole suite file. ``path`` is how messages name it."""
+
+    name: str
+    path: str
+    queries: tuple[Query, ...]
+    retriever: str = "retriever"
+    top_k: int = 10
+    depth: int = 10
+    params: Mapping[str, Any] = field(default_factory=dict)
+    relevant_from: float = 1.0
+    undefined: Literal["skip", "zero"] = "skip"
+    duplicates: Literal["collapse", "error"] = "collapse"
+    max_errors: int = 0
+    metrics: tuple[Measure, ...] = ()
+    checks: tuple[Check, ...] = ()
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Query]:
+        """Every query by its id."""
+        return {query.id: query for query in self.queries}
+
+    @cached_property
+    def qrels(self) -> Mapping[str, Judgments]:
+        """The judgments of every query by its id, as ``metrics.evaluate`` takes them."""
+        return {query.id: query.judgments for query in self.queries}
+
+    @cached_property
+    def tags(self) -> Mapping[str, tuple[Query, ...]]:
+        """The queries of each tag, tags in the order of their first use."""
+        tags: dict[str, list[Query]] = {}
+        for query in self.queries:
+            for tag in query.tags:
+                tags.setdefault(tag, []).append(query)
+        return {tag: tuple(queries) for tag, queries in tags.items()}
+
+    @cached_property
+    def measures(self) -> tuple[Measure, ...]:
+        """Every measure that is shown or held to a limit, shown ones first, each once."""
+        limits = [check.limits for check in self.checks if check.limits]
+        own = [limit for query in self.queries for limit in query.thresholds]
+        return tuple(dict.fromkeys([*self.metrics, *(limit.measure for limit in [*limits, *own])]))
+
+    def needed(self, check: Check) -> tuple[Query, ...]:
+        """The queries whose rankings a check reads."""
+        if check.query:
+            return (check.query,)
+        return self.tags[check.tag] if check.tag is not None else self.queries

@@ -1,0 +1,226 @@
+"""YAML as positions and text: nothing here knows what a suite is.
+
+PyYAML's events carry every scalar as written and where it stands. Reading them directly leaves ``0123``, ``NO`` and
+``2024-01-01`` alone, sees repeated keys, and has no aliases to expand, so no bombs and no recursion.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    CollectionStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+try:
+    from yaml import CBaseLoader as Loader
+except ImportError:  # PyYAML built without libyaml
+    from yaml import BaseLoader as Loader  # type: ignore[assignment]
+
+MAX_BYTES = 64 * 1024 * 1024
+MAX_DEPTH = 40
+
+
+class SuiteError(Exception):
+    """Bad input: one line, ``path:line:column: what is wrong``."""
+
+    def __init__(self, path: str, line: int, column: int, message: str) -> None:
+        message = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
+        super().__init__(f"{path}:{line}:{column}: {message}")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``; did you mean 'x'?`` where a known name is near, else nothing."""
+    near = difflib.get_close_matches(name, list(known), 1, 0.6)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def short(text: str) -> str:
+    """A value as an error quotes it: never longer than a line."""
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+class Document:
+    """One YAML document, read from its first event to its last by a caller who knows what should come."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self._check_syntax(text)
+        self._events = iter(yaml.parse(text, Loader=Loader))
+
+    def _check_syntax(self, text: str) -> None:
+        """Report a syntax error before any schema error, wherever in the file each stands."""
+        depth = documents = 0
+        try:
+            for event in yaml.parse(text, Loader=Loader):
+                if isinstance(event, AliasEvent):
+                    self.fail(event, "aliases (*name) are not allowed in a suite; write the value out")
+                if isinstance(event, CollectionStartEvent):
+                    depth += 1
+                    if depth > MAX_DEPTH:
+                        self.fail(event, f"nested deeper than {MAX_DEPTH} levels")
+                elif isinstance(event, (MappingEndEvent, SequenceEndEvent)):
+                    depth -= 1
+                elif isinstance(event, yaml.DocumentStartEvent):
+                    documents += 1
+                    if documents > 1:
+                        self.fail(event, "a suite is one document; here begins another")
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+            what = ", ".join(part for part in (error.problem, error.context) if part)
+            raise SuiteError(self.path, line, column, f"not YAML: {what}") from None
+        except yaml.reader.ReaderError as error:  # carries no mark
+            before = text[: error.position] if isinstance(error.position, int) else ""
+            line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+            raise SuiteError(self.path, line, column, f"not YAML: {error.reason}") from None
+
+    def fail(self, event: Event, message: str) -> NoReturn:
+        """Raise the one-line error at an event's place."""
+        raise SuiteError(self.path, event.start_mark.line + 1, event.start_mark.column + 1, message)
+
+    def next(self) -> Event:
+        """The next event."""
+        return next(self._events)
+
+    def root(self) -> Event:
+        """The first event of the document's content."""
+        self.next()  # stream start
+        if isinstance(start := self.next(), StreamEndEvent):
+            self.fail(start, "the suite is empty; it needs 'queries'")
+        return self.next()
+
+    def items(self, start: Event, what: str) -> Iterator[tuple[str, ScalarEvent, Event]]:
+        """Key text, key and value of each entry of a mapping. The caller reads each value to its end."""
+        if not isinstance(start, MappingStartEvent):
+            self.fail(start, f"{what} must be a mapping, not {kind(start)}")
+        seen: dict[str, int] = {}
+        while not isinstance(key := self.next(), MappingEndEvent):
+            name = self.text(key, "a key")
+            assert isinstance(key, ScalarEvent)
+            if name in seen:
+                self.fail(key, f"{short(name)} is already given on line {seen[name]}")
+            seen[name] = key.start_mark.line + 1
+            yield name, key, self.next()
+
+    def fields(self, start: Event, what: str, known: Iterable[str]) -> Iterator[tuple[str, ScalarEvent, Event]]:
+        """As ``items``, where only some keys are known."""
+        for name, key, value in self.items(start, what):
+            if name not in known:
+                self.fail(key, f"unknown key {short(name)} in {what}{did_you_mean(name, known)}")
+            yield name, key, value
+
+    def entries(self, start: Event, what: str) -> Iterator[Event]:
+        """The entries of a list. The caller reads each to its end."""
+        if not isinstance(start, SequenceStartEvent):
+            self.fail(start, f"{what} must be a list, not {kind(start)}")
+        while not isinstance(entry := self.next(), SequenceEndEvent):
+            yield entry
+
+    def texts(self, start: Event, what: str) -> list[tuple[str, Event]]:
+        """A list of texts, each once."""
+        found: dict[str, Event] = {}
+        for entry in self.entries(start, what):
+            text = self.text(entry, f"an entry of {what}")
+            if text in found:
+                self.fail(entry, f"{short(text)} is listed twice in {what}")
+            found[text] = entry
+        return list(found.items())
+
+    def text(self, event: Event, what: str) -> str:
+        """A scalar as written; an empty unquoted one is an error."""
+        if not isinstance(event, ScalarEvent):
+            self.fail(event, f"{what} must be text, not {kind(event)}")
+        value: str = event.value
+        if not value.strip():
+            self.fail(event, f"{what} is empty")
+        return value
+
+    def number(self, event: Event, what: str) -> float:
+        """A finite number, unquoted."""
+        text = self.text(event, what)
+        value = as_number(text)
+        if value is None or getattr(event, "style", None):
+            self.fail(event, f"{what} must be a number, not {short(text)}")
+        return value
+
+    def count(self, event: Event, what: str, least: int = 1) -> int:
+        """A whole number of at least ``least``."""
+        value = self.number(event, what)
+        if value != int(value) or value < least:
+            self.fail(event, f"{what} must be a whole number of at least {least}, not {short(self.text(event, what))}")
+        return int(value)
+
+    def choice(self, event: Event, what: str, known: Iterable[str]) -> str:
+        """One of some words."""
+        text = self.text(event, what)
+        if text not in known:
+            self.fail(event, f"{what} must be {' or '.join(known)}, not {short(text)}{did_you_mean(text, known)}")
+        return text
+
+    def value(self, event: Event) -> Any:
+        """Any value, with YAML's own types: what a user hands through to a retriever."""
+        if isinstance(event, MappingStartEvent):
+            return {name: self.value(value) for name, _, value in self.items(event, "params")}
+        if isinstance(event, SequenceStartEvent):
+            return [self.value(entry) for entry in self.entries(event, "a list")]
+        assert isinstance(event, ScalarEvent)
+        if event.style:
+            return event.value
+        loader = yaml.SafeLoader("")
+        try:
+            node = yaml.ScalarNode(loader.resolve(yaml.ScalarNode, event.value, (True, False)), event.value)
+            return loader.construct_object(node)  # type: ignore[no-untyped-call]
+        except (yaml.YAMLError, ValueError) as error:
+            self.fail(event, f"{short(event.value)} is no value YAML knows: {error}")
+
+
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+
+
+def as_number(text: str) -> float | None:
+    """The number a text spells, or None. Python's ``1_000``, ``nan`` and ``inf`` are no numbers here."""
+    if not NUMBER.fullmatch(text):
+        return None
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+def kind(event: Event) -> str:
+    """What an event begins, in words."""
+    if isinstance(event, MappingStartEvent):
+        return "a mapping"
+    return "a list" if isinstance(event, SequenceStartEvent) else "a single value"
+
+
+def read_text(path: Path, shown: str) -> str:
+    """The text of a suite file; anything that is not one regular UTF-8 file of sane size is a ``SuiteError``."""
+    try:
+        if not path.is_file():
+            raise SuiteError(shown, 1, 1, "is not a regular file" if path.exists() else "no such file")
+        if path.stat().st_size > MAX_BYTES:
+            raise SuiteError(shown, 1, 1, f"is larger than {MAX_BYTES // 2**20} MB; keep judgments of that size in files")
+        data = path.read_bytes()
+    except OSError as error:
+        raise SuiteError(shown, 1, 1, f"cannot be read: {error.strerror or error}") from None
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
+        raise SuiteError(shown, line, column, f"not {encoding[:6].rstrip('-').upper()} text: {error.reason}") from None

@@ -1,0 +1,10 @@
+"""From a suite and whatever the user's fixture is to a run: what was returned for each query, or why nothing was."""
+
+from __future__ import annotations
+
+from pytest_irquality.retrieval.call import RetrieverError
+from pytest_irquality.retrieval.results import UnreadableResult
+from pytest_irquality.retrieval.retrieve import retrieve
+from pytest_irquality.retrieval.run import Fault, Ranking, Run
+
+__all__ = ["Fault", "Ranking", "RetrieverError", "Run", "UnreadableResult", "retrieve"]

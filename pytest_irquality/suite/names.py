@@ -1,0 +1,42 @@
+"""Names of items: what ``-k``, node ids, JUnit and IDEs can live with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from pytest_irquality.suite.model import Check
+
+# "@" splits a node id in xdist and is a syntax error in -k, as are brackets, colons and white space.
+UNFIT = re.compile(r"[\s@\[\]():\x00-\x1f\x7f]+")
+SPECIAL = re.compile(
+    r"_.*|pytest_.*|pytestmark|(setup|teardown)(_(module|function|class|method))?|(setUp|tearDown)(Module|Class)?"
+)
+LONGEST = 80
+
+
+def slug(text: str) -> str:
+    """A text as part of a node id: ``office chair`` -> ``office-chair``."""
+    return UNFIT.sub("-", text)[:LONGEST].strip("-") or "-"
+
+
+def check_names(checks: Iterable[Check]) -> Iterator[Check]:
+    """The checks under unique names. Limits claim theirs first, so that a new query never renames a threshold."""
+    checks = list(checks)
+    taken: set[str] = set()
+    names: dict[int, str] = {}
+    for index, check in sorted(enumerate(checks), key=lambda pair: pair[1].query is not None):
+        name = slug(check.name)
+        if check.query and (name in taken or SPECIAL.fullmatch(name)):
+            name = f"query-{name}"
+        elif SPECIAL.fullmatch(name):
+            name = f"limit-{name}"
+        unique, n = name, 1
+        while unique in taken:
+            n += 1
+            unique = f"{name}-{n}"
+        taken.add(unique)
+        names[index] = unique
+    for index, check in enumerate(checks):
+        yield replace(check, name=names[index])

@@ -1,0 +1,451 @@
+"""The suite format: from the text of a file to a ``Suite``, or to one error with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from yaml.events import Event, MappingStartEvent, SequenceStartEvent
+
+from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments, Measure, MeasureError, parse_measure
+from pytest_irquality.suite.model import Bound, BoundKind, Check, KnownIssue, Limits, Place, Query, Rule, Scope, Suite
+from pytest_irquality.suite.names import check_names
+from pytest_irquality.suite.yaml import Document, SuiteError, as_number, did_you_mean, read_text, short
+
+T = TypeVar("T")
+
+SUITE_KEYS = (
+    "suite", "retriever", "top_k", "depth", "params", "grades", "relevant_from", "undefined", "duplicates", "errors",
+    "metrics", "thresholds", "tags", "each_tag", "each_query", "queries",
+)  # fmt: skip
+QUERY_KEYS = (
+    "query", "id", "tags", "why", "relevant", "must_find", "must_find_any", "must_not_find", "in_order", "thresholds",
+    "weight", "params", "known_issue", "expect_no_results",
+)  # fmt: skip
+RANK_RULES = ("must_find", "must_find_any", "must_not_find")
+BOUND_KEYS: Mapping[str, BoundKind] = {
+    "min": "min", "max": "max", "warn_below": "warn_below", "warn_above": "warn_above",
+}  # fmt: skip
+SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0}
+SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
+MAX_DEPTH = 100_000
+
+
+def load_suite(
+    path: Path | str, *, shown: str | None = None, definitions: Mapping[str, Definition] = DEFINITIONS
+) -> Suite:
+    """Read and check a suite file.
+
+    ``shown`` is how errors and reports name the file (default: the path as given); ``definitions`` the measures that
+    may be named. Raises ``SuiteError`` with one line, ``path:line:column: what is wrong``.
+    """
+    path = Path(path)
+    shown = shown or str(path)
+    return _Reader(Document(shown, read_text(path, shown)), definitions).suite(path)
+
+
+@dataclass(frozen=True)
+class _Written:
+    """A query as read, before the keys that stand anywhere in the file (top_k, grades) can be applied to it."""
+
+    fields: Mapping[str, Any]
+    place: Place
+    key_places: Mapping[str, Place]
+
+
+@dataclass(frozen=True)
+class _Grade:
+    """A grade as written: a number, a grade word, or None for a bare list entry."""
+
+    text: str | None
+    place: Place
+    quoted: bool = False
+
+
+def _place(event: Event) -> Place:
+    return Place(event.start_mark.line + 1, event.start_mark.column + 1)
+
+
+class _Reader:
+    def __init__(self, document: Document, definitions: Mapping[str, Definition]) -> None:
+        self.doc = document
+        self.definitions = definitions
+
+    def fail(self, place: Place, message: str) -> SuiteError:
+        return SuiteError(self.doc.path, place.line, place.column, message)
+
+    # -- first what is written, in the file's order --------------------------------------------------------------------
+
+    def suite(self, path: Path) -> Suite:
+        doc = self.doc
+        root = doc.root()
+        found: dict[str, Any] = {}
+        readers: Mapping[str, Callable[[Event], Any]] = {
+            "suite": lambda e: doc.text(e, "'suite'"),
+            "retriever": self._identifier,
+            "top_k": lambda e: self._cutoff(e, "'top_k'"),
+            "depth": lambda e: self._cutoff(e, "'depth'"),
+            "params": lambda e: self._params(e),
+            "grades": self._grades,
+            "relevant_from": self._relevant_from,
+            "undefined": lambda e: doc.choice(e, "'undefined'", ("skip", "zero")),
+            "duplicates": lambda e: doc.choice(e, "'duplicates'", ("collapse", "error")),
+            "errors": self._errors,
+            "metrics": lambda e: [(text, _place(entry)) for text, entry in doc.texts(e, "'metrics'")],
+            "thresholds": lambda e: self._lines(e, "'thresholds'"),
+            "tags": lambda e: self._tag_lines(e),
+            "each_tag": lambda e: self._lines(e, "'each_tag'"),
+            "each_query": lambda e: self._lines(e, "'each_query'", rules=True),
+            "queries": lambda e: [self._query(entry) for entry in doc.entries(e, "'queries'")],
+        }
+        assert tuple(readers) == SUITE_KEYS
+        for name, key, value in doc.fields(root, "the suite", SUITE_KEYS):
+            found[name] = readers[name](value)
+            found[f"{name}@"] = _place(key)
+        if "queries" not in found:
+            doc.fail(root, "the suite has no 'queries'")
+        if not found["queries"]:
+            raise self.fail(found["queries@"], "'queries' is empty")
+        return self._assemble(path, found)
+
+    def _identifier(self, event: Event) -> str:
+        name = self.doc.text(event, "'retriever'")
+        if not name.isidentifier():
+            self.doc.fail(event, f"'retriever' must be the name of a fixture, not {short(name)}")
+        return name
+
+    def _cutoff(self, event: Event, what: str) -> int:
+        value = self.doc.count(event, what)
+        if value > MAX_DEPTH:
+            self.doc.fail(event, f"{what} is at most {MAX_DEPTH}, not {value}")
+        return value
+
+    def _params(self, event: Event) -> dict[str, Any]:
+        if not isinstance(event, MappingStartEvent):
+            self.doc.fail(event, "'params' must be a mapping of keyword arguments")
+        params: dict[str, Any] = self.doc.value(event)
+        return params
+
+    def _grades(self, event: Event) -> dict[str, float]:
+        grades = {}
+        for word, key, value in self.doc.items(event, "'grades'"):
+            if as_number(word) is not None:
+                self.doc.fail(key, f"a grade word cannot be a number: {short(word)}")
+            grades[word] = self.doc.number(value, f"the grade {short(word)}")
+        return grades
+
+    def _relevant_from(self, event: Event) -> float:
+        value = self.doc.number(event, "'relevant_from'")
+        if value <= 0:
+            self.doc.fail(event, "'relevant_from' must be above 0: a grade of 0 means not relevant")
+        return value
+
+    def _errors(self, event: Event) -> int:
+        most = 0
+        for _, _, value in self.doc.fields(event, "'errors'", ("max",)):
+            most = self.doc.count(value, "'errors: max'", 0)
+        return most
+
+    def _tag_lines(self, event: Event) -> list[tuple[str, Place, list[Any]]]:
+        return [
+            (tag, _place(key), self._lines(value, f"tag {short(tag)}"))
+            for tag, key, value in self.doc.items(event, "'tags'")
+        ]
+
+    def _lines(self, event: Event, what: str, rules: bool = False) -> list[Any]:
+        """The lines of limits of one block: ``(name, place, bounds as written, known issue)`` or ``(Rule as written)``."""
+        lines: list[Any] = []
+        for name, key, value in self.doc.items(event, what):
+            if rules and name == "must_not_find":
+                lines.append((name, _place(key), self._ranks(value, name), None))
+            elif isinstance(value, MappingStartEvent):
+                bounds: list[tuple[str, str, Place, bool]] = []
+                known = None
+                for bound, bound_key, number in self.doc.fields(value, name, (*BOUND_KEYS, "known_issue")):
+                    if bound == "known_issue":
+                        known = self._known_issue(number)
+                    else:
+                        text = self.doc.text(number, f"{bound!r}")
+                        bounds.append((bound, text, _place(number), bool(getattr(number, "style", None))))
+                    del bound_key
+                lines.append((name, _place(key), bounds, known))
+            else:
+                text = self.doc.text(value, f"the limit of {name}")
+                lines.append((name, _place(key), [("", text, _place(value), bool(getattr(value, "style", None)))], None))
+        return lines
+
+    def _ranks(self, event: Event, what: str) -> list[tuple[str, int | None, Place]]:
+        """Documents of a rule, each with its rank; a list leaves the rank to top_k."""
+        if isinstance(event, SequenceStartEvent):
+            found = [(document, None, _place(entry)) for document, entry in self.doc.texts(event, what)]
+        else:
+            found = [
+                (document, self._cutoff(value, f"the rank of {short(document)}"), _place(key))
+                for document, key, value in self.doc.items(event, what)
+            ]
+        if not found:
+            self.doc.fail(event, f"{what} names no document")
+        return found
+
+    def _known_issue(self, event: Event) -> KnownIssue:
+        if isinstance(event, MappingStartEvent):
+            items = self.doc.items(event, "'known_issue'")
+            retrievers = {name: self.doc.text(value, f"the known issue of {short(name)}") for name, _, value in items}
+            if not retrievers:
+                self.doc.fail(event, "'known_issue' names no retriever")
+            return KnownIssue(None, retrievers)
+        return KnownIssue(self.doc.text(event, "'known_issue'"))
+
+    def _relevant(self, event: Event) -> list[tuple[str, _Grade]]:
+        if isinstance(event, SequenceStartEvent):
+            return [(document, _Grade(None, _place(entry))) for document, entry in self.doc.texts(event, "'relevant'")]
+        return [
+            (
+                document,
+                _Grade(self.doc.text(value, f"the grade of {short(document)}"), _place(value), bool(value.style)),
+            )
+            if hasattr(value, "value")
+            else self.doc.fail(value, f"the grade of {short(document)} must be a number or a word of 'grades'")
+            for document, _, value in self.doc.items(event, "'relevant'")
+        ]
+
+    def _query(self, event: Event) -> _Written:
+        doc = self.doc
+        readers: Mapping[str, Callable[[Event], Any]] = {
+            "query": lambda e: doc.text(e, "'query'"),
+            "id": lambda e: doc.text(e, "'id'"),
+            "tags": lambda e: (
+                tuple(text for text, _ in doc.texts(e, "'tags'"))
+                if isinstance(e, SequenceStartEvent)
+                else (doc.text(e, "'tags'"),)
+            ),
+            "why": lambda e: doc.text(e, "'why'"),
+            "relevant": self._relevant,
+            "must_find": lambda e: self._ranks(e, "must_find"),
+            "must_find_any": lambda e: self._ranks(e, "must_find_any"),
+            "must_not_find": lambda e: self._ranks(e, "must_not_find"),
+            "in_order": lambda e: [text for text, _ in doc.texts(e, "in_order")],
+            "thresholds": lambda e: self._lines(e, "'thresholds'"),
+            "weight": lambda e: self._weight(e),
+            "params": self._params,
+            "known_issue": self._known_issue,
+            "expect_no_results": lambda e: doc.choice(e, "'expect_no_results'", ("true", "false")) == "true",
+        }
+        assert tuple(readers) == QUERY_KEYS
+        found, places = {}, {}
+        for name, key, value in doc.fields(event, "a query", QUERY_KEYS):
+            found[name], places[name] = readers[name](value), _place(key)
+        if "query" not in found:
+            doc.fail(event, "a query has no 'query'")
+        if len(found.get("in_order", "ab")) < 2:
+            raise self.fail(places["in_order"], "in_order needs at least two documents")
+        return _Written(found, _place(event), places)
+
+    def _weight(self, event: Event) -> float:
+        value = self.doc.number(event, "'weight'")
+        if value < 0:
+            self.doc.fail(event, "'weight' must not be negative")
+        return value
+
+    # -- then what it means, once every key is known -----------------------------------------------------------------------
+
+    def _assemble(self, path: Path, found: Mapping[str, Any]) -> Suite:
+        top_k: int = found.get("top_k", 10)
+        relevant_from: float = found.get("relevant_from", 1.0)
+        grades: Mapping[str, float] = found.get("grades", {})
+        queries = []
+        ids: dict[str, Place] = {}
+        for written in found["queries"]:
+            query = self._assemble_query(written, top_k, relevant_from, grades)
+            where = written.key_places.get("id", written.key_places["query"])
+            if query.id in ids:
+                hint = "" if "id" in written.fields else "; give one of the two an 'id'"
+                raise self.fail(where, f"the id {short(query.id)} is already used on line {ids[query.id].line}{hint}")
+            ids[query.id] = where
+            queries.append(query)
+        metrics = [self._measure(text, place, top_k) for text, place in found.get("metrics", ())]
+        checks = [*self._query_checks(queries), *self._line_checks(found, queries, top_k)]
+        suite = Suite(
+            name=found.get("suite", path.name.rsplit(".", 1)[0].removesuffix(".ir")),
+            path=self.doc.path,
+            queries=tuple(queries),
+            retriever=found.get("retriever", "retriever"),
+            top_k=top_k,
+            params=found.get("params", {}),
+            relevant_from=relevant_from,
+            undefined=found.get("undefined", "skip"),
+            duplicates=found.get("duplicates", "collapse"),
+            max_errors=found.get("errors", 0),
+            metrics=tuple(metrics),
+            checks=tuple(check_names(checks)),
+        )
+        if not metrics:
+            limited = [measure for measure in suite.measures if measure.aggregate == "mean"]
+            shown = limited or [self._measure(name, Place(1), top_k) for name in SHOWN_BY_DEFAULT]
+            suite = replace(suite, metrics=tuple(shown))
+        return replace(suite, depth=self._depth(suite, found))
+
+    def _assemble_query(
+        self, written: _Written, top_k: int, relevant_from: float, grades: Mapping[str, float]
+    ) -> Query:
+        fields, places = written.fields, written.key_places
+        listed = max(1.0, relevant_from)
+        relevant = {
+            document: self._grade(grade, grades, listed) for document, grade in fields.get("relevant", ())
+        }
+        rules = []
+        for kind in RANK_RULES:
+            if kind in fields:
+                ranks = {document: rank or top_k for document, rank, _ in fields[kind]}
+                rules.append(Rule(kind, ranks, places[kind]))  # type: ignore[arg-type]
+        if "in_order" in fields:
+            rules.append(Rule("in_order", {document: top_k for document in fields["in_order"]}, places["in_order"]))
+        if fields.get("expect_no_results"):
+            if wrong := next((key for key in ("relevant", "must_find", "must_find_any", "in_order") if key in fields), None):
+                raise self.fail(places[wrong], f"{wrong!r} contradicts 'expect_no_results'")
+            rules.append(Rule("expect_no_results", {}, places["expect_no_results"]))
+        judgments = Judgments(relevant, relevant_from)
+        thresholds = []
+        for line in fields.get("thresholds", ()):
+            limits = self._limits(line, top_k)
+            if limits.measure.weighted or limits.measure.aggregate not in ("mean", "sum"):
+                raise self.fail(limits.place, f"{limits.measure} is over many queries; it cannot be a limit of one")
+            if limits.measure.needs_relevant and not judgments.relevant:
+                raise self.fail(limits.place, f"{limits.measure} is undefined for this query: it has no relevant document")
+            thresholds.append(limits)
+        known: KnownIssue | None = fields.get("known_issue")
+        if known and not rules and not any(bound.fails for limit in thresholds for bound in limit.bounds):
+            raise self.fail(places["known_issue"], "'known_issue' on a query with no rule and no threshold: nothing could fail")
+        return Query(
+            id=fields.get("id", fields["query"]),
+            text=fields["query"],
+            judgments=judgments,
+            rules=tuple(rules),
+            thresholds=tuple(thresholds),
+            tags=fields.get("tags", ()),
+            why=fields.get("why"),
+            weight=fields.get("weight", 1.0),
+            params=fields.get("params", {}),
+            known_issue=known,
+            place=written.place,
+        )
+
+    def _grade(self, grade: _Grade, words: Mapping[str, float], listed: float) -> float:
+        if grade.text is None:
+            return listed
+        if grade.text in words:
+            return words[grade.text]
+        number = None if grade.quoted else as_number(grade.text)
+        if number is None:
+            raise self.fail(
+                grade.place,
+                f"a grade must be a number{' or a word of grades' if words else ''}, not {short(grade.text)}"
+                f"{did_you_mean(grade.text, words)}",
+            )
+        return number
+
+    def _measure(self, text: str, place: Place, top_k: int) -> Measure:
+        try:
+            return parse_measure(text, top_k, self.definitions)
+        except MeasureError as error:
+            raise self.fail(place, str(error)) from None
+
+    def _limits(self, line: tuple[str, Place, list[tuple[str, str, Place, bool]], KnownIssue | None], top_k: int) -> Limits:
+        name, place, written, known = line
+        measure = self._measure(name, place, top_k)
+        bounds = []
+        for kind, text, where, quoted in written:
+            if not kind and measure.higher_is_better is None:
+                raise self.fail(where, f"{measure} is neither better high nor low; write {{min: {text}}} or {{max: {text}}}")
+            bare: BoundKind = "min" if measure.higher_is_better else "max"
+            bounds.append(self._bound(measure, BOUND_KEYS[kind] if kind else bare, text, where, quoted))
+        if not bounds:
+            raise self.fail(place, f"{name} has no limit: give min, max, warn_below or warn_above")
+        values = {bound.kind: bound.value for bound in bounds if not bound.share}
+        if values.get("min", 0.0) > values.get("max", float("inf")):
+            raise self.fail(place, f"{name}: min {values['min']:g} is above max {values['max']:g}")
+        if known and not any(bound.fails for bound in bounds):
+            raise self.fail(place, "'known_issue' on a line with no min and no max: nothing could fail")
+        return Limits(measure, tuple(bounds), known, place)
+
+    def _bound(self, measure: Measure, kind: BoundKind, text: str, place: Place, quoted: bool) -> Bound:
+        low, high = measure.range
+        if measure.unit == "seconds":
+            unit = next((unit for unit in ("ms", "min", "s") if text.endswith(unit)), None)
+            number = as_number(text.removesuffix(unit)) if unit else None
+            if unit is None or number is None or number < 0:
+                raise self.fail(place, f"a limit of {measure} is a duration with its unit (200ms, 1.5s), not {short(text)}")
+            return Bound(kind, number * SECONDS[unit], text=text)
+        share = text.endswith("%") and (measure.aggregate == "sum" or high == 1)
+        number = as_number(text.removesuffix("%")) if share else as_number(text)
+        if number is None or (quoted and not share):
+            raise self.fail(place, f"a limit of {measure} must be a number, not {short(text)}")
+        if share:
+            if not 0 <= number <= 100:
+                raise self.fail(place, f"a share is between 0% and 100%, not {text}")
+            # Only of a count is a share another quantity; of a mean within [0, 1] it is a way to write the number.
+            return Bound(kind, number / 100, measure.aggregate == "sum", text)
+        if not low <= number <= high:
+            hint = f"; did you mean {number / 100:g}?" if high == 1 and 1 < number <= 100 else ""
+            raise self.fail(place, f"{measure} is always between {low:g} and {high:g}, so {text} is no limit{hint}")
+        return Bound(kind, number, text=text)
+
+    def _query_checks(self, queries: list[Query]) -> Iterator[Check]:
+        for query in queries:
+            yield Check(query.id, query.text, query.place, query=query)
+
+    def _line_checks(self, found: Mapping[str, Any], queries: list[Query], top_k: int) -> list[Check]:
+        tags = list(dict.fromkeys(tag for query in queries for tag in query.tags))
+        checks: list[Check] = []
+
+        def add(scope: Scope, line: Any, tag: str | None = None) -> None:
+            prefix = {"suite": "", "tag": f"{tag}-"}.get(scope, f"{scope}-")
+            said = {"suite": "", "tag": f"tag {tag}: "}.get(scope, f"{scope}: ")
+            if line[0] == "must_not_find":
+                rule = Rule("must_not_find", {document: rank or top_k for document, rank, _ in line[2]}, line[1])
+                checks.append(Check(f"{prefix}{line[0]}", f"{said}{line[0]}", line[1], scope=scope, rule=rule))
+                return
+            limits = self._limits(line, top_k)
+            if scope == "each_query" and (limits.measure.weighted or limits.measure.aggregate not in ("mean", "sum")):
+                raise self.fail(limits.place, f"{limits.measure} is over many queries; it cannot be a limit of each query")
+            label = f"{said}{limits.measure}"
+            checks.append(Check(f"{prefix}{limits.measure}", label, line[1], scope=scope, tag=tag, limits=limits))
+
+        for line in found.get("thresholds", ()):
+            add("suite", line)
+        for tag, place, lines in found.get("tags", ()):
+            if tag not in tags:
+                raise self.fail(place, f"no query has the tag {short(tag)}{did_you_mean(tag, tags)}")
+            for line in lines:
+                add("tag", line, tag)
+        if "each_tag" in found and not tags:
+            raise self.fail(found["each_tag@"], "'each_tag' in a suite where no query has a tag")
+        for scope in ("each_tag", "each_query"):
+            for line in found.get(scope, ()):
+                add(scope, line)  # type: ignore[arg-type]
+        twice: dict[tuple[str, str | None, str], int] = {}
+        for check in checks:
+            key = (check.scope, check.tag, check.label)
+            if check.limits and key in twice:
+                raise self.fail(check.place, f"{check.limits.measure} already has its limits on line {twice[key]}")
+            twice[key] = check.place.line
+        return sorted(checks, key=lambda check: check.place.line)
+
+    def _depth(self, suite: Suite, found: Mapping[str, Any]) -> int:
+        """The results asked for: ``depth`` as written, else the deepest cutoff of any measure or rule."""
+        cutoffs: dict[int, str] = {suite.top_k: "top_k"}
+        most_relevant = max(len(query.judgments.relevant) for query in suite.queries)
+        for measure in suite.measures:
+            cutoffs.setdefault(measure.depth(most_relevant) or suite.top_k, str(measure))
+        rules = [(rule, query.id) for query in suite.queries for rule in query.rules]
+        rules += [(check.rule, check.name) for check in suite.checks if check.rule]
+        for rule, owner in rules:
+            for rank in rule.documents.values():
+                cutoffs.setdefault(rank, f"{rule.kind} of {short(owner)}")
+        deepest = max(cutoffs)
+        depth: int = found.get("depth", deepest)
+        if depth < deepest:
+            raise self.fail(found["depth@"], f"'depth' is {depth}, but {cutoffs[deepest]} reads {deepest} results")
+        return depth

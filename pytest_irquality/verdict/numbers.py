@@ -1,0 +1,34 @@
+"""Numbers as people read them, with as many digits as it takes to tell two apart."""
+
+from __future__ import annotations
+
+MAX_DIGITS = 12
+
+
+def shown(value: float | None, unit: str = "", digits: int = 3) -> str:
+    """A value in words: ``0.850``, ``3``, ``41 ms``; an undefined one is an en dash."""
+    if value is None:
+        return "–"
+    if unit == "count":
+        return f"{value:g}"
+    if unit == "seconds":
+        return f"{value:.2f} s" if value >= 1 else f"{value * 1000:.{max(0, digits - 3)}f} ms"
+    return f"{value:.{digits}f}"
+
+
+def told_apart(value: float, limit: float, unit: str = "") -> tuple[str, str]:
+    """Both numbers, never printed alike where they differ: no message reads ``0.85 < 0.85``."""
+    for digits in range(3, MAX_DIGITS + 1):
+        pair = shown(value, unit, digits), shown(limit, unit, digits)
+        if pair[0] != pair[1] or value == limit:
+            break
+    return pair
+
+
+def share(part: int, whole: int) -> str:
+    """``37 of 440 (8 %)``; never rounds something to nothing or a part to all."""
+    if not whole:
+        return f"{part} of {whole}"
+    percent = 100 * part / whole
+    text = "under 1" if 0 < percent < 1 else "over 99" if 99 < percent < 100 else f"{percent:.0f}"
+    return f"{part} of {whole} ({text} %)"

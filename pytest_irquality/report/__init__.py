@@ -1,0 +1,1 @@
+"""How a person or a program is told: terminal text, HTML and JSON, all drawn from ``SuiteResult``."""

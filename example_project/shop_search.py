@@ -17,8 +17,7 @@ class ShopSearch:
     """Finds products by any of a query's words, best match first."""
 
     def __init__(self, catalog: Path = CATALOG) -> None:
-        lines = catalog.read_text(encoding="utf-8").splitlines()
-        products = [json.loads(line) for line in lines]
+        products = [json.loads(line) for line in catalog.read_text(encoding="utf-8").splitlines()]
         self._db = sqlite3.connect(":memory:", check_same_thread=False)
         fields = ", ".join(WEIGHTS)
         try:
@@ -49,3 +48,6 @@ class ShopSearch:
             (" OR ".join(words), limit),
         )
         return [{"id": id_, "title": title, "score": score} for id_, title, score in rows]
+
+    def close(self) -> None:
+        self._db.close()

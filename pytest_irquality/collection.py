@@ -1,0 +1,230 @@
+"""A suite file as a pytest module: one item a check, one retrieval pass a suite and retriever.
+
+The module object is made from the YAML, so pytest's own machinery does fixtures, parametrisation, selection and reports.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_irquality.metrics import DEFINITIONS
+from pytest_irquality.report.data import encode
+from pytest_irquality.report.text import explain
+from pytest_irquality.retrieval import Fault, RetrieverError, UnreadableResult, retrieve
+from pytest_irquality.suite import Check, Suite, SuiteError, load_suite
+from pytest_irquality.suite.names import slug
+from pytest_irquality.verdict import SuiteResult, Verdict, judge
+
+PACKAGE = str(Path(__file__).parent)
+
+
+class Broken(pytest.fail.Exception):
+    """A rule or a limit did not hold. Nothing else raises it, so an outage can never pass for a known issue."""
+
+
+@dataclass
+class Judged:
+    """A retriever's result, kept for the items that look their verdicts up. ``told``: causes already shown in full."""
+
+    result: SuiteResult
+    verdicts: Mapping[str, Verdict]
+    faults: Mapping[str, Fault]
+    told: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A fixture that broke: it is not tried again for each item."""
+
+    reason: str
+    shown_at: str
+
+
+OUTCOMES = pytest.StashKey[dict[str, "Judged | Failed"]]()
+SENT = pytest.StashKey[str]()
+
+
+class SuiteModule(pytest.Module):
+    """A suite file, collected like a Python module of one function a check."""
+
+    suite: Suite
+    _made: types.ModuleType | None = None
+
+    def _getobj(self) -> types.ModuleType:
+        if self._made is None:  # pytest may ask more than once
+            self._made = self._make()
+        return self._made
+
+    def _make(self) -> types.ModuleType:
+        self.stash[OUTCOMES] = {}
+        try:
+            shown = self.path.relative_to(self.config.invocation_params.dir).as_posix()
+        except ValueError:
+            shown = str(self.path)
+        try:
+            self.suite = load_suite(self.path, shown=shown, definitions=DEFINITIONS)
+        except SuiteError as error:
+            raise self.CollectError(str(error)) from None
+        self.checks = {check.name: check for check in self.suite.checks}
+        module = types.ModuleType(slug(self.suite.name))
+        module.__file__ = str(self.path)
+        # usefixtures rather than an argument: a parametrised retriever gives every item its [bm25], [hybrid].
+        vars(module)["pytestmark"] = [pytest.mark.ir_suite, pytest.mark.usefixtures(self.suite.retriever)]
+        for name, check in self.checks.items():
+            vars(module)[name] = _function(check, self.path, module.__name__)
+        return module
+
+    def funcnamefilter(self, name: str) -> bool:
+        """Only what was made here is a test, whatever ``python_functions`` says."""
+        return name in self.checks
+
+    def classnamefilter(self, name: str) -> bool:
+        """There are no classes here."""
+        return False
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        """The items, with tags and query text as keywords for ``-k``."""
+        for item in super().collect():
+            check = self.checks.get(getattr(item, "originalname", ""))
+            if check:
+                query = check.query
+                words = (*query.tags, query.text, slug(query.text)) if query else (check.label, slug(check.label))
+                item.extra_keyword_matches.update(words)
+            yield item
+
+
+def _function(check: Check, path: Path, module: str) -> Callable[..., None]:
+    """A test function of its own whose place is the check's line of the YAML file."""
+
+    def verdict(_ir_run: Callable[[], None]) -> None:
+        _ir_run()
+
+    code = verdict.__code__.replace(co_filename=str(path), co_firstlineno=check.place.line, co_name=check.name)
+    function = types.FunctionType(code, verdict.__globals__, check.name)
+    function.__module__ = module
+    return function
+
+
+def variant(item: pytest.Item) -> str:
+    """``bm25`` of the item ``ndcg-10[bm25]``: which retriever of a parametrised fixture."""
+    return item.name.removeprefix(getattr(item, "originalname", item.name)).removeprefix("[").removesuffix("]")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """Once a suite and retriever was retrieved its items only look up: they set up nothing else."""
+    if not isinstance(item.parent, SuiteModule) or not isinstance(item, pytest.Function):
+        return (yield)
+    outcomes, key = item.parent.stash[OUTCOMES], variant(item)
+    if key not in outcomes:
+        try:
+            return (yield)
+        except (Exception, pytest.fail.Exception) as error:  # neither a skip nor Ctrl-C
+            outcomes.setdefault(key, Failed(f"{type(error).__name__}: {error}".split("\n", 1)[0], item.name))
+            raise
+    names, item.fixturenames = item.fixturenames, ["_ir_run"]
+    try:
+        return (yield)
+    finally:
+        item.fixturenames = names  # a rerun may need them
+
+
+@pytest.fixture
+def _ir_run(request: pytest.FixtureRequest) -> Callable[[], None]:
+    __tracebackhide__ = True
+    item = request.node
+    suite, key = item.parent, variant(item)
+    outcomes = suite.stash[OUTCOMES]
+    if key not in outcomes:
+        outcomes[key] = _retrieve_and_judge(item, request.getfixturevalue(suite.suite.retriever))
+        item.stash[SENT] = encode(outcomes[key].result)
+    outcome = outcomes[key]
+    if isinstance(outcome, Failed):
+        pytest.fail(f"not evaluated: {outcome.reason} (shown at {outcome.shown_at})", pytrace=False)
+    verdict = outcome.verdicts[item.originalname]
+    if verdict.outcome in ("error", "not evaluated"):
+        _raise_fault(item, verdict, outcome)
+    return lambda: _conclude(outcome.result, verdict)
+
+
+def _retrieve_and_judge(item: pytest.Item, retriever: object) -> Judged:
+    """Ask every query the selected items of this suite and retriever need, and judge those items' checks."""
+    __tracebackhide__ = True
+    module = item.parent
+    assert isinstance(module, SuiteModule)
+    suite, key = module.suite, variant(item)
+    selected = {
+        getattr(other, "originalname", "")
+        for other in item.session.items
+        if other.parent is module and variant(other) == key
+    }
+    checks = [check for check in suite.checks if check.name in selected]
+    needed = {query.id for check in checks for query in suite.needed(check)}
+    try:
+        run = retrieve(suite, retriever, [query for query in suite.queries if query.id in needed], key)
+    except RetrieverError as error:
+        pytest.fail(f"{error} (fixture {suite.retriever!r}, {suite.path})", pytrace=False)
+    if run.interrupted:
+        item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
+    result = judge(suite, run, checks)
+    return Judged(result, {verdict.check: verdict for verdict in result.verdicts}, run.faults)
+
+
+def _raise_fault(item: pytest.Item, verdict: Verdict, judged: Judged) -> None:
+    """The cause of an unanswered query: in full the first time, in one line after that."""
+    __tracebackhide__ = True
+    where = f"{judged.result.path}:{verdict.line}"
+    fault = judged.faults.get(verdict.query) if verdict.query is not None else None
+    if fault is None:
+        pytest.fail(f"{verdict.reason}\n  at {where}", pytrace=False)
+    text = judged.result.query(verdict.query or "").text
+    if fault.message in judged.told:
+        pytest.fail(f"{text!r}: {fault.message} (shown at {judged.told[fault.message]})\n  at {where}", pytrace=False)
+    judged.told[fault.message] = item.name
+    if fault.error is None or isinstance(fault.error, UnreadableResult):
+        pytest.fail(f"{text!r}: {fault.message}\n  at {where}", pytrace=False)
+    alike = sum(other.message == fault.message for other in judged.faults.values())
+    more = f"; {alike} queries failed so" if alike > 1 else ""
+    item.add_report_section("setup", "query", f"{text!r} at {where}{more}")
+    raise fault.error.with_traceback(_users_frames(fault.error.__traceback__))
+
+
+def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
+    """The traceback from the first frame that is not ours."""
+    first = traceback
+    while first and first.tb_frame.f_code.co_filename.startswith(PACKAGE):
+        first = first.tb_next
+    return first or traceback
+
+
+def _conclude(result: SuiteResult, verdict: Verdict) -> None:
+    __tracebackhide__ = True
+    if verdict.outcome == "known":
+        pytest.xfail(f"{verdict.known_issue}: {verdict.reason}")  # does nothing under --runxfail: the failure shows
+    if verdict.outcome in ("known", "failed"):
+        raise Broken(explain(result, verdict), pytrace=False)
+    if verdict.outcome == "fixed" and pytest.xfail.__name__ != "nop":
+        raise Broken(explain(result, verdict), pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Send the result home on the setup report of the item that retrieved: reports travel through xdist as they are."""
+    report = yield
+    if report.when == "setup" and (sent := item.stash.get(SENT, None)) is not None:
+        vars(report)["ir_result"] = sent
+        del item.stash[SENT]
+    return report
+
+
+def suite_of(item: Any) -> tuple[str, str] | None:
+    """Which suite and retriever an item belongs to, or None for other items."""
+    if isinstance(item.parent, SuiteModule):
+        return item.parent.suite.path, variant(item)
+    return None

@@ -1,0 +1,86 @@
+"""pytest's hooks. Thin: everything hands over at once, and nothing heavy is imported until a suite is collected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_irquality.collection import SuiteModule
+
+PATTERNS = ["*.ir.yaml", "*.ir.yml", "ir_*.yaml", "ir_*.yml"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options; every path is relative to the invocation directory."""
+    group = parser.getgroup("irquality", "search-quality regression tests")
+    group.addoption(
+        "--ir-suite", nargs="?", const="", default=None, metavar="PATH",
+        help="Collect suites of queries (in PATH too, when given) and judge the search that the retriever fixture gives.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-report", metavar="PATH", default="ir-report.html",
+        help="Where to write the HTML report (default: ir-report.html); 'none' writes none.",
+    )  # fmt: skip
+    group.addoption("--ir-json", metavar="PATH", default=None, help="Write the report's content as JSON to PATH.")
+    parser.addini("ir_suite_files", type="args", default=PATTERNS, help="Globs of the names of suite files.")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
+    """Give the PATH of ``--ir-suite PATH`` back to pytest as an ordinary argument.
+
+    argparse hands an optional value to the option whether the user meant it so or not. Both readings mean "collect
+    PATH, suites included", so the path is split off, and an empty value keeps argparse from taking the next one.
+    """
+    known = early_config.known_args_namespace
+    if known.ir_suite:  # its conftest is an initial one
+        known.file_or_dir = [*(known.file_or_dir or []), known.ir_suite]
+    args[:] = _split_suite_option(args)
+
+
+def _split_suite_option(args: Iterable[str]) -> list[str]:
+    split: list[str] = []
+    rest = iter(args)
+    for arg in rest:
+        if arg == "--":
+            return [*split, arg, *rest]
+        name, _, value = arg.partition("=")
+        split += ["--ir-suite=", *([value] if value else [])] if name == "--ir-suite" else [arg]
+    return split
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker, and under ``--ir-suite`` everything else."""
+    config.addinivalue_line("markers", "ir_suite: a check of a search-quality suite (added by pytest-irquality).")
+    if config.getoption("ir_suite") is not None:
+        _activate(config)
+
+
+def _activate(config: pytest.Config) -> None:
+    if config.pluginmanager.has_plugin("irquality-collection"):
+        return
+    from pytest_irquality import collection  # noqa: PLC0415 - imported by runs that have suites only
+    from pytest_irquality.session import Session  # noqa: PLC0415
+
+    config.pluginmanager.register(collection, "irquality-collection")
+    if not hasattr(config, "workerinput"):  # reports come from the controller, or where there is no xdist
+        config.pluginmanager.register(Session(config), "irquality-session")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteModule | None:
+    """Collect a suite: one that matches, or under ``--ir-suite`` any YAML file the command line names."""
+    if file_path.suffix not in (".yaml", ".yml"):
+        return None
+    named, asked = parent.session.isinitpath(file_path), parent.config.getoption("ir_suite") is not None
+    matches = any(file_path.match(pattern) for pattern in parent.config.getini("ir_suite_files"))
+    if not ((asked and (named or matches)) or (named and matches)):
+        return None
+    _activate(parent.config)
+    from pytest_irquality.collection import SuiteModule  # noqa: PLC0415
+
+    module: SuiteModule = SuiteModule.from_parent(parent, path=file_path)
+    return module

@@ -1,0 +1,97 @@
+"""What happens once a session, in the process that reports: results are gathered, written and summed up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_irquality.collection import SuiteModule, suite_of
+from pytest_irquality.report.data import decode, document
+from pytest_irquality.report.text import headline, summaries
+from pytest_irquality.verdict import SuiteResult
+
+
+class Session:
+    """Gathers each suite's result from the reports that carry one, with or without xdist."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.results: dict[tuple[str, str], SuiteResult] = {}
+        self.expected: dict[tuple[str, str], None] = {}
+        self.written: list[str] = []
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note which suites and retrievers there should be results of."""
+        self.expected.update(dict.fromkeys(key for item in session.items if (key := suite_of(item))))
+
+    def pytest_report_collectionfinish(self, config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
+        """One line for each folder asked for in which no file is a suite."""
+        found = [item.path for item in items if isinstance(item.parent, SuiteModule)]
+        patterns = " ".join(config.getini("ir_suite_files"))
+        lines = []
+        for arg in config.args:
+            folder = Path(config.invocation_params.dir, arg.partition("::")[0]).resolve()
+            if folder.is_dir() and not any(path.resolve().is_relative_to(folder) for path in found):
+                if not any(next(folder.rglob(pattern), None) for pattern in config.getini("ir_suite_files")):
+                    lines.append(f"irquality: no suite in {arg}: no file there matches {patterns}")
+        return lines
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take a result from the report that carries it."""
+        if (sent := getattr(report, "ir_result", None)) is not None:
+            result = decode(sent)
+            self.results[result.path, result.retriever] = result
+
+    @property
+    def missing(self) -> list[str]:
+        """Suites that were collected and have no result: a broken fixture, or a stop before their turn."""
+        return [f"{path} [{name}]" if name else path for path, name in self.expected if (path, name) not in self.results]
+
+    @property
+    def ordered(self) -> list[SuiteResult]:
+        """The results in an order that does not depend on who finished first."""
+        return [self.results[key] for key in sorted(self.results)]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Write the reports; nothing where nothing was evaluated."""
+        option = self.config.option
+        if not self.results or option.collectonly or getattr(option, "setupplan", False):
+            return
+        if option.ir_report != "none":
+            from pytest_irquality.metrics import parse_measure  # noqa: PLC0415
+            from pytest_irquality.report.html import html_report  # noqa: PLC0415 - jinja2 only where a page is made
+
+            names = dict.fromkeys(name for result in self.ordered for name in result.shown)
+            formulas = {name: parse_measure(name).definition.formula for name in names}
+            self._write(
+                option.ir_report, html_report(self.ordered, definitions=formulas, not_evaluated=self.missing)
+            )
+        if option.ir_json:
+            self._write(option.ir_json, document(self.ordered, self.missing))
+
+    def _write(self, name: str, text: str) -> None:
+        path = Path(self.config.invocation_params.dir, name)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            self.written.append(f"NOT WRITTEN: {name}: {error.strerror or error}")
+        else:
+            self.written.append(f"report: {name}")
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """The table of each suite; one line each under ``-q``; nothing where nothing ran."""
+        if not self.results and not (self.expected and not self.config.option.collectonly):
+            return
+        terminalreporter.section("search quality")
+        if terminalreporter.verbosity < 0:
+            lines = [f"{result.path}: {headline(result)}" for result in self.ordered]
+        else:
+            lines = list(summaries(self.ordered))
+        lines += [f"{name}: NOT EVALUATED" for name in self.missing]
+        for line in [*lines, *self.written]:
+            bad = "✗" in line or "FAILED" in line or "NOT " in line
+            terminalreporter.write_line(line, red=bad)

@@ -1,0 +1,58 @@
+"""A project in a few strings: a suite, a retriever, and pytest run over it as a user would."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+SHARED = Path(os.environ.get("IRQUALITY_SHARED", Path(__file__).parents[2] / "shared"))
+
+
+@dataclass
+class Project:
+    """A pytester folder with helpers; ``answers`` is what the default retriever returns for each query."""
+
+    pytester: pytest.Pytester
+
+    @property
+    def path(self) -> Path:
+        return self.pytester.path
+
+    def suite(self, text: str, name: str = "shop.ir.yaml") -> Path:
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def answers(self, answers: Mapping[str, Any]) -> None:
+        self.conftest(f"ANSWERS = {dict(answers)!r}\n@pytest.fixture\ndef retriever():\n    return lambda query: ANSWERS[query]\n")
+
+    def conftest(self, text: str, folder: str = ".") -> None:
+        path = self.path / folder / "conftest.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("import pytest\n" + text, encoding="utf-8")
+
+    def run(self, *args: str, plain: bool = False) -> pytest.RunResult:
+        flags = () if plain else ("--ir-suite", "--ir-json=out.json", "-p", "no:randomly")
+        return self.pytester.runpytest(*flags, *args)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads((self.path / "out.json").read_text(encoding="utf-8"))
+        return data
+
+    def outcomes(self) -> dict[str, str]:
+        return {verdict["check"]: verdict["outcome"] for suite in self.data["suites"] for verdict in suite["verdicts"]}
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> Project:
+    return Project(pytester)

@@ -1,0 +1,66 @@
+"""A family of measures: what it computes, and all that a page about it must say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_irquality.metrics.hits import Hits
+
+Value = float | str
+Compute = Callable[[Hits], "float | None"]
+Aggregation = Literal["mean", "sum", "p50", "p95", "p99"]
+Unit = Literal["", "count", "seconds"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What may stand in the parentheses of a name: a choice of words, or a number above `low` and up to `high`."""
+
+    name: str
+    default: Value | None  # None: the suite decides (`rel`), or it must be written (`iprec`)
+    meaning: str
+    choices: tuple[str, ...] = ()
+    low: float = 0
+    high: float = float("inf")
+    closed: bool = False  # whether `low` itself is allowed
+    always_shown: bool = False  # printed in the name even at its default, because tools differ in theirs
+    synonyms: tuple[tuple[str, str], ...] = ()  # other words for the name and for the choices, and what they stand for
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """One family. `make` is given the cutoff and parameters, and returns the function that scores one query."""
+
+    name: str
+    title: str
+    formula: str
+    source: str
+    make: Callable[..., Compute]
+    undefined: str = "for a query without a relevant document"
+    differs: str = ""
+    aliases: tuple[str, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    at: str = "k"  # what stands behind the `@`: the cutoff, a parameter's name, or nothing
+    plain_name: str = ""  # printed where every parameter is at its default
+    needs: Literal["relevant", "gain", ""] = "relevant"
+    reach: Literal["cutoff", "relevant", "all", "first", "nothing"] = "cutoff"
+    range: tuple[float, float] = (0, 1)
+    higher_is_better: bool | None = True
+    aggregate: Aggregation = "mean"
+    unit: Unit = ""
+    top_grade: Callable[..., float] | None = None  # highest grade that the formula can take, given the parameters
+
+    @property
+    def anchor(self) -> str:
+        """Where `docs/measures.md` describes it."""
+        return self.name
+
+    @property
+    def takes_cutoff(self) -> bool:
+        """Whether `@k` belongs to the name."""
+        return self.at == "k"
+
+
+REL = Parameter("rel", None, "lowest grade that counts as relevant; the suite's `relevant_from` unless written")

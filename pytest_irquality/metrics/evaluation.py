@@ -1,0 +1,68 @@
+"""Rankings and judgments in, one value a query and measure out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pytest_irquality.metrics.definition import Compute
+from pytest_irquality.metrics.errors import MeasureError
+from pytest_irquality.metrics.hits import find
+from pytest_irquality.metrics.judgments import Judgments
+from pytest_irquality.metrics.measure import Measure
+from pytest_irquality.metrics.scores import Scores
+
+UNJUDGED = Judgments({})
+
+
+def evaluate(
+    qrels: Mapping[str, Judgments],
+    run: Mapping[str, Sequence[str]],
+    measures: Sequence[Measure],
+    *,
+    undefined: str = "skip",
+    seconds: Mapping[str, float] | None = None,
+    before: Mapping[str, Sequence[str]] | None = None,
+) -> Scores:
+    """Score every query of `run`: document ids, best first.
+
+    A query without a relevant document is undefined (None) under `skip`; under `zero` it scores what a ranking without
+    one would, as in trec_eval. `seconds` and `before` are each query's latency and its ranking in the baseline.
+    """
+    if undefined not in ("skip", "zero"):
+        raise MeasureError(f"undefined is 'skip' or 'zero', not {undefined!r}")
+    seconds, before = seconds or {}, before or {}
+    depth, at_least_all_relevant = depth_of(measures)
+    top_grade = min((measure.top_grade for measure in measures), default=float("inf"))
+    scorers = without_relevant = [measure.compute() for measure in measures]
+    if undefined == "skip":
+        without_relevant = [where_defined(measure) for measure in measures]
+        scorers = [where_defined(measure) if measure.rel else measure.compute() for measure in measures]
+    values: dict[str, tuple[float | None, ...]] = {}
+    for query, ranking in run.items():
+        judgments = qrels.get(query, UNJUDGED)
+        if judgments.top_grade > top_grade:
+            raise beyond_scale(query, judgments, measures)
+        reach = max(depth, len(judgments.gains)) if at_least_all_relevant and depth is not None else depth
+        hits = find(query, ranking, judgments, reach, seconds=seconds.get(query), before=before.get(query))
+        values[query] = tuple([score(hits) for score in (scorers if judgments.relevant else without_relevant)])
+    return Scores(tuple(measures), values)
+
+
+def depth_of(measures: Sequence[Measure]) -> tuple[int | None, bool]:
+    """How deep to look for judged documents (None: everywhere), and whether at least to the number of relevant ones."""
+    depths = [measure.depth(0) for measure in measures if measure.needs_relevant]
+    deepest = None if None in depths else max((depth for depth in depths if depth is not None), default=0)
+    return deepest, any(measure.definition.reach == "relevant" for measure in measures)
+
+
+def where_defined(measure: Measure) -> Compute:
+    """The measure's function, None where the judgments do not allow it."""
+    score = measure.compute()
+    return lambda hits: score(hits) if measure.defined_for(hits.judgments) else None
+
+
+def beyond_scale(query: str, judgments: Judgments, measures: Sequence[Measure]) -> MeasureError:
+    """A grade that the formula of one of the measures cannot take."""
+    measure = min(measures, key=lambda measure: measure.top_grade)
+    top = f"the highest that {measure} can take is {measure.top_grade:g}"
+    return MeasureError(f"the query {query!r} has the grade {judgments.top_grade}, but {top}")

@@ -1,0 +1,1 @@
+"""The measures, a family of kindred ones a file, each beside its definition."""

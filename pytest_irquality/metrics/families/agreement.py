@@ -1,0 +1,75 @@
+"""How much of the baseline's ranking is still there; no judgments needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+from pytest_irquality.metrics.definition import Compute, Definition, Parameter
+from pytest_irquality.metrics.hits import Hits
+
+PERSISTENCE = Parameter("p", 0.9, "weight of each rank relative to the one above it", high=1, always_shown=True)
+
+
+def top(ranking: Sequence[str], k: int) -> list[str]:
+    """The first k different documents."""
+    return [*islice(dict.fromkeys(ranking), k)]
+
+
+def overlap(k: int) -> Compute:
+    """The share of the first k results that both rankings hold."""
+
+    def score(hits: Hits) -> float | None:
+        if hits.before is None:
+            return None
+        now, before = top(hits.ranking, k), top(hits.before, k)
+        longer = max(len(now), len(before))
+        return len({*now} & {*before}) / longer if longer else 1.0
+
+    return score
+
+
+def rank_biased_overlap(k: int, p: float) -> Compute:
+    """The overlap at every depth, the topmost weighing most."""
+
+    def score(hits: Hits) -> float | None:
+        if hits.before is None:
+            return None
+        now, before = top(hits.ranking, k), top(hits.before, k)
+        seen_now: set[str] = set()
+        seen_before: set[str] = set()
+        total, weights, weight = 0.0, 0.0, 1.0
+        for depth in range(max(len(now), len(before))):
+            seen_now.update(now[depth : depth + 1])
+            seen_before.update(before[depth : depth + 1])
+            total += weight * len(seen_now & seen_before) / (depth + 1)
+            weights += weight
+            weight *= p
+        return total / weights if weights else 1.0
+
+    return score
+
+
+DEFINITIONS = (
+    Definition(
+        name="overlap",
+        title="Overlap with the baseline",
+        formula="documents in the first k of both rankings ÷ the longer of the two, up to k; 1 where both are empty",
+        make=overlap,
+        needs="",
+        undefined="for a query that the baseline does not have",
+        source="Fagin, Kumar and Sivakumar, Comparing top k lists, SODA 2003",
+    ),
+    Definition(
+        name="rbo",
+        title="Rank-biased overlap with the baseline",
+        formula="Σ p^(d − 1) · (documents in the first d of both rankings ÷ d) ÷ Σ p^(d − 1), over depths d from 1 to "
+        "the length of the longer ranking, up to k; 1 where both are empty",
+        parameters=(PERSISTENCE,),
+        make=rank_biased_overlap,
+        needs="",
+        undefined="for a query that the baseline does not have",
+        source="Webber, Moffat and Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010, cut at k "
+        "and normalised to 1 as in Clarke, Vtyurina and Smucker, Assessing top-k preferences, ACM TOIS 39(3), 2021",
+    ),
+)

@@ -1,0 +1,129 @@
+"""Measures that count relevant documents above a cutoff: precision, recall and their kin."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from pytest_irquality.metrics.definition import REL, Compute, Definition, Parameter
+from pytest_irquality.metrics.hits import Hits
+
+BETA = Parameter("beta", 1.0, "how many times as much recall weighs as precision")
+
+
+def precision(k: int) -> Compute:
+    """Relevant results among the first k, of k."""
+
+    def score(hits: Hits) -> float:
+        return bisect_right(hits.relevant, k) / k
+
+    return score
+
+
+def recall(k: int) -> Compute:
+    """Relevant results among the first k, of all relevant documents."""
+
+    def score(hits: Hits) -> float:
+        found = bisect_right(hits.relevant, k)
+        return found / hits.judgments.relevant_count if found else 0.0
+
+    return score
+
+
+def f_measure(k: int, beta: float) -> Compute:
+    """The weighted harmonic mean of precision@k and recall@k."""
+
+    def score(hits: Hits) -> float:
+        found = bisect_right(hits.relevant, k)
+        return (1 + beta**2) * found / (beta**2 * hits.judgments.relevant_count + k)
+
+    return score
+
+
+def success(k: int) -> Compute:
+    """Whether any of the first k results is relevant."""
+
+    def score(hits: Hits) -> float:
+        return 1.0 if hits.relevant and hits.relevant[0] <= k else 0.0
+
+    return score
+
+
+def capped_recall(k: int) -> Compute:
+    """Relevant results among the first k, of the most that k results could hold."""
+
+    def score(hits: Hits) -> float:
+        found = bisect_right(hits.relevant, k)
+        return found / min(k, hits.judgments.relevant_count) if found else 0.0
+
+    return score
+
+
+def r_precision() -> Compute:
+    """Precision at the cutoff R, where it equals recall."""
+
+    def score(hits: Hits) -> float:
+        wanted = hits.judgments.relevant_count
+        return bisect_right(hits.relevant, wanted) / wanted if wanted else 0.0
+
+    return score
+
+
+DEFINITIONS = (
+    Definition(
+        name="precision",
+        aliases=("p", "prec"),
+        title="Precision",
+        formula="relevant results in the first k ÷ k",
+        parameters=(REL,),
+        make=precision,
+        source="van Rijsbergen, Information Retrieval, 1979; trec_eval `P`, ir_measures `P@k`",
+    ),
+    Definition(
+        name="recall",
+        aliases=("r",),
+        title="Recall",
+        formula="relevant results in the first k ÷ R, the number of relevant documents",
+        parameters=(REL,),
+        make=recall,
+        source="van Rijsbergen, Information Retrieval, 1979; trec_eval `recall`, ir_measures `R@k`",
+    ),
+    Definition(
+        name="f",
+        plain_name="f1",
+        aliases=("f1", "f_beta", "fbeta"),
+        title="F measure of precision and recall",
+        formula="(1 + β²) · P · R ÷ (β² · P + R), of precision@k and recall@k; `f1` where β = 1",
+        parameters=(BETA, REL),
+        make=f_measure,
+        source="van Rijsbergen, Information Retrieval, 1979; ranx `f1@k`",
+    ),
+    Definition(
+        name="success",
+        aliases=("hit_rate", "hit", "hits"),
+        title="Success, or hit rate",
+        formula="1 if any of the first k results is relevant, else 0",
+        parameters=(REL,),
+        make=success,
+        source="trec_eval `success` (Stephen Tomlinson), ir_measures `Success@k`, ranx `hit_rate@k`",
+    ),
+    Definition(
+        name="r_cap",
+        aliases=("capped_recall", "recall_cap", "relative_p"),
+        title="Capped recall",
+        formula="relevant results in the first k ÷ min(k, R)",
+        parameters=(REL,),
+        make=capped_recall,
+        source="Thakur et al., BEIR, NeurIPS 2021, `R_cap@k`; trec_eval `relative_P`",
+    ),
+    Definition(
+        name="rprec",
+        aliases=("r_precision", "r-precision"),
+        title="R-precision",
+        formula="relevant results in the first R ÷ R, the number of relevant documents",
+        parameters=(REL,),
+        make=r_precision,
+        at="",
+        reach="relevant",
+        source="Buckley and Voorhees, Retrieval System Evaluation, 2005; trec_eval `Rprec`",
+    ),
+)

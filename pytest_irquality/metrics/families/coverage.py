@@ -1,0 +1,82 @@
+"""Measures of how much came back, and how much of it anybody has judged."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from pytest_irquality.metrics.definition import Compute, Definition
+from pytest_irquality.metrics.hits import Hits
+
+INFINITE = float("inf")
+
+
+def judged(k: int) -> Compute:
+    """The share of the first k results that carry a grade."""
+
+    def score(hits: Hits) -> float | None:
+        seen = [*islice(dict.fromkeys(hits.ranking), k)]
+        return sum(map(hits.judgments.grades.__contains__, seen)) / len(seen) if seen else None
+
+    return score
+
+
+def number_of_results() -> Compute:
+    """How many documents came back."""
+
+    def score(hits: Hits) -> float:
+        return float(len(set(hits.ranking)))
+
+    return score
+
+
+def zero_results() -> Compute:
+    """1 where nothing came back."""
+
+    def score(hits: Hits) -> float:
+        return 0.0 if hits.ranking else 1.0
+
+    return score
+
+
+DEFINITIONS = (
+    Definition(
+        name="judged",
+        title="Share of judged results",
+        formula="results in the first k that carry a grade, any grade ÷ the results returned, up to k",
+        make=judged,
+        needs="",
+        undefined="for a query with no results",
+        source="ir_measures `Judged@k` (from OpenNIR)",
+    ),
+    Definition(
+        name="num_results",
+        aliases=("num_ret", "numret", "results"),
+        title="Number of results",
+        formula="number of documents returned, down to the suite's depth",
+        make=number_of_results,
+        at="",
+        needs="",
+        reach="all",
+        range=(0, INFINITE),
+        higher_is_better=None,
+        unit="count",
+        undefined="never",
+        source="trec_eval `num_ret`, ir_measures `NumRet`",
+    ),
+    Definition(
+        name="zero_results",
+        aliases=("no_results",),
+        title="Queries without results",
+        formula="1 for a query that returned nothing, else 0; over many queries their number",
+        make=zero_results,
+        at="",
+        needs="",
+        reach="first",
+        range=(0, INFINITE),
+        higher_is_better=False,
+        aggregate="sum",
+        unit="count",
+        undefined="never",
+        source="ours; zero-result rate is what e-commerce search watches first",
+    ),
+)

@@ -1,0 +1,139 @@
+"""Measures that credit a document by its grade: nDCG, DCG, CG, ERR."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from math import log2
+
+from pytest_irquality.metrics.definition import Compute, Definition, Parameter
+from pytest_irquality.metrics.hits import Hits
+from pytest_irquality.metrics.judgments import GAINS
+
+GAIN = Parameter(
+    "gains",
+    "lin",
+    "gain of a grade g: `lin` is g, `exp` is 2^g − 1",
+    choices=("lin", "exp"),
+    synonyms=(("dcg", "gains"), ("linear", "lin"), ("log2", "lin"), ("exponential", "exp"), ("exp-log2", "exp")),
+)
+SCALE = Parameter("max", 4.0, "highest grade of the scale that the judges used")
+LARGEST_EXPONENT = 1000.0  # 2^1024 is beyond a float
+
+
+def dcg(k: int, gains: str) -> Compute:
+    """Gains discounted by the logarithm of their ranks."""
+    gain_of = GAINS[gains]
+
+    def score(hits: Hits) -> float:
+        total = 0.0
+        for rank, grade in zip(hits.ranks, hits.gains, strict=True):
+            if rank > k:
+                break
+            total += gain_of(grade) / log2(rank + 1)
+        return total
+
+    return score
+
+
+def ndcg(k: int, gains: str) -> Compute:
+    """DCG as a share of the best that any ranking could have."""
+    found_dcg = dcg(k, gains)
+
+    def score(hits: Hits) -> float:
+        found = found_dcg(hits)
+        if not found:
+            return 0.0
+        ideal = hits.judgments.ideal if gains == "lin" else hits.judgments.ideal_exponential
+        best = ideal[k] if k < len(ideal) else ideal[-1]
+        return found / best if found < best else 1.0  # a sum in another order may pass the ideal by its last bit
+
+    return score
+
+
+def cumulated_gain(k: int) -> Compute:
+    """The sum of the first k results' grades."""
+
+    def score(hits: Hits) -> float:
+        return float(sum(hits.gains[: bisect_right(hits.ranks, k)]))
+
+    return score
+
+
+def expected_reciprocal_rank(k: int, max: float) -> Compute:
+    """Reciprocal rank of the result that satisfies a reader who is the likelier content the higher its grade."""
+    scale = 2.0**max
+
+    def score(hits: Hits) -> float:
+        total, still_reading = 0.0, 1.0
+        for rank, grade in zip(hits.ranks, hits.gains, strict=True):
+            if rank > k:
+                break
+            content = (2.0**grade - 1) / scale
+            total += still_reading * content / rank
+            still_reading *= 1 - content
+        return total
+
+    return score
+
+
+def largest_exponent(gains: str) -> float:
+    """Exponential gains end where floats do."""
+    return LARGEST_EXPONENT if gains == "exp" else float("inf")
+
+
+def top_of_scale(max: float) -> float:
+    """No document can be better than the top of the scale."""
+    return max
+
+
+DEFINITIONS = (
+    Definition(
+        name="ndcg",
+        aliases=("ndcg_cut",),
+        title="Normalised discounted cumulated gain",
+        formula="DCG@k ÷ the DCG@k of the best possible ranking, of all documents with a positive grade",
+        parameters=(GAIN,),
+        make=ndcg,
+        needs="gain",
+        top_grade=largest_exponent,
+        undefined="for a query without a positive grade (whatever `relevant_from` says)",
+        source="Järvelin and Kekäläinen, Cumulated gain-based evaluation, ACM TOIS 20(4), 2002, with the discount of "
+        "Burges et al., Learning to rank using gradient descent, ICML 2005; trec_eval `ndcg_cut`, ir_measures `nDCG@k`",
+    ),
+    Definition(
+        name="dcg",
+        title="Discounted cumulated gain",
+        formula="Σ gain ÷ log2(i + 1) over the first k results, i being the rank",
+        parameters=(GAIN,),
+        make=dcg,
+        needs="gain",
+        top_grade=largest_exponent,
+        range=(0, float("inf")),
+        undefined="for a query without a positive grade (whatever `relevant_from` says)",
+        source="Järvelin and Kekäläinen, Cumulated gain-based evaluation, ACM TOIS 20(4), 2002, with the discount of "
+        "Burges et al., Learning to rank using gradient descent, ICML 2005; ranx `dcg@k`",
+    ),
+    Definition(
+        name="cg",
+        title="Cumulated gain",
+        formula="Σ grade over the first k results, where positive",
+        make=cumulated_gain,
+        needs="gain",
+        range=(0, float("inf")),
+        undefined="for a query without a positive grade (whatever `relevant_from` says)",
+        source="Järvelin and Kekäläinen, Cumulated gain-based evaluation, ACM TOIS 20(4), 2002",
+    ),
+    Definition(
+        name="err",
+        title="Expected reciprocal rank",
+        formula="Σ (1 ÷ i) · cᵢ · Π (1 − cⱼ) over the first k results, i being the rank and j every rank above it, "
+        "with c = (2^grade − 1) ÷ 2^max",
+        parameters=(SCALE,),
+        make=expected_reciprocal_rank,
+        needs="gain",
+        top_grade=top_of_scale,
+        undefined="for a query without a positive grade (whatever `relevant_from` says)",
+        source="Chapelle, Metlzer, Zhang and Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009; "
+        "gdeval.pl of the TREC Web track, ir_measures `ERR@k`",
+    ),
+)

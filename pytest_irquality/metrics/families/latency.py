@@ -1,0 +1,42 @@
+"""How long the calls took."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from pytest_irquality.metrics.definition import Aggregation, Compute, Definition
+from pytest_irquality.metrics.hits import Hits
+
+
+def latency() -> Compute:
+    """Seconds from the call to its results."""
+
+    def score(hits: Hits) -> float | None:
+        return hits.seconds
+
+    return score
+
+
+def over_queries(aggregate: Aggregation) -> Definition:
+    """Latency, drawn together over the queries in one way."""
+    rank = aggregate.removeprefix("p")
+    mean = aggregate == "mean"
+    nearest = f"the time at rank ⌈{rank}/100 · n⌉ of n, fastest first (nearest rank)"
+    return Definition(
+        name=f"latency_{aggregate}",
+        title="Mean latency" if mean else f"Latency, {rank}th percentile",
+        formula="Σ seconds ÷ queries" if mean else nearest,
+        make=latency,
+        at="",
+        needs="",
+        reach="nothing",
+        range=(0, float("inf")),
+        higher_is_better=False,
+        aggregate=aggregate,
+        unit="seconds",
+        undefined="for a query whose call was not timed on its own, such as one answered in a batch",
+        source="ours",
+    )
+
+
+DEFINITIONS = tuple(over_queries(aggregate) for aggregate in get_args(Aggregation) if aggregate != "sum")

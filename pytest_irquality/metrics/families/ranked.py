@@ -1,0 +1,133 @@
+"""Measures of where in the ranking relevant documents stand: MRR, MAP, RBP, bpref."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import count
+from operator import truediv
+
+from pytest_irquality.metrics.definition import REL, Compute, Definition, Parameter
+from pytest_irquality.metrics.hits import Hits
+
+BY = Parameter(
+    "by",
+    "all",
+    "what the sum is divided by: `all` relevant documents, `min` of k and their number, those `found` in the first k",
+    choices=("all", "min", "found"),
+)
+PERSISTENCE = Parameter("p", 0.8, "chance that the reader goes on to the next result", high=1, always_shown=True)
+
+
+def reciprocal_rank(k: int) -> Compute:
+    """1 ÷ the rank of the first relevant result."""
+
+    def score(hits: Hits) -> float:
+        relevant = hits.relevant
+        return 1 / relevant[0] if relevant and relevant[0] <= k else 0.0
+
+    return score
+
+
+def average_precision(k: int, by: str) -> Compute:
+    """Mean of the precision at every relevant result."""
+
+    def score(hits: Hits) -> float:
+        relevant = hits.relevant
+        found = bisect_right(relevant, k)
+        if not found:
+            return 0.0
+        total: float = sum(map(truediv, count(1), relevant[:found]))
+        if by == "all":
+            return total / hits.judgments.relevant_count
+        return total / (found if by == "found" else min(k, hits.judgments.relevant_count))
+
+    return score
+
+
+def rank_of_first(k: int) -> Compute:
+    """The rank of the first relevant result; k + 1 if there is none in the first k."""
+
+    def score(hits: Hits) -> float:
+        return float(min(hits.relevant[0], k + 1) if hits.relevant else k + 1)
+
+    return score
+
+
+def rank_biased_precision(k: int, p: float) -> Compute:
+    """What a reader gains who goes on to the next result with probability p."""
+
+    def score(hits: Hits) -> float:
+        return (1 - p) * sum(p ** (rank - 1) for rank in hits.relevant if rank <= k)
+
+    return score
+
+
+def bpref() -> Compute:
+    """The share of judged pairs that stand in the right order."""
+
+    def score(hits: Hits) -> float:
+        wanted = hits.judgments.relevant_count
+        if not hits.relevant:
+            return 0.0
+        nonrelevant = hits.judgments.nonrelevant
+        pairs = min(len(nonrelevant), wanted)
+        total, done, misplaced = 0.0, 0, 0
+        for rank in hits.relevant:
+            misplaced += sum(map(nonrelevant.__contains__, hits.ranking[done : rank - 1]))
+            total += 1 - min(misplaced, wanted) / pairs if misplaced else 1
+            done = rank
+        return total / wanted
+
+    return score
+
+
+DEFINITIONS = (
+    Definition(
+        name="mrr",
+        aliases=("rr", "recip_rank", "reciprocal_rank"),
+        title="Reciprocal rank (its mean: MRR)",
+        formula="1 ÷ rank of the first relevant result, if it is in the first k, else 0",
+        parameters=(REL,),
+        make=reciprocal_rank,
+        source="Kantor and Voorhees, The TREC-5 Confusion Track, 2000; trec_eval `recip_rank`, ir_measures `RR@k`",
+    ),
+    Definition(
+        name="map",
+        aliases=("ap", "map_cut", "average_precision"),
+        title="Average precision (its mean: MAP)",
+        formula="Σ precision@i over every relevant result, at rank i ≤ k, ÷ R, the number of relevant documents",
+        parameters=(BY, REL),
+        make=average_precision,
+        source="Harman, Evaluation issues in information retrieval, 1992; trec_eval `map_cut`, ir_measures `AP@k`",
+    ),
+    Definition(
+        name="rank_of_first",
+        aliases=("first_relevant", "rank_of_first_relevant"),
+        title="Rank of the first relevant result",
+        formula="rank of the first relevant result; k + 1 if none is in the first k",
+        parameters=(REL,),
+        make=rank_of_first,
+        range=(1, float("inf")),
+        higher_is_better=False,
+        source="ours; the reciprocal of `mrr` before it is taken",
+    ),
+    Definition(
+        name="rbp",
+        title="Rank-biased precision",
+        formula="(1 − p) · Σ p^(i − 1) over every relevant result, at rank i ≤ k",
+        parameters=(PERSISTENCE, REL),
+        make=rank_biased_precision,
+        source="Moffat and Zobel, Rank-biased precision, ACM TOIS 27(1), 2008; ir_measures `RBP(p,rel)@k`",
+    ),
+    Definition(
+        name="bpref",
+        title="Binary preference",
+        formula="Σ (1 − min(n, R) ÷ min(N, R)) over every relevant result ÷ R, where n judged nonrelevant results "
+        "stand above it and N documents are judged nonrelevant (1 where n = 0)",
+        parameters=(REL,),
+        make=bpref,
+        at="",
+        reach="all",
+        source="Buckley and Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004; trec_eval `bpref`",
+    ),
+)

@@ -1,0 +1,73 @@
+"""Measures of all that was returned, whatever its order."""
+
+from __future__ import annotations
+
+from pytest_irquality.metrics.definition import REL, Compute, Definition
+from pytest_irquality.metrics.families.binary import BETA
+from pytest_irquality.metrics.hits import Hits
+
+
+def set_precision() -> Compute:
+    """Relevant results, of all results."""
+
+    def score(hits: Hits) -> float:
+        return len(hits.relevant) / len(hits.ranking) if hits.relevant else 0.0
+
+    return score
+
+
+def set_recall() -> Compute:
+    """Relevant results, of all relevant documents."""
+
+    def score(hits: Hits) -> float:
+        return len(hits.relevant) / hits.judgments.relevant_count if hits.relevant else 0.0
+
+    return score
+
+
+def set_f(beta: float) -> Compute:
+    """The weighted harmonic mean of set precision and set recall."""
+
+    def score(hits: Hits) -> float:
+        if not hits.relevant:
+            return 0.0
+        return (1 + beta**2) * len(hits.relevant) / (beta**2 * hits.judgments.relevant_count + len(hits.ranking))
+
+    return score
+
+
+DEFINITIONS = (
+    Definition(
+        name="set_precision",
+        aliases=("set_p", "setp"),
+        title="Set precision",
+        formula="relevant results ÷ results, over all that was returned; 0 where nothing was",
+        parameters=(REL,),
+        make=set_precision,
+        at="",
+        reach="all",
+        source="trec_eval `set_P`, ir_measures `SetP`",
+    ),
+    Definition(
+        name="set_recall",
+        aliases=("set_r", "setr"),
+        title="Set recall",
+        formula="relevant results ÷ R, the number of relevant documents, over all that was returned",
+        parameters=(REL,),
+        make=set_recall,
+        at="",
+        reach="all",
+        source="trec_eval `set_recall`, ir_measures `SetR`",
+    ),
+    Definition(
+        name="set_f",
+        aliases=("setf", "set_f1"),
+        title="Set F measure",
+        formula="(1 + β²) · P · R ÷ (β² · P + R), of set_precision and set_recall",
+        parameters=(BETA, REL),
+        make=set_f,
+        at="",
+        reach="all",
+        source="van Rijsbergen, Information Retrieval, 1979; trec_eval `set_F`, ir_measures `SetF`",
+    ),
+)

@@ -1,0 +1,65 @@
+"""What people said of one query's documents, prepared once so that no scoring pass has to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from itertools import accumulate, count
+from math import isfinite, log2
+
+from pytest_irquality.metrics.errors import MeasureError
+
+
+class Judgments:
+    """One query's grades, and all that measures need of them before any ranking is seen."""
+
+    def __init__(self, grades: Mapping[str, float], relevant_from: float = 1) -> None:
+        if not relevant_from > 0:
+            raise MeasureError(
+                f"relevant_from is {relevant_from}, but it must be above 0: a grade of 0 is not relevant"
+            )
+        self.grades: Mapping[str, float] = dict(grades)
+        for document, grade in self.grades.items():
+            if not isfinite(grade):
+                raise MeasureError(f"the grade of {document!r} is {grade}, which is no number")
+        self.relevant_from = relevant_from
+        self.gains = {document: grade for document, grade in self.grades.items() if grade > 0}
+        self.relevant = frozenset(document for document, gain in self.gains.items() if gain >= relevant_from)
+        self.relevant_count = len(self.relevant)
+        self.all_gains_relevant = len(self.gains) == self.relevant_count
+        self.top_grade = max(self.gains.values(), default=0)
+        self.ideal = ideal_dcg(self.gains.values())
+
+    @cached_property
+    def ideal_exponential(self) -> list[float]:
+        """`ideal`, with gains of 2^grade - 1."""
+        return ideal_dcg(map(exponential, self.gains.values()))
+
+    @cached_property
+    def nonrelevant(self) -> frozenset[str]:
+        """Documents judged and found wanting; a negative grade says *pooled, not judged*, as in trec_eval."""
+        return frozenset(document for document, grade in self.grades.items() if 0 <= grade < self.relevant_from)
+
+    @cached_property
+    def _levels(self) -> dict[float, Judgments]:
+        return {self.relevant_from: self}
+
+    def at(self, relevant_from: float) -> Judgments:
+        """The same grades with another lowest relevant one; remembered."""
+        if relevant_from not in self._levels:
+            self._levels[relevant_from] = Judgments(self.grades, relevant_from)
+        return self._levels[relevant_from]
+
+
+def exponential(grade: float) -> float:
+    """The gain 2^grade - 1, which makes a top document worth many good ones."""
+    return float(2.0**grade - 1)
+
+
+GAINS: Mapping[str, Callable[[float], float]] = {"lin": float, "exp": exponential}
+
+
+def ideal_dcg(gains: Iterable[float]) -> list[float]:
+    """The DCG of the best possible ranking, at each cutoff from 0 to the number of gains."""
+    best_first = sorted(gains, reverse=True)
+    return [0.0, *accumulate(gain / log2(rank + 1) for rank, gain in zip(count(1), best_first, strict=False))]

@@ -1,0 +1,96 @@
+"""One measure as a suite names it: a family with its cutoff and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pytest_irquality.metrics.definition import Aggregation, Compute, Definition, Unit, Value
+from pytest_irquality.metrics.judgments import Judgments
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Immutable and hashable; `str()` is its one canonical name."""
+
+    definition: Definition
+    k: int | None = None
+    parameters: tuple[tuple[str, Value], ...] = ()  # those that differ from their defaults, in the definition's order
+    weighted: bool = False
+
+    def __str__(self) -> str:
+        inside = [f"{name}={written(value)}" for name, value in self.parameters if name != self.definition.at]
+        name = f"{self.definition.name}({','.join(inside)})" if inside else self.definition.plain_name
+        at = self.k if self.definition.takes_cutoff else dict(self.parameters).get(self.definition.at)
+        name = name or self.definition.name
+        return f"{'weighted ' * self.weighted}{name}{'' if at is None else '@' + written(at)}"
+
+    @property
+    def higher_is_better(self) -> bool | None:
+        """None where neither direction is better."""
+        return self.definition.higher_is_better
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Lowest and highest possible value."""
+        return self.definition.range
+
+    @property
+    def needs_relevant(self) -> bool:
+        """Whether it is undefined for a query without a relevant document."""
+        return bool(self.definition.needs)
+
+    @property
+    def aggregate(self) -> Aggregation:
+        """How the values of many queries become one."""
+        return self.definition.aggregate
+
+    @property
+    def unit(self) -> Unit:
+        """What its values count, if they count anything."""
+        return self.definition.unit
+
+    @property
+    def rel(self) -> float | None:
+        """The lowest relevant grade, where the name overrides the suite's."""
+        value = dict(self.parameters).get("rel")
+        return None if value is None else float(value)
+
+    @property
+    def settings(self) -> Mapping[str, Value]:
+        """Every parameter that its formula takes, defaults included."""
+        defaults = {p.name: p.default for p in self.definition.parameters if p.default is not None}
+        return {**defaults, **{name: value for name, value in self.parameters if name != "rel"}}
+
+    @property
+    def top_grade(self) -> float:
+        """The highest grade that its formula can take."""
+        limit = self.definition.top_grade
+        return float("inf") if limit is None else limit(**self.settings)
+
+    def depth(self, relevant_count: int) -> int | None:
+        """How deep a ranking must be for it; None: all that was returned."""
+        reaches = {"cutoff": self.k, "relevant": relevant_count, "all": None, "first": 1, "nothing": 0}
+        return reaches[self.definition.reach]
+
+    def defined_for(self, judgments: Judgments) -> bool:
+        """Whether the judgments allow it: a graded measure needs a positive grade, a binary one a relevant document."""
+        if self.definition.needs == "relevant":
+            return bool(self.judged_at(judgments).relevant)
+        return self.definition.needs == "" or bool(judgments.gains)
+
+    def judged_at(self, judgments: Judgments) -> Judgments:
+        """The judgments as this measure reads them."""
+        return judgments if self.rel is None else judgments.at(self.rel)
+
+    def compute(self) -> Compute:
+        """The function that scores one query, its constants worked out."""
+        cutoff = {"k": self.k} if self.definition.takes_cutoff else {}
+        score = self.definition.make(**cutoff, **self.settings)
+        rel = self.rel
+        return score if rel is None else lambda hits: score(hits.at(rel))
+
+
+def written(value: Value) -> str:
+    """A parameter's value as a name shows it: `2`, not `2.0`."""
+    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)

@@ -1,0 +1,133 @@
+"""Reading a measure's name as people write it: this house's, ir_measures' and trec_eval's spellings.
+
+The grammar is `[weighted] name [(parameter=value, ...)] [@cutoff]`; trec_eval writes `name_cutoff` or `name.cutoff`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from math import isfinite
+
+from pytest_irquality.metrics.catalogue import DEFINITIONS
+from pytest_irquality.metrics.definition import Definition, Parameter, Value
+from pytest_irquality.metrics.errors import MeasureError
+from pytest_irquality.metrics.measure import Measure
+
+SHAPE = re.compile(
+    r"""(?P<weighted> weighted \s+ )?
+        (?P<name> [\w.-]+ ) \s*
+        (?: \( (?P<inside> [^()]* ) \) )? \s*
+        (?: @ \s* (?P<at> .*) )?""",
+    re.VERBOSE | re.IGNORECASE,
+)
+TREC_CUTOFF = re.compile(r"(?P<name>.+?)[._](?P<at>\d+(\.\d+)?)")
+
+
+def parse_measure(text: str, top_k: int = 10, definitions: Mapping[str, Definition] = DEFINITIONS) -> Measure:
+    """The measure that `text` names; one that takes a cutoff and names none is taken at `top_k`."""
+    shape = SHAPE.fullmatch(text.strip())
+    if shape is None:
+        raise MeasureError(f"cannot read the measure {text!r}: write it like 'ndcg@10' or 'map(rel=2)@100'")
+    name, at = shape["name"].lower(), shape["at"]
+    known = names_of(definitions)
+    if name not in known and at is None and (trec := TREC_CUTOFF.fullmatch(name)) and trec["name"] in known:
+        name, at = trec["name"], trec["at"]
+    if name not in known:
+        raise MeasureError(f"unknown measure {text!r}{did_you_mean(name, known, text)}")
+    definition = known[name]
+    given = dict(read_parameter(text, definition, part) for part in split(shape["inside"]))
+    k = None
+    if definition.takes_cutoff:
+        k = top_k if at is None else read_cutoff(text, at)
+    elif definition.at:
+        given |= read_at(text, definition, at)
+    elif at is not None:
+        raise MeasureError(f"{text!r}: {definition.name} takes no cutoff; write {definition.name!r}")
+    weighted = shape["weighted"] is not None
+    if weighted and definition.aggregate != "mean":
+        raise MeasureError(f"{text!r}: only means can be weighted, and {definition.name} is none")
+    return Measure(definition, k, in_order(definition, given), weighted)
+
+
+def names_of(definitions: Mapping[str, Definition]) -> dict[str, Definition]:
+    """Every name and alias, and what it stands for."""
+    return {name: found for found in definitions.values() for name in (found.name, *found.aliases)}
+
+
+def read_cutoff(text: str, at: str) -> int:
+    """A whole number of 1 or more."""
+    if not re.fullmatch(r"[0-9]+", at.strip()) or int(at) < 1:
+        raise MeasureError(f"{text!r}: a cutoff is a whole number of 1 or more, not {at.strip()!r}")
+    return int(at)
+
+
+def read_at(text: str, definition: Definition, at: str | None) -> dict[str, Value]:
+    """The parameter that this family writes behind the `@`."""
+    (parameter,) = (parameter for parameter in definition.parameters if parameter.name == definition.at)
+    if at is None:
+        raise MeasureError(f"{text!r}: {definition.name} needs its {parameter.name}; write '{definition.name}@0.5'")
+    return {parameter.name: read_value(text, parameter, at.strip())}
+
+
+def split(inside: str | None) -> list[str]:
+    """The parts between the commas of the parentheses."""
+    return inside.split(",") if inside and inside.strip() else []
+
+
+def read_parameter(text: str, definition: Definition, part: str) -> tuple[str, Value]:
+    """One `name=value`."""
+    name, equals, written = (side.strip() for side in part.partition("="))
+    if not equals:
+        raise MeasureError(f"{text!r}: a parameter is written name=value, not {part.strip()!r}")
+    takes = {parameter.name: parameter for parameter in definition.parameters if parameter.name != definition.at}
+    synonyms = {word: meant for parameter in takes.values() for word, meant in parameter.synonyms}
+    name = synonyms.get(name.lower(), name.lower())
+    if name not in takes:
+        known = ", ".join(takes) or "none"
+        raise MeasureError(
+            f"{text!r}: {definition.name} has no parameter {name!r}{did_you_mean(name, takes) or f' (it has: {known})'}"
+        )
+    return name, read_value(text, takes[name], written.strip("'\""))
+
+
+def read_value(text: str, parameter: Parameter, written: str) -> Value:
+    """A word of the parameter's choice, or a number within its bounds."""
+    if parameter.choices:
+        word = dict(parameter.synonyms).get(written.lower(), written.lower())
+        if word not in parameter.choices:
+            near = did_you_mean(word, parameter.choices) or f" (one of: {', '.join(parameter.choices)})"
+            raise MeasureError(f"{text!r}: {parameter.name} cannot be {written!r}{near}")
+        return word
+    try:
+        number = float(written)
+    except ValueError:
+        raise MeasureError(f"{text!r}: {parameter.name} is a number, not {written!r}") from None
+    above = number >= parameter.low if parameter.closed else number > parameter.low
+    below = number <= parameter.high if parameter.closed else number < parameter.high
+    if not (isfinite(number) and above and below):
+        bounds = f"{'from' if parameter.closed else 'above'} {parameter.low:g}"
+        if isfinite(parameter.high):
+            bounds += f" {'to' if parameter.closed else 'and below'} {parameter.high:g}"
+        raise MeasureError(f"{text!r}: {parameter.name} is a number {bounds}, not {written}")
+    return number
+
+
+def in_order(definition: Definition, given: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+    """What the name must say, in the order of the definition, so that one measure has one name."""
+    settings = ((parameter, given.get(parameter.name, parameter.default)) for parameter in definition.parameters)
+    return tuple(
+        (parameter.name, value)
+        for parameter, value in settings
+        if value is not None and (value != parameter.default or parameter.always_shown)
+    )
+
+
+def did_you_mean(word: str, known: Iterable[str], text: str = "") -> str:
+    """The nearest known word, put where the wrong one stood in `text`."""
+    near = get_close_matches(word, known, n=1, cutoff=0.6)
+    if not near:
+        return ""
+    start = text.lower().find(word)
+    return f"; did you mean {text[:start] + near[0] + text[start + len(word) :] if text else near[0]!r}?"

@@ -1,0 +1,92 @@
+"""A user's own measure: one function, told which direction is better."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+
+from pytest_irquality.metrics.catalogue import with_own
+from pytest_irquality.metrics.definition import Compute, Definition
+from pytest_irquality.metrics.errors import MeasureError
+from pytest_irquality.metrics.hits import Hits
+
+DIRECTIONS: Mapping[str, bool | None] = {"higher": True, "lower": False, "neither": None}
+SLACK = 1e-9  # sums of floats may pass a bound by their last bits
+
+Function = Callable[[Sequence[str], Mapping[str, float], int], "float | None"]
+
+
+def own_measure(
+    name: str,
+    function: Function,
+    *,
+    better: str = "higher",
+    range: tuple[float, float] = (0, 1),
+    needs_relevant: bool = True,
+    doc: str = "",
+    cutoff: bool = True,
+) -> Definition:
+    """Make a measure of `function(ranking, grades, k)`.
+
+    The function is given the first k documents, best first, and the query's grades as written; it returns a number
+    within `range`, or None where it is undefined. Without a cutoff it is given every document, and their number as k.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or re.search(r"_\d+$", name):
+        raise MeasureError(
+            f"{name!r} cannot name a measure: use small letters, digits and _, but no _ before last digits"
+        )
+    if better not in DIRECTIONS:
+        raise MeasureError(f"better is 'higher', 'lower' or 'neither' for {name!r}, not {better!r}")
+    if not range[0] < range[1]:
+        raise MeasureError(f"the range of {name!r} runs from {range[0]} to {range[1]}, but must run upwards")
+    own = Own(name, function, range)
+    definition = Definition(
+        name=name,
+        title=name,
+        formula=doc or function.__doc__ or "",
+        source="this project",
+        make=own.to_cutoff if cutoff else own.over_all,
+        at="k" if cutoff else "",
+        needs="relevant" if needs_relevant else "",
+        undefined="where its function returns None" + (", or without a relevant document" if needs_relevant else ""),
+        reach="cutoff" if cutoff else "all",
+        range=range,
+        higher_is_better=DIRECTIONS[better],
+    )
+    with_own([definition])  # raises where the name is taken
+    return definition
+
+
+@dataclass(frozen=True)
+class Own:
+    """A user's function, held to what was promised of it."""
+
+    name: str
+    function: Function
+    range: tuple[float, float]
+
+    def to_cutoff(self, k: int) -> Compute:
+        """Score the first k documents."""
+        return lambda hits: self.call(hits, list(dict.fromkeys(hits.ranking))[:k], k)
+
+    def over_all(self) -> Compute:
+        """Score every document returned."""
+        return lambda hits: self.call(hits, list(dict.fromkeys(hits.ranking)))
+
+    def call(self, hits: Hits, ranking: Sequence[str], k: int | None = None) -> float | None:
+        """What the function says of one query; whatever is wrong with it names the measure and the query."""
+        place = f"{self.name if k is None else f'{self.name}@{k}'}, query {hits.query!r}"
+        try:
+            value = self.function(ranking, hits.judgments.grades, len(ranking) if k is None else k)
+        except Exception as error:
+            raise MeasureError(f"{place}: the function raised {type(error).__name__}: {error}") from error
+        if value is None:
+            return None
+        if not isinstance(value, Real):
+            raise MeasureError(f"{place}: the function returned {value!r}, which is no number")
+        low, high = self.range
+        if not low - SLACK <= value <= high + SLACK:
+            raise MeasureError(f"{place}: the function returned {value!r}, which is outside {low} to {high}")
+        return min(max(float(value), low), high)

@@ -1,0 +1,72 @@
+"""The values of a run, and what they come to over many queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import ceil, fsum
+
+from pytest_irquality.metrics.errors import MeasureError
+from pytest_irquality.metrics.measure import Measure
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One value over `n` queries; `undefined` further ones had none. Without any, the value is None."""
+
+    value: float | None
+    n: int
+    undefined: int
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One value a query and measure, in the order of `measures`; None where the measure is undefined."""
+
+    measures: tuple[Measure, ...]
+    values: Mapping[str, tuple[float | None, ...]]
+
+    def value(self, query: str, measure: Measure) -> float | None:
+        """What one query scored."""
+        return self.values[query][self.measures.index(measure)]
+
+    def aggregate(
+        self,
+        measure: Measure,
+        queries: Iterable[str] | None = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> Aggregate:
+        """What many queries scored together: all of them, or those named. A weight that is not given is 1.
+
+        Under a weighted measure a query of weight 0 counts neither among the defined nor among the undefined.
+        """
+        column = self.measures.index(measure)
+        chosen = list(self.values if queries is None else queries)
+        if not measure.weighted:
+            defined = [value for query in chosen if (value := self.values[query][column]) is not None]
+            return Aggregate(together(measure.aggregate, defined), len(defined), len(chosen) - len(defined))
+        weighed = [(self.values[query][column], weight_of(query, weights or {})) for query in chosen]
+        weighed = [(value, weight) for value, weight in weighed if weight]
+        pairs = [(value, weight) for value, weight in weighed if value is not None]
+        total = fsum(weight for _, weight in pairs)
+        mean = fsum(value * weight for value, weight in pairs) / total if pairs else None
+        return Aggregate(mean, len(pairs), len(weighed) - len(pairs))
+
+
+def weight_of(query: str, weights: Mapping[str, float]) -> float:
+    """The weight of a query, refused where a mean would lose its meaning."""
+    weight = weights.get(query, 1)
+    if not 0 <= weight < float("inf"):
+        raise MeasureError(f"the weight of {query!r} is {weight}, but a weight is a number of 0 or more")
+    return weight
+
+
+def together(aggregate: str, values: list[float]) -> float | None:
+    """One value of many, as the measure asks: their mean, sum or nearest-rank percentile."""
+    if not values:
+        return None
+    if aggregate == "mean":
+        return fsum(values) / len(values)
+    if aggregate == "sum":
+        return fsum(values)
+    return sorted(values)[ceil(int(aggregate.removeprefix("p")) * len(values) / 100) - 1]

@@ -28,6 +28,9 @@ class Broken(pytest.fail.Exception):
     """A rule or a limit did not hold. Nothing else raises it, so an outage can never pass for a known issue."""
 
 
+Broken.__module__ = "builtins"  # as pytest does with its own, so that summaries say "Broken: ..." and no path
+
+
 @dataclass
 class Judged:
     """A retriever's result, kept for the items that look their verdicts up. ``told``: causes already shown in full."""
@@ -119,6 +122,7 @@ def variant(item: pytest.Item) -> str:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
     """Once a suite and retriever was retrieved its items only look up: they set up nothing else."""
+    __tracebackhide__ = True
     if not isinstance(item.parent, SuiteModule) or not isinstance(item, pytest.Function):
         return (yield)
     outcomes, key = item.parent.stash[OUTCOMES], variant(item)
@@ -150,7 +154,9 @@ def _ir_run(request: pytest.FixtureRequest) -> Callable[[], None]:
     verdict = outcome.verdicts[item.originalname]
     if verdict.outcome in ("error", "not evaluated"):
         _raise_fault(item, verdict, outcome)
-    return lambda: _conclude(outcome.result, verdict)
+    # Under --runxfail pytest.xfail does nothing, so what is broken fails; what is fixed must then pass.
+    quiet = verdict.outcome == "passed" or (verdict.outcome == "fixed" and request.config.getoption("runxfail", False))
+    return (lambda: None) if quiet else (lambda: _conclude(outcome.result, verdict))
 
 
 def _retrieve_and_judge(item: pytest.Item, retriever: object) -> Judged:
@@ -206,11 +212,8 @@ def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType 
 def _conclude(result: SuiteResult, verdict: Verdict) -> None:
     __tracebackhide__ = True
     if verdict.outcome == "known":
-        pytest.xfail(f"{verdict.known_issue}: {verdict.reason}")  # does nothing under --runxfail: the failure shows
-    if verdict.outcome in ("known", "failed"):
-        raise Broken(explain(result, verdict), pytrace=False)
-    if verdict.outcome == "fixed" and pytest.xfail.__name__ != "nop":
-        raise Broken(explain(result, verdict), pytrace=False)
+        pytest.xfail(f"{verdict.known_issue}: {verdict.reason}")
+    raise Broken(explain(result, verdict), pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -11,9 +11,15 @@ from typing import Any
 
 import pytest
 
+# pytester forgets modules that an inner run imports; libyaml's extension survives that only if it was here before.
+import pytest_irquality.report.html
+import pytest_irquality.session  # noqa: F401
+
 pytest_plugins = ["pytester"]
 
 SHARED = Path(os.environ.get("IRQUALITY_SHARED", Path(__file__).parents[2] / "shared"))
+
+QUIET = ("-p", "no:hypothesispytest", "-p", "no:anyio")
 
 
 @dataclass
@@ -40,9 +46,9 @@ class Project:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("import pytest\n" + text, encoding="utf-8")
 
-    def run(self, *args: str, plain: bool = False) -> pytest.RunResult:
-        flags = () if plain else ("--ir-suite", "--ir-json=out.json", "-p", "no:randomly")
-        return self.pytester.runpytest(*flags, *args)
+    def run(self, *args: str) -> pytest.RunResult:
+        # hypothesis and anyio take half a second of an inner run to import themselves again.
+        return self.pytester.runpytest("--ir-suite", "--ir-json=out.json", *QUIET, *args)
 
     @property
     def data(self) -> dict[str, Any]:

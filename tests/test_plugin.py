@@ -45,7 +45,7 @@ def shop(project: Project) -> Project:
         (["--ir-suite", "other", "--from-other"], 1),
         (["--ir-suite=other", "--from-other"], 1),
     ],
-    ids=" ".join,
+    ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
 )
 def test_every_form_of_the_option_means_what_a_person_expects(project: Project, args: list[str], passed: int) -> None:
     project.conftest("@pytest.fixture\ndef retriever(): return lambda query: ['d1']\n")
@@ -189,7 +189,7 @@ def test_without_the_option_nothing_is_seen_or_felt(project: Project) -> None:
     result = project.pytester.runpytest_subprocess("-p", "no:anyio", "-p", "no:hypothesispytest", "-p", "no:randomly")
     result.assert_outcomes(passed=1)
     assert "search quality" not in result.stdout.str()
-    assert {path.name for path in project.path.iterdir()} <= {"shop.ir.yaml", "test_it.py", "__pycache__", ".pytest_cache"}
+    assert {path.name for path in project.path.iterdir()} <= {"shop.ir.yaml", "test_it.py", "__pycache__", ".pytest_cache", "stdout", "stderr"}
 
 
 @pytest.mark.parametrize("args", [["-p", "no:terminal"], ["-p", "no:cacheprovider"], ["-s"], ["-W", "error"], ["--import-mode=importlib"], ["-q"], ["--setup-plan"]], ids=str)

@@ -66,9 +66,9 @@ def _words(document: ShownDocument) -> str:
 
 
 def _worst_queries(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
-    """The queries that pulled a mean down, worst first."""
-    finding = next((f for f in verdict.broken if f.measure in result.measures and f.queries > 1), None)
-    if finding is None or finding.kind != "min":
+    """The queries that pulled a mean below its floor, worst first."""
+    finding = next((f for f in verdict.broken if f.measure in result.measures and f.kind == "min"), None)
+    if finding is None or finding.limit is None or verdict.scope == "each_query":
         return
     column = result.measures.index(finding.measure)
     tag = finding.subject
@@ -77,8 +77,7 @@ def _worst_queries(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
         for query in result.queries
         if (value := query.values[column]) is not None and (not tag or tag in query.tags)
     ]
-    best = max((value for value, _ in scored), default=0.0)
-    scored = sorted((pair for pair in scored if pair[0] < best), key=lambda pair: pair[0])
+    scored = sorted((pair for pair in scored if pair[0] < finding.limit), key=lambda pair: pair[0])
     if scored:
         yield f"  lowest {finding.measure}{f' of {tag}' if tag else ''}:"
     for value, query in scored[:WORST]:

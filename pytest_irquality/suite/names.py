@@ -24,11 +24,12 @@ def slug(text: str) -> str:
 def check_names(checks: Iterable[Check]) -> Iterator[Check]:
     """The checks under unique names. Limits claim theirs first, so that a new query never renames a threshold."""
     checks = list(checks)
+    limits = {slug(check.name) for check in checks if check.query is None}
     taken: set[str] = set()
     names: dict[int, str] = {}
     for index, check in sorted(enumerate(checks), key=lambda pair: pair[1].query is not None):
         name = slug(check.name)
-        if check.query and (name in taken or SPECIAL.fullmatch(name)):
+        if check.query and (name in limits or SPECIAL.fullmatch(name)):
             name = f"query-{name}"
         elif SPECIAL.fullmatch(name):
             name = f"limit-{name}"

@@ -1,0 +1,414 @@
+"""The HTML report, from results made by hand: what a person can read in it, and what cannot get into it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from html.parser import HTMLParser
+
+import pytest
+
+from pytest_irquality.report.html import STATES, html_report
+from pytest_irquality.verdict.result import (
+    Finding,
+    Mean,
+    Outcome,
+    QueryResult,
+    ShownDocument,
+    SuiteResult,
+    Verdict,
+)
+
+VOID = {"meta", "link", "br", "hr", "img", "input", "base"}
+HOSTILE = '<script>alert(1)</script></style></title>" onload="alert(1)\' javascript:alert(1) {{ 7*7 }} & \u202eevil'
+
+
+@dataclass
+class Element:
+    tag: str
+    attributes: dict[str, str]
+    children: list[Element | str] = field(default_factory=list)
+
+    @property
+    def raw(self) -> str:
+        return "".join(child if isinstance(child, str) else child.raw for child in self.children)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", self.raw).strip()
+
+    def all(self, tag: str = "", css: str = "") -> list[Element]:
+        found: list[Element] = []
+        for child in self.children:
+            if isinstance(child, Element):
+                if tag in ("", child.tag) and css in ("", *child.attributes.get("class", "").split()):
+                    found.append(child)
+                found += child.all(tag, css)
+        return found
+
+    def one(self, tag: str = "", css: str = "") -> Element:
+        return self.all(tag, css)[0]
+
+
+class Parser(HTMLParser):
+    """Refuses what browsers would silently mend."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open = [Element("root", {})]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len({name for name, _ in attrs}) == len(attrs), attrs
+        element = Element(tag, {name: value or "" for name, value in attrs})
+        self.open[-1].children.append(element)
+        if tag not in VOID:
+            self.open.append(element)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open[-1].tag == tag, f"</{tag}> closes <{self.open[-1].tag}>"
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        self.open[-1].children.append(data)
+
+
+def parse(page: str) -> Element:
+    parser = Parser()
+    parser.feed(page)
+    parser.close()
+    assert len(parser.open) == 1, f"left open: {[element.tag for element in parser.open]}"
+    return parser.open[0]
+
+
+def query(id: str, value: float | None = 1.0, **more: object) -> QueryResult:
+    made = QueryResult(id, id, 10, (value,), (ShownDocument(1, f"{id}-doc", "A title", 1.0, True),), returned=1)
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def check(id: str, outcome: Outcome = "passed", **more: object) -> Verdict:
+    ok = outcome in ("passed", "fixed")
+    finding = Finding(id, "must_find", f"{id}-doc must be in the top 1: it is at rank {1 if ok else 4}", ok)
+    reason = "" if outcome == "passed" else f"{id!r}: {finding.text}"
+    made = Verdict(id.replace(" ", "-"), id, 10, outcome, reason, (finding,), "query", id)
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def floor(value: float, limit: float, outcome: Outcome, subject: str = "", **more: object) -> Verdict:
+    ok = value >= limit
+    text = f"ndcg@10 is {value}, {'at or above' if ok else 'below'} its floor {limit}"
+    finding = Finding(subject, "min", text, ok, True, "ndcg@10", value, limit, 20)
+    made = Verdict("ndcg-10", "ndcg@10", 4, outcome, "" if ok else text, (finding,), "suite")
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def suite(*queries: QueryResult, verdicts: tuple[Verdict, ...] = (), **more: object) -> SuiteResult:
+    made = SuiteResult(
+        suite="Shop search",
+        path="shop.ir.yaml",
+        retriever="",
+        top_k=10,
+        measures=("ndcg@10",),
+        shown=("ndcg@10",),
+        means=(Mean("ndcg@10", None, 0.9, len(queries), 0),),
+        queries=queries,
+        verdicts=verdicts,
+        judged=3,
+        returned=8,
+        seconds=1.4,
+    )
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def row(page: Element, text: str) -> Element:
+    return next(body for body in page.one("table", "queries").all("tbody") if body.one("span", "text").text == text)
+
+
+def test_verdict_in_words_when_red() -> None:
+    results = suite(
+        query("chair", 0.0),
+        query("sofa"),
+        query("desk", None, fault="ConnectionError: refused", ranking=(), returned=0),
+        query("lamp"),
+        verdicts=(
+            check("chair", "failed"),
+            check("sofa"),
+            check("desk", "error", reason="ConnectionError: refused", findings=()),
+            check("lamp", "fixed", known_issue="S-1", reason="known issue S-1 no longer fails"),
+            check("rug", "known", known_issue="S-2"),
+            floor(0.5, 0.8, "failed"),
+        ),
+        interrupted=True,
+    )
+    page = parse(html_report([results]))
+    assert page.one("h1").text == (
+        "✗ FAIL — 1 limit, 1 query, 1 query unanswered, 1 known issue fixed, 1 known issue,"
+        " partial: the run was interrupted"
+    )
+    reasons = [line.text for line in page.one("ul", "reasons").all("li")]
+    assert reasons == [
+        "✗ failed ndcg@10 is 0.5, below its floor 0.8",
+        "✗ failed 'chair': chair-doc must be in the top 1: it is at rank 4",
+        "⊘ error 'desk': ConnectionError: refused",
+        "★ fixed known issue S-1 no longer fails",
+    ]
+    assert "suite shop.ir.yaml · 4 queries · 1.40 s retrieving" in page.one("header").text
+    assert page.one("title").text == "FAIL: Shop search"
+
+
+def test_many_failed_queries_leave_room_for_the_rest() -> None:
+    names = [f"q{n}" for n in range(20)]
+    verdicts = (*(check(n, "failed") for n in names), check("e", "error", reason="boom"), floor(0.5, 0.8, "failed"))
+    page = parse(html_report([suite(*map(query, [*names, "e"]), verdicts=verdicts)]))
+    reasons = [line.text for line in page.one("ul", "reasons").all("li")]
+    assert [reason.split(":")[0] for reason in reasons] == [
+        "✗ failed ndcg@10 is 0.5, below its floor 0.8",
+        "✗ failed 'q0'",
+        "✗ failed 'q1'",
+        "✗ failed 'q2'",
+        "✗ failed 'q3'",
+        "⊘ error 'e'",
+        "and 16 more, below",
+    ]
+
+
+def test_verdict_in_words_when_green() -> None:
+    page = parse(html_report([suite(query("sofa"), verdicts=(check("sofa"), floor(0.9, 0.8, "passed")))]))
+    assert page.one("h1").text == "✓ PASS — 1 query, 1 limit holds"
+    assert "reasons" not in {e.attributes.get("class") for e in page.all("ul")}
+
+
+def test_nothing_gated_and_nothing_judged_are_said() -> None:
+    gated = html_report([suite(query("sofa"), verdicts=(check("sofa", findings=()),))])
+    assert parse(gated).one("h1").text == "✓ PASS — 1 query, nothing gated"
+    assert "NOTHING JUDGED" in parse(html_report([])).one("h1").text
+
+
+def test_what_was_not_evaluated_is_no_pass() -> None:
+    page = parse(html_report([suite(query("sofa"), verdicts=(check("sofa"),))], not_evaluated=["b.ir.yaml::chair: -x"]))
+    assert page.one("h1").text == "✗ FAIL — 1 check not evaluated"
+    assert "b.ir.yaml::chair: -x" in page.one("header").text
+
+
+def test_worst_first() -> None:
+    outcomes: list[tuple[str, float | None, Outcome]] = [
+        ("passed", 0.9, "passed"), ("passed, lower", 0.2, "passed"),
+        ("undefined", None, "passed"), ("known", 0.1, "known"),
+        ("fixed", 1.0, "fixed"), ("error", None, "error"), ("failed", 0.6, "failed"), ("failed, lower", 0.5, "failed"),
+    ]  # fmt: skip
+    made = suite(
+        *(query(id, value) for id, value, _ in outcomes),
+        verdicts=tuple(check(id, outcome) for id, _, outcome in outcomes),
+    )
+    page = parse(html_report([made]))
+    assert [text.text for text in page.one("table", "queries").all("span", "text")] == [
+        "failed, lower", "failed", "error", "fixed", "known", "passed, lower", "passed", "undefined",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("outcome", ["passed", "failed", "error", "known", "fixed", "not evaluated"])
+def test_every_outcome_has_a_word_and_a_symbol(outcome: Outcome) -> None:
+    page = parse(html_report([suite(query("sofa"), verdicts=(check("sofa", outcome, known_issue="S-9"),))]))
+    told = row(page, "sofa").one("td", "outcome").text
+    assert told.startswith(STATES[outcome].symbol + " ")
+    assert told == "⚠ known issue S-9" if outcome == "known" else STATES[outcome].word in told
+    assert len({state.symbol for name, state in STATES.items() if name != "warned"}) == len(STATES) - 1
+
+
+def test_grades_have_a_word_and_not_only_a_colour() -> None:
+    ranking = (
+        ShownDocument(1, "a", "Chair", 3.0, True, 12.5),
+        ShownDocument(2, "b", None, 0.0, False),
+        ShownDocument(3, "c"),
+        ShownDocument(4, "d", None, 1.0, True),
+    )
+    missing = (
+        ShownDocument(None, "e", "Gone", 2.0, True),
+        ShownDocument(14, "f", None, 0.5, True),
+        ShownDocument(None, "g"),
+    )
+    page = parse(html_report([suite(query("chair", ranking=ranking, missing=missing, returned=40))]))
+    shown = row(page, "chair").all("ol", "documents")
+    assert [line.text for line in shown[0].all("li")] == ["1 a Chair 12.5 3 ✓", "2 b 0 ✗", "3 c unjudged", "4 d 1 ✓"]
+    assert [line.attributes["class"] for line in shown[0].all("li")] == ["grade3", "wrong", "unjudged", "grade1"]
+    assert [line.text for line in shown[1].all("li")] == [
+        "✗ e Gone not returned 2 ✓",
+        "↓ f at rank 14 0.5 ✓",
+        "✗ g not returned unjudged",
+    ]
+    assert "the first 4 of 40 results" in row(page, "chair").text
+
+
+def test_a_failed_query_opens_to_everything_about_it() -> None:
+    failing = query("q14", 0.0, text="office chair", line=31, why="3 % of revenue", tags=("head",), seconds=0.04)
+    verdict = check("office chair", "failed", check="it's", query="q14")
+    page = parse(html_report([suite(failing, verdicts=(verdict,), retriever="bm25")]))
+    body = row(page, "office chair")
+    assert "open" in body.one("details").attributes
+    assert body.one("span", "id").text == "q14"
+    assert body.one("summary").one("span", "").attributes["class"] == "unseen"
+    assert body.one("summary").text == "office chair: office chair-doc must be in the top 1: it is at rank 4"
+    assert body.one("ul", "rules").text == "✗ failed office chair-doc must be in the top 1: it is at rank 4"
+    for said in ("3 % of revenue", "head", "shop.ir.yaml:31", "40 ms"):
+        assert said in body.text
+    assert body.one("code", "command").text == "pytest --ir-suite 'shop.ir.yaml::it'\\''s[bm25]'"
+
+
+def test_a_fault_is_told_in_full_and_is_no_ranking() -> None:
+    fault = "Traceback:\n  boom <b>\nValueError: no index"
+    page = parse(html_report([suite(query("desk", None, fault=fault, ranking=(), returned=0))]))
+    assert row(page, "desk").one("pre", "fault").children == [fault]
+    assert row(page, "desk").one("td", "outcome").text == "⊘ error"
+    assert "no results" not in row(page, "desk").text
+
+
+def test_limits_show_numbers_that_never_read_alike() -> None:
+    page = parse(
+        html_report([suite(query("a"), verdicts=(floor(0.84999, 0.85, "failed"), floor(0.9, 0.85, "passed")))])
+    )
+    broken, held = page.one("section", "limits").all("tbody")
+    assert [cell.text for cell in broken.one("tr").all("td")] == ["0.84999", "≥ 0.85000", "", "20", "✗ failed"]
+    assert [cell.text for cell in held.one("tr").all("td")] == ["0.900", "≥ 0.850", "", "20", "✓ passed"]
+    assert [rect.attributes["width"] for rect in broken.all("rect")] == ["100%", "85%"]
+    assert held.one("line").attributes["x1"] == "85%"
+
+
+@pytest.mark.parametrize(
+    ("measure", "value", "limit", "cells"),
+    [
+        ("zero_results", 3.0, 1.0, ["3", "≤ 1"]),
+        ("zero_results", 0.075, 0.02, ["7.5 %", "≤ 2 %"]),
+        ("latency_p95", 0.25, 0.2, ["250 ms", "≤ 200 ms"]),
+        ("ndcg@10", None, 0.2, ["undefined", "≤ 0.200"]),
+    ],
+)
+def test_units_of_limits(measure: str, value: float | None, limit: float, cells: list[str]) -> None:
+    finding = Finding("", "max", f"{measure} is above", False, True, measure, value, limit, 40)
+    verdict = Verdict("it", "it", 1, "failed", "above", (finding,), "suite")
+    page = parse(html_report([suite(query("a"), verdicts=(verdict,))]))
+    assert [cell.text for cell in page.one("section", "limits").one("tbody").all("td")[:2]] == cells
+
+
+def test_of_many_demands_only_the_broken_are_spread_out() -> None:
+    findings = tuple(
+        Finding(t, "min", "", v >= 0.7, True, "ndcg@10", v, 0.7, 5) for t, v in [("a", 0.9), ("b", 0.6), ("c", 1)]
+    )
+    verdict = Verdict("each", "each_tag ndcg@10", 7, "failed", "tag b: below", findings, "each_tag")
+    means = tuple(Mean("ndcg@10", t, v, 5, 0) for t, v in [("a", 0.9), ("b", 0.6), ("c", 1.0)])
+    page = parse(html_report([suite(query("q", tags=("b",)), verdicts=(verdict,), means=means)]))
+    body = page.one("section", "limits").one("tbody")
+    assert [line.one("th").text for line in body.all("tr", "sub") if line.all("th")] == ["b"]
+    assert body.one("summary").text == "2 tags hold"
+    assert [line.one("th").text for line in body.one("table", "inner").all("tr")] == ["a", "c"]
+    tags = page.one("table", "tags").all("tr")[2:]
+    assert [line.one("th").text for line in tags] == ["b", "a", "c"]
+    assert "✗ failed: 0.600" in re.sub(r"✗\s*", "✗ ", tags[0].text)
+
+
+def test_a_guard_on_every_query_marks_the_query_it_breaks() -> None:
+    finding = Finding("sofa", "must_not_find", "'sofa': sku-9 must not be in the top 10: it is at rank 2", False)
+    verdict = Verdict("guard", "each_query must_not_find", 8, "failed", finding.text, (finding,), "each_query")
+    page = parse(html_report([suite(query("chair"), query("sofa"), verdicts=(check("sofa"), verdict))]))
+    assert row(page, "sofa").one("td", "outcome").text == "✗ failed"
+    assert "each_query must_not_find: sku-9 must not be" in row(page, "sofa").one("ul", "rules").text
+    assert row(page, "chair").one("td", "outcome").text == "· no rules"
+
+
+def test_warnings_notes_and_coverage() -> None:
+    made = suite(query("a"), warnings=("judged@10 is 0.4, below the 0.8",), notes=("1 of 9 queries returned nothing",))
+    page = parse(html_report([made], generated="pytest-irquality 0.1"))
+    assert "⚠ Warning judged@10 is 0.4" in page.one("ul", "notes").text
+    assert "Note 1 of 9 queries returned nothing" in page.one("ul", "notes").text
+    assert "3 of 8 (38 %) results in the top 10 are judged" in page.text
+    assert page.one("footer").text == "pytest-irquality 0.1"
+
+
+def test_several_retrievers_side_by_side_without_clashing_anchors() -> None:
+    results = [suite(query("a"), verdicts=(floor(0.5, 0.8, "failed"),), retriever=name) for name in ("bm25", "dense")]
+    page = parse(html_report(results))
+    names = [link.text for link in page.one("nav").all("a")]
+    assert names == ["Shop search · bm25", "Shop search · dense"]
+    assert "Shop search · bm25" in page.one("ul", "reasons").text
+
+
+def everything(hostile: str) -> str:
+    document = ShownDocument(1, hostile, hostile + "title", 1.0, True)
+    asked = QueryResult(hostile, hostile, 3, (0.5,), (document,), (document,), 1, False, hostile, (hostile,), hostile)
+    ruled = replace(asked, id=hostile + "2", fault=None)
+    finding = Finding(hostile, "min", hostile, False, True, "ndcg@10", 0.5, 0.8, 1)
+    verdicts = (
+        Verdict(hostile, hostile, 3, "error", hostile, (), "query", hostile),
+        Verdict(hostile, hostile, 3, "known", hostile, (finding,), "query", hostile + "2", known_issue=hostile),
+        Verdict(hostile, hostile, 5, "failed", hostile, (finding, finding), "each_tag"),
+        Verdict(hostile, hostile, 5, "failed", hostile, (finding,), "each_query"),
+        Verdict(hostile, hostile, 5, "known", hostile, (finding,), "tag", tag=hostile, known_issue=hostile),
+    )
+    made = suite(
+        asked, ruled, verdicts=verdicts, notes=(hostile,), warnings=(hostile,), retriever=hostile, path=hostile,
+        suite=hostile, means=(Mean("ndcg@10", hostile, 0.1, 1, 1),),
+    )  # fmt: skip
+    return html_report([made, made], definitions={"ndcg@10": hostile}, not_evaluated=[hostile], generated=hostile)
+
+
+def test_hostile_text_stays_text() -> None:
+    plain, hostile = parse(everything("plain")), parse(everything(HOSTILE))
+
+    def outline(page: Element) -> list[tuple[str, list[str]]]:
+        return [(element.tag, sorted(element.attributes)) for element in page.all()]
+
+    assert outline(hostile) == outline(plain)
+    assert not hostile.all("script")
+    assert re.sub(r"\s+", " ", HOSTILE) in hostile.one("table", "queries").text
+    for element in hostile.all():
+        assert not [name for name in element.attributes if name.startswith("on") or name in ("src", "style")]
+        assert element.attributes.get("href", "#").startswith("#")
+
+
+def test_every_link_leads_somewhere_and_every_id_is_there_once() -> None:
+    page = parse(everything("plain"))
+    ids = [element.attributes["id"] for element in page.all() if "id" in element.attributes]
+    assert len(ids) == len(set(ids))
+    targets = {e.attributes["href"].removeprefix("#") for e in page.all() if "href" in e.attributes}
+    targets |= {e.attributes["aria-labelledby"] for e in page.all() if "aria-labelledby" in e.attributes}
+    assert targets
+    assert targets <= set(ids)
+
+
+def test_the_page_needs_nothing_but_itself() -> None:
+    text = everything("plain")
+    page = parse(text)
+    metas = {m.attributes.get("http-equiv") or m.attributes.get("name", ""): m.attributes for m in page.all("meta")}
+    assert metas["Content-Security-Policy"]["content"].startswith("default-src 'none'; style-src 'unsafe-inline'")
+    assert metas["color-scheme"]["content"] == "light dark"
+    assert "viewport" in metas
+    assert page.one("html").attributes["lang"] == "en"
+    assert not re.search(r"https?:|url\(|@import", text)
+    assert {element.tag for element in page.all()}.isdisjoint({"script", "link", "img", "iframe", "object", "form"})
+    assert text.startswith("<!doctype html>")
+
+
+def test_table_headers_have_a_scope() -> None:
+    headers = parse(everything("plain")).all("th")
+    assert headers
+    assert all(header.attributes.get("scope") in ("row", "col") for header in headers)
+
+
+def test_measures_lead_to_their_definitions() -> None:
+    page = parse(html_report([suite(query("a"))], definitions={"ndcg@10": "Gain, discounted.", "map@5": "Not shown."}))
+    defined = page.one("dl")
+    assert defined.text == "ndcg@10Gain, discounted."
+    anchor = defined.one("div").attributes["id"]
+    assert f"#{anchor}" in {link.attributes["href"] for link in page.one("table", "queries").all("a")}
+
+
+def test_long_and_broken_text() -> None:
+    made = suite(query("a" * 10_000), query("half \ud800 pair", ranking=(ShownDocument(1, "\ud83d"),)))
+    text = html_report([made])
+    text.encode("utf-8")
+    assert "half ? pair" in text
+    page = parse(text)
+    assert len(page.one("table", "queries").all("span", "text")[0].text) == 300
+    assert "a" * 10_000 in page.one("p", "whole").text

@@ -47,7 +47,9 @@ class Session:
     @property
     def missing(self) -> list[str]:
         """Suites that were collected and have no result: a broken fixture, or a stop before their turn."""
-        return [f"{path} [{name}]" if name else path for path, name in self.expected if (path, name) not in self.results]
+        return [
+            f"{path} [{name}]" if name else path for path, name in self.expected if (path, name) not in self.results
+        ]
 
     @property
     def ordered(self) -> list[SuiteResult]:
@@ -66,9 +68,7 @@ class Session:
 
             names = dict.fromkeys(name for result in self.ordered for name in result.shown)
             formulas = {name: parse_measure(name).definition.formula for name in names}
-            self._write(
-                option.ir_report, html_report(self.ordered, definitions=formulas, not_evaluated=self.missing)
-            )
+            self._write(option.ir_report, html_report(self.ordered, definitions=formulas, not_evaluated=self.missing))
         if option.ir_json:
             self._write(option.ir_json, document(self.ordered, self.missing))
 

@@ -39,7 +39,9 @@ class Project:
         return path
 
     def answers(self, answers: Mapping[str, Any]) -> None:
-        self.conftest(f"ANSWERS = {dict(answers)!r}\n@pytest.fixture\ndef retriever():\n    return lambda query: ANSWERS[query]\n")
+        self.conftest(
+            f"ANSWERS = {dict(answers)!r}\n@pytest.fixture\ndef retriever():\n    return lambda query: ANSWERS[query]\n"
+        )
 
     def conftest(self, text: str, folder: str = ".") -> None:
         path = self.path / folder / "conftest.py"

@@ -102,11 +102,15 @@ def test_s7_errors_max_lets_the_lines_be_judged_over_the_rest(project: Project) 
 
 
 def test_s8_a_document_returned_twice_is_credited_once_and_said(project: Project) -> None:
-    project.suite("queries: [{query: a, relevant: [d, e], must_find: {e: 2}}]\nmetrics: [ndcg, recall, precision@2, map]\n")
+    project.suite(
+        "queries: [{query: a, relevant: [d, e], must_find: {e: 2}}]\nmetrics: [ndcg, recall, precision@2, map]\n"
+    )
     project.answers({"a": ["d", "d", "d", "e"]})
     result = project.run()
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*1 of 1 (100 %) queries returned a document more than once, credited once*'a' returned d twice"])
+    result.stdout.fnmatch_lines(
+        ["*1 of 1 (100 %) queries returned a document more than once, credited once*'a' returned d twice"]
+    )
     assert project.data["suites"][0]["queries"][0]["values"] == [1.0, 1.0, 1.0, 1.0]
     project.suite("queries: [{query: a, relevant: [d]}]\nduplicates: error\n")
     project.run().assert_outcomes(errors=1)
@@ -114,7 +118,9 @@ def test_s8_a_document_returned_twice_is_credited_once_and_said(project: Project
 
 @pytest.mark.parametrize("id", ["0123", "22:22", "NO", "1e3", "2024-01-01", "1.10", "~", "007"])
 def test_s9_ids_are_the_text_as_written(project: Project, id: str) -> None:
-    project.suite(f"queries:\n  - {{query: a, id: {id}, relevant: {{{id}: 1}}, must_find: [{id}]}}\nthresholds: {{recall: 1}}\n")
+    project.suite(
+        f"queries:\n  - {{query: a, id: {id}, relevant: {{{id}: 1}}, must_find: [{id}]}}\nthresholds: {{recall: 1}}\n"
+    )
     project.answers({"a": [id]})
     project.run().assert_outcomes(passed=2)
     assert project.data["suites"][0]["queries"][0]["id"] == id
@@ -155,11 +161,20 @@ def _items(project: Project) -> int:
 
 
 def test_s15_a_slice_that_collapses_is_red_while_the_mean_rises(project: Project) -> None:
-    project.suite(queries(8, "[big]") + "  - {query: s, tags: [small], relevant: [ds]}\neach_tag: {recall@10: 0.7}\nthresholds: {recall@10: 0.8}\n")
+    project.suite(
+        queries(8, "[big]")
+        + "  - {query: s, tags: [small], relevant: [ds]}\neach_tag: {recall@10: 0.7}\nthresholds: {recall@10: 0.8}\n"
+    )
     project.answers({**{f"q{i}": [f"d{i}"] for i in range(8)}, "s": ["x"]})
     result = project.run()
     result.assert_outcomes(passed=10, failed=1)
-    result.stdout.fnmatch_lines(["tag small: recall@10 is 0.000, below its floor 0.700", "*lowest recall@10 of small:", "*0.000  s (shop.ir.yaml:10)*"])
+    result.stdout.fnmatch_lines(
+        [
+            "tag small: recall@10 is 0.000, below its floor 0.700",
+            "*lowest recall@10 of small:",
+            "*0.000  s (shop.ir.yaml:10)*",
+        ]
+    )
 
 
 def test_s13_equal_runs_give_equal_bytes(project: Project) -> None:

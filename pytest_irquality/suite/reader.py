@@ -173,7 +173,9 @@ class _Reader:
                 lines.append((name, _place(key), bounds, known))
             else:
                 text = self.doc.text(value, f"the limit of {name}")
-                lines.append((name, _place(key), [("", text, _place(value), bool(getattr(value, "style", None)))], None))
+                lines.append(
+                    (name, _place(key), [("", text, _place(value), bool(getattr(value, "style", None)))], None)
+                )
         return lines
 
     def _ranks(self, event: Event, what: str) -> list[tuple[str, int | None, Place]]:
@@ -292,18 +294,18 @@ class _Reader:
     ) -> Query:
         fields, places = written.fields, written.key_places
         listed = max(1.0, relevant_from)
-        relevant = {
-            document: self._grade(grade, grades, listed) for document, grade in fields.get("relevant", ())
-        }
+        relevant = {document: self._grade(grade, grades, listed) for document, grade in fields.get("relevant", ())}
         rules = []
         for kind in RANK_RULES:
             if kind in fields:
                 ranks = {document: rank or top_k for document, rank, _ in fields[kind]}
                 rules.append(Rule(kind, ranks, places[kind]))  # type: ignore[arg-type]
         if "in_order" in fields:
-            rules.append(Rule("in_order", {document: top_k for document in fields["in_order"]}, places["in_order"]))
+            rules.append(Rule("in_order", dict.fromkeys(fields["in_order"], top_k), places["in_order"]))
         if fields.get("expect_no_results"):
-            if wrong := next((key for key in ("relevant", "must_find", "must_find_any", "in_order") if key in fields), None):
+            if wrong := next(
+                (key for key in ("relevant", "must_find", "must_find_any", "in_order") if key in fields), None
+            ):
                 raise self.fail(places[wrong], f"{wrong!r} contradicts 'expect_no_results'")
             rules.append(Rule("expect_no_results", {}, places["expect_no_results"]))
         judgments = Judgments(relevant, relevant_from)
@@ -313,11 +315,15 @@ class _Reader:
             if limits.measure.weighted or limits.measure.aggregate not in ("mean", "sum"):
                 raise self.fail(limits.place, f"{limits.measure} is over many queries; it cannot be a limit of one")
             if limits.measure.needs_relevant and not judgments.relevant:
-                raise self.fail(limits.place, f"{limits.measure} is undefined for this query: it has no relevant document")
+                raise self.fail(
+                    limits.place, f"{limits.measure} is undefined for this query: it has no relevant document"
+                )
             thresholds.append(limits)
         known: KnownIssue | None = fields.get("known_issue")
         if known and not rules and not any(bound.fails for limit in thresholds for bound in limit.bounds):
-            raise self.fail(places["known_issue"], "'known_issue' on a query with no rule and no threshold: nothing could fail")
+            raise self.fail(
+                places["known_issue"], "'known_issue' on a query with no rule and no threshold: nothing could fail"
+            )
         return Query(
             id=fields.get("id", fields["query"]),
             text=fields["query"],
@@ -352,13 +358,17 @@ class _Reader:
         except MeasureError as error:
             raise self.fail(place, str(error)) from None
 
-    def _limits(self, line: tuple[str, Place, list[tuple[str, str, Place, bool]], KnownIssue | None], top_k: int) -> Limits:
+    def _limits(
+        self, line: tuple[str, Place, list[tuple[str, str, Place, bool]], KnownIssue | None], top_k: int
+    ) -> Limits:
         name, place, written, known = line
         measure = self._measure(name, place, top_k)
         bounds = []
         for kind, text, where, quoted in written:
             if not kind and measure.higher_is_better is None:
-                raise self.fail(where, f"{measure} is neither better high nor low; write {{min: {text}}} or {{max: {text}}}")
+                raise self.fail(
+                    where, f"{measure} is neither better high nor low; write {{min: {text}}} or {{max: {text}}}"
+                )
             bare: BoundKind = "min" if measure.higher_is_better else "max"
             bounds.append(self._bound(measure, BOUND_KEYS[kind] if kind else bare, text, where, quoted))
         if not bounds:
@@ -376,7 +386,9 @@ class _Reader:
             unit = next((unit for unit in ("ms", "min", "s") if text.endswith(unit)), None)
             number = as_number(text.removesuffix(unit)) if unit else None
             if unit is None or number is None or number < 0:
-                raise self.fail(place, f"a limit of {measure} is a duration with its unit (200ms, 1.5s), not {short(text)}")
+                raise self.fail(
+                    place, f"a limit of {measure} is a duration with its unit (200ms, 1.5s), not {short(text)}"
+                )
             return Bound(kind, number * SECONDS[unit], text=text)
         share = text.endswith("%") and (measure.aggregate == "sum" or high == 1)
         number = as_number(text.removesuffix("%")) if share else as_number(text)
@@ -409,7 +421,9 @@ class _Reader:
                 return
             limits = self._limits(line, top_k)
             if scope == "each_query" and (limits.measure.weighted or limits.measure.aggregate not in ("mean", "sum")):
-                raise self.fail(limits.place, f"{limits.measure} is over many queries; it cannot be a limit of each query")
+                raise self.fail(
+                    limits.place, f"{limits.measure} is over many queries; it cannot be a limit of each query"
+                )
             label = f"{said}{limits.measure}"
             checks.append(Check(f"{prefix}{limits.measure}", label, line[1], scope=scope, tag=tag, limits=limits))
 

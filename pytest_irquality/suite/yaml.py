@@ -213,7 +213,9 @@ def read_text(path: Path, shown: str) -> str:
         if not path.is_file():
             raise SuiteError(shown, 1, 1, "is not a regular file" if path.exists() else "no such file")
         if path.stat().st_size > MAX_BYTES:
-            raise SuiteError(shown, 1, 1, f"is larger than {MAX_BYTES // 2**20} MB; keep judgments of that size in files")
+            raise SuiteError(
+                shown, 1, 1, f"is larger than {MAX_BYTES // 2**20} MB; keep judgments of that size in files"
+            )
         data = path.read_bytes()
     except OSError as error:
         raise SuiteError(shown, 1, 1, f"cannot be read: {error.strerror or error}") from None

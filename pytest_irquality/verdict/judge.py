@@ -9,7 +9,7 @@ from functools import cached_property
 from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Check, Limits, Query, Rule, Suite
-from pytest_irquality.verdict.numbers import share, shown, told_apart
+from pytest_irquality.verdict.numbers import share, told_apart
 from pytest_irquality.verdict.result import Finding, Mean, QueryResult, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.verdict.rules import check_rule
 
@@ -115,7 +115,10 @@ class _Judge:
             verdicts=verdicts,
             notes=tuple(self.notes(asked)),
             warnings=tuple(
-                finding.text for verdict in verdicts for finding in verdict.findings if not finding.fails and not finding.ok
+                finding.text
+                for verdict in verdicts
+                for finding in verdict.findings
+                if not finding.fails and not finding.ok
             ),
             judged=known,
             returned=len(judged),
@@ -147,7 +150,10 @@ class _Judge:
         if broken:
             outcome, reason = ("known" if issue else "failed"), self.broken_reason(check, broken)
         elif issue:
-            outcome, reason = "fixed", f"known issue {issue} no longer fails: all of {check.label!r} holds; remove 'known_issue'"
+            outcome, reason = (
+                "fixed",
+                f"known issue {issue} no longer fails: all of {check.label!r} holds; remove 'known_issue'",
+            )
         else:
             outcome, reason = "passed", ""
         return Verdict(**common, outcome=outcome, reason=reason, findings=findings, known_issue=issue)  # type: ignore[arg-type]
@@ -226,7 +232,9 @@ class _Judge:
             if bound.share:
                 value /= max(total.n, 1)
             ok, words = BOUNDS[bound.kind]
-            now, limit = ("%g%%" % (100 * value), bound.text) if bound.share else told_apart(value, bound.value, measure.unit)
+            now, limit = (
+                ("%g%%" % (100 * value), bound.text) if bound.share else told_apart(value, bound.value, measure.unit)
+            )
             # Wording a pass as "below its floor" would be wrong, so a limit that holds says so in its own words.
             good = ok(value, bound.value)
             text = f"{said}{measure} is {now}, {words[0] if good else words[1]} {limit}"
@@ -250,7 +258,9 @@ class _Judge:
         expected = dict.fromkeys([*sorted(relevant, key=lambda d: (-grades[d], d)), *wanted])
 
         def document(id: str) -> ShownDocument:
-            return ShownDocument(ranks.get(id), id, self.run.titles.get(id), grades.get(id), id in relevant, scores.get(id))
+            return ShownDocument(
+                ranks.get(id), id, self.run.titles.get(id), grades.get(id), id in relevant, scores.get(id)
+            )
 
         most = max(SHOWN_RESULTS, self.suite.top_k)
         return QueryResult(

@@ -14,9 +14,7 @@ Name = Callable[[str], str]
 
 def check_rule(rule: Rule, query: Query, ranks: Ranks, name: Name) -> tuple[Finding, ...]:
     """The findings of one rule. ``ranks`` are 1-based; ``name`` gives a document's id with its title."""
-    return tuple(
-        Finding(query.id, rule.kind, text, ok) for ok, text in RULES[rule.kind](rule.documents, ranks, name)
-    )
+    return tuple(Finding(query.id, rule.kind, text, ok) for ok, text in RULES[rule.kind](rule.documents, ranks, name))
 
 
 def _found(document: str, ranks: Ranks) -> str:
@@ -25,19 +23,27 @@ def _found(document: str, ranks: Ranks) -> str:
 
 def _must_find(documents: Ranks, ranks: Ranks, name: Name) -> Iterator[tuple[bool, str]]:
     for document, worst in documents.items():
-        yield ranks.get(document, inf) <= worst, f"{name(document)} must be in the top {worst}: {_found(document, ranks)}"
+        yield (
+            ranks.get(document, inf) <= worst,
+            f"{name(document)} must be in the top {worst}: {_found(document, ranks)}",
+        )
 
 
 def _must_find_any(documents: Ranks, ranks: Ranks, name: Name) -> Iterator[tuple[bool, str]]:
     ok = any(ranks.get(document, inf) <= worst for document, worst in documents.items())
     wanted = " or ".join(f"{name(document)} in the top {worst}" for document, worst in documents.items())
-    where = ", ".join(f"{document} {f'at rank {ranks[document]}' if document in ranks else 'not returned'}" for document in documents)
+    where = ", ".join(
+        f"{document} {f'at rank {ranks[document]}' if document in ranks else 'not returned'}" for document in documents
+    )
     yield ok, f"must find {wanted}: {where}"
 
 
 def _must_not_find(documents: Ranks, ranks: Ranks, name: Name) -> Iterator[tuple[bool, str]]:
     for document, last in documents.items():
-        yield ranks.get(document, inf) > last, f"{name(document)} must not be in the top {last}: {_found(document, ranks)}"
+        yield (
+            ranks.get(document, inf) > last,
+            f"{name(document)} must not be in the top {last}: {_found(document, ranks)}",
+        )
 
 
 def _in_order(documents: Ranks, ranks: Ranks, name: Name) -> Iterator[tuple[bool, str]]:
@@ -49,9 +55,12 @@ def _in_order(documents: Ranks, ranks: Ranks, name: Name) -> Iterator[tuple[bool
     for first, second in zip(range(len(wanted)), range(1, len(wanted)), strict=False):
         ok = places[first] < places[second] or places[second] == inf
         above, below = wanted[first], wanted[second]
-        yield ok, (
-            f"{name(above)} ({_found(above, ranks).removeprefix('it ')}) must come before "
-            f"{name(below)} ({_found(below, ranks).removeprefix('it ')})"
+        yield (
+            ok,
+            (
+                f"{name(above)} ({_found(above, ranks).removeprefix('it ')}) must come before "
+                f"{name(below)} ({_found(below, ranks).removeprefix('it ')})"
+            ),
         )
 
 

@@ -1,0 +1,154 @@
+"""Bad input is one line with its place; good input is read as written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pytest_irquality import SuiteError, load_suite
+
+Q = "queries: [{query: a, relevant: [d]}]\n"
+
+
+def load(tmp_path: Path, text: str | bytes) -> str:
+    path = tmp_path / "s.ir.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(SuiteError) as error:
+        load_suite(path, shown="s.ir.yaml")
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "1:1: the suite is empty; it needs 'queries'"),
+        ("a", "1:1: the suite must be a mapping, not a single value"),
+        ("suite: x\n", "1:1: the suite has no 'queries'"),
+        ("queries: []\n", "1:1: 'queries' is empty"),
+        ("querys: []\n", "1:1: unknown key 'querys' in the suite; did you mean 'queries'?"),
+        ("queries:\n  - {query: a, relevent: [d]}\n", "2:16: unknown key 'relevent' in a query; did you mean 'relevant'?"),
+        ("queries:\n  - {id: a}\n", "2:5: a query has no 'query'"),
+        ("queries:\n  - {query: a, query: b}\n", "2:16: 'query' is already given on line 2"),
+        ("queries:\n  - query: a\n  - query: a\n", "3:5: the id 'a' is already used on line 2; give one of the two an 'id'"),
+        ("queries:\n  - {query: a, relevant: {d: high}}\n", "2:30: a grade must be a number, not 'high'"),
+        ("grades: {perfect: 3}\nqueries:\n  - {query: a, relevant: {d: perfct}}\n", "3:30: a grade must be a number or a word of grades, not 'perfct'; did you mean 'perfect'?"),
+        ("queries:\n  - {query: a, relevant: {d: nan}}\n", "2:30: a grade must be a number, not 'nan'"),
+        ("queries:\n  - {query: a, relevant: {d: 1, d: 2}}\n", "2:33: 'd' is already given on line 2"),
+        ("queries:\n  - {query: a, relevant: {d: [1]}}\n", "2:30: the grade of 'd' must be a number or a word of 'grades'"),
+        ("queries:\n  - {query: a, must_find: {d: 0}}\n", "2:31: the rank of 'd' must be a whole number of at least 1, not '0'"),
+        ("queries:\n  - {query: a, in_order: [d]}\n", "2:16: in_order needs at least two documents"),
+        ("queries:\n  - {query: a, known_issue: X}\n", "2:16: 'known_issue' on a query with no rule and no threshold: nothing could fail"),
+        ("queries:\n  - {query: a, expect_no_results: true, relevant: [d]}\n", "2:41: 'relevant' contradicts 'expect_no_results'"),
+        ("queries:\n  - {query: a, thresholds: {ndcg: 1}}\n", "2:29: ndcg@10 is undefined for this query: it has no relevant document"),
+        ("queries:\n  - {query: a, weight: -1}\n", "2:24: 'weight' must not be negative"),
+        (Q + "thresholds: {ndgc@10: 0.5}\n", "2:14: unknown measure 'ndgc@10'; did you mean 'ndcg@10'?"),
+        (Q + "thresholds: {ndcg@10: 85}\n", "2:23: ndcg@10 is always between 0 and 1, so 85 is no limit; did you mean 0.85?"),
+        (Q + "thresholds: {ndcg@10: {max_drop: 0.1}}\n", "2:24: unknown key 'max_drop' in ndcg@10"),
+        (Q + "thresholds: {ndcg: 0.5, ndcg@10: 0.6}\n", "2:25: ndcg@10 already has its limits on line 2"),
+        (Q + "thresholds: {ndcg@10: {}}\n", "2:14: ndcg@10 has no limit: give min, max, warn_below or warn_above"),
+        (Q + "thresholds: {ndcg@10: {warn_below: 1, known_issue: X}}\n", "2:14: 'known_issue' on a line with no min and no max: nothing could fail"),
+        (Q + "tags: {haed: {mrr: 0.5}}\n", "2:8: no query has the tag 'haed'"),
+        (Q + "depth: 5\nmetrics: [ndcg@10]\n", "2:1: 'depth' is 5, but top_k reads 10 results"),
+        (Q + "concurrency: 8\n", "2:1: unknown key 'concurrency' in the suite"),
+        (Q + "relevant_from: 0\n", "2:16: 'relevant_from' must be above 0: a grade of 0 means not relevant"),
+        ("a: &x 1\nqueries: *x\n", "2:10: aliases (*name) are not allowed in a suite; write the value out"),
+        (Q + "---\nb: 1\n", "2:1: a suite is one document; here begins another"),
+        (Q + "nope: 1\nqueries: {a\n", "4:1: not YAML"),
+        ("queries: [\x00]", "1:11: not YAML"),
+        (b"queries: [{query: \xff}]", "1:19: not UTF-8 text"),
+        ("x: " + "[" * 60 + "]" * 60, "1:43: nested deeper than 40 levels"),
+    ],
+)  # fmt: skip
+def test_each_mistake_is_one_line_with_its_place(tmp_path: Path, text: str | bytes, said: str) -> None:
+    assert load(tmp_path, text).startswith(f"s.ir.yaml:{said}")
+
+
+def test_a_file_that_is_none(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "absent", Path("/dev/null")):
+        with pytest.raises(SuiteError, match=r":1:1: (is not a regular file|no such file)$"):
+            load_suite(path)
+
+
+def test_everything_a_suite_may_say(tmp_path: Path) -> None:
+    path = tmp_path / "ir_x.yaml"
+    path.write_text(
+        """\
+suite: Shop
+retriever: engine
+top_k: 5
+depth: 20
+params: {locale: en, n: 3, on: yes}
+grades: {perfect: 3, bad: 0}
+relevant_from: 0.5
+undefined: zero
+duplicates: error
+errors: {max: 2}
+metrics: [NDCG, P@3]
+thresholds: {mrr: 80%, zero_results: {max: 2%, warn_above: 0}}
+tags: {head: {map@3: {min: 0.1, max: 0.9}}}
+each_tag: {recall: 0.5}
+each_query: {must_not_find: [x]}
+queries:
+  - query: office chair
+    id: 0123
+    tags: head
+    why: 'because'
+    relevant: {a: perfect, b: 0.5, c: bad, d: -1}
+    must_find: {a: 3}
+    must_find_any: [a, b]
+    must_not_find: {z: 2}
+    in_order: [a, b]
+    thresholds: {recall: 1.0}
+    weight: 2.5
+    params: {n: 4, when: 2024-01-01, text: "3"}
+    known_issue: {bm25: S-1}
+  - {query: nothing, expect_no_results: true}
+""",
+        encoding="utf-8",
+    )
+    suite = load_suite(path)
+    first, second = suite.queries
+    assert (suite.name, suite.retriever, suite.top_k, suite.depth, suite.max_errors) == ("Shop", "engine", 5, 20, 2)
+    assert suite.params == {"locale": "en", "n": 3, "on": True}
+    assert [str(measure) for measure in suite.metrics] == ["ndcg@5", "precision@3"]
+    assert (first.id, first.tags, first.why, first.weight) == ("0123", ("head",), "because", 2.5)
+    assert first.judgments.grades == {"a": 3, "b": 0.5, "c": 0, "d": -1}
+    assert first.judgments.relevant == {"a", "b"}
+    assert [(rule.kind, dict(rule.documents)) for rule in first.rules] == [
+        ("must_find", {"a": 3}), ("must_find_any", {"a": 5, "b": 5}), ("must_not_find", {"z": 2}), ("in_order", {"a": 5, "b": 5}),
+    ]  # fmt: skip
+    assert first.params["n"] == 4
+    assert first.params["text"] == "3"
+    assert first.known_issue is not None
+    assert (first.known_issue.reference("bm25"), first.known_issue.reference("x")) == ("S-1", None)
+    assert second.expects_nothing
+    assert [check.name for check in suite.checks] == [
+        "0123", "nothing", "mrr-5", "zero_results", "head-map-3", "each_tag-recall-5", "each_query-must_not_find",
+    ]  # fmt: skip
+    mrr = suite.checks[2].limits
+    assert mrr is not None
+    assert mrr.bounds[0].value == 0.8
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_mutated_suite_is_read_or_refused_in_one_line(tmp_path: Path, data: st.DataObject) -> None:
+    example = Path(__file__).parents[1] / "example_project" / "shop.ir.yaml"
+    content = bytearray(example.read_bytes()[:3000])
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(content) - 1))
+        content[at : at + data.draw(st.integers(0, 3))] = data.draw(
+            st.binary(max_size=3)
+            | st.sampled_from([b"[", b"{", b"- ", b"\n", b"&a", b"*a", b"!!python/object:os.system ", b"? ", b"\t"])
+        )
+    path = tmp_path / "m.ir.yaml"
+    path.write_bytes(content)
+    try:
+        load_suite(path, shown="m.ir.yaml")
+    except SuiteError as error:
+        assert str(error).startswith("m.ir.yaml:")
+        assert "\n" not in str(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, fsum
 
 from pytest_irquality.metrics.errors import MeasureError
@@ -26,6 +27,10 @@ class Scores:
     measures: tuple[Measure, ...]
     values: Mapping[str, tuple[float | None, ...]]
 
+    @cached_property
+    def columns(self):
+        return list(zip(*self.values.values()))
+
     def value(self, query: str, measure: Measure) -> float | None:
         """What one query scored."""
         return self.values[query][self.measures.index(measure)]
@@ -43,7 +48,8 @@ class Scores:
         column = self.measures.index(measure)
         chosen = list(self.values if queries is None else queries)
         if not measure.weighted:
-            defined = [value for query in chosen if (value := self.values[query][column]) is not None]
+            row = self.columns[column] if queries is None else [self.values[q][column] for q in chosen]
+            defined = [value for value in row if value is not None]
             return Aggregate(together(measure.aggregate, defined), len(defined), len(chosen) - len(defined))
         weighed = [(self.values[query][column], weight_of(query, weights or {})) for query in chosen]
         weighed = [(value, weight) for value, weight in weighed if weight]

@@ -14,9 +14,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from pytest_irquality.metrics import Judgments, evaluate, parse_measure
+
+ir_measures: Any = import_module("ir_measures")
+pytrec_eval: Any = import_module("pytrec_eval")
+ranx: Any = import_module("ranx")
 
 Run = dict[str, list[str]]
 Qrels = dict[str, dict[str, int]]
@@ -88,7 +93,7 @@ def scored(run: Run) -> dict[str, dict[str, float]]:
 
 
 def ours(qrels: Qrels, run: Run) -> Contender:
-    """This package, judgments prepared as they are when a suite is loaded."""
+    """Our own measures, judgments prepared as they are when a suite is loaded."""
     judgments = {query: Judgments(grades) for query, grades in qrels.items()}
     measures = [parse_measure(name) for name in NAMES]
 
@@ -114,8 +119,6 @@ def floor(qrels: Qrels, run: Run) -> Contender:
 
 def pytrec_eval_contenders(qrels: Qrels, run: Run, ready: dict[str, dict[str, float]]) -> list[Contender]:
     """pytrec_eval-terrier; its recip_rank has no cutoff, so a run cut to 10 is its mrr@10."""
-    import pytrec_eval
-
     names = ("ndcg_cut_10", "map_cut_100", "recall_100", "P_10", "recip_rank")
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(names))
 
@@ -137,8 +140,6 @@ def pytrec_eval_contenders(qrels: Qrels, run: Run, ready: dict[str, dict[str, fl
 
 def ir_measures_contender(qrels: Qrels, run: Run) -> Contender:
     """ir_measures with the providers that it chooses."""
-    import ir_measures
-
     measures = [ir_measures.parse_measure(name) for name in ("nDCG@10", "AP@100", "R@100", "P@10", "RR@10")]
     evaluator = ir_measures.evaluator(measures, qrels)
 
@@ -153,8 +154,6 @@ def ir_measures_contender(qrels: Qrels, run: Run) -> Contender:
 
 def ranx_contenders(qrels: Qrels, run: Run, ready: dict[str, dict[str, float]]) -> list[Contender]:
     """ranx, compiled before anything is timed: on its own objects, and with the run built from lists each time."""
-    import ranx
-
     names = ["ndcg@10", "map@100", "recall@100", "precision@10", "mrr@10"]
     judged, prebuilt = ranx.Qrels(qrels), ranx.Run(ready)
 

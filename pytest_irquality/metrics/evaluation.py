@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
 
 from pytest_irquality.metrics.definition import Compute
 from pytest_irquality.metrics.errors import MeasureError
@@ -39,7 +38,8 @@ def evaluate(
         sure = all_defined and (undefined == "zero" or measure.rel is None)
         score = measure.compute() if sure else where_defined(measure)
         columns.append([score(seen) for seen in hits])
-    return Scores(tuple(measures), dict(zip(run, zip(*columns) if columns else repeat(()))))
+    rows = zip(*columns, strict=True) if columns else [()] * len(run)
+    return Scores(tuple(measures), dict(zip(run, rows, strict=True)))
 
 
 def see(

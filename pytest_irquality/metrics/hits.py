@@ -13,10 +13,9 @@ from pytest_irquality.metrics.judgments import Judgments
 
 
 class Hits:
-    """What the measures see of one query.
+    """What the measures see of one query; ranks count from 1 and ascend.
 
-    `gains` holds the gain at each rank (from 1, ascending) where a document with a positive grade stands, `relevant` the
-    ranks of the relevant ones.
+    `gains` is the grade at each rank where it is positive, `relevant` the ranks of the relevant documents among those.
     """
 
     __slots__ = ("before", "gains", "judgments", "query", "ranking", "relevant", "seconds")
@@ -25,15 +24,13 @@ class Hits:
         """Look for judged documents in the first `depth` results."""
         gain_of = judgments.gains
         ranks = [*compress(count(1), map(gain_of.__contains__, ranking[:depth]))]
-        found = [ranking[rank - 1] for rank in ranks]
-        if len(set(found)) < len(found):  # a document is credited once, and the ranks behind its copy close up
+        if len({ranking[rank - 1] for rank in ranks}) < len(ranks):  # a document is credited once, and ranks close up
             ranking = [*dict.fromkeys(ranking)]
             ranks = [*compress(count(1), map(gain_of.__contains__, ranking[:depth]))]
-            found = [ranking[rank - 1] for rank in ranks]
         self.query = query
         self.ranking = ranking
         self.judgments = judgments
-        self.gains = dict(zip(ranks, map(gain_of.__getitem__, found)))
+        self.gains = {rank: gain_of[ranking[rank - 1]] for rank in ranks}
         self.relevant = ranks if judgments.all_gains_relevant else ranks_from(judgments.relevant_from, self.gains)
         self.seconds: float | None = None
         self.before: Sequence[str] | None = None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_irquality.metrics.definition import Compute
 from pytest_irquality.metrics.errors import MeasureError
-from pytest_irquality.metrics.hits import find
+from pytest_irquality.metrics.hits import Hits
 from pytest_irquality.metrics.judgments import Judgments
 from pytest_irquality.metrics.measure import Measure
 from pytest_irquality.metrics.scores import Scores
@@ -31,21 +31,38 @@ def evaluate(
     if undefined not in ("skip", "zero"):
         raise MeasureError(f"undefined is 'skip' or 'zero', not {undefined!r}")
     seconds, before = seconds or {}, before or {}
+    hits = [*see(qrels, run, measures, seconds or {}, before or {})]
+    all_defined = undefined == "zero" or all(seen.judgments.relevant for seen in hits)
+    columns = []
+    for measure in measures:
+        sure = all_defined and (undefined == "zero" or measure.rel is None)
+        score = measure.compute() if sure else where_defined(measure)
+        columns.append([score(seen) for seen in hits])
+    rows = zip(*columns, strict=True) if columns else [()] * len(run)
+    return Scores(tuple(measures), dict(zip(run, rows, strict=True)))
+
+
+def see(
+    qrels: Mapping[str, Judgments],
+    run: Mapping[str, Sequence[str]],
+    measures: Sequence[Measure],
+    seconds: Mapping[str, float],
+    before: Mapping[str, Sequence[str]],
+) -> Iterator[Hits]:
+    """Find each query's judged documents, as deep as the measures ask."""
     depth, at_least_all_relevant = depth_of(measures)
     top_grade = min((measure.top_grade for measure in measures), default=float("inf"))
-    scorers = without_relevant = [measure.compute() for measure in measures]
-    if undefined == "skip":
-        without_relevant = [where_defined(measure) for measure in measures]
-        scorers = [where_defined(measure) if measure.rel else measure.compute() for measure in measures]
-    values: dict[str, tuple[float | None, ...]] = {}
     for query, ranking in run.items():
         judgments = qrels.get(query, UNJUDGED)
         if judgments.top_grade > top_grade:
             raise beyond_scale(query, judgments, measures)
         reach = max(depth, len(judgments.gains)) if at_least_all_relevant and depth is not None else depth
-        hits = find(query, ranking, judgments, reach, seconds=seconds.get(query), before=before.get(query))
-        values[query] = tuple([score(hits) for score in (scorers if judgments.relevant else without_relevant)])
-    return Scores(tuple(measures), values)
+        hits = Hits(query, ranking, judgments, reach)
+        if seconds:
+            hits.seconds = seconds.get(query)
+        if before:
+            hits.before = before.get(query)
+        yield hits
 
 
 def depth_of(measures: Sequence[Measure]) -> tuple[int | None, bool]:

@@ -13,56 +13,33 @@ from pytest_irquality.metrics.judgments import Judgments
 
 
 class Hits:
-    """What the measures see of one query: ranks (from 1, ascending) and gains of the documents found."""
+    """What the measures see of one query; ranks count from 1 and ascend.
 
-    __slots__ = ("before", "gains", "judgments", "query", "ranking", "ranks", "relevant", "seconds")
+    `gains` is the grade at each rank where it is positive, `relevant` the ranks of the relevant documents among those.
+    """
 
-    def __init__(
-        self,
-        query: str,
-        ranking: Sequence[str],
-        judgments: Judgments,
-        ranks: list[int],
-        gains: list[float],
-        *,
-        seconds: float | None = None,
-        before: Sequence[str] | None = None,
-    ) -> None:
+    __slots__ = ("before", "gains", "judgments", "query", "ranking", "relevant", "seconds")
+
+    def __init__(self, query: str, ranking: Sequence[str], judgments: Judgments, depth: int | None = None) -> None:
+        """Look for judged documents in the first `depth` results."""
+        gain_of = judgments.gains
+        ranks = [*compress(count(1), map(gain_of.__contains__, ranking[:depth]))]
+        if len({ranking[rank - 1] for rank in ranks}) < len(ranks):  # a document is credited once, and ranks close up
+            ranking = [*dict.fromkeys(ranking)]
+            ranks = [*compress(count(1), map(gain_of.__contains__, ranking[:depth]))]
         self.query = query
         self.ranking = ranking
         self.judgments = judgments
-        self.ranks = ranks
-        self.gains = gains
-        self.seconds = seconds
-        self.before = before
-        if judgments.all_gains_relevant:
-            self.relevant = ranks
-        else:
-            level = judgments.relevant_from
-            self.relevant = [rank for rank, gain in zip(ranks, gains, strict=True) if gain >= level]
+        self.gains = {rank: gain_of[ranking[rank - 1]] for rank in ranks}
+        self.relevant = ranks if judgments.all_gains_relevant else ranks_from(judgments.relevant_from, self.gains)
+        self.seconds: float | None = None
+        self.before: Sequence[str] | None = None
 
     def at(self, relevant_from: float) -> Hits:
-        """The same documents with another lowest relevant grade."""
-        judgments = self.judgments.at(relevant_from)
-        return Hits(
-            self.query, self.ranking, judgments, self.ranks, self.gains, seconds=self.seconds, before=self.before
-        )
+        """The same ranking, seen with another lowest relevant grade."""
+        return Hits(self.query, self.ranking, self.judgments.at(relevant_from))
 
 
-def find(
-    query: str,
-    ranking: Sequence[str],
-    judgments: Judgments,
-    depth: int | None = None,
-    *,
-    seconds: float | None = None,
-    before: Sequence[str] | None = None,
-) -> Hits:
-    """Look for the documents that carry a gain in the first `depth` results."""
-    gain_of = judgments.gains
-    ranks = [*compress(count(1), map(gain_of.__contains__, ranking[:depth]))]
-    documents = [ranking[rank - 1] for rank in ranks]
-    if len(set(documents)) < len(documents):  # a document is credited once, and the ranks behind its copy close up
-        return find(query, [*dict.fromkeys(ranking)], judgments, depth, seconds=seconds, before=before)
-    gains = [gain_of[document] for document in documents]
-    return Hits(query, ranking, judgments, ranks, gains, seconds=seconds, before=before)
+def ranks_from(relevant_from: float, gains: dict[int, float]) -> list[int]:
+    """The ranks where the grade suffices."""
+    return [rank for rank, gain in gains.items() if gain >= relevant_from]

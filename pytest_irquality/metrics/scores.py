@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, fsum
 
 from pytest_irquality.metrics.errors import MeasureError
@@ -26,6 +27,11 @@ class Scores:
     measures: tuple[Measure, ...]
     values: Mapping[str, tuple[float | None, ...]]
 
+    @cached_property
+    def columns(self) -> tuple[tuple[float | None, ...], ...]:
+        """The values of each measure, over all queries."""
+        return tuple(zip(*self.values.values(), strict=True)) or ((),) * len(self.measures)
+
     def value(self, query: str, measure: Measure) -> float | None:
         """What one query scored."""
         return self.values[query][self.measures.index(measure)]
@@ -36,21 +42,23 @@ class Scores:
         queries: Iterable[str] | None = None,
         weights: Mapping[str, float] | None = None,
     ) -> Aggregate:
-        """What many queries scored together: all of them, or those named. A weight that is not given is 1.
+        """What many queries scored together: all of them, or those named. A weight that is not given is 1."""
+        place = self.measures.index(measure)
+        chosen = self.values if queries is None else list(queries)
+        column = self.columns[place] if queries is None else [self.values[query][place] for query in chosen]
+        if measure.weighted:
+            return weighted_mean(column, [weight_of(query, weights or {}) for query in chosen])
+        defined = [value for value in column if value is not None]
+        return Aggregate(together(measure.aggregate, defined), len(defined), len(column) - len(defined))
 
-        Under a weighted measure a query of weight 0 counts neither among the defined nor among the undefined.
-        """
-        column = self.measures.index(measure)
-        chosen = list(self.values if queries is None else queries)
-        if not measure.weighted:
-            defined = [value for query in chosen if (value := self.values[query][column]) is not None]
-            return Aggregate(together(measure.aggregate, defined), len(defined), len(chosen) - len(defined))
-        weighed = [(self.values[query][column], weight_of(query, weights or {})) for query in chosen]
-        weighed = [(value, weight) for value, weight in weighed if weight]
-        pairs = [(value, weight) for value, weight in weighed if value is not None]
-        total = fsum(weight for _, weight in pairs)
-        mean = fsum(value * weight for value, weight in pairs) / total if pairs else None
-        return Aggregate(mean, len(pairs), len(weighed) - len(pairs))
+
+def weighted_mean(column: Sequence[float | None], weights: Sequence[float]) -> Aggregate:
+    """Σwx ÷ Σw; a query of weight 0 counts neither among the defined nor among the undefined."""
+    weighed = [(value, weight) for value, weight in zip(column, weights, strict=True) if weight]
+    defined = [(value, weight) for value, weight in weighed if value is not None]
+    total = fsum(weight for _, weight in defined)
+    mean = fsum(value * weight for value, weight in defined) / total if defined else None
+    return Aggregate(mean, len(defined), len(weighed) - len(defined))
 
 
 def weight_of(query: str, weights: Mapping[str, float]) -> float:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from math import log2
 
 from pytest_irquality.metrics.definition import Compute, Definition, Parameter
 from pytest_irquality.metrics.hits import Hits
-from pytest_irquality.metrics.judgments import GAINS
+from pytest_irquality.metrics.judgments import exponential
 
 GAIN = Parameter(
     "gains",
@@ -22,14 +21,14 @@ LARGEST_EXPONENT = 1000.0  # 2^1024 is beyond a float
 
 def dcg(k: int, gains: str) -> Compute:
     """Gains discounted by the logarithm of their ranks."""
-    gain_of = GAINS[gains]
+    linear = gains == "lin"
 
     def score(hits: Hits) -> float:
         total = 0.0
-        for rank, grade in zip(hits.ranks, hits.gains, strict=True):
+        for rank, grade in hits.gains.items():
             if rank > k:
                 break
-            total += gain_of(grade) / log2(rank + 1)
+            total += (grade if linear else exponential(grade)) / log2(rank + 1)
         return total
 
     return score
@@ -54,7 +53,7 @@ def cumulated_gain(k: int) -> Compute:
     """The sum of the first k results' grades."""
 
     def score(hits: Hits) -> float:
-        return float(sum(hits.gains[: bisect_right(hits.ranks, k)]))
+        return float(sum(grade for rank, grade in hits.gains.items() if rank <= k))
 
     return score
 
@@ -65,7 +64,7 @@ def expected_reciprocal_rank(k: int, max: float) -> Compute:
 
     def score(hits: Hits) -> float:
         total, still_reading = 0.0, 1.0
-        for rank, grade in zip(hits.ranks, hits.gains, strict=True):
+        for rank, grade in hits.gains.items():
             if rank > k:
                 break
             content = (2.0**grade - 1) / scale

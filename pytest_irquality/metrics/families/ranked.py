@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from itertools import count
-from operator import truediv
-
 from pytest_irquality.metrics.definition import REL, Compute, Definition, Parameter
 from pytest_irquality.metrics.hits import Hits
 
@@ -32,11 +28,14 @@ def average_precision(k: int, by: str) -> Compute:
     """Mean of the precision at every relevant result."""
 
     def score(hits: Hits) -> float:
-        relevant = hits.relevant
-        found = bisect_right(relevant, k)
+        found, total = 0, 0.0
+        for rank in hits.relevant:
+            if rank > k:
+                break
+            found += 1
+            total += found / rank
         if not found:
             return 0.0
-        total: float = sum(map(truediv, count(1), relevant[:found]))
         if by == "all":
             return total / hits.judgments.relevant_count
         return total / (found if by == "found" else min(k, hits.judgments.relevant_count))

@@ -1,0 +1,240 @@
+"""How fast the measures are: this package, pytrec_eval, ir_measures and ranx, on the same plain Python lists.
+
+Run it with `python benchmarks/metrics.py`, after `pip install -e .[bench]`. Every library computes ndcg@10, map@100,
+recall@100, precision@10 and mrr@10 for each query and their means; values are compared before anything is timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import random
+import statistics
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from pytest_irquality.metrics import Judgments, evaluate, parse_measure
+
+ir_measures: Any = import_module("ir_measures")
+pytrec_eval: Any = import_module("pytrec_eval")
+ranx: Any = import_module("ranx")
+
+Run = dict[str, list[str]]
+Qrels = dict[str, dict[str, int]]
+Values = Mapping[str, tuple[float, ...]]
+
+NAMES = ("ndcg@10", "map@100", "recall@100", "precision@10", "mrr@10")
+DEEPEST = 100
+SEED = 20240229
+BUDGET = 20.0  # seconds that one library may take for the repetitions of one workload
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Rankings and judgments, and how much faster than each library this package has promised to be."""
+
+    name: str
+    qrels: Qrels
+    run: Run
+    promises: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One way to get the values: `run` is what is timed, `values` makes its answer comparable."""
+
+    name: str
+    run: Callable[[], Any]
+    values: Callable[[Any], Values] | None = None
+
+
+def generate(queries: int, results: int, corpus: int = 500_000) -> tuple[Qrels, Run]:
+    """Rankings in which a few judged documents hide, more of them near the top."""
+    draw = random.Random(SEED)
+    documents = [f"doc-{number:07d}" for number in range(corpus)]
+    qrels: Qrels = {}
+    run: Run = {}
+    for number in range(queries):
+        ranking = draw.sample(documents, results)
+        near = {ranking[int(results * draw.random() ** 3)] for _ in range(draw.randint(1, 12))}
+        elsewhere = draw.sample(documents, 4)
+        qrels[f"q{number}"] = {
+            document: grade
+            for document in (*sorted(near), *elsewhere)
+            for grade in draw.choices((0, 1, 2, 3), (4, 3, 2, 1))
+        } | {elsewhere[0]: 1}
+        run[f"q{number}"] = ranking
+    return qrels, run
+
+
+def workloads() -> list[Workload]:
+    """Large, the same cut to 100 results, and small."""
+    qrels, run = generate(6_980, 1_000)
+    cut = {query: ranking[:DEEPEST] for query, ranking in run.items()}
+    return [
+        Workload("6,980 × 1,000", qrels, run, {"pytrec_eval, from lists": 20, "ranx, prebuilt": 8}),
+        Workload("6,980 × 100", qrels, cut, {"pytrec_eval, from lists": 2.5}),
+        Workload("200 × 50", *generate(200, 50), dict.fromkeys(FROM_LISTS, 1.0)),
+    ]
+
+
+FROM_LISTS = ("pytrec_eval, from lists", "ir_measures, from lists", "ranx, prebuilt", "ranx, from lists")
+
+
+def scored(run: Run) -> dict[str, dict[str, float]]:
+    """Lists as the other libraries want them: a score for each document, highest first."""
+    length = max(map(len, run.values()))
+    scores = [float(length - place) for place in range(length)]
+    return {query: dict(zip(ranking, scores, strict=False)) for query, ranking in run.items()}
+
+
+def ours(qrels: Qrels, run: Run) -> Contender:
+    """Our own measures, judgments prepared as they are when a suite is loaded."""
+    judgments = {query: Judgments(grades) for query, grades in qrels.items()}
+    measures = [parse_measure(name) for name in NAMES]
+
+    def work() -> Values:
+        scores = evaluate(judgments, run, measures)
+        for measure in measures:
+            scores.aggregate(measure)
+        return scores.values  # type: ignore[return-value]  # every query has a relevant document
+
+    return Contender("this package", work, lambda values: values)
+
+
+def floor(qrels: Qrels, run: Run) -> Contender:
+    """The least that can be done: one dict lookup a document, down to the deepest cutoff."""
+    lookups = {query: Judgments(grades).gains.__contains__ for query, grades in qrels.items()}
+
+    def work() -> None:
+        for query, ranking in run.items():
+            deque(map(lookups[query], ranking[:DEEPEST]), maxlen=0)
+
+    return Contender("bare floor (lookups)", work)
+
+
+def pytrec_eval_contenders(qrels: Qrels, run: Run, ready: dict[str, dict[str, float]]) -> list[Contender]:
+    """pytrec_eval-terrier; its recip_rank has no cutoff, so a run cut to 10 is its mrr@10."""
+    names = ("ndcg_cut_10", "map_cut_100", "recall_100", "P_10", "recip_rank")
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(names))
+
+    def work(of: Callable[[], dict[str, dict[str, float]]]) -> Any:
+        values = evaluator.evaluate(of())
+        for name in names:
+            pytrec_eval.compute_aggregated_measure(name, [row[name] for row in values.values()])
+        return values
+
+    def comparable(values: Any) -> Values:
+        rows = {query: tuple(row[name] for name in names) for query, row in values.items()}
+        return {query: (*row[:4], row[4] if row[4] >= 1 / 10 else 0.0) for query, row in rows.items()}
+
+    return [
+        Contender("pytrec_eval, from lists", lambda: work(lambda: scored(run)), comparable),
+        Contender("pytrec_eval, ready dicts", lambda: work(lambda: ready), comparable),
+    ]
+
+
+def ir_measures_contender(qrels: Qrels, run: Run) -> Contender:
+    """ir_measures with the providers that it chooses."""
+    measures = [ir_measures.parse_measure(name) for name in ("nDCG@10", "AP@100", "R@100", "P@10", "RR@10")]
+    evaluator = ir_measures.evaluator(measures, qrels)
+
+    def comparable(result: Any) -> Values:
+        rows: dict[str, dict[Any, float]] = {}
+        for metric in result.per_query:
+            rows.setdefault(metric.query_id, {})[metric.measure] = metric.value
+        return {query: tuple(row[measure] for measure in measures) for query, row in rows.items()}
+
+    return Contender("ir_measures, from lists", lambda: evaluator.calc(scored(run)), comparable)
+
+
+def ranx_contenders(qrels: Qrels, run: Run, ready: dict[str, dict[str, float]]) -> list[Contender]:
+    """ranx, compiled before anything is timed: on its own objects, and with the run built from lists each time."""
+    names = ["ndcg@10", "map@100", "recall@100", "precision@10", "mrr@10"]
+    judged, prebuilt = ranx.Qrels(qrels), ranx.Run(ready)
+
+    def work(of: Callable[[], Any]) -> Any:
+        made = of()
+        ranx.evaluate(judged, made, names)
+        return made.scores
+
+    def comparable(values: Any) -> Values:
+        return {query: tuple(float(values[name][query]) for name in names) for query in run}
+
+    return [
+        Contender("ranx, prebuilt", lambda: work(lambda: prebuilt), comparable),
+        Contender("ranx, from lists", lambda: work(lambda: ranx.Run(scored(run))), comparable),
+    ]
+
+
+def compare(workload: Workload) -> list[tuple[str, float]]:
+    """The median seconds of every contender, after their values were found to agree."""
+    qrels, run = workload.qrels, workload.run
+    ready = scored(run)
+    contenders = [
+        floor(qrels, run),
+        ours(qrels, run),
+        *pytrec_eval_contenders(qrels, run, ready),
+        ir_measures_contender(qrels, run),
+        *ranx_contenders(qrels, run, ready),
+    ]
+    expected = ours(qrels, run).run()
+    for contender in contenders:
+        answer = contender.run()  # warms it up, too
+        if contender.values is not None:
+            check(contender.name, contender.values(answer), expected)
+        del answer
+    return [(contender.name, median_seconds(contender.run)) for contender in contenders]
+
+
+def check(name: str, values: Values, expected: Values) -> None:
+    """Every value of every query, or the benchmark compares apples with pears."""
+    for query, row in expected.items():
+        for measure, wanted, got in zip(NAMES, row, values[query], strict=True):
+            if abs(wanted - got) > 1e-9:
+                raise SystemExit(f"{name} says {got} for {measure} of {query}, this package {wanted}")
+
+
+def median_seconds(work: Callable[[], Any]) -> float:
+    """The median of 3 to 25 repetitions, as many as fit the budget, without the garbage collector."""
+    taken: list[float] = []
+    while len(taken) < 3 or (len(taken) < 25 and sum(taken) < BUDGET):
+        gc.collect()
+        gc.disable()
+        start = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - start)
+        gc.enable()
+    return statistics.median(taken)
+
+
+def table(workload: Workload, medians: list[tuple[str, float]]) -> str:
+    """Medians, how many times this package is faster, and what was promised."""
+    seconds = dict(medians)
+    mine = seconds["this package"]
+    lines = [f"### {workload.name}", "", "| | median, ms | ÷ this package | promised |", "|---|---:|---:|---:|"]
+    for name, took in medians:
+        promised = f"≥ {workload.promises[name]:g}" if name in workload.promises else ""
+        lines.append(f"| {name} | {took * 1000:,.2f} | {took / mine:.2f} | {promised} |")
+    lines += [
+        "",
+        f"This package takes {mine / seconds['bare floor (lookups)']:.2f} times the bare floor (promised: ≤ 1.8).",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", help="workloads whose name contains this")
+    arguments = parser.parse_args()
+    for workload in workloads():
+        if not arguments.only or arguments.only in workload.name:
+            print(table(workload, compare(workload)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,6 @@
 """A suite file as a pytest module: one item a check, one retrieval pass a suite and retriever.
 
-The module object is made from the YAML, so pytest's own machinery does fixtures, parametrisation, selection and reports.
+The module object is made from the YAML, so pytest's own machinery does fixtures, parameters, selection and reports.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,10 +21,20 @@ from pytest_irquality.suite import Check, Suite, SuiteError, load_suite
 from pytest_irquality.suite.names import slug
 from pytest_irquality.verdict import SuiteResult, Verdict, judge
 
+if TYPE_CHECKING:
+
+    class Failure(BaseException):
+        """``pytest.fail.Exception``, which pytest names in no way that a type checker follows."""
+
+        def __init__(self, msg: str, pytrace: bool = True) -> None: ...
+
+else:
+    Failure = pytest.fail.Exception
+
 PACKAGE = str(Path(__file__).parent)
 
 
-class Broken(pytest.fail.Exception):
+class Broken(Failure):
     """A rule or a limit did not hold. Nothing else raises it, so an outage can never pass for a known issue."""
 
 

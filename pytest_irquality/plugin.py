@@ -19,7 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("irquality", "search-quality regression tests")
     group.addoption(
         "--ir-suite", nargs="?", const="", default=None, metavar="PATH",
-        help="Collect suites of queries (in PATH too, when given) and judge the search that the retriever fixture gives.",
+        help="Collect suites of queries (in PATH too, when given) and judge what the retriever fixture finds.",
     )  # fmt: skip
     group.addoption(
         "--ir-report", metavar="PATH", default="ir-report.html",

@@ -33,9 +33,10 @@ class Session:
         lines = []
         for arg in config.args:
             folder = Path(config.invocation_params.dir, arg.partition("::")[0]).resolve()
-            if folder.is_dir() and not any(path.resolve().is_relative_to(folder) for path in found):
-                if not any(next(folder.rglob(pattern), None) for pattern in config.getini("ir_suite_files")):
-                    lines.append(f"irquality: no suite in {arg}: no file there matches {patterns}")
+            empty = folder.is_dir() and not any(path.resolve().is_relative_to(folder) for path in found)
+            # A suite may be there and deselected, so what was not collected is looked for on the disk.
+            if empty and not any(next(folder.rglob(pattern), None) for pattern in config.getini("ir_suite_files")):
+                lines.append(f"irquality: no suite in {arg}: no file there matches {patterns}")
         return lines
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

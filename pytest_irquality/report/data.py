@@ -22,7 +22,8 @@ def encode(result: SuiteResult) -> str:
 
 def decode(text: str) -> SuiteResult:
     """The inverse of ``encode``."""
-    return _build(SuiteResult, json.loads(text))
+    result: SuiteResult = _build(SuiteResult, json.loads(text))
+    return result
 
 
 def document(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> str:
@@ -41,8 +42,12 @@ def document(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> st
         suites.append(data)
     outcome = "failed" if not_evaluated or any(result.failed for result in results) else "passed"
     report = {
-        "version": VERSION, "outcome": outcome, "suites": suites, "not_evaluated": list(not_evaluated), "timing": timing,
-    }  # fmt: skip
+        "version": VERSION,
+        "outcome": outcome,
+        "suites": suites,
+        "not_evaluated": list(not_evaluated),
+        "timing": timing,
+    }
     return json.dumps(report, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 

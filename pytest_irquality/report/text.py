@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 from pytest_irquality.verdict.numbers import share, shown
 from pytest_irquality.verdict.result import BAD, Finding, QueryResult, ShownDocument, SuiteResult, Verdict
 
-MARKS = {"passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "fixed": "✗ FIXED", "not evaluated": "✗ not evaluated"}  # fmt: skip
+MARKS = {
+    "passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "fixed": "✗ FIXED",
+    "not evaluated": "✗ not evaluated",
+}  # fmt: skip
 SIGNS = {"min": "≥", "max": "≤", "warn_below": "warn <", "warn_above": "warn >"}
 WORST = 5
 
@@ -113,12 +116,12 @@ def summary(result: SuiteResult) -> Iterator[str]:
             verdict = limits.get(mean.measure)
             rest = f"{mean.queries}" + (f" (+{mean.undefined} undefined)" if mean.undefined else "")
             limit = ", ".join(map(_limit, verdict.findings)) if verdict else ""
-            value = shown(mean.value, "seconds" if "latency" in mean.measure else _count(mean.measure))
+            value = shown(mean.value, mean.unit)
             rows.append((mean.measure, value, limit, MARKS[verdict.outcome] if verdict else "", rest))
     for verdict in result.verdicts:
         if verdict.scope not in ("suite", "query"):
             worst = (verdict.broken or verdict.findings)[:1]
-            value = shown(worst[0].value) if worst and worst[0].value is not None else ""
+            value = shown(worst[0].value, worst[0].unit) if worst and worst[0].value is not None else ""
             limit = _limit(worst[0]) if worst else ""
             on = f"{worst[0].subject}" if worst and verdict.scope == "each_tag" and verdict.broken else ""
             rows.append((verdict.label, value, limit, MARKS[verdict.outcome], on))
@@ -134,17 +137,18 @@ def summary(result: SuiteResult) -> Iterator[str]:
     for note in result.notes:
         yield f"  {note}"
     if result.returned:
-        yield f"  {share(result.returned - result.judged, result.returned)} results in the top {result.top_k} are unjudged"
-
-
-def _count(measure: str) -> str:
-    return "count" if measure == "zero_results" else ""
+        unjudged = share(result.returned - result.judged, result.returned)
+        yield f"  {unjudged} results in the top {result.top_k} are unjudged"
 
 
 def _limit(finding: Finding) -> str:
     if finding.limit is None:
         return finding.kind
-    return f"{SIGNS[finding.kind]} {finding.limit:g}" if finding.kind in SIGNS else finding.kind
+    return f"{SIGNS[finding.kind]} {_exact(finding.limit, finding.unit)}" if finding.kind in SIGNS else finding.kind
+
+
+def _exact(limit: float, unit: str) -> str:
+    return {"share": f"{100 * limit:g} %", "seconds": f"{1000 * limit:g} ms"}.get(unit, f"{limit:g}")
 
 
 def summaries(results: Sequence[SuiteResult]) -> Iterator[str]:

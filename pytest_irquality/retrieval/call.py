@@ -46,8 +46,8 @@ def how_to_call(retriever: object, params: Mapping[str, Any]) -> Call:
     ]
     if missing:
         raise RetrieverError(
-            f"the retriever {signature} needs {' and '.join(map(repr, missing))} too; it must take (query) or (query, k),"
-            " and whatever 'params' names"
+            f"the retriever {signature} needs {' and '.join(map(repr, missing))} too; it must take (query) or"
+            " (query, k), and whatever 'params' names"
         )
     if not takes_any and (foreign := [name for name in params if name not in keywords]):
         raise RetrieverError(f"the retriever {signature} does not take {' and '.join(map(repr, foreign))} of 'params'")

@@ -1,7 +1,7 @@
 """What a retriever returned, read as ids, scores and titles.
 
-The shape is settled once a result, from all of its hits together, and the order is always the retriever's own: full-text
-scores may be negative, distances are better low, and some engines give no score at all.
+The shape is settled once a result, from all of its hits together, and the order is always the retriever's own:
+full-text scores may be negative, distances are better low, and some engines give no score at all.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _as_list(result: object, depth: int) -> list[Any]:
         raise _unreadable(result, "a set has no order; return a list of hits")
     if not isinstance(result, Iterable):
         raise _unreadable(result, "it is no list of hits")
-    hits = []
+    hits: list[Any] = []
     for hit in result:  # a generator may be endless: take no more than was asked for
         if len(hits) >= depth:
             break
@@ -136,7 +136,7 @@ def _read_fields(hits: list[Any], get: Getter, result: object) -> Hits:
         raise _unreadable(result, f"not every hit has a document id under one name (tried {tried})")
     score_name = next((name for name in SCORE_NAMES if all(_is_score(get(hit, name)) for hit in hits)), None)
     ids = tuple(_id(get(hit, id_name)) for hit in hits)
-    titles = {}
+    titles: dict[str, str] = {}
     for document, hit in zip(ids, hits, strict=True):
         if title := _title(hit, get):
             titles.setdefault(document, title)

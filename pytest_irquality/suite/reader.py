@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from yaml.events import Event, MappingStartEvent, SequenceStartEvent
+from yaml.events import Event, MappingStartEvent, ScalarEvent, SequenceStartEvent
 
 from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments, Measure, MeasureError, parse_measure
 from pytest_irquality.suite.model import Bound, BoundKind, Check, KnownIssue, Limits, Place, Query, Rule, Scope, Suite
 from pytest_irquality.suite.names import check_names
-from pytest_irquality.suite.yaml import Document, SuiteError, as_number, did_you_mean, read_text, short
+from pytest_irquality.suite.yaml import Document, SuiteError, as_number, did_you_mean, position, read_text, short
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ class _Grade:
 
 
 def _place(event: Event) -> Place:
-    return Place(event.start_mark.line + 1, event.start_mark.column + 1)
+    return Place(*position(event))
 
 
 class _Reader:
@@ -87,7 +87,7 @@ class _Reader:
             "retriever": self._identifier,
             "top_k": lambda e: self._cutoff(e, "'top_k'"),
             "depth": lambda e: self._cutoff(e, "'depth'"),
-            "params": lambda e: self._params(e),
+            "params": self._params,
             "grades": self._grades,
             "relevant_from": self._relevant_from,
             "undefined": lambda e: doc.choice(e, "'undefined'", ("skip", "zero")),
@@ -95,7 +95,7 @@ class _Reader:
             "errors": self._errors,
             "metrics": lambda e: [(text, _place(entry)) for text, entry in doc.texts(e, "'metrics'")],
             "thresholds": lambda e: self._lines(e, "'thresholds'"),
-            "tags": lambda e: self._tag_lines(e),
+            "tags": self._tag_lines,
             "each_tag": lambda e: self._lines(e, "'each_tag'"),
             "each_query": lambda e: self._lines(e, "'each_query'", rules=True),
             "queries": lambda e: [self._query(entry) for entry in doc.entries(e, "'queries'")],
@@ -155,7 +155,7 @@ class _Reader:
         ]
 
     def _lines(self, event: Event, what: str, rules: bool = False) -> list[Any]:
-        """The lines of limits of one block: ``(name, place, bounds as written, known issue)`` or ``(Rule as written)``."""
+        """The lines of one block, each ``(name, place, bounds or documents as written, known issue)``."""
         lines: list[Any] = []
         for name, key, value in self.doc.items(event, what):
             if rules and name == "must_not_find":
@@ -181,7 +181,9 @@ class _Reader:
     def _ranks(self, event: Event, what: str) -> list[tuple[str, int | None, Place]]:
         """Documents of a rule, each with its rank; a list leaves the rank to top_k."""
         if isinstance(event, SequenceStartEvent):
-            found = [(document, None, _place(entry)) for document, entry in self.doc.texts(event, what)]
+            found: list[tuple[str, int | None, Place]] = [
+                (document, None, _place(entry)) for document, entry in self.doc.texts(event, what)
+            ]
         else:
             found = [
                 (document, self._cutoff(value, f"the rank of {short(document)}"), _place(key))
@@ -204,14 +206,14 @@ class _Reader:
         if isinstance(event, SequenceStartEvent):
             return [(document, _Grade(None, _place(entry))) for document, entry in self.doc.texts(event, "'relevant'")]
         return [
-            (
-                document,
-                _Grade(self.doc.text(value, f"the grade of {short(document)}"), _place(value), bool(value.style)),
-            )
-            if hasattr(value, "value")
-            else self.doc.fail(value, f"the grade of {short(document)} must be a number or a word of 'grades'")
+            (document, self._written_grade(document, value))
             for document, _, value in self.doc.items(event, "'relevant'")
         ]
+
+    def _written_grade(self, document: str, event: Event) -> _Grade:
+        if not isinstance(event, ScalarEvent):
+            self.doc.fail(event, f"the grade of {short(document)} must be a number or a word of 'grades'")
+        return _Grade(self.doc.text(event, f"the grade of {short(document)}"), _place(event), bool(event.style))
 
     def _query(self, event: Event) -> _Written:
         doc = self.doc
@@ -230,7 +232,7 @@ class _Reader:
             "must_not_find": lambda e: self._ranks(e, "must_not_find"),
             "in_order": lambda e: [text for text, _ in doc.texts(e, "in_order")],
             "thresholds": lambda e: self._lines(e, "'thresholds'"),
-            "weight": lambda e: self._weight(e),
+            "weight": self._weight,
             "params": self._params,
             "known_issue": self._known_issue,
             "expect_no_results": lambda e: doc.choice(e, "'expect_no_results'", ("true", "false")) == "true",
@@ -251,7 +253,7 @@ class _Reader:
             self.doc.fail(event, "'weight' must not be negative")
         return value
 
-    # -- then what it means, once every key is known -----------------------------------------------------------------------
+    # -- then what it means, once every key is known -----------------------------------------------------------------
 
     def _assemble(self, path: Path, found: Mapping[str, Any]) -> Suite:
         top_k: int = found.get("top_k", 10)
@@ -438,7 +440,7 @@ class _Reader:
             raise self.fail(found["each_tag@"], "'each_tag' in a suite where no query has a tag")
         for scope in ("each_tag", "each_query"):
             for line in found.get(scope, ()):
-                add(scope, line)  # type: ignore[arg-type]
+                add(scope, line)
         twice: dict[tuple[str, str | None, str], int] = {}
         for check in checks:
             key = (check.scope, check.tag, check.label)

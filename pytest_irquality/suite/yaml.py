@@ -91,7 +91,7 @@ class Document:
 
     def fail(self, event: Event, message: str) -> NoReturn:
         """Raise the one-line error at an event's place."""
-        raise SuiteError(self.path, event.start_mark.line + 1, event.start_mark.column + 1, message)
+        raise SuiteError(self.path, *position(event), message)
 
     def next(self) -> Event:
         """The next event."""
@@ -114,7 +114,7 @@ class Document:
             assert isinstance(key, ScalarEvent)
             if name in seen:
                 self.fail(key, f"{short(name)} is already given on line {seen[name]}")
-            seen[name] = key.start_mark.line + 1
+            seen[name] = position(key)[0]
             yield name, key, self.next()
 
     def fields(self, start: Event, what: str, known: Iterable[str]) -> Iterator[tuple[str, ScalarEvent, Event]]:
@@ -183,10 +183,17 @@ class Document:
             return event.value
         loader = yaml.SafeLoader("")
         try:
-            node = yaml.ScalarNode(loader.resolve(yaml.ScalarNode, event.value, (True, False)), event.value)
-            return loader.construct_object(node)  # type: ignore[no-untyped-call]
+            tag = loader.resolve(yaml.ScalarNode, event.value, (True, False))  # type: ignore[no-untyped-call]
+            return loader.construct_object(yaml.ScalarNode(tag, event.value))
         except (yaml.YAMLError, ValueError) as error:
             self.fail(event, f"{short(event.value)} is no value YAML knows: {error}")
+
+
+def position(event: Event) -> tuple[int, int]:
+    """Line and column of an event's first character, both from 1."""
+    mark = event.start_mark
+    assert mark is not None  # an event from a parser carries one
+    return mark.line + 1, mark.column + 1
 
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")

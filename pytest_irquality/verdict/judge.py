@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Check, Limits, Query, Rule, Suite
 from pytest_irquality.verdict.numbers import share, told_apart
-from pytest_irquality.verdict.result import Finding, Mean, QueryResult, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.verdict.result import Finding, Mean, Outcome, QueryResult, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.verdict.rules import check_rule
 
 TOLERANCE = 1e-9
@@ -32,7 +33,7 @@ class _Judge:
     suite: Suite
     run: Run
 
-    # -- what was measured -------------------------------------------------------------------------------------------
+    # -- what was measured --------------------------------------------------------------------------------------------
 
     @cached_property
     def faults(self) -> Mapping[str, str]:
@@ -48,8 +49,7 @@ class _Judge:
         for id, ranking in self.run.rankings.items():
             ids = ranking.ids[: self.suite.depth]
             if len(set(ids)) < len(ids):
-                seen: set[str] = set()
-                found[id] = list(dict.fromkeys(d for d in ids if d in seen or seen.add(d)))  # type: ignore[func-returns-value]
+                found[id] = [document for document, times in Counter(ids).items() if times > 1]
         return found
 
     @cached_property
@@ -66,7 +66,7 @@ class _Judge:
         suite = self.suite
         ranked = {id: ids for id, ids in self.rankings.items() if not suite.by_id[id].expects_nothing}
         scores = evaluate(suite.qrels, ranked, suite.measures, undefined=suite.undefined)
-        # A query that expects nothing is in no mean, and counts as a zero-result query only if it wrongly finds something.
+        # A query that expects nothing is in no mean; it counts in zero_results only if it wrongly finds something.
         empty = {
             id: tuple(float(bool(ids)) if _counts_zero(measure) else None for measure in suite.measures)
             for id, ids in self.rankings.items()
@@ -86,7 +86,7 @@ class _Judge:
         title = self.run.titles.get(document)
         return f"{document} ({title})" if title and title != document else document
 
-    # -- what it is held against ----------------------------------------------------------------------------------------
+    # -- what it is held against --------------------------------------------------------------------------------------
 
     def result(self, checks: Sequence[Check]) -> SuiteResult:
         suite = self.suite
@@ -98,7 +98,7 @@ class _Judge:
             for measure in suite.measures:
                 total = self.aggregate(measure, queries)
                 if tag is None or any(query.id in self.rankings for query in queries):
-                    means.append(Mean(str(measure), tag, total.value, total.n, total.undefined))
+                    means.append(Mean(str(measure), tag, total.value, total.n, total.undefined, measure.unit))
         judged = [id for query in asked for id in self.rankings.get(query.id, ())[: suite.top_k]]
         known = sum(
             id in query.judgments.grades for query in asked for id in self.rankings.get(query.id, ())[: suite.top_k]
@@ -128,24 +128,26 @@ class _Judge:
 
     def verdict(self, check: Check) -> Verdict:
         needed = self.suite.needed(check)
-        common = {
-            "check": check.name,
-            "label": check.label,
-            "line": check.place.line,
-            "scope": "query" if check.query else check.scope,
-            "query": check.query.id if check.query else None,
-            "tag": check.tag,
-        }
+        verdict = partial(
+            Verdict,
+            check=check.name,
+            label=check.label,
+            line=check.place.line,
+            scope="query" if check.query else check.scope,
+            query=check.query.id if check.query else None,
+            tag=check.tag,
+        )
         faulty = [query for query in needed if query.id in self.faults]
         unasked = [query for query in needed if query.id not in self.run.rankings and query.id not in self.faults]
         if faulty and (check.query or len(self.faults) > self.suite.max_errors):
-            return Verdict(**common, outcome="error", reason=self.fault_reason(check, faulty, len(needed)))  # type: ignore[arg-type]
+            return verdict(outcome="error", reason=self.fault_reason(check, faulty, len(needed)))
         if unasked:
             reason = f"not evaluated: {share(len(unasked), len(needed))} queries were not asked"
-            return Verdict(**common, outcome="not evaluated", reason=reason)  # type: ignore[arg-type]
+            return verdict(outcome="not evaluated", reason=reason)
         findings = tuple(self.findings(check, needed))
         owner = check.query or check.limits
         issue = owner.known_issue.reference(self.run.retriever) if owner and owner.known_issue else None
+        outcome: Outcome
         broken = [finding for finding in findings if finding.fails and not finding.ok]
         if broken:
             outcome, reason = ("known" if issue else "failed"), self.broken_reason(check, broken)
@@ -156,7 +158,7 @@ class _Judge:
             )
         else:
             outcome, reason = "passed", ""
-        return Verdict(**common, outcome=outcome, reason=reason, findings=findings, known_issue=issue)  # type: ignore[arg-type]
+        return verdict(outcome=outcome, reason=reason, findings=findings, known_issue=issue)
 
     def fault_reason(self, check: Check, faulty: Sequence[Query], needed: int) -> str:
         message = self.faults[faulty[0].id]
@@ -224,29 +226,27 @@ class _Judge:
         measure = limits.measure
         total = self.aggregate(measure, queries)
         for bound in limits.bounds:
-            value = total.value
+            value, unit = total.value, "share" if bound.share else measure.unit
             if value is None:
                 text = f"{said}{measure} is undefined: no query here has a relevant document or was answered"
-                yield Finding(subject, bound.kind, text, False, bound.fails, str(measure), None, bound.value)
+                yield Finding(subject, bound.kind, text, False, bound.fails, str(measure), None, bound.value, 0, unit)
                 continue
             if bound.share:
                 value /= max(total.n, 1)
             ok, words = BOUNDS[bound.kind]
-            now, limit = (
-                ("%g%%" % (100 * value), bound.text) if bound.share else told_apart(value, bound.value, measure.unit)
-            )
+            now, limit = told_apart(value, bound.value, unit)
             # Wording a pass as "below its floor" would be wrong, so a limit that holds says so in its own words.
             good = ok(value, bound.value)
             text = f"{said}{measure} is {now}, {words[0] if good else words[1]} {limit}"
             if subject == "" and _counts_zero(measure) and not good:
                 text += f": {self.empty_queries(queries)}"
-            yield Finding(subject, bound.kind, text, good, bound.fails, str(measure), value, bound.value, total.n)
+            yield Finding(subject, bound.kind, text, good, bound.fails, str(measure), value, bound.value, total.n, unit)
 
     def empty_queries(self, queries: Sequence[Query]) -> str:
         empty = [q for q in queries if q.id in self.rankings and not self.rankings[q.id] and not q.expects_nothing]
         return ", ".join(repr(query.text) for query in empty[:NAMED]) + _more(len(empty))
 
-    # -- what a person is shown -----------------------------------------------------------------------------------------
+    # -- what a person is shown ---------------------------------------------------------------------------------------
 
     def query_result(self, query: Query) -> QueryResult:
         ids = self.rankings.get(query.id, ())
@@ -290,16 +290,18 @@ class _Judge:
             yield f"{share(len(self.faults), len(asked))} queries could not be answered and are in no figure{allowed}"
         empty = [q for q in asked if q.id in self.rankings and not self.rankings[q.id] and not q.expects_nothing]
         if empty:
-            yield f"{share(len(empty), len(asked))} queries returned nothing and score 0: {self.empty_queries(empty)}"
+            named = self.empty_queries(empty)
+            yield f"{share(len(empty), len(asked))} queries returned nothing and score 0: {named}"
         undefined = [q for q in asked if not q.expects_nothing and not q.judgments.relevant]
         if undefined:
             what = "score 0" if suite.undefined == "zero" else "are left out of relevance means"
             yield f"{share(len(undefined), len(asked))} queries have no relevant document and {what}"
         if self.duplicated and suite.duplicates == "collapse":
             id, twice = next(iter(self.duplicated.items()))
+            example = f"{suite.by_id[id].text!r} returned {self.name(twice[0])} twice{_more(len(self.duplicated), 1)}"
             yield (
-                f"{share(len(self.duplicated), len(asked))} queries returned a document more than once, credited once and"
-                f" the ranks closed up: {suite.by_id[id].text!r} returned {self.name(twice[0])} twice{_more(len(self.duplicated), 1)}"
+                f"{share(len(self.duplicated), len(asked))} queries returned a document more than once, credited once"
+                f" and the ranks closed up: {example}"
             )
         if not any(_can_fail(check) for check in suite.checks):
             yield "nothing gated: this suite has no rule and no limit that could fail"

@@ -11,6 +11,8 @@ def shown(value: float | None, unit: str = "", digits: int = 3) -> str:
         return "–"
     if unit == "count":
         return f"{value:g}"
+    if unit == "share":
+        return f"{100 * value:.{max(0, digits - 3)}f} %"
     if unit == "seconds":
         return f"{value:.2f} s" if value >= 1 else f"{value * 1000:.{max(0, digits - 3)}f} ms"
     return f"{value:.{digits}f}"

@@ -1,4 +1,4 @@
-"""What judging a run gives: plain values only, so that the same object is a report, a JSON file and a message to xdist."""
+"""What judging a run gives: plain values, so that one object is a report, a JSON file and a message through xdist."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Outcome = Literal["passed", "failed", "error", "known", "fixed", "not evaluated"]
-"""``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer breaks; as loud as a failure."""
+"""``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer breaks, loud as a failure."""
 
 BAD: tuple[Outcome, ...] = ("failed", "error", "fixed", "not evaluated")
 
@@ -15,8 +15,8 @@ BAD: tuple[Outcome, ...] = ("failed", "error", "fixed", "not evaluated")
 class Finding:
     """One demand held against one subject (a query's id, a tag, or ``""`` for the whole suite).
 
-    ``kind`` is the rule's or the bound's; ``value`` and ``limit`` are unrounded, seconds for latencies, shares as
-    fractions. ``fails`` is False for bounds that only warn.
+    ``kind`` is the rule's or the bound's; ``value`` and ``limit`` are unrounded, in ``unit``: a plain
+    number (""), "count", "seconds", or "share" (a fraction of the queries). ``fails`` is False for bounds that warn.
     """
 
     subject: str
@@ -28,6 +28,7 @@ class Finding:
     value: float | None = None
     limit: float | None = None
     queries: int = 0
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class ShownDocument:
-    """A document as reports show it. ``rank`` None: not returned. ``grade`` None: nobody judged it."""
+    """A document as shown. ``rank`` None: not returned. ``grade`` None: nobody judged it."""
 
     rank: int | None
     id: str
@@ -65,7 +66,7 @@ class ShownDocument:
 
 @dataclass(frozen=True)
 class QueryResult:
-    """One query: its values in the order of ``SuiteResult.measures``, its top documents, the relevant ones it missed."""
+    """One query: its values in the order of ``SuiteResult.measures``, its top documents, those it missed."""
 
     id: str
     text: str
@@ -83,13 +84,14 @@ class QueryResult:
 
 @dataclass(frozen=True)
 class Mean:
-    """A measure over a set of queries: the whole suite (``tag`` None) or a tag's. ``value`` None: no query defines it."""
+    """A measure over the whole suite (``tag`` None) or a tag. ``value`` None: no query defines it."""
 
     measure: str
     tag: str | None
     value: float | None
     queries: int
     undefined: int
+    unit: str = ""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from pytest_irquality.report.html import STATES, html_report
+from pytest_irquality.report.html import html_report
+from pytest_irquality.report.views import STATES
 from pytest_irquality.verdict.result import (
     Finding,
     Mean,
@@ -277,16 +278,17 @@ def test_limits_show_numbers_that_never_read_alike() -> None:
 
 
 @pytest.mark.parametrize(
-    ("measure", "value", "limit", "cells"),
+    ("measure", "unit", "value", "limit", "cells"),
     [
-        ("zero_results", 3.0, 1.0, ["3", "≤ 1"]),
-        ("zero_results", 0.075, 0.02, ["7.5 %", "≤ 2 %"]),
-        ("latency_p95", 0.25, 0.2, ["250 ms", "≤ 200 ms"]),
-        ("ndcg@10", None, 0.2, ["undefined", "≤ 0.200"]),
+        ("zero_results", "count", 3.0, 1.0, ["3", "≤ 1"]),
+        ("zero_results", "share", 0.075, 0.02, ["8 %", "≤ 2 %"]),
+        ("zero_results", "share", 0.0201, 0.02, ["2.01 %", "≤ 2.00 %"]),
+        ("latency_p95", "seconds", 0.25, 0.2, ["250 ms", "≤ 200 ms"]),
+        ("ndcg@10", "", None, 0.2, ["undefined", "≤ 0.200"]),
     ],
 )
-def test_units_of_limits(measure: str, value: float | None, limit: float, cells: list[str]) -> None:
-    finding = Finding("", "max", f"{measure} is above", False, True, measure, value, limit, 40)
+def test_units_of_limits(measure: str, unit: str, value: float | None, limit: float, cells: list[str]) -> None:
+    finding = Finding("", "max", f"{measure} is above", False, True, measure, value, limit, 40, unit)
     verdict = Verdict("it", "it", 1, "failed", "above", (finding,), "suite")
     page = parse(html_report([suite(query("a"), verdicts=(verdict,))]))
     assert [cell.text for cell in page.one("section", "limits").one("tbody").all("td")[:2]] == cells

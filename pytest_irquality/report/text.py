@@ -120,10 +120,10 @@ def summary(result: SuiteResult) -> Iterator[str]:
             rows.append((mean.measure, value, limit, MARKS[verdict.outcome] if verdict else "", rest))
     for verdict in result.verdicts:
         if verdict.scope not in ("suite", "query"):
-            worst = (verdict.broken or verdict.findings)[:1]
+            worst = _worst(verdict)
             value = shown(worst[0].value, worst[0].unit) if worst and worst[0].value is not None else ""
             limit = _limit(worst[0]) if worst else ""
-            on = f"{worst[0].subject}" if worst and verdict.scope == "each_tag" and verdict.broken else ""
+            on = f"lowest: {worst[0].subject}" if worst and verdict.scope == "each_tag" else ""
             rows.append((verdict.label, value, limit, MARKS[verdict.outcome], on))
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
     for label, value, limit, mark, rest in rows:
@@ -145,6 +145,14 @@ def _limit(finding: Finding) -> str:
     if finding.limit is None:
         return finding.kind
     return f"{SIGNS[finding.kind]} {_exact(finding.limit, finding.unit)}" if finding.kind in SIGNS else finding.kind
+
+
+def _worst(verdict: Verdict) -> list[Finding]:
+    """The demand that is nearest to its limit or furthest beyond it, as the one to show of many; none where none is."""
+    findings = verdict.broken or verdict.findings
+    known = [finding for finding in findings if finding.value is not None]
+    sign = -1 if known and known[0].kind in ("max", "warn_above") else 1
+    return sorted(known, key=lambda finding: sign * (finding.value or 0.0))[:1] or list(findings[:1])
 
 
 def _exact(limit: float, unit: str) -> str:

@@ -10,18 +10,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_irquality.metrics import evaluate, parse_measure
+    from pytest_irquality.metrics import evaluate, own_measure, parse_measure
     from pytest_irquality.retrieval import retrieve
     from pytest_irquality.suite import SuiteError, load_suite
     from pytest_irquality.verdict import judge
 
-__all__ = ["SuiteError", "evaluate", "judge", "load_suite", "parse_measure", "retrieve"]
+__all__ = ["SuiteError", "evaluate", "judge", "load_suite", "own_measure", "parse_measure", "retrieve"]
 
 _HOME = {
     "SuiteError": "suite",
     "load_suite": "suite",
     "retrieve": "retrieval",
     "evaluate": "metrics",
+    "own_measure": "metrics",
     "parse_measure": "metrics",
     "judge": "verdict",
 }

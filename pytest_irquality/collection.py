@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_irquality.metrics import DEFINITIONS
+from pytest_irquality.metrics import MeasureError, with_own
 from pytest_irquality.report.data import encode
 from pytest_irquality.report.text import explain
 from pytest_irquality.retrieval import Fault, RetrieverError, UnreadableResult, retrieve
@@ -81,8 +81,9 @@ class SuiteModule(pytest.Module):
         except ValueError:
             shown = str(self.path)
         try:
-            self.suite = load_suite(self.path, shown=shown, definitions=DEFINITIONS)
-        except SuiteError as error:
+            own = [measure for given in self.ihook.pytest_ir_measures(config=self.config) for measure in given or ()]
+            self.suite = load_suite(self.path, shown=shown, definitions=with_own(own))
+        except (SuiteError, MeasureError) as error:
             raise self.CollectError(str(error)) from None
         self.checks = {check.name: check for check in self.suite.checks}
         module = types.ModuleType(slug(self.suite.name))
@@ -188,7 +189,10 @@ def _retrieve_and_judge(item: pytest.Item, retriever: object) -> Judged:
         pytest.fail(f"{error} (fixture {suite.retriever!r}, {suite.path})", pytrace=False)
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
-    result = judge(suite, run, checks)
+    try:
+        result = judge(suite, run, checks)
+    except MeasureError as error:  # a measure of the project's own
+        pytest.fail(f"{error} ({suite.path})", pytrace=False)
     return Judged(result, {verdict.check: verdict for verdict in result.verdicts}, run.faults)
 
 

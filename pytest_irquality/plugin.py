@@ -29,6 +29,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("ir_suite_files", type="args", default=PATTERNS, help="Globs of the names of suite files.")
 
 
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Let a conftest add measures."""
+    from pytest_irquality import hooks  # noqa: PLC0415
+
+    pluginmanager.add_hookspecs(hooks)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
     """Give the PATH of ``--ir-suite PATH`` back to pytest as an ordinary argument.

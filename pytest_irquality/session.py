@@ -64,11 +64,13 @@ class Session:
         if not self.results or option.collectonly or getattr(option, "setupplan", False):
             return
         if option.ir_report != "none":
-            from pytest_irquality.metrics import parse_measure  # noqa: PLC0415
             from pytest_irquality.report.html import html_report  # noqa: PLC0415 - jinja2 only where a page is made
 
-            names = dict.fromkeys(name for result in self.ordered for name in result.shown)
-            formulas = {name: parse_measure(name).definition.formula for name in names}
+            formulas = {
+                measure: formula
+                for result in self.ordered
+                for measure, formula in zip(result.measures, result.formulas, strict=True)
+            }
             self._write(option.ir_report, html_report(self.ordered, definitions=formulas, not_evaluated=self.missing))
         if option.ir_json:
             self._write(option.ir_json, document(self.ordered, self.missing))

@@ -6,6 +6,7 @@ full-text scores may be negative, distances are better low, and some engines giv
 
 from __future__ import annotations
 
+import inspect
 import numbers
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -50,6 +51,9 @@ def read_result(result: object, depth: int) -> Hits:
 
 
 def _as_list(result: object, depth: int) -> list[Any]:
+    if inspect.iscoroutine(result):
+        result.close()
+        raise _unreadable(result, "async retrievers are not supported yet; return the awaited list")
     if result is None or isinstance(result, (str, bytes, numbers.Number)):
         raise _unreadable(result, "it is no list of hits")
     if isinstance(result, Mapping):

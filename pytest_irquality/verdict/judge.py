@@ -109,6 +109,7 @@ class _Judge:
             retriever=self.run.retriever,
             top_k=suite.top_k,
             measures=tuple(map(str, suite.measures)),
+            formulas=tuple(measure.definition.formula for measure in suite.measures),
             shown=tuple(map(str, suite.metrics)),
             means=tuple(means),
             queries=tuple(map(self.query_result, asked)),

@@ -96,13 +96,14 @@ class Mean:
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """A suite and retriever, judged."""
+    """A suite and retriever, judged. ``formulas`` says of each of ``measures`` what it is."""
 
     suite: str
     path: str
     retriever: str
     top_k: int
     measures: tuple[str, ...]
+    formulas: tuple[str, ...]
     shown: tuple[str, ...]
     means: tuple[Mean, ...]
     queries: tuple[QueryResult, ...]

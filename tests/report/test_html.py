@@ -113,6 +113,7 @@ def suite(*queries: QueryResult, verdicts: tuple[Verdict, ...] = (), **more: obj
         retriever="",
         top_k=10,
         measures=("ndcg@10",),
+        formulas=("DCG over ideal DCG",),
         shown=("ndcg@10",),
         means=(Mean("ndcg@10", None, 0.9, len(queries), 0),),
         queries=queries,

@@ -1,0 +1,101 @@
+"""Measures that no installed tool has, against their definitions written out: slow, plain, over the whole ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log2, prod
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_irquality.metrics import Judgments, evaluate, parse_measure
+
+from .cases import EXAMPLES, Case, batches
+
+Grades = list[int]  # of the ranking, best first; 0 where unjudged
+
+
+def dcg(grades: Grades, everything: Grades, k: int) -> float:
+    return sum(max(grade, 0) / log2(rank + 1) for rank, grade in enumerate(grades[:k], 1))
+
+
+def dcg_exponential(grades: Grades, everything: Grades, k: int) -> float:
+    return sum((2 ** max(grade, 0) - 1) / log2(rank + 1) for rank, grade in enumerate(grades[:k], 1))
+
+
+def cumulated_gain(grades: Grades, everything: Grades, k: int) -> float:
+    return sum(max(grade, 0) for grade in grades[:k])
+
+
+def expected_reciprocal_rank(grades: Grades, everything: Grades, k: int) -> float:
+    content = [(2 ** max(grade, 0) - 1) / 2**4 for grade in grades]
+    return sum(prod(1 - c for c in content[:i]) * content[i] / (i + 1) for i in range(min(k, len(grades))))
+
+
+def rank_biased_precision(grades: Grades, everything: Grades, k: int) -> float:
+    return sum((1 - 0.8) * 0.8**i for i, grade in enumerate(grades[:k]) if grade >= 1)
+
+
+def average_precision(grades: Grades, k: int) -> tuple[float, int]:
+    at = [
+        sum(g >= 1 for g in grades[:rank]) / rank for rank in range(1, min(k, len(grades)) + 1) if grades[rank - 1] >= 1
+    ]
+    return sum(at), len(at)
+
+
+def relevant(everything: Grades) -> int:
+    return sum(grade >= 1 for grade in everything)
+
+
+def average_precision_by_min(grades: Grades, everything: Grades, k: int) -> float:
+    total, _ = average_precision(grades, k)
+    return total / min(k, relevant(everything))
+
+
+def average_precision_by_found(grades: Grades, everything: Grades, k: int) -> float:
+    total, found = average_precision(grades, k)
+    return total / found if found else 0
+
+
+def rank_of_first(grades: Grades, everything: Grades, k: int) -> float:
+    return next((rank for rank, grade in enumerate(grades[:k], 1) if grade >= 1), k + 1)
+
+
+def f_of(beta: float) -> Callable[[Grades, Grades, int], float]:
+    def f(grades: Grades, everything: Grades, k: int) -> float:
+        hits = sum(grade >= 1 for grade in grades[:k])
+        p, r = hits / k, hits / relevant(everything)
+        return (1 + beta**2) * p * r / (beta**2 * p + r) if hits else 0
+
+    return f
+
+
+BOOK: dict[str, Callable[[Grades, Grades, int], float]] = {
+    "dcg": dcg,
+    "dcg(gains=exp)": dcg_exponential,
+    "cg": cumulated_gain,
+    "err": expected_reciprocal_rank,
+    "rbp(p=0.8)": rank_biased_precision,
+    "map(by=min)": average_precision_by_min,
+    "map(by=found)": average_precision_by_found,
+    "rank_of_first": rank_of_first,
+    "f1": f_of(1),
+    "f(beta=2)": f_of(2),
+    "f(beta=0.5)": f_of(0.5),
+}
+
+
+@settings(max_examples=EXAMPLES, deadline=None, database=None)
+@given(batches, st.sampled_from([1, 2, 3, 5, 10, 20]))
+def test_measures_are_as_defined(batch: dict[str, Case], k: int) -> None:
+    measures = {parse_measure(f"{name}@{k}"): by_the_book for name, by_the_book in BOOK.items()}
+    for case in batch.values():
+        case.grades["never retrieved"] = 1
+    qrels = {query: Judgments(case.grades) for query, case in batch.items()}
+    scores = evaluate(qrels, {query: case.ranking for query, case in batch.items()}, [*measures])
+    for query, case in batch.items():
+        grades = [case.grades.get(document, 0) for document in case.ranking]
+        for measure, by_the_book in measures.items():
+            expected = by_the_book(grades, [*case.grades.values()], k)
+            assert scores.value(query, measure) == pytest.approx(expected, abs=1e-12, rel=1e-12), (str(measure), case)

@@ -111,3 +111,22 @@ def test_values_are_compared_unrounded_and_never_printed_alike(project: Project)
         "",
         "",
     ]
+
+
+def test_weights_are_read_by_weighted_means_only(project: Project) -> None:
+    path = project.suite(
+        "queries: [{query: a, relevant: [d], weight: 3}, {query: b, relevant: [x]}]\nthresholds: {weighted mrr: 0.75, mrr: 0.5}\n"
+    )
+    suite = load_suite(path)
+    result = judge(suite, retrieve(suite, lambda query: ["d"]))
+    assert not result.failed
+    assert {mean.measure: mean.value for mean in result.means} == {"weighted mrr@10": 0.75, "mrr@10": 0.5}
+
+
+@pytest.mark.parametrize(("limit", "failed"), [("1", False), ("0", True), ("50%", False), ("49%", True)])
+def test_zero_results_as_a_count_and_as_a_share(project: Project, limit: str, failed: bool) -> None:
+    path = project.suite(
+        f"queries: [{{query: a, relevant: [d]}}, {{query: b, relevant: [d]}}]\nthresholds: {{zero_results: {{max: {limit}}}}}\n"
+    )
+    suite = load_suite(path)
+    assert judge(suite, retrieve(suite, lambda query: ["d"] if query == "a" else [])).failed is failed

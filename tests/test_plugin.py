@@ -104,6 +104,16 @@ def test_selection(shop: Project, args: list[str], ran: list[str]) -> None:
     assert list(shop.outcomes()) == ran if ran else not (shop.path / "out.json").exists()
 
 
+def test_a_selection_says_that_it_is_one(shop: Project) -> None:
+    shop.run("shop.ir.yaml::desk").stdout.fnmatch_lines(["*only 1 of 2 (50 %) queries were selected*"])
+
+
+def test_it_can_be_named_where_plugins_do_not_load_themselves(shop: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    shop.pytester.runpytest_subprocess("-p", "irquality", "--ir-suite").assert_outcomes(passed=4)
+    shop.pytester.runpytest_subprocess("-p", "irquality", "--ir-suite", "shop.ir.yaml").assert_outcomes(passed=4)
+
+
 def test_only_the_queries_that_the_selected_items_need_are_asked_each_once(shop: Project) -> None:
     shop.conftest(
         "asked = []\n@pytest.fixture\ndef retriever():\n    asked.append('built')\n"

@@ -53,6 +53,8 @@ def load(tmp_path: Path, text: str | bytes) -> str:
         (Q + "thresholds: {ndcg@10: {warn_below: 1, known_issue: X}}\n", "2:14: 'known_issue' on a line with no min and no max: nothing could fail"),
         (Q + "tags: {haed: {mrr: 0.5}}\n", "2:8: no query has the tag 'haed'"),
         (Q + "depth: 5\nmetrics: [ndcg@10]\n", "2:1: 'depth' is 5, but top_k reads 10 results"),
+        (Q + "metrics: [rbo@10]\n", "2:11: rbo(p=0.9)@10 needs a baseline, which suites do not have yet"),
+        (Q + "thresholds: {latency_p95: 200ms}\n", "2:14: latency_p95 needs latency limits, which suites do not have yet"),
         (Q + "concurrency: 8\n", "2:1: unknown key 'concurrency' in the suite"),
         (Q + "relevant_from: 0\n", "2:16: 'relevant_from' must be above 0: a grade of 0 means not relevant"),
         ("a: &x 1\nqueries: *x\n", "2:10: aliases (*name) are not allowed in a suite; write the value out"),

@@ -31,6 +31,11 @@ BOUND_KEYS: Mapping[str, BoundKind] = {
 SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0}
 SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
 MAX_DEPTH = 100_000
+# Measures of the library that no suite can fill in: refused, rather than undefined for every query.
+NOT_IN_SUITES = {
+    **dict.fromkeys(("rbo", "overlap"), "a baseline"),
+    **dict.fromkeys(("latency_mean", "latency_p50", "latency_p95", "latency_p99"), "latency limits"),
+}
 
 
 def load_suite(
@@ -356,9 +361,12 @@ class _Reader:
 
     def _measure(self, text: str, place: Place, top_k: int) -> Measure:
         try:
-            return parse_measure(text, top_k, self.definitions)
+            measure = parse_measure(text, top_k, self.definitions)
         except MeasureError as error:
             raise self.fail(place, str(error)) from None
+        if missing := NOT_IN_SUITES.get(measure.definition.name):
+            raise self.fail(place, f"{measure} needs {missing}, which suites do not have yet")
+        return measure
 
     def _limits(
         self, line: tuple[str, Place, list[tuple[str, str, Place, bool]], KnownIssue | None], top_k: int

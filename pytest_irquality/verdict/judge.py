@@ -286,6 +286,8 @@ class _Judge:
         suite = self.suite
         if self.run.interrupted:
             yield f"PARTIAL: interrupted after {len(asked)} queries"
+        elif len(asked) < len(suite.queries):
+            yield f"only {share(len(asked), len(suite.queries))} queries were selected; every figure is over these"
         if self.faults:
             allowed = f"; 'errors' allows {suite.max_errors}" if suite.max_errors else ""
             yield f"{share(len(self.faults), len(asked))} queries could not be answered and are in no figure{allowed}"

@@ -30,19 +30,17 @@ def parse_measure(text: str, top_k: int = 10, definitions: Mapping[str, Definiti
     shape = SHAPE.fullmatch(text.strip())
     if shape is None:
         raise MeasureError(f"cannot read the measure {text!r}: write it like 'ndcg@10' or 'map(rel=2)@100'")
-    name, at = shape["name"].lower(), shape["at"]
     known = names_of(definitions)
-    if name not in known and at is None and (trec := TREC_CUTOFF.fullmatch(name)) and trec["name"] in known:
-        name, at = trec["name"], trec["at"]
+    name, at = split(shape["name"].lower(), shape["at"], known)
     if name not in known:
         raise MeasureError(f"unknown measure {text!r}{did_you_mean(name, known, text)}")
     definition = known[name]
-    given = dict(read_parameter(text, definition, part) for part in split(shape["inside"]))
+    given = read_parameters(text, definition, shape["inside"])
     k = None
     if definition.takes_cutoff:
         k = top_k if at is None else read_cutoff(text, at)
     elif definition.at:
-        given |= read_at(text, definition, at)
+        given |= read_at(text, definition, at, given)
     elif at is not None:
         raise MeasureError(f"{text!r}: {definition.name} takes no cutoff; write {definition.name!r}")
     weighted = shape["weighted"] is not None
@@ -56,6 +54,12 @@ def names_of(definitions: Mapping[str, Definition]) -> dict[str, Definition]:
     return {name: found for found in definitions.values() for name in (found.name, *found.aliases)}
 
 
+def split(name: str, at: str | None, known: Iterable[str]) -> tuple[str, str | None]:
+    """A name and what stands behind it, in trec_eval's way too, where `ndcg_cut_10` is `ndcg_cut@10`."""
+    trec = TREC_CUTOFF.fullmatch(name)
+    return (name, at) if name in known or at is not None or trec is None else (trec["name"], trec["at"])
+
+
 def read_cutoff(text: str, at: str) -> int:
     """A whole number of 1 or more."""
     if not re.fullmatch(r"[0-9]+", at.strip()) or int(at) < 1:
@@ -63,17 +67,25 @@ def read_cutoff(text: str, at: str) -> int:
     return int(at)
 
 
-def read_at(text: str, definition: Definition, at: str | None) -> dict[str, Value]:
-    """The parameter that this family writes behind the `@`."""
+def read_at(text: str, definition: Definition, at: str | None, given: Mapping[str, Value]) -> dict[str, Value]:
+    """The parameter that this family writes behind the `@`, unless it is among those given in parentheses."""
     (parameter,) = (parameter for parameter in definition.parameters if parameter.name == definition.at)
-    if at is None:
+    if at is not None:
+        return {parameter.name: read_value(text, parameter, at.strip())}
+    if parameter.name not in given:
         raise MeasureError(f"{text!r}: {definition.name} needs its {parameter.name}; write '{definition.name}@0.5'")
-    return {parameter.name: read_value(text, parameter, at.strip())}
+    return {}
 
 
-def split(inside: str | None) -> list[str]:
-    """The parts between the commas of the parentheses."""
-    return inside.split(",") if inside and inside.strip() else []
+def read_parameters(text: str, definition: Definition, inside: str | None) -> dict[str, Value]:
+    """What stands in the parentheses."""
+    given: dict[str, Value] = {}
+    for part in inside.split(",") if inside and inside.strip() else ():
+        name, value = read_parameter(text, definition, part)
+        if name in given:
+            raise MeasureError(f"{text!r}: {name} is written twice")
+        given[name] = value
+    return given
 
 
 def read_parameter(text: str, definition: Definition, part: str) -> tuple[str, Value]:
@@ -81,7 +93,7 @@ def read_parameter(text: str, definition: Definition, part: str) -> tuple[str, V
     name, equals, written = (side.strip() for side in part.partition("="))
     if not equals:
         raise MeasureError(f"{text!r}: a parameter is written name=value, not {part.strip()!r}")
-    takes = {parameter.name: parameter for parameter in definition.parameters if parameter.name != definition.at}
+    takes = {parameter.name: parameter for parameter in definition.parameters}
     synonyms = {word: meant for parameter in takes.values() for word, meant in parameter.synonyms}
     name = synonyms.get(name.lower(), name.lower())
     if name not in takes:

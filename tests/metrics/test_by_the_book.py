@@ -21,7 +21,7 @@ def dcg(grades: Grades, everything: Grades, k: int) -> float:
 
 
 def dcg_exponential(grades: Grades, everything: Grades, k: int) -> float:
-    return sum((2 ** max(grade, 0) - 1) / log2(rank + 1) for rank, grade in enumerate(grades[:k], 1))
+    return sum((2.0 ** max(grade, 0) - 1) / log2(rank + 1) for rank, grade in enumerate(grades[:k], 1))
 
 
 def cumulated_gain(grades: Grades, everything: Grades, k: int) -> float:
@@ -29,7 +29,7 @@ def cumulated_gain(grades: Grades, everything: Grades, k: int) -> float:
 
 
 def expected_reciprocal_rank(grades: Grades, everything: Grades, k: int) -> float:
-    content = [(2 ** max(grade, 0) - 1) / 2**4 for grade in grades]
+    content = [(2.0 ** max(grade, 0) - 1) / 2**4 for grade in grades]
     return sum(prod(1 - c for c in content[:i]) * content[i] / (i + 1) for i in range(min(k, len(grades))))
 
 

@@ -141,12 +141,13 @@ def test_agreement_with_the_baseline() -> None:
     run = {"same": ["a", "b"], "swapped": ["b", "a"], "half": ["a", "c"], "lost": [], "both empty": [], "new": ["a"]}
     before = {query: ["a", "b", "z"] for query in ("same", "swapped", "half", "lost")} | {"both empty": []}
     scores = evaluate({}, run, [overlap, rbo], before=before)
-    assert scores.values["same"] == (1, 1)
-    assert scores.values["swapped"] == (1, pytest.approx(0.5 / 1.5))
-    assert scores.values["half"] == (0.5, pytest.approx((1 + 0.25) / 1.5))
-    assert scores.values["lost"] == (0, 0)
-    assert scores.values["both empty"] == (1, 1)
-    assert scores.values["new"] == (None, None)
+    values = {query: [*row] for query, row in scores.values.items()}
+    assert values["same"] == [1, 1]
+    assert values["swapped"] == pytest.approx([1, 0.5 / 1.5])
+    assert values["half"] == pytest.approx([0.5, (1 + 0.25) / 1.5])
+    assert values["lost"] == [0, 0]
+    assert values["both empty"] == [1, 1]
+    assert values["new"] == [None, None]
 
 
 @pytest.mark.parametrize("grade", [float("nan"), float("inf"), -float("inf")])

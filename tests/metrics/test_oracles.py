@@ -29,8 +29,13 @@ levels = st.sampled_from([1, 2])
 
 CUTOFFS = (1, 3, 5, 10, 20)
 AT_CUTOFFS = {
-    "P": "precision", "recall": "recall", "success": "success", "map_cut": "map", "ndcg_cut": "ndcg", "relative_P": "r_cap"
-}  # fmt: skip
+    "P": "precision",
+    "recall": "recall",
+    "success": "success",
+    "map_cut": "map",
+    "ndcg_cut": "ndcg",
+    "relative_P": "r_cap",
+}
 WHOLE = {
     "Rprec": "rprec",
     "bpref": "bpref",
@@ -98,10 +103,12 @@ def test_pytrec_eval_agrees(batch: dict[str, Case], level: int) -> None:
             assert near(ours[query][measure], exponentials[query][name]), (str(measure), case)
 
 
-IR_MEASURES = (
-    "RR@1 RR@3 RR@10 RR(rel=2)@5 Judged@1 Judged@5 Judged@20 nDCG@5 AP@5 AP(rel=2)@10 AP(rel=3)@5 P(rel=2)@5 R@5 R(rel=2)@10 "
-    "Success@3 Success(rel=2)@3 Rprec Rprec(rel=2) Bpref Bpref(rel=2) IPrec@0.3 IPrec(rel=2)@0.5 SetP SetR SetF SetP(rel=2) NumRet"
-).split()
+IR_MEASURES = [
+    *("RR@1", "RR@3", "RR@10", "RR(rel=2)@5", "Judged@1", "Judged@5", "Judged@20", "nDCG@5", "Success@3"),
+    *("AP@5", "AP(rel=2)@10", "AP(rel=3)@5", "P(rel=2)@5", "R@5", "R(rel=2)@10", "Success(rel=2)@3", "IPrec@0.3"),
+    *("Rprec", "Rprec(rel=2)", "Bpref", "Bpref(rel=2)", "IPrec(rel=2)@0.5", "SetP", "SetR", "SetF", "SetP(rel=2)"),
+    "NumRet",
+]
 
 
 @thousands

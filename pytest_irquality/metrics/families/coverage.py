@@ -47,6 +47,8 @@ DEFINITIONS = (
         needs="",
         undefined="for a query with no results",
         source="ir_measures `Judged@k` (from OpenNIR)",
+        differs="ir_measures agrees, but fails on a query without results. BEIR's `Hole@k` is about its complement: "
+        "results judged for no query at all ÷ k",
     ),
     Definition(
         name="num_results",
@@ -62,6 +64,7 @@ DEFINITIONS = (
         unit="count",
         undefined="never",
         source="trec_eval `num_ret`, ir_measures `NumRet`",
+        differs="trec_eval and ir_measures add the queries up; here it is their mean",
     ),
     Definition(
         name="zero_results",

@@ -54,6 +54,9 @@ DEFINITIONS = (
         reach="all",
         source="Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, 8.4; trec_eval 9 "
         "`iprec_at_recall`, ir_measures `IPrec@recall`",
+        differs="trec_eval 9, pytrec_eval, ir_measures and ranx agree; trec_eval 10 rounds recall · R to the nearest "
+        "whole number instead, which can ask for one result fewer. pytrec_eval gives NaN at recall 0 for a "
+        "query without results, here 0",
     ),
     Definition(
         name="11pt",
@@ -66,5 +69,6 @@ DEFINITIONS = (
         reach="all",
         source="Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, 8.4; "
         "trec_eval 9 `11pt_avg`",
+        differs="trec_eval 9 and pytrec_eval agree; trec_eval 10 rounds otherwise (see iprec)",
     ),
 )

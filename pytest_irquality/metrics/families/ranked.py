@@ -89,6 +89,9 @@ DEFINITIONS = (
         parameters=(REL,),
         make=reciprocal_rank,
         source="Kantor and Voorhees, The TREC-5 Confusion Track, 2000; trec_eval `recip_rank`, ir_measures `RR@k`",
+        differs="trec_eval's and pytrec_eval's `recip_rank` has no cutoff. ranx and BEIR (`MRR@k`, a mean over all "
+        "judged queries) agree on `mrr@k`; ir_measures computes `RR@k` with MS MARCO's script, and only `RR` "
+        "with pytrec_eval",
     ),
     Definition(
         name="map",
@@ -98,6 +101,10 @@ DEFINITIONS = (
         parameters=(BY, REL),
         make=average_precision,
         source="Harman, Evaluation issues in information retrieval, 1992; trec_eval `map_cut`, ir_measures `AP@k`",
+        differs="pytrec_eval, ir_measures, ranx and BEIR divide by R, as `by=all` does. `by=min` is the AP@k of many "
+        "recommender papers and Kaggle contests, `by=found` that of many tutorials. scikit-learn's "
+        "`average_precision_score` divides by the relevant ones in the array, knows no cutoff, and gives tied "
+        "scores one precision together",
     ),
     Definition(
         name="rank_of_first",
@@ -117,6 +124,8 @@ DEFINITIONS = (
         parameters=(PERSISTENCE, REL),
         make=rank_biased_precision,
         source="Moffat and Zobel, Rank-biased precision, ACM TOIS 27(1), 2008; ir_measures `RBP(p,rel)@k`",
+        differs="trec_eval 10 has p = 0.9 and takes grades for gains; ranx (`rbp.80`) multiplies by the grade, so "
+        "that it can pass 1, and knows no cutoff; ir_measures needs `rel` and knows no cutoff either",
     ),
     Definition(
         name="bpref",
@@ -128,5 +137,7 @@ DEFINITIONS = (
         at="",
         reach="all",
         source="Buckley and Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004; trec_eval `bpref`",
+        differs="pytrec_eval and ir_measures agree. ranx gives NaN where no document is judged nonrelevant, and "
+        "counts negative grades among the nonrelevant",
     ),
 )

@@ -47,6 +47,7 @@ DEFINITIONS = (
         at="",
         reach="all",
         source="trec_eval `set_P`, ir_measures `SetP`",
+        differs="pytrec_eval, ir_measures and ranx (`precision` without a cutoff) agree",
     ),
     Definition(
         name="set_recall",
@@ -58,6 +59,7 @@ DEFINITIONS = (
         at="",
         reach="all",
         source="trec_eval `set_recall`, ir_measures `SetR`",
+        differs="pytrec_eval, ir_measures and ranx (`recall` without a cutoff) agree",
     ),
     Definition(
         name="set_f",
@@ -69,5 +71,7 @@ DEFINITIONS = (
         at="",
         reach="all",
         source="van Rijsbergen, Information Retrieval, 1979; trec_eval `set_F`, ir_measures `SetF`",
+        differs="the same for β = 1. trec_eval's parameter x of `set_F.x` is β²; ir_measures hands its `beta` over as "
+        "that x, so that its `SetF(beta=2)` is `set_f(beta=1.41421…)` here",
     ),
 )

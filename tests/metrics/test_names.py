@@ -1,0 +1,183 @@
+"""How measures are named: spellings read, the one name printed, and what is said of a wrong one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pytest_irquality.metrics import DEFINITIONS, Measure, MeasureError, parse_measure
+
+READ = {
+    "ndcg@10": "ndcg@10",
+    "nDCG@10": "ndcg@10",
+    "NDCG @ 10": "ndcg@10",
+    " ndcg ( gains = exp ) @ 5 ": "ndcg(gains=exp)@5",
+    "nDCG(gains='exp')@5": "ndcg(gains=exp)@5",
+    'nDCG(dcg="exp-log2")@5': "ndcg(gains=exp)@5",
+    "ndcg(dcg=log2)@5": "ndcg@5",
+    "ndcg(gains=lin)@5": "ndcg@5",
+    "ndcg()@5": "ndcg@5",
+    "ndcg": "ndcg@7",
+    "ndcg_cut_10": "ndcg@10",
+    "ndcg_cut.10": "ndcg@10",
+    "dcg@3": "dcg@3",
+    "cg@3": "cg@3",
+    "AP@100": "map@100",
+    "MAP@100": "map@100",
+    "map_cut_100": "map@100",
+    "AP(rel=2)@100": "map(rel=2)@100",
+    "map(rel=0.5)@100": "map(rel=0.5)@100",
+    "map(rel=2, by=min)@10": "map(by=min,rel=2)@10",
+    "map(by=all)@10": "map@10",
+    "RR@10": "mrr@10",
+    "MRR@10": "mrr@10",
+    "RR": "mrr@7",
+    "recip_rank": "mrr@7",
+    "P@5": "precision@5",
+    "p@5": "precision@5",
+    "P_5": "precision@5",
+    "precision@5": "precision@5",
+    "R@100": "recall@100",
+    "recall_100": "recall@100",
+    "f1@10": "f1@10",
+    "f1": "f1@7",
+    "f(beta=1)@10": "f1@10",
+    "f(beta=2)@10": "f(beta=2)@10",
+    "F(beta=0.5)@10": "f(beta=0.5)@10",
+    "success@3": "success@3",
+    "success_3": "success@3",
+    "hit_rate@3": "success@3",
+    "hit@3": "success@3",
+    "hits@3": "success@3",
+    "Rprec": "rprec",
+    "r-precision": "rprec",
+    "R_cap@100": "r_cap@100",
+    "relative_P_10": "r_cap@10",
+    "ERR@20": "err@20",
+    "err(max=3)@20": "err(max=3)@20",
+    "err(max=4)@20": "err@20",
+    "RBP(p=0.8)": "rbp(p=0.8)@7",
+    "RBP(rel=1,p=0.95)@100": "rbp(p=0.95,rel=1)@100",
+    "rbp@10": "rbp(p=0.8)@10",
+    "Bpref": "bpref",
+    "bpref(rel=2)": "bpref(rel=2)",
+    "IPrec@0.1": "iprec@0.1",
+    "iprec@1": "iprec@1",
+    "IPrec(recall=0.3)": "iprec@0.3",
+    "iprec@0": "iprec@0",
+    "IPrec(rel=2)@0.50": "iprec(rel=2)@0.5",
+    "iprec_at_recall_0.10": "iprec@0.1",
+    "11pt": "11pt",
+    "11pt_avg": "11pt",
+    "SetP": "set_precision",
+    "set_P": "set_precision",
+    "SetR": "set_recall",
+    "set_recall": "set_recall",
+    "SetF": "set_f",
+    "set_F": "set_f",
+    "SetF(beta=2)": "set_f(beta=2)",
+    "Judged@10": "judged@10",
+    "rank_of_first@10": "rank_of_first@10",
+    "NumRet": "num_results",
+    "num_ret": "num_results",
+    "zero_results": "zero_results",
+    "latency_p95": "latency_p95",
+    "overlap@10": "overlap@10",
+    "rbo@10": "rbo(p=0.9)@10",
+    "weighted ndcg@10": "weighted ndcg@10",
+    "Weighted  AP(rel=2)@10": "weighted map(rel=2)@10",
+}
+
+
+@pytest.mark.parametrize("text", READ)
+def test_read_and_printed(text: str) -> None:
+    measure = parse_measure(text, top_k=7)
+    assert str(measure) == READ[text]
+    assert parse_measure(str(measure), top_k=99) == measure
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_every_family_is_read_by_its_name_and_aliases(name: str) -> None:
+    for alias in (name, *DEFINITIONS[name].aliases):
+        text = alias.upper() + ("@0.5" if name == "iprec" else "")
+        assert parse_measure(text).definition is DEFINITIONS[name]
+
+
+WRONG = {
+    "ndgc@10": "unknown measure 'ndgc@10'; did you mean 'ndcg@10'?",
+    "nDGC(gains=exp)@10": "unknown measure 'nDGC(gains=exp)@10'; did you mean 'ndcg(gains=exp)@10'?",
+    "weighted ndgc@10": "unknown measure 'weighted ndgc@10'; did you mean 'weighted ndcg@10'?",
+    "ndgc_cut_10": "unknown measure 'ndgc_cut_10'; did you mean 'ndcg_cut_10'?",
+    "P_10_5": "unknown measure 'P_10_5'",
+    "precison": "unknown measure 'precison'; did you mean 'precision'?",
+    "colour": "unknown measure 'colour'",
+    "ndcg@": "'ndcg@': a cutoff is a whole number of 1 or more, not ''",
+    "ndcg@0": "'ndcg@0': a cutoff is a whole number of 1 or more, not '0'",
+    "ndcg@-1": "'ndcg@-1': a cutoff is a whole number of 1 or more, not '-1'",
+    "ndcg@ten": "'ndcg@ten': a cutoff is a whole number of 1 or more, not 'ten'",
+    "ndcg@10.5": "'ndcg@10.5': a cutoff is a whole number of 1 or more, not '10.5'",
+    "ndcg@١٠": "'ndcg@١٠': a cutoff is a whole number of 1 or more, not '١٠'",
+    "rprec@10": "'rprec@10': rprec takes no cutoff; write 'rprec'",
+    "bpref_10": "'bpref_10': bpref takes no cutoff; write 'bpref'",
+    "iprec": "'iprec': iprec needs its recall; write 'iprec@0.5'",
+    "iprec@2": "'iprec@2': recall is a number from 0 to 1, not 2",
+    "iprec@half": "'iprec@half': recall is a number, not 'half'",
+    "iprec(rel=1)": "'iprec(rel=1)': iprec needs its recall; write 'iprec@0.5'",
+    "ndcg(gain=exp)@10": "'ndcg(gain=exp)@10': ndcg has no parameter 'gain'; did you mean 'gains'?",
+    "ndcg(rel=2)@10": "'ndcg(rel=2)@10': ndcg has no parameter 'rel' (it has: gains)",
+    "ndcg(exp)@10": "'ndcg(exp)@10': a parameter is written name=value, not 'exp'",
+    "ndcg(gains=exq)@10": "'ndcg(gains=exq)@10': gains cannot be 'exq'; did you mean 'exp'?",
+    "map(by=k)@10": "'map(by=k)@10': by cannot be 'k' (one of: all, min, found)",
+    "map(rel=two)@10": "'map(rel=two)@10': rel is a number, not 'two'",
+    "map(rel=0)@10": "'map(rel=0)@10': rel is a number above 0, not 0",
+    "map(rel=inf)@10": "'map(rel=inf)@10': rel is a number above 0, not inf",
+    "map(rel=nan)@10": "'map(rel=nan)@10': rel is a number above 0, not nan",
+    "map(rel=1,rel=2)@10": "'map(rel=1,rel=2)@10': rel is written twice",
+    "rbp(p=1)@10": "'rbp(p=1)@10': p is a number above 0 and below 1, not 1",
+    "judged(rel=1)@10": "'judged(rel=1)@10': judged has no parameter 'rel' (it has: none)",
+    "weighted zero_results": "'weighted zero_results': only means can be weighted, and zero_results is none",
+    "weighted latency_p95": "'weighted latency_p95': only means can be weighted, and latency_p95 is none",
+    "": "cannot read the measure '': write it like 'ndcg@10' or 'map(rel=2)@100'",
+    "ndcg@10 mrr@10": "'ndcg@10 mrr@10': a cutoff is a whole number of 1 or more, not '10 mrr@10'",
+    "weighted weighted mrr": (
+        "cannot read the measure 'weighted weighted mrr': write it like 'ndcg@10' or 'map(rel=2)@100'"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_is_said_of_a_wrong_one(text: str) -> None:
+    with pytest.raises(MeasureError, match=f"^{re.escape(WRONG[text])}$"):
+        parse_measure(text)
+
+
+def test_a_measure_is_a_key() -> None:
+    one, other = parse_measure("nDCG(gains='exp')@10"), parse_measure("ndcg(gains=exp)@10")
+    assert one == other
+    assert len({one, other, parse_measure("ndcg@10")}) == 2
+    assert one != parse_measure("weighted ndcg(gains=exp)@10")
+
+
+@pytest.mark.parametrize(
+    ("name", "better", "aggregate", "unit", "needs_relevant"),
+    [
+        ("ndcg@10", True, "mean", "", True),
+        ("rank_of_first@10", False, "mean", "", True),
+        ("num_results", None, "mean", "count", False),
+        ("zero_results", False, "sum", "count", False),
+        ("latency_p99", False, "p99", "seconds", False),
+        ("judged@10", True, "mean", "", False),
+    ],
+)
+def test_what_a_measure_says_of_itself(
+    name: str, better: bool | None, aggregate: str, unit: str, needs_relevant: bool
+) -> None:
+    measure: Measure = parse_measure(name)
+    assert measure.higher_is_better is better
+    assert (measure.aggregate, measure.unit, measure.needs_relevant) == (aggregate, unit, needs_relevant)
+
+
+def test_cutoff_and_weight_are_fields() -> None:
+    assert (parse_measure("weighted mrr@3").k, parse_measure("weighted mrr@3").weighted) == (3, True)
+    assert (parse_measure("rprec").k, parse_measure("rprec").weighted) == (None, False)

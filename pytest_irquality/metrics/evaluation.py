@@ -30,13 +30,12 @@ def evaluate(
     """
     if undefined not in ("skip", "zero"):
         raise MeasureError(f"undefined is 'skip' or 'zero', not {undefined!r}")
-    seconds, before = seconds or {}, before or {}
     hits = [*see(qrels, run, measures, seconds or {}, before or {})]
-    all_defined = undefined == "zero" or all(seen.judgments.relevant for seen in hits)
+    all_have_relevant = all(seen.judgments.relevant for seen in hits)
     columns = []
     for measure in measures:
-        sure = all_defined and (undefined == "zero" or measure.rel is None)
-        score = measure.compute() if sure else where_defined(measure)
+        may_lack = undefined == "skip" and (measure.rel is not None or not all_have_relevant)
+        score = where_defined(measure) if may_lack else measure.compute()
         columns.append([score(seen) for seen in hits])
     rows = zip(*columns, strict=True) if columns else [()] * len(run)
     return Scores(tuple(measures), dict(zip(run, rows, strict=True)))

@@ -7,6 +7,7 @@ are; every measure then reads that short list.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import compress, count
 
 from pytest_irquality.metrics.judgments import Judgments
@@ -37,7 +38,10 @@ class Hits:
 
     def at(self, relevant_from: float) -> Hits:
         """The same ranking, seen with another lowest relevant grade."""
-        return Hits(self.query, self.ranking, self.judgments.at(relevant_from))
+        seen = copy(self)
+        seen.judgments = self.judgments.at(relevant_from)
+        seen.relevant = ranks_from(relevant_from, self.gains)
+        return seen
 
 
 def ranks_from(relevant_from: float, gains: dict[int, float]) -> list[int]:

@@ -62,7 +62,7 @@ def split(name: str, at: str | None, known: Iterable[str]) -> tuple[str, str | N
 
 def read_cutoff(text: str, at: str) -> int:
     """A whole number of 1 or more."""
-    if not re.fullmatch(r"[0-9]+", at.strip()) or int(at) < 1:
+    if not re.fullmatch(r"[0-9]{1,9}", at.strip()) or int(at) < 1:
         raise MeasureError(f"{text!r}: a cutoff is a whole number of 1 or more, not {at.strip()!r}")
     return int(at)
 

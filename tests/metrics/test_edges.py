@@ -100,8 +100,9 @@ def test_results_below_the_cutoff_count_for_nothing() -> None:
             assert one(measure, grades, [*"vwxyz", "a", "b"]) == expected, measure
 
 
-def test_a_deeper_measure_does_not_change_a_shallower_one() -> None:
-    grades, ranking = {"a": 1.0, "b": 2.0, "c": 1.0}, ["x", "a", "y", "b", "z", "c"]
+@pytest.mark.parametrize("ranking", [["x", "a", "y", "b", "z", "c"], [*"uvwxyz", "a", "b", "c"]])
+def test_a_deeper_measure_does_not_change_a_shallower_one(ranking: list[str]) -> None:
+    grades = {"a": 1.0, "b": 2.0, "c": 1.0}
     for measure in RELEVANCE:
         deep = [parse_measure("map@100"), measure, parse_measure("bpref"), parse_measure("rprec")]
         together = evaluate({"q": Judgments(grades)}, {"q": ranking}, deep)
@@ -115,6 +116,35 @@ def test_duplicates_are_credited_once_and_ranks_close_up() -> None:
     assert one("judged@2", grades, ["a", "a", "x"]) == 1 / 2
     assert one("num_results", grades, ["a", "a", "x"]) == 2
     assert one("zero_results", grades, ["a", "a"]) == 0
+
+
+def test_ndcg_does_not_pass_one_by_the_last_bit_of_a_sum() -> None:
+    """These grades differ in their last bit; summed in this order, their DCG is above the ideal one by one more."""
+    grades = {"a": 0.25829817314563935, "b": 0.2582981731456394, "c": 0.2582981731456393, "d": 2.0799902549065052}
+    ranking = ["d", "a", "c", "b"]
+    dcg, ideal = one("dcg@4", grades, ranking), one("dcg@4", grades, ["d", "b", "a", "c"])
+    assert dcg is not None
+    assert ideal is not None
+    assert dcg > ideal
+    assert one("ndcg@4", grades, ranking) == 1
+
+
+class NeverLookedUp(str):
+    """A document id that fails the test when it is looked up anywhere."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        raise AssertionError("looked below the deepest cutoff")
+
+
+def test_no_document_below_the_deepest_cutoff_is_looked_up() -> None:
+    measures = [parse_measure(name) for name in ("ndcg@2", "map(rel=2)@3", "mrr@1", "rprec")]
+    ranking = ["x", "a", "y", NeverLookedUp("z")]
+    scores = evaluate({"q": Judgments({"a": 2, "b": 1})}, {"q": ranking}, measures)
+    assert scores.values["q"][1] == 1 / 2
+    with pytest.raises(AssertionError, match="below the deepest cutoff"):
+        evaluate({"q": Judgments({"a": 2})}, {"q": ranking}, [parse_measure("mrr@4")])
 
 
 def test_rprec_looks_as_deep_as_there_are_relevant_documents() -> None:

@@ -133,7 +133,7 @@ def variant(item: pytest.Item) -> str:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
     """Once a suite and retriever was retrieved its items only look up: they set up nothing else."""
-    __tracebackhide__ = True
+    __tracebackhide__ = _is_theirs
     if not isinstance(item.parent, SuiteModule) or not isinstance(item, pytest.Function):
         return (yield)
     outcomes, key = item.parent.stash[OUTCOMES], variant(item)
@@ -152,7 +152,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.fixture
 def _ir_run(request: pytest.FixtureRequest) -> Callable[[], None]:
-    __tracebackhide__ = True
+    __tracebackhide__ = _is_theirs
     item = request.node
     suite, key = item.parent, variant(item)
     outcomes = suite.stash[OUTCOMES]
@@ -172,7 +172,7 @@ def _ir_run(request: pytest.FixtureRequest) -> Callable[[], None]:
 
 def _retrieve_and_judge(item: pytest.Item, retriever: object) -> Judged:
     """Ask every query the selected items of this suite and retriever need, and judge those items' checks."""
-    __tracebackhide__ = True
+    __tracebackhide__ = _is_theirs
     module = item.parent
     assert isinstance(module, SuiteModule)
     suite, key = module.suite, variant(item)
@@ -198,7 +198,8 @@ def _retrieve_and_judge(item: pytest.Item, retriever: object) -> Judged:
 
 def _raise_fault(item: pytest.Item, verdict: Verdict, judged: Judged) -> None:
     """The cause of an unanswered query: in full the first time, in one line after that."""
-    __tracebackhide__ = True
+    # The user's own error is shown without this frame; a message of ours needs one frame that is not hidden.
+    __tracebackhide__ = _is_theirs
     where = f"{judged.result.path}:{verdict.line}"
     fault = judged.faults.get(verdict.query) if verdict.query is not None else None
     if fault is None:
@@ -215,6 +216,10 @@ def _raise_fault(item: pytest.Item, verdict: Verdict, judged: Judged) -> None:
     raise fault.error.with_traceback(_users_frames(fault.error.__traceback__))
 
 
+def _is_theirs(raised: pytest.ExceptionInfo[BaseException]) -> bool:
+    return not isinstance(raised.value, pytest.fail.Exception)
+
+
 def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
     """The traceback from the first frame that is not ours."""
     first = traceback
@@ -224,7 +229,7 @@ def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType 
 
 
 def _conclude(result: SuiteResult, verdict: Verdict) -> None:
-    __tracebackhide__ = True
+    __tracebackhide__ = _is_theirs
     if verdict.outcome == "known":
         pytest.xfail(f"{verdict.known_issue}: {verdict.reason}")
     raise Broken(explain(result, verdict), pytrace=False)
@@ -234,6 +239,10 @@ def _conclude(result: SuiteResult, verdict: Verdict) -> None:
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Send the result home on the setup report of the item that retrieved: reports travel through xdist as they are."""
     report = yield
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if isinstance(item.parent, SuiteModule) and crash is not None:
+        # The short summary, JUnit's message and annotations repeat it, on CI in full: the first line is enough there.
+        crash.message = crash.message.split("\n", 1)[0]
     if report.when == "setup" and (sent := item.stash.get(SENT, None)) is not None:
         vars(report)["ir_result"] = sent
         del item.stash[SENT]

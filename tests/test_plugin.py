@@ -171,6 +171,7 @@ def test_a_retriever_that_cannot_be_called_is_one_clear_error(shop: Project, val
     result = shop.run()
     result.assert_outcomes(errors=4)
     result.stdout.fnmatch_lines([said])
+    assert "traceback entries are hidden" not in result.stdout.str().lower()
 
 
 def test_ctrl_c_keeps_what_was_judged_and_says_it_is_partial(shop: Project) -> None:
@@ -258,7 +259,9 @@ def test_reports_go_where_they_are_sent_and_a_bad_place_is_one_line(shop: Projec
     shop.run("--ir-report=shop.ir.yaml/x.html").stdout.fnmatch_lines(["NOT WRITTEN: shop.ir.yaml/x.html: *"])
 
 
-def test_the_failure_text_says_everything_once(project: Project) -> None:
+@pytest.mark.parametrize("ci", ["true", ""])
+def test_the_failure_text_says_everything_once(project: Project, monkeypatch: pytest.MonkeyPatch, ci: str) -> None:
+    monkeypatch.setenv("CI", ci)  # there pytest's short summary does not cut messages
     project.suite(
         "queries:\n  - query: office chair\n    why: 3 % of revenue\n    relevant: {d1: 3, d2: 1}\n    must_find: {d1: 1}\n"
         "    must_not_find: {d9: 1}\n"

@@ -186,13 +186,13 @@ def _retrieve_and_judge(item: pytest.Item, retriever: object) -> Judged:
     try:
         run = retrieve(suite, retriever, [query for query in suite.queries if query.id in needed], key)
     except RetrieverError as error:
-        pytest.fail(f"{error} (fixture {suite.retriever!r}, {suite.path})", pytrace=False)
+        raise pytest.fail.Exception(f"{error} (fixture {suite.retriever!r}, {suite.path})", pytrace=False) from None
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
     try:
         result = judge(suite, run, checks)
     except MeasureError as error:  # a measure of the project's own
-        pytest.fail(f"{error} ({suite.path})", pytrace=False)
+        raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None
     return Judged(result, {verdict.check: verdict for verdict in result.verdicts}, run.faults)
 
 

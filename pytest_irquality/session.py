@@ -91,7 +91,10 @@ class Session:
             return
         terminalreporter.section("search quality")
         if terminalreporter.verbosity < 0:
-            lines = [f"{result.path}: {headline(result)}" for result in self.ordered]
+            lines = [
+                f"{result.path}{f' [{result.retriever}]' * bool(result.retriever)}: {headline(result)}"
+                for result in self.ordered
+            ]
         else:
             lines = list(summaries(self.ordered))
         lines += [f"{name}: NOT EVALUATED" for name in self.missing]

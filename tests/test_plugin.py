@@ -172,6 +172,7 @@ def test_a_retriever_that_cannot_be_called_is_one_clear_error(shop: Project, val
     result.assert_outcomes(errors=4)
     result.stdout.fnmatch_lines([said])
     assert "traceback entries are hidden" not in result.stdout.str().lower()
+    assert "During handling" not in result.stdout.str()
 
 
 def test_ctrl_c_keeps_what_was_judged_and_says_it_is_partial(shop: Project) -> None:

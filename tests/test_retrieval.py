@@ -90,6 +90,24 @@ def test_what_cannot_be_read_is_refused_with_what_came(result: object) -> None:
         read_result(result, 10)
 
 
+def test_a_table_is_refused_rather_than_read_as_its_column_names() -> None:
+    class Table:
+        columns = ("id", "score")
+
+        def __iter__(self) -> Any:
+            return iter(self.columns)
+
+    with pytest.raises(UnreadableResult, match="a table is no list of hits"):
+        read_result(Table(), 10)
+
+
+@pytest.mark.parametrize("name", ["query", "limit"])
+def test_params_cannot_take_the_place_of_the_query_or_the_cutoff(name: str) -> None:
+    suite = Suite(name="s", path="s", queries=(Query("a", "a"),), params={name: 3})
+    with pytest.raises(RetrieverError, match=f"'params' names '{name}'"):
+        retrieve(suite, by_name)
+
+
 def test_an_endless_generator_is_cut_and_titles_come_from_text() -> None:
     def endless() -> Any:
         while True:

@@ -37,6 +37,9 @@ def how_to_call(retriever: object, params: Mapping[str, Any]) -> Call:
     by_position = False
     if cutoff is None and len(positional) > 1 and positional[1].default is inspect.Parameter.empty:
         by_position = positional[1].name not in params
+    taken = [name for name in (_name(positional, 0), cutoff) if name is not None and name in params]
+    if taken:
+        raise RetrieverError(f"'params' names {taken[0]!r}, which the retriever {signature} is given already")
     filled = {_name(positional, 0), cutoff, _name(positional, 1) if by_position else None}
     missing = [
         p.name

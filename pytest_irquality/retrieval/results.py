@@ -58,6 +58,8 @@ def _as_list(result: object, depth: int) -> list[Any]:
         raise _unreadable(result, "it is no list of hits")
     if isinstance(result, Mapping):
         raise _unreadable(result, "a mapping has no order; return a list of hits")
+    if hasattr(result, "columns"):  # iterating a data frame gives the names of its columns
+        raise _unreadable(result, "a table is no list of hits; return its ids, or its rows as dicts")
     if isinstance(result, (set, frozenset)):
         raise _unreadable(result, "a set has no order; return a list of hits")
     if not isinstance(result, Iterable):

@@ -40,7 +40,7 @@ def retrieve(suite: Suite, retriever: object, queries: Iterable[Query] | None = 
         rankings[query.id] = Ranking(hits.ids, hits.scores, time.perf_counter() - start)
         for document, title in hits.titles.items():
             titles.setdefault(document, title)
-    return Run(name, rankings, faults, titles, interrupted)
+    return Run(name, rankings, faults, titles, interrupted=interrupted)
 
 
 def _message(error: BaseException) -> str:

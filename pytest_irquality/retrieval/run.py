@@ -40,10 +40,13 @@ class Run:
     """The rankings of the queries that were answered and the faults of those that were not, by query id.
 
     ``titles`` holds the words that results came with, by document id: a title belongs to a document, not to a query.
+    ``texts`` holds whole passages by document id, kept only for suites that match by text.
     """
 
     retriever: str
     rankings: Mapping[str, Ranking]
     faults: Mapping[str, Fault] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    version: str | None = None
     interrupted: bool = False

@@ -10,7 +10,8 @@ from typing import Any, Literal
 from pytest_irquality.metrics import Judgments, Measure
 
 RuleKind = Literal["must_find", "must_find_any", "must_not_find", "in_order", "expect_no_results"]
-BoundKind = Literal["min", "max", "warn_below", "warn_above"]
+BoundKind = Literal["min", "max", "warn_below", "warn_above", "max_drop", "max_rise", "max_significant_drop"]
+GuardKind = Literal["lost_all_relevant", "new_zero_results"]
 Scope = Literal["suite", "tag", "each_tag", "each_query"]
 
 
@@ -45,17 +46,26 @@ class Rule:
 
 @dataclass(frozen=True)
 class Bound:
-    """One number a measure is held to. ``text`` is how the user wrote it (``2%``, ``0.85``)."""
+    """One number a measure is held to. ``text`` is how the user wrote it (``2%``, ``0.85``).
+
+    ``share``: the value is a fraction of the queries. ``relative``: a fraction of the baseline's value.
+    """
 
     kind: BoundKind
     value: float
     share: bool = False
     text: str = ""
+    relative: bool = False
 
     @property
     def fails(self) -> bool:
         """Whether breaking it fails the check; a ``warn_*`` bound only says so in the summary."""
-        return self.kind in ("min", "max")
+        return not self.kind.startswith("warn_")
+
+    @property
+    def on_change(self) -> bool:
+        """Whether it limits the change against a baseline rather than the value of today."""
+        return self.kind in ("max_drop", "max_rise", "max_significant_drop")
 
 
 @dataclass(frozen=True)
@@ -65,6 +75,15 @@ class Limits:
     measure: Measure
     bounds: tuple[Bound, ...]
     known_issue: KnownIssue | None = None
+    place: Place = field(default=Place(1), compare=False)
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A watch over what every single query did since the baseline. ``most`` queries may do it; None: it only warns."""
+
+    kind: GuardKind
+    most: int | None = 0
     place: Place = field(default=Place(1), compare=False)
 
 
@@ -94,7 +113,8 @@ class Query:
 class Check:
     """What one test item checks: a query's own rules and thresholds, or one line of limits.
 
-    ``name`` is the item's; ``label`` is what a person reads. Exactly one of ``query``, ``limits``, ``rule`` is set.
+    ``name`` is the item's; ``label`` is what a person reads. Exactly one of ``query``, ``limits``, ``rule``,
+    ``guard`` is set.
     """
 
     name: str
@@ -105,11 +125,17 @@ class Check:
     tag: str | None = None
     limits: Limits | None = None
     rule: Rule | None = None
+    guard: Guard | None = None
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A whole suite file. ``path`` is how messages name it."""
+    """A whole suite file. ``path`` is how messages name it.
+
+    ``timeout`` is in seconds; ``concurrency`` None leaves the number of calls in flight to the ini file.
+    ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it does unless written.
+    ``baseline_retriever`` names the retriever of the same run that takes the place of the stored baseline.
+    """
 
     name: str
     path: str
@@ -120,8 +146,15 @@ class Suite:
     params: Mapping[str, Any] = field(default_factory=dict)
     relevant_from: float = 1.0
     undefined: Literal["skip", "zero"] = "skip"
+    id_field: str | None = None
+    match: Literal["id", "text"] = "id"
     duplicates: Literal["collapse", "error"] = "collapse"
+    concurrency: int | None = None
+    timeout: float | None = None
+    warmup: int = 0
     max_errors: int = 0
+    baseline_retriever: str | None = None
+    default_guard: bool = True
     metrics: tuple[Measure, ...] = ()
     checks: tuple[Check, ...] = ()
 

@@ -10,15 +10,38 @@ from typing import Any, TypeVar
 from yaml.events import Event, MappingStartEvent, ScalarEvent, SequenceStartEvent
 
 from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments, Measure, MeasureError, parse_measure
-from pytest_irquality.suite.model import Bound, BoundKind, Check, KnownIssue, Limits, Place, Query, Rule, Scope, Suite
+from pytest_irquality.suite.model import (
+    Bound,
+    BoundKind,
+    Check,
+    Guard,
+    GuardKind,
+    KnownIssue,
+    Limits,
+    Place,
+    Query,
+    Rule,
+    Scope,
+    Suite,
+)
 from pytest_irquality.suite.names import check_names
-from pytest_irquality.suite.yaml import Document, SuiteError, as_number, did_you_mean, position, read_text, short
+from pytest_irquality.suite.yaml import (
+    Document,
+    SuiteError,
+    as_duration,
+    as_number,
+    did_you_mean,
+    position,
+    read_text,
+    short,
+)
 
 T = TypeVar("T")
 
 SUITE_KEYS = (
-    "suite", "retriever", "top_k", "depth", "params", "grades", "relevant_from", "undefined", "duplicates", "errors",
-    "metrics", "thresholds", "tags", "each_tag", "each_query", "queries",
+    "suite", "retriever", "top_k", "depth", "params", "grades", "relevant_from", "undefined", "id_field", "match",
+    "duplicates", "concurrency", "timeout", "warmup", "errors", "metrics", "thresholds", "tags", "each_tag",
+    "each_query", "baseline", "queries",
 )  # fmt: skip
 QUERY_KEYS = (
     "query", "id", "tags", "why", "relevant", "must_find", "must_find_any", "must_not_find", "in_order", "thresholds",
@@ -26,16 +49,13 @@ QUERY_KEYS = (
 )  # fmt: skip
 RANK_RULES = ("must_find", "must_find_any", "must_not_find")
 BOUND_KEYS: Mapping[str, BoundKind] = {
-    "min": "min", "max": "max", "warn_below": "warn_below", "warn_above": "warn_above",
+    "min": "min", "max": "max", "warn_below": "warn_below", "warn_above": "warn_above", "max_drop": "max_drop",
+    "max_rise": "max_rise", "max_significant_drop": "max_significant_drop",
 }  # fmt: skip
-SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0}
+GUARDS: tuple[GuardKind, ...] = ("lost_all_relevant", "new_zero_results")
+AGAINST_BASELINE = ("rbo", "overlap")
 SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
 MAX_DEPTH = 100_000
-# Measures of the library that no suite can fill in: refused, rather than undefined for every query.
-NOT_IN_SUITES = {
-    **dict.fromkeys(("rbo", "overlap"), "a baseline"),
-    **dict.fromkeys(("latency_mean", "latency_p50", "latency_p95", "latency_p99"), "latency limits"),
-}
 
 
 def load_suite(
@@ -96,13 +116,19 @@ class _Reader:
             "grades": self._grades,
             "relevant_from": self._relevant_from,
             "undefined": lambda e: doc.choice(e, "'undefined'", ("skip", "zero")),
+            "id_field": lambda e: doc.text(e, "'id_field'"),
+            "match": lambda e: doc.choice(e, "'match'", ("id", "text")),
             "duplicates": lambda e: doc.choice(e, "'duplicates'", ("collapse", "error")),
+            "concurrency": lambda e: doc.count(e, "'concurrency'"),
+            "timeout": self._timeout,
+            "warmup": lambda e: doc.count(e, "'warmup'", 0),
             "errors": self._errors,
             "metrics": lambda e: [(text, _place(entry)) for text, entry in doc.texts(e, "'metrics'")],
             "thresholds": lambda e: self._lines(e, "'thresholds'"),
             "tags": self._tag_lines,
             "each_tag": lambda e: self._lines(e, "'each_tag'"),
             "each_query": lambda e: self._lines(e, "'each_query'", rules=True),
+            "baseline": self._baseline_retriever,
             "queries": lambda e: [self._query(entry) for entry in doc.entries(e, "'queries'")],
         }
         assert tuple(readers) == SUITE_KEYS
@@ -147,6 +173,33 @@ class _Reader:
             self.doc.fail(event, "'relevant_from' must be above 0: a grade of 0 means not relevant")
         return value
 
+    def _timeout(self, event: Event) -> float:
+        text = self.doc.text(event, "'timeout'")
+        seconds = as_duration(text)
+        if not seconds:
+            self.doc.fail(event, f"'timeout' is a duration with its unit (500ms, 5s, 1min), not {short(text)}")
+        return seconds
+
+    def _baseline_retriever(self, event: Event) -> str | None:
+        name = None
+        for _, _, value in self.doc.fields(event, "'baseline'", ("retriever",)):
+            name = self.doc.text(value, "'baseline: retriever'")
+        if name is None:
+            self.doc.fail(event, "'baseline' needs 'retriever', the name of one value of the parametrised fixture")
+        return name
+
+    def _guard(self, name: str, key: Event, event: Event) -> tuple[str, Place, Guard | None, None]:
+        levels = {"fail": 0, "warn": None}
+        if isinstance(event, MappingStartEvent):
+            most: int | None = 0
+            for _, _, value in self.doc.fields(event, name, ("max",)):
+                most = self.doc.count(value, f"'{name}: max'", 0)
+        elif (level := self.doc.choice(event, name, (*levels, "ignore"))) == "ignore":
+            return name, _place(key), None, None
+        else:
+            most = levels[level]
+        return name, _place(key), Guard(name, most, _place(key)), None  # type: ignore[arg-type]
+
     def _errors(self, event: Event) -> int:
         most = 0
         for _, _, value in self.doc.fields(event, "'errors'", ("max",)):
@@ -165,6 +218,8 @@ class _Reader:
         for name, key, value in self.doc.items(event, what):
             if rules and name == "must_not_find":
                 lines.append((name, _place(key), self._ranks(value, name), None))
+            elif rules and name in GUARDS:
+                lines.append(self._guard(name, key, value))
             elif isinstance(value, MappingStartEvent):
                 bounds: list[tuple[str, str, Place, bool]] = []
                 known = None
@@ -285,7 +340,14 @@ class _Reader:
             params=found.get("params", {}),
             relevant_from=relevant_from,
             undefined=found.get("undefined", "skip"),
+            id_field=found.get("id_field"),
+            match=found.get("match", "id"),
             duplicates=found.get("duplicates", "collapse"),
+            concurrency=found.get("concurrency"),
+            timeout=found.get("timeout"),
+            warmup=found.get("warmup", 0),
+            baseline_retriever=found.get("baseline"),
+            default_guard=all(line[0] != "lost_all_relevant" for line in found.get("each_query", ())),
             max_errors=found.get("errors", 0),
             metrics=tuple(metrics),
             checks=tuple(check_names(checks)),
@@ -325,6 +387,7 @@ class _Reader:
                 raise self.fail(
                     limits.place, f"{limits.measure} is undefined for this query: it has no relevant document"
                 )
+            self._refuse_significance(limits)
             thresholds.append(limits)
         known: KnownIssue | None = fields.get("known_issue")
         if known and not rules and not any(bound.fails for limit in thresholds for bound in limit.bounds):
@@ -364,8 +427,6 @@ class _Reader:
             measure = parse_measure(text, top_k, self.definitions)
         except MeasureError as error:
             raise self.fail(place, str(error)) from None
-        if missing := NOT_IN_SUITES.get(measure.definition.name):
-            raise self.fail(place, f"{measure} needs {missing}, which suites do not have yet")
         return measure
 
     def _limits(
@@ -382,24 +443,25 @@ class _Reader:
             bare: BoundKind = "min" if measure.higher_is_better else "max"
             bounds.append(self._bound(measure, BOUND_KEYS[kind] if kind else bare, text, where, quoted))
         if not bounds:
-            raise self.fail(place, f"{name} has no limit: give min, max, warn_below or warn_above")
-        values = {bound.kind: bound.value for bound in bounds if not bound.share}
+            raise self.fail(place, f"{name} has no limit: give min, max, max_drop or warn_below")
+        values = {bound.kind: bound.value for bound in bounds if not bound.share and not bound.on_change}
         if values.get("min", 0.0) > values.get("max", float("inf")):
             raise self.fail(place, f"{name}: min {values['min']:g} is above max {values['max']:g}")
         if known and not any(bound.fails for bound in bounds):
-            raise self.fail(place, "'known_issue' on a line with no min and no max: nothing could fail")
+            raise self.fail(place, "'known_issue' on a line whose limits only warn: nothing could fail")
         return Limits(measure, tuple(bounds), known, place)
 
     def _bound(self, measure: Measure, kind: BoundKind, text: str, place: Place, quoted: bool) -> Bound:
         low, high = measure.range
+        if kind in ("max_drop", "max_rise", "max_significant_drop"):
+            return self._bound_on_change(measure, kind, text, place, quoted)
         if measure.unit == "seconds":
-            unit = next((unit for unit in ("ms", "min", "s") if text.endswith(unit)), None)
-            number = as_number(text.removesuffix(unit)) if unit else None
-            if unit is None or number is None or number < 0:
+            seconds = as_duration(text)
+            if seconds is None:
                 raise self.fail(
                     place, f"a limit of {measure} is a duration with its unit (200ms, 1.5s), not {short(text)}"
                 )
-            return Bound(kind, number * SECONDS[unit], text=text)
+            return Bound(kind, seconds, text=text)
         share = text.endswith("%") and (measure.aggregate == "sum" or high == 1)
         number = as_number(text.removesuffix("%")) if share else as_number(text)
         if number is None or (quoted and not share):
@@ -413,6 +475,34 @@ class _Reader:
             hint = f"; did you mean {number / 100:g}?" if high == 1 and 1 < number <= 100 else ""
             raise self.fail(place, f"{measure} is always between {low:g} and {high:g}, so {text} is no limit{hint}")
         return Bound(kind, number, text=text)
+
+    def _bound_on_change(self, measure: Measure, kind: BoundKind, text: str, place: Place, quoted: bool) -> Bound:
+        if measure.unit == "seconds":
+            raise self.fail(place, f"{kind} of {measure}: times are of a machine and no baseline holds them; use max")
+        if measure.definition.name in AGAINST_BASELINE:
+            raise self.fail(place, f"{measure} is a comparison with the baseline already; give it a min")
+        falls = kind != "max_rise"
+        if measure.higher_is_better is not None and measure.higher_is_better != falls:
+            better, meant = ("low", "max_rise") if falls else ("high", "max_drop")
+            raise self.fail(place, f"{kind} on {measure}, which is better {better}; {meant} is meant")
+        relative = text.endswith("%")
+        number = as_number(text.removesuffix("%")) if relative else as_number(text)
+        if number is None or number < 0 or (quoted and not relative):
+            raise self.fail(
+                place,
+                f"{kind} of {measure} is a number of 0 or more, or a percentage of the baseline, not {short(text)}",
+            )
+        width = measure.range[1] - measure.range[0]
+        if number > (100 if relative and falls else width if not relative else number):
+            hint = f"; did you mean {text}%?" if width == 1 and number <= 100 and not relative else ""
+            raise self.fail(place, f"{measure} can never change by {text}, so {kind} would never fail{hint}")
+        return Bound(kind, number / 100 if relative else number, text=text, relative=relative)
+
+    def _refuse_significance(self, limits: Limits) -> None:
+        if any(bound.kind == "max_significant_drop" for bound in limits.bounds):
+            raise self.fail(
+                limits.place, "max_significant_drop is a test over many queries; for one query use max_drop"
+            )
 
     def _query_checks(self, queries: list[Query]) -> Iterator[Check]:
         for query in queries:
@@ -429,7 +519,14 @@ class _Reader:
                 rule = Rule("must_not_find", {document: rank or top_k for document, rank, _ in line[2]}, line[1])
                 checks.append(Check(f"{prefix}{line[0]}", f"{said}{line[0]}", line[1], scope=scope, rule=rule))
                 return
+            if line[0] in GUARDS:
+                if line[2] is not None:
+                    name, guard = f"{prefix}{line[0]}", line[2]
+                    checks.append(Check(name, f"{said}{line[0]}", line[1], scope=scope, guard=guard))
+                return
             limits = self._limits(line, top_k)
+            if scope == "each_query":
+                self._refuse_significance(limits)
             if scope == "each_query" and (limits.measure.weighted or limits.measure.aggregate not in ("mean", "sum")):
                 raise self.fail(
                     limits.place, f"{limits.measure} is over many queries; it cannot be a limit of each query"

@@ -207,6 +207,16 @@ def as_number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
+SECONDS = {"ms": 0.001, "min": 60.0, "s": 1.0}
+
+
+def as_duration(text: str) -> float | None:
+    """The seconds a duration with its unit spells (``200ms``, ``1.5s``, ``2min``), or None."""
+    unit = next((unit for unit in SECONDS if text.endswith(unit)), None)
+    number = as_number(text.removesuffix(unit).rstrip()) if unit else None
+    return number * SECONDS[unit] if unit and number is not None and number >= 0 else None
+
+
 def kind(event: Event) -> str:
     """What an event begins, in words."""
     if isinstance(event, MappingStartEvent):

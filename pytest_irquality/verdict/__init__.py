@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from pytest_irquality.verdict.judge import judge
-from pytest_irquality.verdict.result import Finding, Mean, QueryResult, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.verdict.result import (
+    Baseline,
+    Change,
+    Finding,
+    Mean,
+    QueryResult,
+    ShownDocument,
+    SuiteResult,
+    Verdict,
+)
 
-__all__ = ["Finding", "Mean", "QueryResult", "ShownDocument", "SuiteResult", "Verdict", "judge"]
+__all__ = ["Baseline", "Change", "Finding", "Mean", "QueryResult", "ShownDocument", "SuiteResult", "Verdict", "judge"]

@@ -65,7 +65,8 @@ class _Judge:
     def scores(self) -> Scores:
         suite = self.suite
         ranked = {id: ids for id, ids in self.rankings.items() if not suite.by_id[id].expects_nothing}
-        scores = evaluate(suite.qrels, ranked, suite.measures, undefined=suite.undefined)
+        seconds = {id: took for id in ranked if (took := self.run.rankings[id].seconds) is not None}
+        scores = evaluate(suite.qrels, ranked, suite.measures, undefined=suite.undefined, seconds=seconds)
         # A query that expects nothing is in no mean; it counts in zero_results only if it wrongly finds something.
         empty = {
             id: tuple(float(bool(ids)) if _counts_zero(measure) else None for measure in suite.measures)
@@ -81,6 +82,11 @@ class _Judge:
             if query.id in self.rankings and (_counts_zero(measure) or not query.expects_nothing)
         ]
         return self.scores.aggregate(measure, ids, {query.id: query.weight for query in queries})
+
+    @cached_property
+    def items(self) -> Mapping[str, str]:
+        """The name of each query's own item."""
+        return {check.query.id: check.name for check in self.suite.checks if check.query}
 
     def name(self, document: str) -> str:
         title = self.run.titles.get(document)
@@ -98,7 +104,8 @@ class _Judge:
             for measure in suite.measures:
                 total = self.aggregate(measure, queries)
                 if tag is None or any(query.id in self.rankings for query in queries):
-                    means.append(Mean(str(measure), tag, total.value, total.n, total.undefined, measure.unit))
+                    better = measure.higher_is_better
+                    means.append(Mean(str(measure), tag, total.value, total.n, total.undefined, measure.unit, better))
         judged = [id for query in asked for id in self.rankings.get(query.id, ())[: suite.top_k]]
         known = sum(
             id in query.judgments.grades for query in asked for id in self.rankings.get(query.id, ())[: suite.top_k]
@@ -276,6 +283,7 @@ class _Judge:
             returned=len(ids),
             expects_nothing=query.expects_nothing,
             fault=self.faults.get(query.id),
+            check=self.items.get(query.id),
             tags=query.tags,
             why=query.why,
             seconds=raw.seconds if raw else None,

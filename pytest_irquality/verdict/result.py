@@ -15,8 +15,9 @@ BAD: tuple[Outcome, ...] = ("failed", "error", "fixed", "not evaluated")
 class Finding:
     """One demand held against one subject (a query's id, a tag, or ``""`` for the whole suite).
 
-    ``kind`` is the rule's or the bound's; ``value`` and ``limit`` are unrounded, in ``unit``: a plain
-    number (""), "count", "seconds", or "share" (a fraction of the queries). ``fails`` is False for bounds that warn.
+    ``kind`` is the rule's, the guard's or the bound's; ``value`` and ``limit`` are unrounded, in ``unit``: a plain
+    number (""), "count", "seconds", or "share" (a fraction of the queries; of the baseline's value where the kind
+    limits a change). For such kinds ``value`` is the drop or rise. ``fails`` is False for bounds that warn.
     """
 
     subject: str
@@ -54,7 +55,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class ShownDocument:
-    """A document as shown. ``rank`` None: not returned. ``grade`` None: nobody judged it."""
+    """A document as shown. ``rank`` None: not returned. ``grade`` None: nobody judged it.
+
+    ``before`` is its rank in the baseline, None where it was not there or the query has no baseline. ``gone`` is True
+    where the retriever says that the document left the index. ``explanation`` is the retriever's own word on it.
+    """
 
     rank: int | None
     id: str
@@ -62,11 +67,20 @@ class ShownDocument:
     grade: float | None = None
     relevant: bool = False
     score: float | None = None
+    before: int | None = None
+    gone: bool = False
+    explanation: str | None = None
 
 
 @dataclass(frozen=True)
 class QueryResult:
-    """One query: its values in the order of ``SuiteResult.measures``, its top documents, those it missed."""
+    """One query: its values in the order of ``SuiteResult.measures``, its top documents, those it missed.
+
+    ``before`` holds the baseline's values (scored with today's judgments), ``ranking_before`` its top documents, whose
+    ``before`` is their rank then and whose ``rank`` is today's; None and empty where there is nothing to compare with.
+    ``new``: there is a baseline, but it lacks this query, or has it with another text or params. ``check`` is the name
+    of the query's item, None for bulk queries.
+    """
 
     id: str
     text: str
@@ -77,14 +91,50 @@ class QueryResult:
     returned: int = 0
     expects_nothing: bool = False
     fault: str | None = None
+    before: tuple[float | None, ...] | None = None
+    ranking_before: tuple[ShownDocument, ...] = ()
+    new: bool = False
+    check: str | None = None
     tags: tuple[str, ...] = ()
     why: str | None = None
     seconds: float | None = None
 
 
 @dataclass(frozen=True)
+class Change:
+    """What a measure did since the baseline, over the ``queries`` that both sides define.
+
+    ``better``, ``worse`` and ``equal`` count queries. ``p`` is that of a one-sided paired sign-flip test for getting
+    worse, ``adjusted`` the same after Holm's correction where a limit rests on it, ``low`` and ``high`` a 95 % interval
+    for the difference ``now - before``, ``detectable`` the smallest worsening this many queries could show. All four
+    are None where rankings are identical or too few queries differ for the figure to mean anything.
+    """
+
+    before: float
+    now: float
+    queries: int
+    better: int
+    worse: int
+    equal: int
+    p: float | None = None
+    adjusted: float | None = None
+    low: float | None = None
+    high: float | None = None
+    detectable: float | None = None
+
+    @property
+    def difference(self) -> float:
+        """By how much the value rose."""
+        return self.now - self.before
+
+
+@dataclass(frozen=True)
 class Mean:
-    """A measure over the whole suite (``tag`` None) or a tag. ``value`` None: no query defines it."""
+    """A measure over the whole suite (``tag`` None) or a tag. ``value`` None: no query defines it.
+
+    ``value`` is over all of today's queries, ``change`` over those on both sides. ``higher_is_better`` is None
+    where neither direction is better.
+    """
 
     measure: str
     tag: str | None
@@ -92,11 +142,31 @@ class Mean:
     queries: int
     undefined: int
     unit: str = ""
+    higher_is_better: bool | None = True
+    change: Change | None = None
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What a run was compared with. ``source`` is its path, ``git:REF path`` or a retriever's name.
+
+    ``commit``, ``time`` (ISO 8601) and ``version`` are what is known of the run that made it. ``left`` names the
+    queries it has and today's suite has not, by text.
+    """
+
+    source: str
+    commit: str | None = None
+    time: str | None = None
+    version: str | None = None
+    left: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """A suite and retriever, judged. ``formulas`` says of each of ``measures`` what it is."""
+    """A suite and retriever, judged. ``formulas`` says of each of ``measures`` what it is.
+
+    ``commit`` and ``version`` are those of the code and of the retriever today, where known.
+    """
 
     suite: str
     path: str
@@ -114,6 +184,9 @@ class SuiteResult:
     returned: int = 0
     interrupted: bool = False
     seconds: float = 0.0
+    baseline: Baseline | None = None
+    commit: str | None = None
+    version: str | None = None
 
     @property
     def failed(self) -> bool:

@@ -339,7 +339,9 @@ def test_several_retrievers_side_by_side_without_clashing_anchors() -> None:
 
 def everything(hostile: str) -> str:
     document = ShownDocument(1, hostile, hostile + "title", 1.0, True)
-    asked = QueryResult(hostile, hostile, 3, (0.5,), (document,), (document,), 1, False, hostile, (hostile,), hostile)
+    asked = QueryResult(
+        hostile, hostile, 3, (0.5,), (document,), (document,), 1, False, hostile, tags=(hostile,), why=hostile
+    )
     ruled = replace(asked, id=hostile + "2", fault=None)
     finding = Finding(hostile, "min", hostile, False, True, "ndcg@10", 0.5, 0.8, 1)
     verdicts = (

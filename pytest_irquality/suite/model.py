@@ -169,6 +169,11 @@ class Suite:
         return {query.id: query.judgments for query in self.queries}
 
     @cached_property
+    def weights(self) -> Mapping[str, float]:
+        """The weight of every query by its id."""
+        return {query.id: query.weight for query in self.queries}
+
+    @cached_property
     def tags(self) -> Mapping[str, tuple[Query, ...]]:
         """The queries of each tag, tags in the order of their first use."""
         tags: dict[str, list[Query]] = {}

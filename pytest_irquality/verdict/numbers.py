@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 MAX_DIGITS = 12
+NAMED = 3
 
 
 def shown(value: float | None, unit: str = "", digits: int = 3) -> str:
@@ -34,3 +35,8 @@ def share(part: int, whole: int) -> str:
     percent = 100 * part / whole
     text = "under 1" if 0 < percent < 1 else "over 99" if 99 < percent < 100 else f"{percent:.0f}"
     return f"{part} of {whole} ({text} %)"
+
+
+def and_more(count: int, named: int = NAMED) -> str:
+    """`` and 4 more``, where only some of many were named."""
+    return f" and {count - named} more" if count > named else ""

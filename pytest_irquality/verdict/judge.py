@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from pytest_irquality.metrics import Measure
@@ -142,7 +142,7 @@ class _Judge:
 
     def _guard(self, rule: Rule, query: Query) -> Iterable[Finding]:
         for finding in check_rule(rule, query, self.now.ranks(query), self.now.name):
-            yield Finding(query.id, finding.kind, f"{query.text!r}: {finding.text}", finding.ok, queries=1)
+            yield replace(finding, text=f"{query.text!r}: {finding.text}", queries=1)
 
     def ranks(self, query: Query) -> dict[str, int]:
         return {document: rank for rank, document in enumerate(self.now.rankings[query.id], 1)}

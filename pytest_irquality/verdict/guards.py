@@ -8,7 +8,6 @@ from pytest_irquality.suite.model import GuardKind, Query
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.numbers import NAMED, and_more
 
-
 Done = tuple[str, tuple[str, ...]]
 """What a query did, in words, and the documents it concerns."""
 

@@ -70,7 +70,7 @@ def _movement(now: Measured) -> Iterator[str]:
     total = len(now.before)
     if not total:
         return
-    yield f"{share(len(now.moved), total)} rankings changed" if now.moved else f"all {total} rankings are unchanged"
+    yield f"{share(len(now.moved), total)} rankings changed" if now.moved else f"none of {total} rankings changed"
     tied = [id for id, ids in now.before.items() if id not in now.moved and ids != now.rankings[id]]
     if tied:
         before, after = now.before[tied[0]], now.rankings[tied[0]]

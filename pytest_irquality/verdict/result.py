@@ -18,6 +18,7 @@ class Finding:
     ``kind`` is the rule's, the guard's or the bound's; ``value`` and ``limit`` are unrounded, in ``unit``: a plain
     number (""), "count", "seconds", or "share" (a fraction of the queries; of the baseline's value where the kind
     limits a change). For such kinds ``value`` is the drop or rise. ``fails`` is False for bounds that warn.
+    ``documents`` are the ids that a rule speaks of.
     """
 
     subject: str
@@ -30,6 +31,7 @@ class Finding:
     limit: float | None = None
     queries: int = 0
     unit: str = ""
+    documents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -139,6 +139,7 @@ def summary(result: SuiteResult) -> Iterator[str]:
     if result.returned:
         unjudged = share(result.returned - result.judged, result.returned)
         yield f"  {unjudged} results in the top {result.top_k} are unjudged"
+    yield from (f"  {line}" for line in result.written)
 
 
 def _limit(finding: Finding) -> str:

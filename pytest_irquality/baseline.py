@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_irquality.provenance import commit, git, now, package_version
+from pytest_irquality.provenance import git, now, package_version
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.retrieval.stored import (
     Header,
@@ -194,15 +194,15 @@ def too_shallow(stored: StoredRun, suite: Suite) -> str | None:
 # -- updating ---------------------------------------------------------------------------------------------------------
 
 
-def header_of(suite: Suite, run: Run, folder: Path, shard: str | None = None) -> Header:
+def header_of(suite: Suite, run: Run, commit: str | None, shard: str | None = None) -> Header:
     """What is known of a run that was just made."""
     return Header(
-        suite.name, suite.path, digest(suite), suite.depth, run.retriever, shard, run.version, commit(folder), now(),
+        suite.name, suite.path, digest(suite), suite.depth, run.retriever, shard, run.version, commit, now(),
         package_version(),
     )  # fmt: skip
 
 
-def update(place: Place, old: StoredRun | None, run: Run) -> tuple[str, ...]:
+def update(place: Place, old: StoredRun | None, run: Run, commit: str | None) -> tuple[str, ...]:
     """Write what was retrieved over the baseline ``old``, and say in a few lines what that changes.
 
     Queries that were not asked or not answered keep their line; those that left the suite lose it. Where no ranking
@@ -237,7 +237,7 @@ def update(place: Place, old: StoredRun | None, run: Run) -> tuple[str, ...]:
     stay = f"; {len(run.faults)} could not be answered, and stay as they were" if run.faults else ""
     if not said:
         return (f"baseline unchanged: {place.shown}: {len(queries)} rankings{stay}",)
-    header = replace(header_of(suite, run, place.file.parent), depth=depth)
+    header = replace(header_of(suite, run, commit), depth=depth)
     write_run(place.path, StoredRun(header, queries))
     return (f"baseline written: {place.shown}: {', '.join(said)}{stay}", *_moves(was, changed))
 

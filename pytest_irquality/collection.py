@@ -16,6 +16,7 @@ import pytest
 
 from pytest_irquality import baseline
 from pytest_irquality.metrics import MeasureError, with_own
+from pytest_irquality.provenance import commit
 from pytest_irquality.report.data import encode
 from pytest_irquality.report.text import explain
 from pytest_irquality.retrieval import Fault, RetrieverError, Run, UnreadableResult, retrieve
@@ -65,6 +66,7 @@ class Failed:
 OUTCOMES = pytest.StashKey[dict[str, "Judged | Failed"]]()
 SENT = pytest.StashKey[str]()
 BASELINES = pytest.StashKey[dict[str, "Baselines | StoredRunError"]]()
+COMMIT = pytest.StashKey["str | None"]()
 
 
 class SuiteModule(pytest.Module):
@@ -190,6 +192,7 @@ def _retrieve_and_judge(item: pytest.Item, retriever: object) -> Judged:
     _baselines(module, key)  # a damaged one is told before anything is asked
     try:
         run = retrieve(suite, retriever, [query for query in suite.queries if query.id in needed], key)
+        run = replace(run, version=_version(retriever))
     except RetrieverError as error:
         raise pytest.fail.Exception(f"{error} (fixture {suite.retriever!r}, {suite.path})", pytrace=False) from None
     if run.interrupted:
@@ -243,11 +246,21 @@ def _write(module: SuiteModule, key: str, run: Run, result: SuiteResult) -> Iter
         faulty = {query.id for query in result.queries if query.fault}  # what the suite calls one counts, too
         good = {id: ranking for id, ranking in run.rankings.items() if id not in faulty}
         try:
-            yield from baseline.update(
-                known.place, known.old, replace(run, rankings=good, faults=dict.fromkeys(faulty, Fault("")))
-            )
+            answered = replace(run, rankings=good, faults=dict.fromkeys(faulty, Fault("")))
+            yield from baseline.update(known.place, known.old, answered, _commit(module.config))
         except OSError as error:
             yield f"NOT WRITTEN: {known.place.shown}: {error.strerror or error}"
+
+
+def _commit(config: pytest.Config) -> str | None:
+    if COMMIT not in config.stash:  # git is asked once a session
+        config.stash[COMMIT] = commit(config.rootpath)
+    return config.stash[COMMIT]
+
+
+def _version(retriever: object) -> str | None:
+    version = getattr(retriever, "version", None)
+    return str(version) if isinstance(version, (str, int, float)) else None
 
 
 def _raise_fault(item: pytest.Item, verdict: Verdict, judged: Judged) -> None:

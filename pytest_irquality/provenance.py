@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,6 @@ def git(folder: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[b
         raise OSError(f"git {arguments[0]} took more than {PATIENCE:g} s") from None
 
 
-@cache
 def commit(folder: Path) -> str | None:
     """The commit that a folder is at, short, with ``-dirty`` where tracked files differ; None where nobody knows."""
     try:

@@ -28,7 +28,6 @@ from pytest_irquality.verdict.result import Baseline
 
 FOLDER = ".ir-baseline"
 GIT = "git:"
-UPDATE = "pytest --ir-suite --ir-update-baseline"
 SHOWN_QUERIES, SHOWN_MOVES = 5, 3
 
 
@@ -168,27 +167,12 @@ def _named(path: str, retriever: str) -> str:
 
 
 def compare_with(found: Found, suite: Suite, retriever: str) -> tuple[Run, Baseline] | tuple[None, None]:
-    """What ``judge`` is given: the baseline's rankings of today's queries, and where they come from.
-
-    Raises ``StoredRunError`` where a measure of the suite reads deeper than what was stored.
-    """
+    """What ``judge`` is given: the baseline's rankings of today's queries, and where they come from."""
     if found.stored is None:
         return (Run(retriever, {}), Baseline(found.source)) if found.new else (None, None)
-    if short := too_shallow(found.stored, suite):
-        raise StoredRunError(f"{found.source}: {short}; update it: {UPDATE}")
-    header = found.stored.header
-    left = found.stored.left(suite)
-    return found.stored.run(suite), Baseline(found.source, header.commit, header.time, header.version, left)
-
-
-def too_shallow(stored: StoredRun, suite: Suite) -> str | None:
-    """Which measure reads deeper than the stored rankings go, in words."""
-    most = max((len(query.judgments.relevant) for query in suite.queries), default=0)
-    deepest = max(suite.measures, key=lambda measure: measure.depth(most) or 0, default=None)
-    needed = deepest.depth(most) or 0 if deepest else 0
-    if needed <= stored.header.depth:
-        return None
-    return f"holds the first {stored.header.depth} results of each query, and {deepest} reads {needed}"
+    header, queries = found.stored.header, found.stored.queries
+    known = Baseline(found.source, len(queries), header.commit, header.time, header.version, found.stored.left(suite))
+    return found.stored.run(suite), known
 
 
 # -- updating ---------------------------------------------------------------------------------------------------------

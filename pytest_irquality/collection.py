@@ -189,7 +189,7 @@ def _retrieve_and_judge(item: pytest.Item, retriever: object) -> Judged:
     }
     checks = [check for check in suite.checks if check.name in selected]
     needed = {query.id for check in checks for query in suite.needed(check)}
-    _baselines(module, key)  # a damaged one is told before anything is asked
+    found = _baselines(module, key).before  # one that is damaged is told before anything is asked
     try:
         run = retrieve(suite, retriever, [query for query in suite.queries if query.id in needed], key)
         run = replace(run, version=_version(retriever))
@@ -198,9 +198,15 @@ def _retrieve_and_judge(item: pytest.Item, retriever: object) -> Judged:
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
     try:
-        result = judge(suite, run, checks)
+        before, known = baseline.compare_with(found, suite, key)
+        result = judge(
+            suite, run, checks, before=before, baseline=known, updating=item.config.option.ir_update_baseline
+        )
     except MeasureError as error:  # a measure of the project's own
         raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None
+    if known is not None:
+        new = (f"{suite.path} is new: {known.source} does not exist",) if found.new else ()
+        result = replace(result, commit=_commit(item.config), notes=(*new, *result.notes))
     result = replace(result, written=tuple(_write(module, key, run, result)))
     return Judged(result, {verdict.check: verdict for verdict in result.verdicts}, run.faults)
 

@@ -174,3 +174,45 @@ def test_a_revision_that_git_does_not_have_says_what_to_do(repository: Project, 
     git(repository.path, "clone", "-q", "--depth=1", repository.path.as_uri(), "shallow")
     result = repository.run("--ir-baseline=git:bare", "--rootdir=shallow", "shallow")
     result.stdout.fnmatch_lines(["*this clone is shallow and lacks 'bare'; fetch it, *fetch-depth: 0*"])
+
+
+def test_s16_a_change_that_updates_the_baseline_too_still_shows_the_drop(repository: Project) -> None:
+    git(repository.path, "checkout", "-qb", "change")
+    repository.suite(SUITE.replace("{mrr: 0.1}", "{mrr: {min: 0.1, max_drop: 0.05}}"), "search/shop.ir.yaml")
+    repository.answers({**ANSWERS, "desk": ["d0"]})
+    result = repository.run("--ir-update-baseline")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["  baseline written: *: 1 ranking changed", "    'desk': d0 – → 1, d2 1 → –"])
+    git(repository.path, "commit", "-qam", "drop, and hide it")
+    assert repository.run().ret == 0
+    result = repository.run("--ir-baseline=git:main")
+    assert result.ret == 1
+    suite = repository.data["suites"][0]
+    assert {v["check"]: v["outcome"] for v in suite["verdicts"]}["mrr-10"] == "failed"
+    assert suite["baseline"]["source"] == "git:main search/.ir-baseline/shop.jsonl"
+    assert suite["baseline"]["commit"][:7] != suite["commit"][:7]
+
+
+def test_a_suite_that_a_revision_does_not_have_is_new_but_a_missing_baseline_is_not(repository: Project) -> None:
+    limited = SUITE.replace("{mrr: 0.1}", "{mrr: {max_drop: 0.05}}")
+    repository.suite(limited, "search/new.ir.yaml")
+    repository.suite(limited, "search/shop.ir.yaml")
+    result = repository.run("--ir-baseline=git:HEAD", "search/new.ir.yaml")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["  search/new.ir.yaml is new: git:HEAD search/.ir-baseline/new.jsonl does not exist"])
+    assert repository.run("--ir-baseline=git:bare").ret == 0  # this change brings the first baseline
+    (repository.path / "search" / BASELINE).unlink()
+    result = repository.run("--ir-baseline=git:bare", "search/shop.ir.yaml")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*there is no baseline; make one with `pytest --ir-suite --ir-update-baseline`*"])
+
+
+def test_a_baseline_that_another_command_named_is_used_for_the_suites_it_holds(shop: Project) -> None:
+    shop.run("--ir-update-baseline", "--ir-baseline=main.jsonl")
+    shop.run("--ir-baseline=main.jsonl")
+    assert shop.data["suites"][0]["baseline"]["source"] == "main.jsonl"
+    shop.run()
+    assert shop.data["suites"][0]["baseline"] is None
+    shop.suite("queries: [{query: other, relevant: [d1]}]\n", "other.ir.yaml")
+    result = shop.run("--ir-baseline=main.jsonl", "other.ir.yaml")
+    result.stdout.fnmatch_lines(["*main.jsonl:1: holds no query of other.ir.yaml; it is a run of shop.ir.yaml"])

@@ -98,7 +98,8 @@ class StoredRun:
             for document, title in stored.titles.items():
                 titles.setdefault(document, title)
             texts.update(stored.texts)
-        return Run(self.header.retriever, rankings, faults, titles, texts, self.header.version)
+        header = self.header
+        return Run(header.retriever, rankings, faults, titles, texts, header.version, header.depth)
 
     def left(self, suite: Suite) -> tuple[str, ...]:
         """The texts of the queries that the suite has no more."""

@@ -80,10 +80,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Guard:
-    """A watch over what every single query did since the baseline. ``most`` queries may do it; None: it only warns."""
+    """A watch over what every single query did since the baseline. ``most`` queries may do it; None: it only warns.
+
+    A guard that nobody wrote needs no baseline; a written one without a baseline would be a false green.
+    """
 
     kind: GuardKind
     most: int | None = 0
+    written: bool = True
     place: Place = field(default=Place(1), compare=False)
 
 

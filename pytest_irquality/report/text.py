@@ -283,6 +283,7 @@ def summary(result: SuiteResult) -> Iterator[str]:
         before = result.baseline
         was = f"; {share(before.returned - before.judged, before.returned)} in the baseline" if before else ""
         yield f"  {unjudged} results in the top {result.top_k} are unjudged{was if before and before.returned else ''}"
+    yield from (f"  {line}" for line in result.written)
 
 
 Row = tuple[str, str, str, str, str, str, str, str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pytest_irquality.metrics import Judgments, Measure
 
@@ -17,12 +17,12 @@ LONGEST_QUOTE = 100
 Scope = Literal["suite", "tag", "each_tag", "each_query"]
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where something stands: 1-based line and column of the suite file."""
+class Place(NamedTuple):
+    """Where something stands: 1-based line and column of the file at ``path``, by default the suite file itself."""
 
     line: int
     column: int = 1
+    path: str = ""
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from math import ceil, floor, log2
 
 from pytest_irquality.report.query_view import SAME, QueryViews, side
-from pytest_irquality.report.views import Bin, Changes, Dot, Tick
-from pytest_irquality.report.words import counted, cut, signed
-from pytest_irquality.verdict.numbers import shown
+from pytest_irquality.report.views import Bin, Changes, Dot, Mover, Tick
+from pytest_irquality.report.words import counted, cut
+from pytest_irquality.verdict.numbers import shown, signed
 from pytest_irquality.verdict.result import QueryResult
 
 BINS = 10
@@ -19,6 +19,7 @@ HALF, TALL = 280.0, 130.0
 PLOT, GRID = 300.0, 150
 """The plot: its width and height, and how many places a dot can have in each."""
 NAMED = 4
+MOVERS = 5
 SPANS = (0.1, 0.2, 0.5, 1.0)
 
 Pair = tuple[int, QueryResult, float, float]
@@ -30,9 +31,9 @@ def changes(views: QueryViews) -> Changes | None:
         return None
     column, measure = views.main, views.result.measures[views.main]
     pairs = [
-        (row, query, query.before[column], query.values[column])
+        (row, query, query.before[column], query.compared[column])
         for row, query in enumerate(views.ordered)
-        if query.before is not None
+        if query.before is not None and query.compared is not None
     ]
     both = [(row, query, then, now) for row, query, then, now in pairs if then is not None and now is not None]
     if not both:
@@ -46,7 +47,8 @@ def changes(views: QueryViews) -> Changes | None:
     return Changes(
         measure=measure,
         tally=(("bad", str(worse), "worse"), ("quiet", str(same), "unchanged"), ("good", str(better), "better")),
-        said=f"{same} of {counted(len(both), 'query', 'queries')} unchanged in {measure}, {worse} worse, {better} better",
+        said=f"{same} of {counted(len(both), 'query', 'queries')} unchanged in {measure}, "
+        f"{worse} worse, {better} better",
         bins=tuple(_bins(both, span, views, measure)),
         bin_ticks=tuple(
             Tick(HALF * (1 + at), TALL + 20, signed(at * span, unit) if at else "0") for at in (-1, -0.5, 0, 0.5, 1)
@@ -54,6 +56,7 @@ def changes(views: QueryViews) -> Changes | None:
         dots=tuple(_dots(both, top, views, measure)),
         ticks=tuple(Tick(PLOT * at, PLOT + 18, shown(at * top, unit, 2)) for at in (0, 0.5, 1)),
         rises=tuple(Tick(-8, PLOT - PLOT * at + 4, shown(at * top, unit, 2)) for at in (0, 0.5, 1)),
+        movers=tuple(filter(None, (_movers(both, worst, views, measure) for worst in (True, False)))),
     )
 
 
@@ -88,6 +91,24 @@ def _bins(both: Sequence[Pair], span: float, views: QueryViews, measure: str) ->
         )
 
 
+def _movers(both: Sequence[Pair], worst: bool, views: QueryViews, measure: str) -> tuple[Mover, ...]:
+    """The queries that lost or won most."""
+    sign = views.sign if worst else -views.sign
+    moved = sorted((sign * (now - then), row, query) for row, query, then, now in both if sign * (now - then) < -SAME)[
+        :MOVERS
+    ]
+    return tuple(
+        Mover(
+            css=side(sign * by, views, measure),
+            text=cut(query.text, 60),
+            change=signed(sign * by, views.unit(measure)),
+            anchor=views.anchor(query.id),
+            query=row,
+        )
+        for by, row, query in moved
+    )
+
+
 def _dots(both: Sequence[Pair], top: float, views: QueryViews, measure: str) -> Iterable[Dot]:
     places: dict[tuple[int, int], list[Pair]] = {}
     for pair in both:
@@ -95,7 +116,7 @@ def _dots(both: Sequence[Pair], top: float, views: QueryViews, measure: str) -> 
         places.setdefault(place, []).append(pair)  # type: ignore[arg-type]
     unit = views.unit(measure)
     for (before, now), pairs in sorted(places.items(), key=lambda place: -len(place[1])):
-        named = ", ".join(cut(query.text, 50) for _, query, _, _ in pairs[:NAMED])
+        named = ", ".join(cut(query.text, 50) for _, query, *_ in pairs[:NAMED])
         more = f" and {len(pairs) - NAMED} more" if len(pairs) > NAMED else ""
         _, _, then, today = pairs[0]
         yield Dot(

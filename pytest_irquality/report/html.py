@@ -22,6 +22,7 @@ from pytest_irquality.report.views import Name, Page
 from pytest_irquality.report.words import visible
 from pytest_irquality.verdict.result import SuiteResult
 
+
 def html_report(
     results: Sequence[SuiteResult],
     *,

@@ -8,6 +8,9 @@ from pytest_irquality.report.query_view import QueryViews
 from pytest_irquality.report.views import Column, Query, Table
 from pytest_irquality.verdict.result import QueryResult
 
+LISTED = 3
+"""Measures that have a column; the others are seen in details, and can be sorted by."""
+
 Key = Callable[[QueryResult], "float | str | None"]
 
 
@@ -42,18 +45,17 @@ def _values(views: QueryViews, queries: Sequence[Query]) -> Iterable[Column]:
             return query.before[at] if query.before is not None else None
 
         def change(query: QueryResult, at: int = at) -> float | None:
-            then, today = before(query, at), now(query, at)
-            return None if then is None or today is None else today - then
+            return views.change(query, at)
 
         cells = [query.values[n] for query in queries]
         main = at == views.main
         if views.compared:
             order = _order(views.ordered, before)
             told = tuple(value.before for value in cells)
-            yield Column(f"{measure} before", "before" if main else "", measure, told, order, listed=main)
+            yield Column(f"{measure} before", "before", measure, told, order, listed=main)
         order = _order(views.ordered, now)
         told = tuple(value.now for value in cells)
-        yield Column(measure, measure, measure, told, order)
+        yield Column(measure, measure, measure, told, order, listed=main or n < LISTED)
         if views.compared:
             order = _order(views.ordered, change)
             told, sides = tuple(value.change for value in cells), tuple(value.css for value in cells)
@@ -63,4 +65,4 @@ def _values(views: QueryViews, queries: Sequence[Query]) -> Iterable[Column]:
 def _latency(results: Sequence[QueryResult], queries: Sequence[Query]) -> Iterable[Column]:
     if any(query.seconds is not None for query in results):
         order = _order(results, lambda query: query.seconds)
-        yield Column("latency", "Latency", "", tuple(query.latency for query in queries), order)
+        yield Column("latency", "Latency", "", tuple(query.latency for query in queries), order, listed=False)

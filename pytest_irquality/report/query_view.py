@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 
-from pytest_irquality.report.views import STATES, Chip, Document, Query, Rule, State, Value, loudness
-from pytest_irquality.report.words import LONGEST, counted, cut, rerun, signed
-from pytest_irquality.verdict.numbers import shown, told_apart
+from pytest_irquality.report.views import STATES, Chip, Document, Query, Rule, Value, loudness
+from pytest_irquality.report.words import LONGEST, counted, cut, rerun
+from pytest_irquality.verdict.numbers import apart, shown, signed
 from pytest_irquality.verdict.result import BAD, Finding, Mean, QueryResult, ShownDocument, SuiteResult, Verdict
 
 SAME = 1e-9
@@ -84,10 +84,15 @@ class QueryViews:
 
     def gain(self, query: QueryResult) -> float | None:
         """By how much the main measure got better; None where one of the sides is missing."""
-        if self.main is None or query.before is None:
+        change = self.change(query, self.main) if self.main is not None else None
+        return None if change is None else self.sign * change
+
+    def change(self, query: QueryResult, column: int) -> float | None:
+        """What a measure did; None where one of the sides is missing."""
+        if query.before is None or query.compared is None:
             return None
-        before, now = query.before[self.main], query.values[self.main]
-        return None if before is None or now is None else self.sign * (now - before)
+        before, now = query.before[column], query.compared[column]
+        return None if before is None or now is None else 0.0 if abs(now - before) <= SAME else now - before
 
     # -- outcomes ------------------------------------------------------------------------------------------------------
 
@@ -184,12 +189,11 @@ class QueryViews:
 
     def value(self, query: QueryResult, measure: str) -> Value:
         at, unit = self.result.measures.index(measure), self.unit(measure)
-        now = query.values[at]
+        now, change = query.values[at], self.change(query, at)
         before = query.before[at] if query.before is not None else None
-        if before is None or now is None:
+        if before is None or now is None or change is None:
             return Value(measure, shown(now, unit), shown(before, unit) if query.before is not None else "")
-        change = 0.0 if abs(now - before) <= SAME else now - before
-        then, today = told_apart(before, now if change else before, unit)
+        then, today = apart(before, now, unit)
         return Value(measure, today, then, signed(change, unit) if change else "=", side(change, self, measure))
 
     def said(self, query: QueryResult, own: Verdict | None, outcome: str) -> str:
@@ -211,10 +215,13 @@ class QueryViews:
         lost = [d for d in query.ranking_before if d.relevant and d.rank is None]
         came = [d for d in query.ranking if d.relevant and d.before is None]
         went = [d for d in query.ranking if d.relevant and d.before is not None and d.rank != d.before]
-        went.sort(key=lambda d: -abs((d.rank or 0) - (d.before or 0)))
+        went.sort(key=lambda d: -abs(_rise(d)))
         told = [
             *(f"lost {_named(d)} (was {d.before})" for d in lost),
-            *(f"{_named(d)} {'rose' if (d.rank or 0) < (d.before or 0) else 'fell'} {d.before} → {d.rank}" for d in went),
+            *(
+                f"{_named(d)} {'rose' if (d.rank or 0) < (d.before or 0) else 'fell'} {d.before} → {d.rank}"
+                for d in went
+            ),
             *(f"found {_named(d)} at {d.rank}" for d in came),
         ]
         return cut(f"{told[0]}{f' and {len(told) - 1} more moved' if len(told) > 1 else ''}") if told else ""
@@ -234,7 +241,9 @@ class QueryViews:
         """What stands over the baseline's ranking; "" where there is no such column."""
         if query.before is None or not self.compared:
             return ""
-        return counted(len(query.ranking_before), "result") if query.ranking_before else "no results"
+        if query.ranking_before:
+            return counted(len(query.ranking_before), "result")
+        return "the same ranking" if query.ranking and query.ranking[0].before == 1 else "no results"
 
     def rules(self, query: QueryResult, own: Verdict | None) -> Iterable[Rule]:
         for verdict, finding in [*((own, f) for f in (own.findings if own else ())), *self.guards.get(query.id, ())]:
@@ -242,7 +251,7 @@ class QueryViews:
             if verdict is not None and verdict.outcome == "known" and not finding.ok and finding.fails:
                 state = STATES["known"]
             label = f"{verdict.label}: " if verdict is not None and verdict is not own else ""
-            yield Rule(State(state.css, state.symbol, state.word), f"{label}{_without(query, finding.text)}")
+            yield Rule(state, f"{label}{_without(query, finding.text)}")
 
     def forbidden(self, query: QueryResult, own: Verdict | None) -> Iterable[str]:
         for finding in [*(own.findings if own else ()), *(f for _, f in self.guards.get(query.id, ()))]:
@@ -323,6 +332,10 @@ def _came(document: ShownDocument, query: QueryResult) -> str:
     if document.rank is None or document.rank == document.before:
         return "="
     return f"{'▲' if document.rank < document.before else '▼'} was {document.before}"
+
+
+def _rise(document: ShownDocument) -> int:
+    return (document.before or 0) - (document.rank or 0)
 
 
 def _named(document: ShownDocument) -> str:

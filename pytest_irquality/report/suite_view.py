@@ -11,9 +11,22 @@ from math import inf
 from pytest_irquality.report.change_view import changes
 from pytest_irquality.report.query_table import table
 from pytest_irquality.report.query_view import SAME, QueryViews, side
-from pytest_irquality.report.views import STATES, Bar, Cell, Changes, Held, Line, Name, Reason, Row, Section, State, loudness
-from pytest_irquality.report.words import BOUNDS, SIGNS, age, counted, cut, demanded, rerun, signed
-from pytest_irquality.verdict.numbers import share, shown, told_apart
+from pytest_irquality.report.views import (
+    STATES,
+    Bar,
+    Cell,
+    Changes,
+    Held,
+    Line,
+    Name,
+    Reason,
+    Row,
+    Section,
+    State,
+    loudness,
+)
+from pytest_irquality.report.words import BOUNDS, SIGNS, age, counted, cut, demanded, rerun
+from pytest_irquality.verdict.numbers import apart, probability, share, shown, signed
 from pytest_irquality.verdict.result import BAD, Change, Finding, Mean, SuiteResult, Verdict
 
 FOLDED = 200
@@ -238,14 +251,17 @@ class SuiteView:
     def numbers(self, verdict: Verdict, finding: Finding) -> tuple[str, str, str, str]:
         """Baseline, now, what is demanded, and what statistics say of the change."""
         value, limit = demanded(finding)
-        limit = f"{SIGNS.get(finding.kind, '')} {limit}".strip()
+        sign = SIGNS.get(finding.kind, "")
+        if len(verdict.findings) > 1 and verdict.scope not in SPREAD:
+            sign = sign.split()[-1]  # the row is already called a drop
+        limit = f"{sign} {limit}".strip()
         mean = self.mean(verdict, finding)
         change = mean.change if mean else None
         before = shown(change.before, mean.unit) if mean and change and finding.unit != "share" else ""
         if finding.kind not in ON_CHANGE:
             return before, value, limit, ""
         if mean and change:
-            before, value = told_apart(change.before, change.now, mean.unit)
+            before, value = apart(change.before, change.now, mean.unit)
             return before, value, limit, change_said(change, mean.unit)
         return "", value, limit, ""
 
@@ -258,8 +274,8 @@ class SuiteView:
         before = mean.change.before if mean and mean.change and finding.unit != "share" else None
         beyond = max(value, limit, before or 0.0)
         scale = beyond * 1.25 if beyond > 1 or finding.unit in ("count", "seconds") else 1.0
-        parts = (_percent(part / scale) if scale else "0" for part in (value, limit))
-        return Bar(css, *parts, before=_percent(before / scale) if before is not None and scale else None)
+        filled, tick = (_percent(part / scale) if scale else "0" for part in (value, limit))
+        return Bar(css, filled, tick, _percent(before / scale) if before is not None and scale else None)
 
     # -- tags --------------------------------------------------------------------------------------------------------
 
@@ -300,7 +316,7 @@ class SuiteView:
     def defined(self, tag: str | None, asked: int) -> str:
         """How many queries stand behind a row's first mean, of how many."""
         first = self.means.get((tag, self.result.shown[0])) if self.result.shown else None
-        return str(asked) if first is None or first.queries == asked else f"{first.queries} of {asked}"
+        return str(asked) if first is None or first.queries == asked else f"{first.queries}/{asked}"
 
     def cell(self, tag: str | None, measure: str, bar: bool) -> Cell:
         mean = self.means.get((tag, measure))
@@ -323,7 +339,7 @@ class SuiteView:
             measure=measure,
             before=shown(change.before, unit) if change else "",
             value=shown(value, unit),
-            change=("=" if abs(difference) <= SAME else signed(difference, unit)) if change else "",
+            change=signed(difference, unit) if bar and abs(difference) > SAME else "",
             css=side(difference, self.queries, measure),
             over=over,
             state=broken,
@@ -346,15 +362,11 @@ def change_said(change: Change, unit: str) -> str:
     if change.low is not None and change.high is not None:
         told.append(f"95 % interval {signed(change.low, unit)} … {signed(change.high, unit)}")
     if change.p is not None:
-        told.append(f"p {_p(change.p)}")
+        told.append(f"p = {probability(change.p)}".replace("= under", "<"))
     if change.adjusted is not None:
-        told.append(f"adjusted {_p(change.adjusted)}")
+        told.append(f"adjusted p = {probability(change.adjusted)}".replace("= under", "<"))
     told.append(f"{change.worse} worse, {change.better} better, {change.equal} equal")
     return f"{signed(change.difference, unit)} ({'; '.join(told)})"
-
-
-def _p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"= {value:.2g}"
 
 
 def _percent(part: float | None) -> str:

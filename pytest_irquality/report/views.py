@@ -220,6 +220,17 @@ class Dot:
 
 
 @dataclass(frozen=True)
+class Mover:
+    """One of the queries that changed most."""
+
+    css: str
+    text: str
+    change: str
+    anchor: str
+    query: int
+
+
+@dataclass(frozen=True)
 class Tick:
     """A number beside an axis, ``at`` so much to the right and ``down`` so much from the top."""
 
@@ -240,6 +251,7 @@ class Changes:
     dots: tuple[Dot, ...]
     ticks: tuple[Tick, ...]
     rises: tuple[Tick, ...]
+    movers: tuple[tuple[Mover, ...], ...]
 
 
 @dataclass(frozen=True)

@@ -50,12 +50,6 @@ def grouped(count: int) -> str:
     return f"{count:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
-def signed(difference: float, unit: str = "") -> str:
-    """``−0.054``, ``+12 ms``; something small never reads as nothing."""
-    size, _ = told_apart(abs(difference), 0.0, unit)
-    return f"{'−' if difference < 0 else '+' if difference > 0 else '±'}{size}"
-
-
 def age(then: str, now: datetime) -> str:
     """How long ago an ISO 8601 time was: ``2 days old``; "" where that cannot be told."""
     try:

@@ -123,9 +123,9 @@
       this.chips.forEach((chip) => chip.addEventListener("click", () => change({ show: chip.dataset.kind, open: null })));
       this.sort = h("select", { onchange: () => change({ sort: this.sort.value }) },
         h("option", { value: "" }, "worst first"),
-        data.listed.flatMap(({ key, about, label }) => [
-          h("option", { value: key }, `${about === label ? label : `${about} ${label}`.trim()} ↑`),
-          h("option", { value: `-${key}` }, `${about === label ? label : `${about} ${label}`.trim()} ↓`)]));
+        data.columns.flatMap(({ key, about, label }) => [
+          h("option", { value: key }, `${titled(about, label)} ↑`),
+          h("option", { value: `-${key}` }, `${titled(about, label)} ↓`)]));
       this.live.querySelector(".tools").append(h("label", { class: "sort" }, "Sort ", this.sort));
       this.live.append(this.table);
       this.watch = new ResizeObserver(([entry]) => {
@@ -170,15 +170,18 @@
 
     open() {
       if (this.opened === state.open) return;
-      const before = this.opened;
-      this.opened = state.open;
       this.watch.disconnect();
       this.detail = null;
       this.detailHeight = 0;
-      [before, state.open].forEach((row) => this.made.delete(row));
+      const expanded = (row, is) => this.made.get(row)?.querySelector(".text").setAttribute("aria-expanded", is);
+      expanded(this.opened, "false");
+      expanded(state.open, "true");
+      this.opened = state.open;
       if (state.open === null) return;
-      if (!this.rows.includes(state.open)) Object.assign(state, { show: "all", find: "" }, this.filter());
-      this.filter();
+      if (!this.rows.includes(state.open)) { // a link to a query that its filter hides
+        Object.assign(state, { show: "all", find: "" });
+        this.filter();
+      }
       this.at = this.rows.indexOf(state.open);
       this.detail = h("tr", { class: "more" }, h("td", { colspan: this.data.listed.length }, opened(this.data, state.open)));
       this.watch.observe(this.detail);
@@ -240,12 +243,12 @@
             h("button", { type: "button", class: "text", dir: "auto", "aria-expanded": String(row === this.opened) }, text[row]),
             h("span", { class: "id", dir: "auto" }, id[row]));
         }
-        if (column.key === "tags") return h("td", { class: "tags" }, this.data.tag[row].map((tag) => tagged(this.data.tags[tag])));
+        if (column.key === "tags") return h("td", { class: "tags" }, h("div", { class: "clamp" }, this.data.tag[row].map((tag) => tagged(this.data.tags[tag]))));
         if (column.key === "outcome") {
-          return h("td", { class: "outcome" }, stated(page.states[this.data.state[row]]), h("span", { class: "said", dir: "auto" }, said[row]));
+          return h("td", { class: "outcome" }, h("div", { class: "clamp" },
+            stated(page.states[this.data.state[row]]), " ", h("span", { class: "said", dir: "auto" }, said[row])));
         }
-        const told = column.about && column.about !== column.label ? `${column.about} ${column.label}` : column.label;
-        return h("td", { class: `${css(column)} ${sided(column, row)}`, "data-label": told }, column.cells[row]);
+        return h("td", { class: `num ${sided(column, row)}`, "data-label": column.label }, column.cells[row]);
       });
       return h("tr", { class: `row ${page.states[this.data.state[row]][0]}`, "data-row": row }, cells);
     }
@@ -281,6 +284,7 @@
     }
   }
 
+  const titled = (about, label) => (about && about !== label ? `${about} ${label}`.trim() : label);
   const css = (column) => (["query", "tags", "outcome"].includes(column.key) ? column.key : "num");
   const sided = (column, row) => ["", "good-text", "bad-text"][column.sides[row] ?? 0];
   const quoted = (text) => (/\s/.test(text) ? `"${text}"` : text);

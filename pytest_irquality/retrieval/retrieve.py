@@ -2,47 +2,147 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from itertools import cycle, islice
 
 from pytest_irquality.retrieval.call import how_to_call
-from pytest_irquality.retrieval.results import UnreadableResult, read_result
+from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, in_turn
+from pytest_irquality.retrieval.results import Hits, UnreadableResult, read_result
 from pytest_irquality.retrieval.run import Fault, Ranking, Run
 from pytest_irquality.suite.model import Query, Suite
 
+Progress = Callable[[int, int], None]
 
-def retrieve(suite: Suite, retriever: object, queries: Iterable[Query] | None = None, name: str = "") -> Run:
-    """Ask a retriever every query (or the given ones), in order, each once.
+GIVE_UP = 20  # time-outs in a row; three times the calls in flight where that is more
 
-    A call that raises, or returns what cannot be read, is that query's ``Fault``; the others are asked all the same.
-    ``name`` tells retrievers of one suite apart. Raises ``RetrieverError`` where the object cannot be called at all.
+
+def retrieve(
+    suite: Suite,
+    retriever: object,
+    queries: Iterable[Query] | None = None,
+    name: str = "",
+    *,
+    concurrency: int | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Ask a retriever every query (or the given ones), each once.
+
+    A call that raises, takes longer than ``suite.timeout`` or returns what cannot be read is that query's ``Fault``;
+    the others are asked all the same. Only a retriever that times out again and again, and answers nothing in between,
+    is given up: the queries that were left are faults too. What is in the run stands in the suite's order, whatever
+    was answered first.
+
+    ``concurrency`` calls are in flight (None: as many as the suite says, or one): plain functions in threads,
+    coroutines in one event loop. One call at a time and without a time-out is made in the caller's own thread.
+    ``progress`` is told how many queries were answered, and of how many. ``name`` tells retrievers of one suite apart.
+    Raises ``RetrieverError`` where the object cannot be called at all. Ctrl-C ends the pass and marks it interrupted.
     """
     __tracebackhide__ = True
     asked = suite.queries if queries is None else tuple(queries)
     calls = {frozenset(query.params): how_to_call(retriever, {**suite.params, **query.params}) for query in asked}
+    concurrency = concurrency or suite.concurrency or 1
+    answers: dict[str, Answer] = {}
+
+    def job(query: Query) -> Job:
+        call, params = calls[frozenset(query.params)], {**suite.params, **query.params}
+        return Job(
+            query,
+            lambda: call(query.text, suite.depth, params),
+            lambda result: read_result(result, suite.depth),
+            suite.depth,
+        )
+
+    warmup = deque(map(job, islice(cycle(asked), suite.warmup)))
+    jobs = deque(map(job, asked))
+    give_up_after = max(GIVE_UP, 3 * concurrency)
+    in_a_row = 0
+
+    def keep(job: Job, answer: Answer) -> None:
+        nonlocal in_a_row
+        answers[job.subject.id] = answer
+        in_a_row = in_a_row + 1 if isinstance(answer.error, TimedOut) else 0
+        if in_a_row == give_up_after:
+            jobs.clear()
+        if progress:
+            progress(len(answers), len(asked))
+
+    interrupted = False
+    try:
+        _ask([(warmup, _forget), (jobs, keep)], concurrency, suite.timeout)
+    except KeyboardInterrupt:
+        interrupted = True
     rankings: dict[str, Ranking] = {}
     faults: dict[str, Fault] = {}
     titles: dict[str, str] = {}
-    interrupted = False
     for query in asked:
-        call = calls[frozenset(query.params)]
-        start = time.perf_counter()
-        try:
-            result = call(query.text, suite.depth, {**suite.params, **query.params})
-            hits = read_result(result, suite.depth)  # a generator does its work while it is read
-        except KeyboardInterrupt:
-            interrupted = True
-            break
-        except Exception as error:
-            message = str(error) if isinstance(error, UnreadableResult) else _message(error)
-            faults[query.id] = Fault(message, error)
-            continue
-        rankings[query.id] = Ranking(hits.ids, hits.scores, time.perf_counter() - start)
-        for document, title in hits.titles.items():
-            titles.setdefault(document, title)
+        answer = answers.get(query.id)
+        if answer is None:
+            if not interrupted:
+                faults[query.id] = Fault(f"not asked: {give_up_after} calls in a row had timed out")
+        elif fault := _fault(query, answer, suite.timeout):
+            faults[query.id] = fault
+        else:
+            hits: Hits = answer.value
+            rankings[query.id] = Ranking(hits.ids, hits.scores, answer.seconds)
+            for document, title in hits.titles.items():
+                titles.setdefault(document, title)
     return Run(name, rankings, faults, titles, interrupted=interrupted)
+
+
+def _ask(phases: Sequence[tuple[deque[Job], Done]], concurrency: int, timeout: float | None) -> None:
+    """Make the calls of each phase, one phase after the other. Which way is settled by what the first call gives."""
+    __tracebackhide__ = True
+    with ExitStack() as stack:
+        run = None
+        for jobs, done in phases:
+            if concurrency == 1 and timeout is None:
+                left = in_turn(jobs, done)
+            else:
+                from pytest_irquality.retrieval.threads import in_threads  # noqa: PLC0415
+
+                left = in_threads(jobs, done, concurrency, timeout)
+            if left:
+                from pytest_irquality.retrieval.loop import in_loop, one_loop  # noqa: PLC0415 - imports asyncio
+
+                run = run or stack.enter_context(one_loop())
+                jobs.extend(left)
+                run(in_loop(jobs, done, concurrency, timeout))
+
+
+def _forget(job: Job, answer: Answer) -> None:
+    """A call to warm up with is not measured; what is wrong with it will be wrong with the next."""
+
+
+def _fault(query: Query, answer: Answer, timeout: float | None) -> Fault | None:
+    error = answer.error
+    if isinstance(error, TimedOut):
+        return Fault(f"no answer within {timeout:g} s; {error}")
+    if isinstance(error, UnreadableResult):
+        return Fault(str(error), error, query.text)
+    if error is not None:
+        return Fault(_message(error) + _hint(error), error, query.text)
+    if timeout is not None and answer.seconds > timeout:
+        return Fault(f"answered after {answer.seconds:.1f} s, later than 'timeout' of {timeout:g} s allows")
+    return None
 
 
 def _message(error: BaseException) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _hint(error: BaseException) -> str:
+    """What the error alone does not tell: how the calls are made."""
+    if "created in a thread can only be used in that same thread" in str(error):
+        return (
+            " (under 'concurrency' or 'timeout' calls are made in other threads:"
+            " connect with check_same_thread=False, or leave both out)"
+        )
+    frame = error.__traceback__
+    while frame:
+        if str(frame.tb_frame.f_globals.get("__name__")).partition(".")[0] == "trio":
+            return " (coroutines are asked on asyncio; trio is not supported)"
+        frame = frame.tb_next
+    return ""

@@ -61,12 +61,22 @@ def attempt(job: Job) -> Answer | Job:
         return Answer(None, error, time.perf_counter() - start)
 
 
+def forget(jobs: deque[Job]) -> None:
+    """Drop what will not be done any more, and the coroutines that were made for it."""
+    for job in jobs:
+        if inspect.iscoroutine(job.begun):
+            job.begun.close()
+    jobs.clear()
+
+
 def in_turn(jobs: deque[Job], done: Done) -> list[Job]:
     """Make every call, one after the other. Stops at the first that must be awaited, and returns it and the rest."""
     while jobs:
         job = jobs.popleft()
         answer = attempt(job)
         if isinstance(answer, Job):
-            return [answer, *jobs]
+            left = [answer, *jobs]
+            jobs.clear()
+            return left
         done(job, answer)
     return []

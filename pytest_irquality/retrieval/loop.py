@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import sys
 import time
 import warnings
@@ -65,10 +64,6 @@ async def in_loop(jobs: deque[Job], done: Done, concurrency: int, timeout: float
         for call, job in calls.items():
             if call.done() and not call.cancelled() and not call.exception():
                 done(job, call.result())
-        for job in jobs:
-            if inspect.iscoroutine(job.begun):
-                job.begun.close()
-        jobs.clear()
         await _cancel([*workers, *calls, *given_up])
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import cycle, islice
 
-from pytest_irquality.retrieval.call import how_to_call
-from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, in_turn
-from pytest_irquality.retrieval.results import Hits, UnreadableResult, read_result
+from pytest_irquality.retrieval.call import RetrieverError, how_to_call, takes_batches
+from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, forget, in_turn
+from pytest_irquality.retrieval.results import Hits, UnreadableResult, read_result, split_batch
 from pytest_irquality.retrieval.run import Fault, Ranking, Run
 from pytest_irquality.suite.model import Query, Suite
 
@@ -41,30 +42,21 @@ def retrieve(
     """
     __tracebackhide__ = True
     asked = suite.queries if queries is None else tuple(queries)
-    calls = {frozenset(query.params): how_to_call(retriever, {**suite.params, **query.params}) for query in asked}
     concurrency = concurrency or suite.concurrency or 1
     answers: dict[str, Answer] = {}
-
-    def job(query: Query) -> Job:
-        call, params = calls[frozenset(query.params)], {**suite.params, **query.params}
-        return Job(
-            query,
-            lambda: call(query.text, suite.depth, params),
-            lambda result: read_result(result, suite.depth),
-            suite.depth,
-        )
-
-    warmup = deque(map(job, islice(cycle(asked), suite.warmup)))
-    jobs = deque(map(job, asked))
+    jobs = deque((_batches if takes_batches(retriever) else _singles)(suite, retriever, asked))
+    warmup = deque(islice(cycle(jobs), suite.warmup))
     give_up_after = max(GIVE_UP, 3 * concurrency)
     in_a_row = 0
 
     def keep(job: Job, answer: Answer) -> None:
         nonlocal in_a_row
-        answers[job.subject.id] = answer
         in_a_row = in_a_row + 1 if isinstance(answer.error, TimedOut) else 0
         if in_a_row == give_up_after:
             jobs.clear()
+        for query, value in zip(job.subject, answer.value or [None] * len(job.subject), strict=True):
+            error = value if isinstance(value, Exception) else answer.error
+            answers[query.id] = replace(answer, value=value, error=error)
         if progress:
             progress(len(answers), len(asked))
 
@@ -88,7 +80,58 @@ def retrieve(
             rankings[query.id] = Ranking(hits.ids, hits.scores, answer.seconds)
             for document, title in hits.titles.items():
                 titles.setdefault(document, title)
+    if takes_batches(retriever):  # no query of a batch has a time of its own
+        rankings = {id: replace(ranking, seconds=None) for id, ranking in rankings.items()}
     return Run(name, rankings, faults, titles, interrupted=interrupted)
+
+
+def _singles(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterable[Job]:
+    """A call for each query."""
+    __tracebackhide__ = True
+    calls = {frozenset(query.params): how_to_call(retriever, {**suite.params, **query.params}) for query in asked}
+
+    def job(query: Query) -> Job:
+        call, params = calls[frozenset(query.params)], {**suite.params, **query.params}
+        return Job(
+            (query,),
+            lambda: call(query.text, suite.depth, params),
+            lambda result: [read_result(result, suite.depth)],
+            suite.depth,
+        )
+
+    return map(job, asked)
+
+
+def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterable[Job]:
+    """A call for all queries that share their params, which has no latency of a single query."""
+    __tracebackhide__ = True
+    owners = [check.query.thresholds if check.query else (check.limits,) for check in suite.checks]
+    for limits in (limits for owner in owners for limits in owner if limits and limits.measure.unit == "seconds"):
+        raise RetrieverError(
+            f"{limits.measure} is the time of one query, and {type(retriever).__name__}.batch answers many at once;"
+            " let the fixture give what takes a single query"
+        )
+    groups: dict[str, list[Query]] = {}
+    for query in asked:
+        groups.setdefault(repr(sorted(query.params.items())), []).append(query)
+
+    def read(result: object) -> Hits | Exception:
+        try:
+            return read_result(result, suite.depth)
+        except Exception as error:  # one query's results do not spoil those of the others
+            return error
+
+    def job(group: Sequence[Query]) -> Job:
+        params = {**suite.params, **group[0].params}
+        call = how_to_call(retriever, params)
+        return Job(
+            tuple(group),
+            lambda: call([query.text for query in group], suite.depth, params),
+            lambda results: [read(result) for result in split_batch(results, len(group))],
+            len(group),
+        )
+
+    return [job(group) for group in groups.values()]
 
 
 def _ask(phases: Sequence[tuple[deque[Job], Done]], concurrency: int, timeout: float | None) -> None:
@@ -106,9 +149,12 @@ def _ask(phases: Sequence[tuple[deque[Job], Done]], concurrency: int, timeout: f
             if left:
                 from pytest_irquality.retrieval.loop import in_loop, one_loop  # noqa: PLC0415 - imports asyncio
 
-                run = run or stack.enter_context(one_loop())
                 jobs.extend(left)
-                run(in_loop(jobs, done, concurrency, timeout))
+                try:
+                    run = run or stack.enter_context(one_loop())
+                    run(in_loop(jobs, done, concurrency, timeout))
+                finally:
+                    forget(jobs)
 
 
 def _forget(job: Job, answer: Answer) -> None:

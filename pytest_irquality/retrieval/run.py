@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote, quote_plus
 
+from pytest_irquality.retrieval.results import UnreadableResult
+
 # Hexadecimal of any length, dotted numbers, and whole numbers but for those of three digits: an HTTP status stays.
 VARYING = re.compile(r"0x[0-9a-fA-F]+|\b(?=[a-f-]*\d)[0-9a-fA-F-]{8,}\b|\d+(\.\d+)+|\b(?!\d{3}\b)\d+\b")
 
@@ -41,9 +43,10 @@ class Fault:
     @property
     def cause(self) -> str:
         """What queries that failed alike have in common: not their words, addresses, ports, ids and times."""
-        text = self.message
-        for form in dict.fromkeys((self.asked, quote(self.asked), quote_plus(self.asked))):
-            text = text.replace(form, "…") if form else text
+        if isinstance(self.error, UnreadableResult):
+            return self.error.cause
+        forms = "|".join(re.escape(form) for form in {self.asked, quote(self.asked), quote_plus(self.asked)} if form)
+        text = re.sub(rf"(?<!\w)({forms})(?!\w)", "…", self.message) if forms else self.message
         return VARYING.sub("#", text)
 
 
@@ -52,7 +55,8 @@ class Run:
     """The rankings of the queries that were answered and the faults of those that were not, by query id.
 
     ``titles`` holds the words that results came with, by document id: a title belongs to a document, not to a query.
-    ``texts`` holds whole passages by document id, kept only for suites that match by text.
+    ``texts`` holds whole passages by document id, kept only for suites that match by text. ``depth`` is the number of
+    results asked for, where a kept run says so; ``version`` the retriever's own.
     """
 
     retriever: str
@@ -61,4 +65,5 @@ class Run:
     titles: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     version: str | None = None
+    depth: int | None = None
     interrupted: bool = False

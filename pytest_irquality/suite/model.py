@@ -80,10 +80,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Guard:
-    """A watch over what every single query did since the baseline. ``most`` queries may do it; None: it only warns."""
+    """A watch over what every single query did since the baseline. ``most`` queries may do it; None: it only warns.
+
+    A guard that nobody wrote needs no baseline; a written one without a baseline would be a false green.
+    """
 
     kind: GuardKind
     most: int | None = 0
+    written: bool = True
     place: Place = field(default=Place(1), compare=False)
 
 
@@ -167,6 +171,11 @@ class Suite:
     def qrels(self) -> Mapping[str, Judgments]:
         """The judgments of every query by its id, as ``metrics.evaluate`` takes them."""
         return {query.id: query.judgments for query in self.queries}
+
+    @cached_property
+    def weights(self) -> Mapping[str, float]:
+        """The weight of every query by its id."""
+        return {query.id: query.weight for query in self.queries}
 
     @cached_property
     def tags(self) -> Mapping[str, tuple[Query, ...]]:

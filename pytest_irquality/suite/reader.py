@@ -53,7 +53,6 @@ BOUND_KEYS: Mapping[str, BoundKind] = {
     "max_rise": "max_rise", "max_significant_drop": "max_significant_drop",
 }  # fmt: skip
 GUARDS: tuple[GuardKind, ...] = ("lost_all_relevant", "new_zero_results")
-AGAINST_BASELINE = ("rbo", "overlap")
 SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
 MAX_DEPTH = 100_000
 
@@ -479,7 +478,7 @@ class _Reader:
     def _bound_on_change(self, measure: Measure, kind: BoundKind, text: str, place: Place, quoted: bool) -> Bound:
         if measure.unit == "seconds":
             raise self.fail(place, f"{kind} of {measure}: times are of a machine and no baseline holds them; use max")
-        if measure.definition.name in AGAINST_BASELINE:
+        if measure.definition.compares:
             raise self.fail(place, f"{measure} is a comparison with the baseline already; give it a min")
         falls = kind != "max_rise"
         if measure.higher_is_better is not None and measure.higher_is_better != falls:

@@ -218,7 +218,7 @@ def test_what_the_suite_cannot_tell_is_said(tmp_path: Path) -> None:
         " chance; the failures above do not rest on it" in few
     )
     many = notes(judged(tmp_path, text, run_of(sunk(9)), run_of(FIRST)))
-    assert "the change of mrr@10 is more than chance (p = 0.002); it can detect a worsening of about 0.1" in many
+    assert "the change of mrr@10 is more than chance (p = 0.002); 20 queries can show a worsening of about 0.1" in many
     same = notes(judged(tmp_path, text, run_of(FIRST), run_of(FIRST)))
     assert "none of 20 rankings changed" in same
     assert "chance" not in same

@@ -12,6 +12,8 @@ from pytest_irquality.metrics import Judgments, Measure
 RuleKind = Literal["must_find", "must_find_any", "must_not_find", "in_order", "expect_no_results"]
 BoundKind = Literal["min", "max", "warn_below", "warn_above", "max_drop", "max_rise", "max_significant_drop"]
 GuardKind = Literal["lost_all_relevant", "new_zero_results"]
+LONGEST_QUOTE = 100
+
 Scope = Literal["suite", "tag", "each_tag", "each_query"]
 
 
@@ -106,6 +108,11 @@ class Query:
     params: Mapping[str, Any] = field(default_factory=dict)
     known_issue: KnownIssue | None = None
     place: Place = field(default=Place(1), compare=False)
+
+    @property
+    def quoted(self) -> str:
+        """The text as messages quote it, never longer than a line."""
+        return repr(self.text if len(self.text) <= LONGEST_QUOTE else f"{self.text[: LONGEST_QUOTE - 1]}…")
 
     @property
     def expects_nothing(self) -> bool:

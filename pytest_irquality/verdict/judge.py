@@ -184,7 +184,7 @@ class _Judge:
 
     def broken_reason(self, check: Check, broken: Sequence[Finding]) -> str:
         more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
-        said = f"{check.query.text!r}: " if check.query else ""
+        said = f"{check.query.quoted}: " if check.query else ""
         return f"{said}{broken[0].text}{more}"
 
     def findings(self, check: Check, needed: Sequence[Query]) -> Iterator[Finding]:
@@ -212,7 +212,7 @@ class _Judge:
     def over_rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
         if query.id in self.now.rankings:
             for finding in check_rule(rule, query, self.now.ranks(query), self.now.name):
-                yield replace(finding, text=f"{query.text!r}: {finding.text}", queries=1)
+                yield replace(finding, text=f"{query.quoted}: {finding.text}", queries=1)
 
     def over_guard(self, guard: Guard) -> Iterator[Finding]:
         if self.baseline is None:
@@ -249,7 +249,7 @@ class _Judge:
         for query in queries:
             if query.id in self.now.rankings:
                 change = self.sides.change(limits.measure, [query])
-                words = f"{query.text!r}: " if said is None else said
+                words = f"{query.quoted}: " if said is None else said
                 findings += hold(self.sides, limits, Subject(query.id, words, [query], change))
         if not queries:
             findings += hold(self.sides, limits, Subject("", "", ()))

@@ -163,7 +163,7 @@ class Measured:
 
 def texts(queries: Sequence[Query], named: int = NAMED) -> str:
     """Queries by their texts, the first few of them."""
-    return ", ".join(repr(query.text) for query in queries[:named]) + and_more(len(queries), named)
+    return ", ".join(query.quoted for query in queries[:named]) + and_more(len(queries), named)
 
 
 def counts_zero(measure: Measure) -> bool:

@@ -50,7 +50,7 @@ def _retrieval(now: Measured) -> Iterator[str]:
         more = and_more(len(now.duplicated), 1)
         yield (
             f"{share(len(now.duplicated), len(asked))} queries returned a document more than once, credited once"
-            f" and the ranks closed up: {suite.by_id[id].text!r} returned {now.name(twice[0])} twice{more}"
+            f" and the ranks closed up: {suite.by_id[id].quoted} returned {now.name(twice[0])} twice{more}"
         )
 
 
@@ -81,9 +81,9 @@ def _movement(now: Measured) -> Iterator[str]:
             if ranks.get(document) != rank
         ]
         shown_moves = ", ".join(moves[:NAMED]) + and_more(len(moves))
-        text = now.suite.by_id[tied[0]].text
+        text = now.suite.by_id[tied[0]].quoted
         only = f"{share(len(tied), total)} rankings differ in the order of equal scores only, which is no drift"
-        yield f"{only}: {text!r} {shown_moves}"
+        yield f"{only}: {text} {shown_moves}"
 
 
 def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -102,7 +102,7 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[str]
         only = f"only {moved} of {n} queries changed in {measure}" if moved < n else f"only {n} queries are compared"
         yield f"{apart}{only}: no test could tell this from chance{stands}"
         return
-    least = "" if change.detectable is None else f"; it can detect a worsening of about {change.detectable:.2g}"
+    least = "" if change.detectable is None else f"; {n} queries can show a worsening of about {change.detectable:.2g}"
     if change.p >= SIGNIFICANT:
         said = f"the mean of {measure} alone cannot be told from chance (p = {probability(change.p)}){stands}"
     else:

@@ -53,6 +53,11 @@ def and_more(count: int, named: int = NAMED) -> str:
     return f" and {count - named} more" if count > named else ""
 
 
+def exact(limit: float, unit: str = "") -> str:
+    """A limit as it was written, or as near as makes no difference."""
+    return {"share": f"{100 * limit:g} %", "seconds": f"{1000 * limit:g} ms"}.get(unit, f"{limit:g}")
+
+
 def count(number: int, one: str, many: str) -> str:
     """``1 query``, ``3 queries``."""
     return f"{number} {one if number == 1 else many}"

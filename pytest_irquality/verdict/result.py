@@ -173,7 +173,8 @@ class Baseline:
 class SuiteResult:
     """A suite and retriever, judged. ``formulas`` says of each of ``measures`` what it is.
 
-    ``commit`` and ``version`` are those of the code and of the retriever today, where known.
+    ``commit`` and ``version`` are those of the code and of the retriever today, where known. ``written`` says in lines
+    for people which files this run brought up to date, and what that changed.
     """
 
     suite: str
@@ -195,6 +196,7 @@ class SuiteResult:
     baseline: Baseline | None = None
     commit: str | None = None
     version: str | None = None
+    written: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:

@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterable, Sequence
 
 from pytest_irquality.retrieval.call import RetrieverError, how_to_call, takes_batches
-from pytest_irquality.retrieval.results import UnreadableResult, read_result, split_batch
+from pytest_irquality.retrieval.results import read_result, split_batch
 from pytest_irquality.retrieval.run import Fault, Ranking, Run
+from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.suite.model import Query, Suite
 
 
@@ -31,7 +32,9 @@ def retrieve(suite: Suite, retriever: object, queries: Iterable[Query] | None = 
         start = time.perf_counter()
         try:
             result = call(query.text, suite.depth, {**suite.params, **query.params})
-            hits = read_result(result, suite.depth)  # a generator does its work while it is read
+            hits = read_result(
+                result, suite.depth, id_field=suite.id_field, texts=suite.match == "text"
+            )  # a generator does its work while it is read
         except KeyboardInterrupt:
             interrupted = True
             break
@@ -73,7 +76,7 @@ def _retrieve_batches(suite: Suite, retriever: object, asked: Sequence[Query], n
             continue
         for query, result in zip(group, results, strict=True):
             try:
-                hits = read_result(result, suite.depth)
+                hits = read_result(result, suite.depth, id_field=suite.id_field, texts=suite.match == "text")
             except Exception as error:
                 faults[query.id] = _fault(error)
                 continue

@@ -6,17 +6,21 @@ The module object is made from the YAML, so pytest's own machinery does fixtures
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_irquality import baseline
 from pytest_irquality.metrics import MeasureError, with_own
+from pytest_irquality.provenance import commit
 from pytest_irquality.report.data import encode
 from pytest_irquality.report.text import explain
-from pytest_irquality.retrieval import Fault, RetrieverError, UnreadableResult, retrieve
+from pytest_irquality.retrieval import Fault, RetrieverError, Run, UnreadableResult, retrieve
+from pytest_irquality.retrieval.stored import StoredRun, StoredRunError
 from pytest_irquality.suite import Check, Suite, SuiteError, load_suite
 from pytest_irquality.suite.names import slug
 from pytest_irquality.verdict import SuiteResult, Verdict, judge
@@ -61,6 +65,8 @@ class Failed:
 
 OUTCOMES = pytest.StashKey[dict[str, "Judged | Failed"]]()
 SENT = pytest.StashKey[str]()
+BASELINES = pytest.StashKey[dict[str, "Baselines | StoredRunError"]]()
+COMMIT = pytest.StashKey["str | None"]()
 
 
 class SuiteModule(pytest.Module):
@@ -75,7 +81,7 @@ class SuiteModule(pytest.Module):
         return self._made
 
     def _make(self) -> types.ModuleType:
-        self.stash[OUTCOMES] = {}
+        self.stash[OUTCOMES], self.stash[BASELINES] = {}, {}
         try:
             shown = self.path.relative_to(self.config.invocation_params.dir).as_posix()
         except ValueError:
@@ -183,17 +189,84 @@ def _retrieve_and_judge(item: pytest.Item, retriever: object) -> Judged:
     }
     checks = [check for check in suite.checks if check.name in selected]
     needed = {query.id for check in checks for query in suite.needed(check)}
+    found = _baselines(module, key).before  # one that is damaged is told before anything is asked
     try:
         run = retrieve(suite, retriever, [query for query in suite.queries if query.id in needed], key)
+        run = replace(run, version=_version(retriever))
     except RetrieverError as error:
         raise pytest.fail.Exception(f"{error} (fixture {suite.retriever!r}, {suite.path})", pytrace=False) from None
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
     try:
-        result = judge(suite, run, checks)
+        before, known = baseline.compare_with(found, suite, key)
+        result = judge(
+            suite, run, checks, before=before, baseline=known, updating=item.config.option.ir_update_baseline
+        )
     except MeasureError as error:  # a measure of the project's own
         raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None
+    if known is not None:
+        new = (f"{suite.path} is new: {known.source} does not exist",) if found.new else ()
+        result = replace(result, commit=_commit(item.config), notes=(*new, *result.notes))
+    result = replace(result, written=tuple(_write(module, key, run, result)))
     return Judged(result, {verdict.check: verdict for verdict in result.verdicts}, run.faults)
+
+
+@dataclass(frozen=True)
+class Baselines:
+    """What a suite and retriever is compared with, and what an update is laid over, as they were before any update."""
+
+    before: baseline.Found
+    place: baseline.Place
+    old: StoredRun | None
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Read what an update will replace while no worker can have replaced it yet."""
+    if session.config.option.ir_update_baseline:
+        for module, key in {(item.parent, variant(item)): None for item in session.items}:
+            if isinstance(module, SuiteModule):
+                with suppress(pytest.fail.Exception):  # told when its items run
+                    _baselines(module, key)
+
+
+def _baselines(module: SuiteModule, key: str) -> Baselines:
+    """The baselines of a suite and retriever, read once."""
+    read, option = module.stash[BASELINES], module.config.option
+    if key not in read:
+        place = baseline.Place(module.suite, module.path, key, option.ir_baseline, module.config.invocation_params.dir)
+        try:
+            found = place.find(option.ir_update_baseline)
+            read[key] = Baselines(found, place, place.stored() if option.ir_update_baseline else None)
+        except StoredRunError as error:
+            read[key] = error
+    known = read[key]
+    if isinstance(known, StoredRunError):
+        raise pytest.fail.Exception(str(known), pytrace=False)
+    return known
+
+
+def _write(module: SuiteModule, key: str, run: Run, result: SuiteResult) -> Iterator[str]:
+    """Write what the options ask to be written, and say what was."""
+    if module.config.option.ir_update_baseline:
+        known = _baselines(module, key)
+        faulty = {query.id for query in result.queries if query.fault}  # what the suite calls one counts, too
+        good = {id: ranking for id, ranking in run.rankings.items() if id not in faulty}
+        try:
+            answered = replace(run, rankings=good, faults=dict.fromkeys(faulty, Fault("")))
+            yield from baseline.update(known.place, known.old, answered, _commit(module.config))
+        except OSError as error:
+            yield f"NOT WRITTEN: {known.place.shown}: {error.strerror or error}"
+
+
+def _commit(config: pytest.Config) -> str | None:
+    if COMMIT not in config.stash:  # git is asked once a session
+        config.stash[COMMIT] = commit(config.rootpath)
+    return config.stash[COMMIT]
+
+
+def _version(retriever: object) -> str | None:
+    version = getattr(retriever, "version", None)
+    return str(version) if isinstance(version, (str, int, float)) else None
 
 
 def _raise_fault(item: pytest.Item, verdict: Verdict, judged: Judged) -> None:

@@ -26,6 +26,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Where to write the HTML report (default: ir-report.html); 'none' writes none.",
     )  # fmt: skip
     group.addoption("--ir-json", metavar="PATH", default=None, help="Write the report's content as JSON to PATH.")
+    group.addoption(
+        "--ir-baseline", metavar="PATH|git:REF", default=None,
+        help="Compare with this stored run (a file, or a folder of them), or with the baseline as it stands at a"
+        " revision (default: .ir-baseline/ beside the suite).",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-update-baseline", action="store_true",
+        help="Write what was retrieved as the new baseline; drops are shown and do not fail.",
+    )  # fmt: skip
     parser.addini("ir_suite_files", type="args", default=PATTERNS, help="Globs of the names of suite files.")
 
 

@@ -279,12 +279,12 @@ def test_an_id_in_any_other_place(result: object, id_field: str) -> None:
         (None, "does the function lack its return"),
         ([True, False], "no document id"),
         ([{"id": True}], "no document id under"),
-        ([{"id": "a"}] * 4 + [{"id": None}], "the hit at rank 5 has the document id None, which is no id"),
-        ([{"id": "a"}] * 4 + [{"title": "x"}], "the hit at rank 5 has the document id None"),
-        ([{"id": "a"}] * 4 + [{"id": float("nan")}], "the hit at rank 5 has the document id nan"),
+        ([{"id": "a"}] * 4 + [{"id": None}], "not every hit has a document id; that of the hit at rank 5 is None;"),
+        ([{"id": "a"}] * 4 + [{"title": "x"}], "the hit at rank 5 is None;"),
+        ([{"id": "a"}] * 4 + [{"id": float("nan")}], "the hit at rank 5 is nan;"),
         ([""], "no document id"),
-        ([{"id": "", "sku": "s"}], r"a hit has id, sku\); name its place with 'id_field'"),
-        ([{"metadata": {"source": "x"}, "page_content": "y"}], r"a hit has metadata\.source, page_content"),
+        ([{"id": "", "sku": "s"}], "name its place with 'id_field'; a hit has id, sku;"),
+        ([{"metadata": {"source": "x"}, "page_content": "y"}], r"a hit has metadata\.source, page_content;"),
         (["a", {"id": "b"}], "no document id"),
         ([0.25, 9.5], "an array of scores in the order of the corpus is no ranking"),
         (Array([0.25, 9.5]), "an array of scores in the order of the corpus is no ranking"),
@@ -306,7 +306,7 @@ def test_what_is_wrong_is_said(result: object, why: str) -> None:
 
 def test_an_id_field_that_no_hit_has() -> None:
     with pytest.raises(
-        UnreadableResult, match=r"'id_field: meta\.sku' names no document id of its hits \(a hit has id, "
+        UnreadableResult, match=r"'id_field: meta\.sku' names no document id of its hits; a hit has id, "
     ):
         read_result([{"id": "a", "meta": {"source": "b"}}], 10, id_field="meta.sku")
 

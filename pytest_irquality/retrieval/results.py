@@ -75,7 +75,8 @@ def split_batch(result: object, queries: int) -> list[Any]:
 
 
 def _unreadable(error: UnreadableResult, result: object) -> UnreadableResult:
-    return UnreadableResult(f"cannot read the retriever's result: {error.cause}", shown(result))
+    detail = f"{error.detail}; {shown(result)}" if error.detail else shown(result)
+    return UnreadableResult(f"cannot read the retriever's result: {error.cause}", detail)
 
 
 def _read(hits: Column, id_field: str | None, texts: bool) -> Hits:
@@ -210,7 +211,7 @@ def _fields(hits: Column, id_field: str | None, texts: bool) -> Hits:
     if get is None:
         if texts and not id_field:
             return _texts_alone(whole, scores)
-        raise UnreadableResult(_no_id(hits[0], tried, id_field))
+        raise _no_id(hits[0], tried, id_field)
     ids = _read_ids(hits, get)
     get_title = _settle(first, [place + name for name in TITLES for place in inside], _are_texts)
     named = [*map(_words, _column(hits, get_title))] if get_title else whole
@@ -291,7 +292,7 @@ def _read_ids(hits: Column, get: Getter) -> tuple[str, ...]:
     if ids is not None:
         return ids
     rank, value = next((i, value) for i, value in enumerate(values, 1) if _ids([value], {type(value)}) is None)
-    raise UnreadableResult(f"the hit at rank {rank} has the document id {value!r}, which is no id")
+    raise UnreadableResult("not every hit has a document id", f"that of the hit at rank {rank} is {value!r}")
 
 
 def _words(value: Any) -> str:
@@ -313,14 +314,14 @@ def _by_id(ids: Iterable[str], words: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _no_id(hit: Any, tried: Iterable[str], id_field: str | None) -> str:
+def _no_id(hit: Any, tried: Iterable[str], id_field: str | None) -> UnreadableResult:
     if hint := HINTS.get(type(hit).__name__):
-        return hint
+        return UnreadableResult(hint)
     places = ", ".join(dict.fromkeys(_places(hit)))
     has = f"a hit has {places}" if places else f"a hit is a {type(hit).__name__} with no field that could be one"
     if id_field:
-        return f"'id_field: {id_field}' names no document id of its hits ({has})"
-    return f"its hits have no document id under {', '.join(tried)} ({has}); name its place with 'id_field'"
+        return UnreadableResult(f"'id_field: {id_field}' names no document id of its hits", has)
+    return UnreadableResult(f"no document id under {', '.join(tried)}; name its place with 'id_field'", has)
 
 
 def _places(hit: Any, prefix: str = "") -> Iterator[str]:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import quote, quote_plus
+
+from pytest_irquality.retrieval.results import UnreadableResult
+
+# Hexadecimal of any length, dotted numbers, and whole numbers but for those of three digits: an HTTP status stays.
+VARYING = re.compile(r"0x[0-9a-fA-F]+|\b(?=[a-f-]*\d)[0-9a-fA-F-]{8,}\b|\d+(\.\d+)+|\b(?!\d{3}\b)\d+\b")
 
 
 @dataclass(frozen=True)
@@ -24,15 +31,23 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Fault:
-    """Why one query has no ranking. ``error`` is what was raised; it stays in this process."""
+    """Why one query has no ranking. ``error`` is what was raised; it stays in this process.
+
+    ``asked`` is the query's text, which messages like to repeat.
+    """
 
     message: str
     error: BaseException | None = field(default=None, compare=False, repr=False)
+    asked: str = field(default="", compare=False, repr=False)
 
     @property
     def cause(self) -> str:
-        """What queries that failed alike have in common."""
-        return self.message
+        """What queries that failed alike have in common: not their words, addresses, ports, ids and times."""
+        if isinstance(self.error, UnreadableResult):
+            return self.error.cause
+        forms = "|".join(re.escape(form) for form in {self.asked, quote(self.asked), quote_plus(self.asked)} if form)
+        text = re.sub(rf"(?<!\w)({forms})(?!\w)", "…", self.message) if forms else self.message
+        return VARYING.sub("#", text)
 
 
 @dataclass(frozen=True)
@@ -40,7 +55,8 @@ class Run:
     """The rankings of the queries that were answered and the faults of those that were not, by query id.
 
     ``titles`` holds the words that results came with, by document id: a title belongs to a document, not to a query.
-    ``texts`` holds whole passages by document id, kept only for suites that match by text.
+    ``texts`` holds whole passages by document id, kept only for suites that match by text. ``depth`` is the number of
+    results asked for, where a kept run says so; ``version`` the retriever's own.
     """
 
     retriever: str
@@ -49,4 +65,5 @@ class Run:
     titles: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     version: str | None = None
+    depth: int | None = None
     interrupted: bool = False

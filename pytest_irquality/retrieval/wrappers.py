@@ -21,11 +21,12 @@ LONGEST_REPR = 200
 
 
 class UnreadableResult(Exception):
-    """A result no document ids can be read from. ``cause`` is its message without what came, alike for all such."""
+    """A result no document ids can be read from. ``cause`` is alike for all such, ``detail`` is of this one."""
 
-    def __init__(self, cause: str, returned: str = "") -> None:
-        super().__init__(f"{cause}; {returned}" if returned else cause)
+    def __init__(self, cause: str, detail: str = "") -> None:
+        super().__init__(f"{cause}; {detail}" if detail else cause)
         self.cause = cause
+        self.detail = detail
 
 
 class Wanted(NamedTuple):
@@ -47,7 +48,10 @@ def hits_of(result: object, depth: int, id_field: str | None = None) -> list[Any
         if is_such(result):
             raise UnreadableResult(why)
     if is_mapping(result):
-        raise UnreadableResult(_no_hits_in(result))
+        raise UnreadableResult(
+            f"a mapping has no order, and this one holds no single list of hits (tried {', '.join(WRAPPERS)});"
+            " return that list, or name a column of ids with 'id_field'"
+        )
     if isinstance(result, (list, tuple)):
         return list(result[:depth])
     return list(islice(result, depth))  # type: ignore[call-overload]  # it may be endless
@@ -202,14 +206,6 @@ REFUSED: tuple[tuple[Callable[[object], bool], str], ...] = (
 
 
 # -- what they have in common ----------------------------------------
-
-
-def _no_hits_in(mapping: Any) -> str:
-    keys = ", ".join(map(str, islice(mapping.keys(), 8)))
-    return (
-        f"a mapping has no order, and this one (with the keys {keys}) holds no single list of hits (tried"
-        f" {', '.join(WRAPPERS)}); return that list, or name a column of ids with 'id_field'"
-    )
 
 
 def _value(thing: Any, name: object) -> Any:

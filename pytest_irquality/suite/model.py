@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pytest_irquality.metrics import Judgments, Measure
 
 RuleKind = Literal["must_find", "must_find_any", "must_not_find", "in_order", "expect_no_results"]
 BoundKind = Literal["min", "max", "warn_below", "warn_above", "max_drop", "max_rise", "max_significant_drop"]
 GuardKind = Literal["lost_all_relevant", "new_zero_results"]
+LONGEST_QUOTE = 100
+
 Scope = Literal["suite", "tag", "each_tag", "each_query"]
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where something stands: 1-based line and column of the suite file."""
+class Place(NamedTuple):
+    """Where something stands: 1-based line and column of the file at ``path``, by default the suite file itself."""
 
     line: int
     column: int = 1
+    path: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Guard:
-    """A watch over what every single query did since the baseline. ``most`` queries may do it; None: it only warns."""
+    """A watch over what every single query did since the baseline. ``most`` queries may do it; None: it only warns.
+
+    A guard that nobody wrote needs no baseline; a written one without a baseline would be a false green.
+    """
 
     kind: GuardKind
     most: int | None = 0
+    written: bool = True
     place: Place = field(default=Place(1), compare=False)
 
 
@@ -102,6 +108,11 @@ class Query:
     params: Mapping[str, Any] = field(default_factory=dict)
     known_issue: KnownIssue | None = None
     place: Place = field(default=Place(1), compare=False)
+
+    @property
+    def quoted(self) -> str:
+        """The text as messages quote it, never longer than a line."""
+        return repr(self.text if len(self.text) <= LONGEST_QUOTE else f"{self.text[: LONGEST_QUOTE - 1]}…")
 
     @property
     def expects_nothing(self) -> bool:

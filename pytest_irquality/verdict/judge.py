@@ -1,82 +1,140 @@
-"""The judge: a suite and a run in, verdicts out. Opens no file and asks nobody anything."""
+"""The judge: a suite, a run and perhaps a baseline in, verdicts out. Opens no file and asks nobody anything."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 
 from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Run
-from pytest_irquality.suite.model import Check, Limits, Query, Rule, Suite
-from pytest_irquality.verdict.measured import Measured, counts_zero
-from pytest_irquality.verdict.notes import notes, texts
-from pytest_irquality.verdict.numbers import share, told_apart
-from pytest_irquality.verdict.result import Finding, Mean, Outcome, SuiteResult, Verdict
+from pytest_irquality.suite.model import Check, Guard, Limits, Query, Rule, Suite
+from pytest_irquality.verdict import guards
+from pytest_irquality.verdict.comparison import UPDATE, Comparison
+from pytest_irquality.verdict.condensed import condensed
+from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare
+from pytest_irquality.verdict.measured import Measured, counts_zero, texts
+from pytest_irquality.verdict.notes import notes
+from pytest_irquality.verdict.numbers import share
+from pytest_irquality.verdict.result import Baseline, Finding, Mean, Outcome, SuiteResult, Verdict
 from pytest_irquality.verdict.rules import check_rule
 from pytest_irquality.verdict.shown import query_result
 
-TOLERANCE = 1e-9
 
-
-def judge(suite: Suite, run: Run, checks: Iterable[Check] | None = None) -> SuiteResult:
+def judge(
+    suite: Suite,
+    run: Run,
+    checks: Iterable[Check] | None = None,
+    *,
+    before: Run | None = None,
+    baseline: Baseline | None = None,
+    updating: bool = False,
+) -> SuiteResult:
     """Hold a run against every check of its suite, or against the given ones.
 
     A query that ``run`` neither answers nor has a fault for was not asked: it is in no figure, and a check that needs
     it is ``not evaluated``. Nothing is rounded before it is compared; a value within 1e-9 of a limit satisfies it.
+
+    ``before`` is the baseline's run, with those of today's queries that it holds under the same text and params, and
+    ``baseline`` what is known of it. While ``updating`` it, drops are shown and do not fail.
     """
-    return _Judge(suite, Measured(suite, run)).result(suite.checks if checks is None else tuple(checks))
+    chosen = suite.checks if checks is None else tuple(checks)
+    if before is not None and baseline is None:
+        baseline = Baseline(before.retriever or "baseline", len(before.rankings), version=before.version)
+    return _Judge(Comparison(Measured(suite, run, before), chosen), baseline, updating).result()
 
 
 @dataclass(frozen=True)
 class _Judge:
-    suite: Suite
-    now: Measured
+    sides: Comparison
+    baseline: Baseline | None
+    updating: bool
+
+    @property
+    def now(self) -> Measured:
+        return self.sides.measured
+
+    @property
+    def suite(self) -> Suite:
+        return self.now.suite
 
     @cached_property
     def items(self) -> Mapping[str, str]:
         """The name of each query's own item."""
         return {check.query.id: check.name for check in self.suite.checks if check.query}
 
-    def result(self, checks: Sequence[Check]) -> SuiteResult:
-        suite = self.suite
-        verdicts = tuple(self.verdict(check) for check in checks)
-        asked = self.now.asked
-        scopes = [(None, suite.queries), *suite.tags.items()]
-        means = []
-        for tag, queries in scopes:
-            for measure in suite.measures:
-                total = self.now.aggregate(measure, queries)
-                if tag is None or any(query.id in self.now.rankings for query in queries):
-                    better = measure.higher_is_better
-                    means.append(Mean(str(measure), tag, total.value, total.n, total.undefined, measure.unit, better))
-        judged = [id for query in asked for id in self.now.rankings.get(query.id, ())[: suite.top_k]]
-        known = sum(
-            id in query.judgments.grades for query in asked for id in self.now.rankings.get(query.id, ())[: suite.top_k]
-        )
+    @cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        return tuple(map(self.verdict, self.sides.checks))
+
+    def result(self) -> SuiteResult:
+        suite, now = self.suite, self.now
+        judged, returned = now.judged_share(now.rankings)
         return SuiteResult(
             suite=suite.name,
             path=suite.path,
-            retriever=self.now.run.retriever,
+            retriever=now.run.retriever,
             top_k=suite.top_k,
             measures=tuple(map(str, suite.measures)),
             formulas=tuple(measure.definition.formula for measure in suite.measures),
             shown=tuple(map(str, suite.metrics)),
-            means=tuple(means),
-            queries=tuple(query_result(self.now, query, self.items.get(query.id)) for query in asked),
-            verdicts=verdicts,
-            notes=tuple(notes(self.now)),
+            means=tuple(self.means()),
+            queries=tuple(query_result(now, query, self.items.get(query.id)) for query in now.asked),
+            verdicts=self.verdicts,
+            notes=tuple(notes(self.sides, self.baseline, self.verdicts, self.otherwise)),
             warnings=tuple(
                 finding.text
-                for verdict in verdicts
+                for verdict in self.verdicts
                 for finding in verdict.findings
                 if not finding.fails and not finding.ok
             ),
-            judged=known,
-            returned=len(judged),
-            interrupted=self.now.run.interrupted,
-            seconds=sum(ranking.seconds or 0.0 for ranking in self.now.run.rankings.values()),
+            judged=judged,
+            returned=returned,
+            interrupted=now.run.interrupted,
+            seconds=sum(ranking.seconds or 0.0 for ranking in now.run.rankings.values()),
+            baseline=self.compared_with(),
+            version=now.run.version,
         )
+
+    def compared_with(self) -> Baseline | None:
+        if self.baseline is None:
+            return None
+        judged, returned = self.now.judged_share(self.now.before)
+        return replace(self.baseline, judged=judged, returned=returned)
+
+    def means(self) -> Iterator[Mean]:
+        for tag, queries in [(None, self.suite.queries), *self.suite.tags.items()]:
+            if tag is not None and not any(query.id in self.now.rankings for query in queries):
+                continue
+            for measure in self.suite.measures:
+                total = self.now.aggregate(measure, queries)
+                yield Mean(
+                    measure=str(measure),
+                    tag=tag,
+                    value=total.value,
+                    queries=total.n,
+                    undefined=total.undefined,
+                    unit=measure.unit,
+                    higher_is_better=measure.higher_is_better,
+                    change=self.sides.over(measure, tag),
+                )
+
+    @cached_property
+    def otherwise(self) -> Sequence[tuple[Verdict, Verdict]]:
+        """The verdicts on relevance that would turn if unjudged documents were left out, as they are and would be."""
+        checks = tuple(check for check in self.sides.checks if _rests_on_judgments(check))
+        if not checks:
+            return ()
+        left_out = condensed(self.now)
+        if left_out is None:
+            return ()
+        other = _Judge(Comparison(left_out, self.sides.checks), self.baseline, self.updating)
+        now = {verdict.check: verdict for verdict in self.verdicts}
+        pairs = ((now[check.name], other.verdict(check)) for check in checks)
+        return [(one, two) for one, two in pairs if (one.outcome == "failed") != (two.outcome == "failed")]
+
+    # -- one check ----------------------------------------------------------------------------------------------------
 
     def verdict(self, check: Check) -> Verdict:
         needed = self.suite.needed(check)
@@ -89,23 +147,27 @@ class _Judge:
             query=check.query.id if check.query else None,
             tag=check.tag,
         )
-        faulty = [query for query in needed if query.id in self.now.faults]
-        unasked = [
-            query for query in needed if query.id not in self.now.run.rankings and query.id not in self.now.faults
-        ]
-        if faulty and (check.query or len(self.now.faults) > self.suite.max_errors):
+        now = self.now
+        faulty = [query for query in needed if query.id in now.faults]
+        unasked = [query for query in needed if query.id not in now.run.rankings and query.id not in now.faults]
+        if faulty and (check.query or len(now.faults) > self.suite.max_errors):
             return verdict(outcome="error", reason=self.fault_reason(check, faulty, len(needed)))
         if unasked:
             reason = f"not evaluated: {share(len(unasked), len(needed))} queries were not asked"
             return verdict(outcome="not evaluated", reason=reason)
         findings = tuple(self.findings(check, needed))
         owner = check.query or check.limits
-        issue = owner.known_issue.reference(self.now.run.retriever) if owner and owner.known_issue else None
+        issue = owner.known_issue.reference(now.run.retriever) if owner and owner.known_issue else None
         outcome: Outcome
+        excused = any(not finding.ok and finding.fails for finding in findings)
+        if self.updating:
+            findings = tuple(
+                replace(finding, fails=finding.fails and finding.kind not in ON_BASELINE) for finding in findings
+            )
         broken = [finding for finding in findings if finding.fails and not finding.ok]
         if broken:
             outcome, reason = ("known" if issue else "failed"), self.broken_reason(check, broken)
-        elif issue:
+        elif issue and not excused:
             outcome, reason = (
                 "fixed",
                 f"known issue {issue} no longer fails: all of {check.label!r} holds; remove 'known_issue'",
@@ -121,51 +183,79 @@ class _Judge:
         return f"{len(faulty)} of {needed} queries could not be answered ({texts(faulty)}): {message}"
 
     def broken_reason(self, check: Check, broken: Sequence[Finding]) -> str:
-        if check.query:
-            return f"{check.query.text!r}: {broken[0].text}{_and_more(len(broken))}"
-        return f"{broken[0].text}{_and_more(len(broken))}"
+        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+        said = f"{check.query.quoted}: " if check.query else ""
+        return f"{said}{broken[0].text}{more}"
 
-    def findings(self, check: Check, needed: Sequence[Query]) -> Iterable[Finding]:
+    def findings(self, check: Check, needed: Sequence[Query]) -> Iterator[Finding]:
         if check.query:
-            query = check.query
-            ranks = self.now.ranks(query)
-            for rule in query.rules:
-                yield from check_rule(rule, query, ranks, self.now.name)
-            for limits in query.thresholds:
-                yield from self.hold(limits, [query], query.id, "")
+            for rule in check.query.rules:
+                yield from check_rule(rule, check.query, self.now.ranks(check.query), self.now.name)
+            for limits in check.query.thresholds:
+                yield from self.limits(limits, partial(self.over_each_query, queries=[check.query], said=""))
         elif check.rule:
-            for query in needed:
-                if query.id in self.now.rankings:
-                    yield from self._guard(check.rule, query)
+            yield from chain.from_iterable(self.over_rule(check.rule, query) for query in needed)
+        elif check.guard:
+            yield from self.over_guard(check.guard)
         elif check.limits:
-            yield from SCOPES[check.scope](self, check.limits, check.tag)
+            yield from self.limits(check.limits, partial(SCOPES[check.scope], self, tag=check.tag))
 
-    def _guard(self, rule: Rule, query: Query) -> Iterable[Finding]:
-        for finding in check_rule(rule, query, self.now.ranks(query), self.now.name):
-            yield replace(finding, text=f"{query.text!r}: {finding.text}", queries=1)
+    def limits(self, limits: Limits, over: Callable[[Limits], Iterable[Finding]]) -> Iterator[Finding]:
+        """The findings of a line; the bounds that lack a baseline are told once, not for each of its subjects."""
+        missing = list(nothing_to_compare(self.sides, limits))
+        yield from missing
+        told = {finding.kind for finding in missing}
+        rest = tuple(bound for bound in limits.bounds if bound.kind not in told)
+        if rest:
+            yield from over(replace(limits, bounds=rest))
 
-    def ranks(self, query: Query) -> dict[str, int]:
-        return {document: rank for rank, document in enumerate(self.now.rankings[query.id], 1)}
+    def over_rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
+        if query.id in self.now.rankings:
+            for finding in check_rule(rule, query, self.now.ranks(query), self.now.name):
+                yield replace(finding, text=f"{query.quoted}: {finding.text}", queries=1)
 
-    def over_all(self, limits: Limits, tag: str | None) -> Iterable[Finding]:
+    def over_guard(self, guard: Guard) -> Iterator[Finding]:
+        if self.baseline is None:
+            text = f"{guard.kind} has nothing to compare with: there is no baseline; make one with `{UPDATE}`"
+            yield Finding("", guard.kind, text, not guard.written, guard.most is not None)
+            return
+        broken = list(guards.broken(guard.kind, self.now))
+        fails = guard.most is not None and len(broken) > guard.most
+        for query, text, documents in broken:
+            yield Finding(query.id, guard.kind, text, False, fails, queries=1, documents=documents)
+        if not broken:
+            held = f"no query of {len(self.now.before)} with a baseline did so"
+            yield Finding("", guard.kind, held, True, guard.most is not None, queries=len(self.now.before))
+
+    def over_all(self, limits: Limits, tag: str | None) -> Iterator[Finding]:
         queries = self.suite.queries if tag is None else self.suite.tags[tag]
-        return self.hold(limits, queries, tag or "", f"tag {tag}: " if tag else "")
+        change = self.sides.over(limits.measure, tag)
+        return hold(self.sides, limits, Subject(tag or "", f"tag {tag}: " if tag else "", queries, change))
 
-    def over_each_tag(self, limits: Limits, _: str | None) -> Iterable[Finding]:
+    def over_each_tag(self, limits: Limits, tag: str | None = None) -> Iterator[Finding]:
         """Tags that no judgment could ever define are passed over; where that leaves none, the line fails."""
-        tags = {tag: queries for tag, queries in self.suite.tags.items() if self.definable(limits.measure, queries)}
-        for tag, queries in tags.items():
-            yield from self.hold(limits, queries, tag, f"tag {tag}: ")
+        tags = [tag for tag, queries in self.suite.tags.items() if self.definable(limits.measure, queries)]
+        for name in tags:
+            yield from self.over_all(limits, name)
         if not tags:
-            yield from self.hold(limits, (), "", "")
+            yield from hold(self.sides, limits, Subject("", "", ()))
 
-    def over_each_query(self, limits: Limits, _: str | None) -> Iterable[Finding]:
-        queries = [query for query in self.suite.queries if self.definable(limits.measure, [query])]
+    def over_each_query(
+        self, limits: Limits, tag: str | None = None, queries: Sequence[Query] | None = None, said: str | None = None
+    ) -> Iterator[Finding]:
+        """Every broken bound; where none is, the one that came nearest."""
+        queries = queries or [query for query in self.suite.queries if self.definable(limits.measure, [query])]
+        findings: list[Finding] = []
         for query in queries:
             if query.id in self.now.rankings:
-                yield from self.hold(limits, [query], query.id, f"{query.text!r}: ")
+                change = self.sides.change(limits.measure, [query])
+                words = f"{query.quoted}: " if said is None else said
+                findings += hold(self.sides, limits, Subject(query.id, words, [query], change))
         if not queries:
-            yield from self.hold(limits, (), "", "")
+            findings += hold(self.sides, limits, Subject("", "", ()))
+        for bound in limits.bounds:
+            held = [finding for finding in findings if finding.kind == bound.kind]
+            yield from [finding for finding in held if not finding.ok] or sorted(held, key=margin)[:1]
 
     def definable(self, measure: Measure, queries: Sequence[Query]) -> bool:
         if counts_zero(measure):
@@ -175,38 +265,16 @@ class _Judge:
             return bool(queries)
         return any(query.judgments.relevant for query in queries)
 
-    def hold(self, limits: Limits, queries: Sequence[Query], subject: str, said: str) -> Iterable[Finding]:
-        measure = limits.measure
-        total = self.now.aggregate(measure, queries)
-        for bound in limits.bounds:
-            value, unit = total.value, "share" if bound.share else measure.unit
-            if value is None:
-                text = f"{said}{measure} is undefined: no query here has a relevant document or was answered"
-                yield Finding(subject, bound.kind, text, False, bound.fails, str(measure), None, bound.value, 0, unit)
-                continue
-            if bound.share:
-                value /= max(total.n, 1)
-            ok, words = BOUNDS[bound.kind]
-            now, limit = told_apart(value, bound.value, unit)
-            # Wording a pass as "below its floor" would be wrong, so a limit that holds says so in its own words.
-            good = ok(value, bound.value)
-            text = f"{said}{measure} is {now}, {words[0] if good else words[1]} {limit}"
-            if subject == "" and counts_zero(measure) and not good:
-                text += f": {texts(self.now.empty)}"
-            yield Finding(subject, bound.kind, text, good, bound.fails, str(measure), value, bound.value, total.n, unit)
+
+def _rests_on_judgments(check: Check) -> bool:
+    if check.guard:
+        return check.guard.kind == "lost_all_relevant"
+    limits = [*(check.query.thresholds if check.query else ()), *([check.limits] if check.limits else ())]
+    return not (check.query and check.query.rules) and any(line.measure.needs_relevant for line in limits)
 
 
-def _and_more(count: int) -> str:
-    return f" (and {count - 1} more)" if count > 1 else ""
-
-
-BOUNDS: Mapping[str, tuple[Callable[[float, float], bool], tuple[str, str]]] = {
-    "min": (lambda value, limit: value >= limit - TOLERANCE, ("at or above its floor", "below its floor")),
-    "max": (lambda value, limit: value <= limit + TOLERANCE, ("at or below its ceiling", "above its ceiling")),
-    "warn_below": (lambda value, limit: value >= limit - TOLERANCE, ("not below", "below the")),
-    "warn_above": (lambda value, limit: value <= limit + TOLERANCE, ("not above", "above the")),
-}
-SCOPES: Mapping[str, Callable[[_Judge, Limits, str | None], Iterable[Finding]]] = {
+ON_BASELINE = ("max_drop", "max_rise", "max_significant_drop", *guards.GUARDS)
+SCOPES: Mapping[str, Callable[..., Iterator[Finding]]] = {
     "suite": _Judge.over_all,
     "tag": _Judge.over_all,
     "each_tag": _Judge.over_each_tag,

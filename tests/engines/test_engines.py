@@ -191,7 +191,7 @@ def test_langchain(ask: Ask) -> None:
     assert ask(store.similarity_search_with_score)[0].scores is not None
     assert len(ask(store, params={"search_type": "similarity"})[0].ids) == 4
     with pytest.raises(
-        AssertionError, match=r"a hit has metadata\.source, page_content.*name its place with 'id_field'"
+        AssertionError, match=r"name its place with 'id_field'; a hit has metadata\.source, page_content"
     ):
         ask(lambda query: [document(page_content="x", metadata={"source": "51"})])
 

@@ -141,7 +141,8 @@ def pytrec_eval_contenders(qrels: Qrels, run: Run, ready: dict[str, dict[str, fl
 
 def ir_measures_contender(qrels: Qrels, run: Run) -> Contender:
     """ir_measures with the providers that it chooses."""
-    measures = [ir_measures.parse_measure(name) for name in ("nDCG@10", "AP@100", "R@100", "P@10", "RR@10")]
+    ir = ir_measures
+    measures = [ir.nDCG @ 10, ir.AP @ 100, ir.R @ 100, ir.P @ 10, ir.RR @ 10]
     evaluator = ir_measures.evaluator(measures, qrels)
 
     def comparable(result: Any) -> Values:

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from pytest_irquality.metrics import parse_measure
 from pytest_irquality.retrieval import RetrieverError, UnreadableResult, retrieve
 from pytest_irquality.retrieval.results import read_result
 from pytest_irquality.suite import Query, Suite
+from pytest_irquality.suite.model import Bound, Check, Limits, Place
 
 SUITE = Suite(name="s", path="s.yaml", queries=(Query("a", "a"),), depth=7)
 
@@ -167,3 +169,91 @@ def test_params_that_the_retriever_does_not_take() -> None:
     suite = Suite(name="s", path="s", queries=(Query("a", "a"),), params={"locale": "fr"})
     with pytest.raises(RetrieverError, match="does not take 'locale' of 'params'"):
         retrieve(suite, lambda query, k: [])
+
+
+class Batched:
+    """Answers many queries at once, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def batch(self, queries: list[str], k: int, locale: str = "en") -> Any:
+        self.asked.append((queries, k, locale))
+        return ([(f"{query}-{locale}", 1.0)] for query in queries)
+
+
+def queries(*texts: str, **params: Any) -> tuple[Query, ...]:
+    return tuple(Query(text, text, params=params) for text in texts)
+
+
+def test_a_batch_is_asked_once_for_each_set_of_params() -> None:
+    engine = Batched()
+    suite = Suite(name="s", path="s", queries=(*queries("a"), *queries("b", locale="de"), *queries("c")), depth=3)
+    run = retrieve(suite, engine)
+    assert engine.asked == [(["a", "c"], 3, "en"), (["b"], 3, "de")]
+    assert {id: ranking.ids for id, ranking in run.rankings.items()} == {"a": ("a-en",), "c": ("c-en",), "b": ("b-de",)}
+    assert all(ranking.seconds is None for ranking in run.rankings.values())
+
+
+def test_a_batch_named_otherwise_is_left_alone_where_a_single_query_can_be_asked() -> None:
+    class Runnable:
+        def invoke(self, input: str, config: object = None) -> list[str]:
+            return [input]
+
+        def batch(self, inputs: list[str], config: object = None) -> list[list[str]]:
+            raise AssertionError
+
+    assert retrieve(SUITE, Runnable()).rankings["a"].ids == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda queries: [["x"]], "a batch of 2 queries must give as many results, not 1"),
+        (lambda queries: {"a": ["x"]}, "a batch must give one list of hits a query"),
+        (lambda queries: [1 / 0], "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_batch_that_fails_is_the_fault_of_each_query(answer: Any, message: str) -> None:
+    class Engine:
+        def batch(self, queries: list[str]) -> Any:
+            return answer(queries)
+
+    run = retrieve(Suite(name="s", path="s", queries=queries("a", "b")), Engine())
+    assert not run.rankings
+    assert [message in fault.message for fault in run.faults.values()] == [True, True]
+
+
+def test_one_unreadable_answer_of_a_batch_leaves_the_others() -> None:
+    class Engine:
+        def batch(self, queries: list[str]) -> list[Any]:
+            return [["x"], None]
+
+    run = retrieve(Suite(name="s", path="s", queries=queries("a", "b")), Engine())
+    assert (list(run.rankings), list(run.faults)) == (["a"], ["b"])
+
+
+def test_a_batch_has_no_latency_that_could_be_limited() -> None:
+    latency = parse_measure("latency_p95")
+    check = Check("latency_p95", "latency_p95", Place(1), limits=Limits(latency, (Bound("max", 1.0),)))
+    with pytest.raises(RetrieverError, match=r"latency_p95 is the time of one query, and Batched\.batch answers many"):
+        retrieve(Suite(name="s", path="s", queries=queries("a"), checks=(check,)), Batched())
+
+
+def test_a_query_may_be_taken_by_its_name_alone() -> None:
+    def search(*, query: str, top_k: int) -> list[str]:
+        return [f"{query}-{top_k}"]
+
+    assert retrieve(SUITE, search).rankings["a"].ids == ("a-7",)
+
+
+def test_a_class_is_no_retriever() -> None:
+    with pytest.raises(RetrieverError, match=r"gave the class Engine, not an object of it: return Engine\(\.\.\.\)"):
+        retrieve(SUITE, Engine)
+
+
+def test_an_async_fixture_that_nobody_awaited() -> None:
+    async def retriever() -> None: ...
+
+    with pytest.raises(RetrieverError, match="fixture is async and nothing has awaited it"):
+        retrieve(SUITE, retriever())

@@ -50,6 +50,7 @@ class Definition:
     higher_is_better: bool | None = True
     aggregate: Aggregation = "mean"
     unit: Unit = ""
+    compares: bool = False  # whether it reads the baseline's ranking, and is undefined without one
     top_grade: Callable[..., float] | None = None  # highest grade that the formula can take, given the parameters
 
     @property

@@ -19,16 +19,42 @@ class Judgments:
                 f"relevant_from is {relevant_from}, but it must be above 0: a grade of 0 is not relevant"
             )
         self.grades: Mapping[str, float] = dict(grades)
-        for document, grade in self.grades.items():
-            if not isfinite(grade):
-                raise MeasureError(f"the grade of {document!r} is {grade}, which is no number")
+        if not all(map(isfinite, self.grades.values())):
+            document, grade = next(pair for pair in self.grades.items() if not isfinite(pair[1]))
+            raise MeasureError(f"the grade of {document!r} is {grade}, which is no number")
         self.relevant_from = relevant_from
-        self.gains = {document: grade for document, grade in self.grades.items() if grade > 0}
-        self.relevant = frozenset(document for document, gain in self.gains.items() if gain >= relevant_from)
-        self.relevant_count = len(self.relevant)
-        self.all_gains_relevant = len(self.gains) == self.relevant_count
-        self.top_grade = max(self.gains.values(), default=0)
-        self.ideal = ideal_dcg(self.gains.values())
+
+    # Each is worked out when first read: a suite of a million judgments is often loaded to ask a few of its queries.
+
+    @cached_property
+    def gains(self) -> dict[str, float]:
+        """The positive grades."""
+        return {document: grade for document, grade in self.grades.items() if grade > 0}
+
+    @cached_property
+    def relevant(self) -> frozenset[str]:
+        """The documents graded `relevant_from` or better."""
+        return frozenset(document for document, gain in self.gains.items() if gain >= self.relevant_from)
+
+    @cached_property
+    def relevant_count(self) -> int:
+        """How many documents are relevant."""
+        return len(self.relevant)
+
+    @cached_property
+    def all_gains_relevant(self) -> bool:
+        """Whether every positive grade is a relevant one."""
+        return len(self.gains) == self.relevant_count
+
+    @cached_property
+    def top_grade(self) -> float:
+        """The best grade given, 0 where there is none above."""
+        return max(self.gains.values(), default=0)
+
+    @cached_property
+    def ideal(self) -> list[float]:
+        """The DCG of the best ranking, at each cutoff from 0."""
+        return ideal_dcg(self.gains.values())
 
     @cached_property
     def ideal_exponential(self) -> list[float]:

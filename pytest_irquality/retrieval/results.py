@@ -22,7 +22,11 @@ TITLE_LENGTH = 80
 
 
 class UnreadableResult(Exception):
-    """A result no document ids can be read from."""
+    """A result no document ids can be read from. ``cause`` is its message without what came, alike for all such."""
+
+    def __init__(self, cause: str, returned: str = "") -> None:
+        super().__init__(f"{cause}; {returned}" if returned else cause)
+        self.cause = cause
 
 
 class Hits(NamedTuple):
@@ -48,6 +52,16 @@ def read_result(result: object, depth: int) -> Hits:
     if get is None:
         raise _unreadable(result, "its hits are neither ids, pairs, mappings nor objects")
     return _read_fields(hits, get, result)
+
+
+def split_batch(result: object, queries: int) -> list[Any]:
+    """What a call for many queries returned, as one result for each of them. Raises ``UnreadableResult``."""
+    if isinstance(result, (str, bytes, Mapping)) or not isinstance(result, Iterable):
+        raise _unreadable(result, "a batch must give one list of hits a query")
+    results = list(result)
+    if len(results) != queries:
+        raise _unreadable(result, f"a batch of {queries} queries must give as many results, not {len(results)}")
+    return results
 
 
 def _as_list(result: object, depth: int) -> list[Any]:
@@ -164,4 +178,6 @@ def _unreadable(result: object, why: str) -> UnreadableResult:
     except Exception as error:  # a broken repr must not hide what is wrong
         shown = f"<{type(result).__name__}, whose repr raises {type(error).__name__}>"
     shown = shown if len(shown) <= LONGEST_REPR else shown[: LONGEST_REPR - 1] + "…"
-    return UnreadableResult(f"cannot read the retriever's result: {why}; it returned {shown} ({type(result).__name__})")
+    return UnreadableResult(
+        f"cannot read the retriever's result: {why}", f"it returned {shown} ({type(result).__name__})"
+    )

@@ -40,7 +40,8 @@ class Run:
     """The rankings of the queries that were answered and the faults of those that were not, by query id.
 
     ``titles`` holds the words that results came with, by document id: a title belongs to a document, not to a query.
-    ``texts`` holds whole passages by document id, kept only for suites that match by text.
+    ``texts`` holds whole passages by document id, kept only for suites that match by text. ``depth`` is the number of
+    results asked for, where a kept run says so; ``version`` the retriever's own.
     """
 
     retriever: str
@@ -49,4 +50,5 @@ class Run:
     titles: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     version: str | None = None
+    depth: int | None = None
     interrupted: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pytest_irquality.metrics import Judgments, Measure
 
@@ -15,12 +15,12 @@ GuardKind = Literal["lost_all_relevant", "new_zero_results"]
 Scope = Literal["suite", "tag", "each_tag", "each_query"]
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where something stands: 1-based line and column of the suite file."""
+class Place(NamedTuple):
+    """Where something stands: 1-based line and column of the file at ``path``, by default the suite file itself."""
 
     line: int
     column: int = 1
+    path: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Guard:
-    """A watch over what every single query did since the baseline. ``most`` queries may do it; None: it only warns."""
+    """A watch over what every single query did since the baseline. ``most`` queries may do it; None: it only warns.
+
+    A guard that nobody wrote needs no baseline; a written one without a baseline would be a false green.
+    """
 
     kind: GuardKind
     most: int | None = 0
+    written: bool = True
     place: Place = field(default=Place(1), compare=False)
 
 
@@ -167,6 +171,11 @@ class Suite:
     def qrels(self) -> Mapping[str, Judgments]:
         """The judgments of every query by its id, as ``metrics.evaluate`` takes them."""
         return {query.id: query.judgments for query in self.queries}
+
+    @cached_property
+    def weights(self) -> Mapping[str, float]:
+        """The weight of every query by its id."""
+        return {query.id: query.weight for query in self.queries}
 
     @cached_property
     def tags(self) -> Mapping[str, tuple[Query, ...]]:

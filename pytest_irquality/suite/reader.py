@@ -53,7 +53,6 @@ BOUND_KEYS: Mapping[str, BoundKind] = {
     "max_rise": "max_rise", "max_significant_drop": "max_significant_drop",
 }  # fmt: skip
 GUARDS: tuple[GuardKind, ...] = ("lost_all_relevant", "new_zero_results")
-AGAINST_BASELINE = ("rbo", "overlap")
 SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
 MAX_DEPTH = 100_000
 
@@ -68,7 +67,12 @@ def load_suite(
     """
     path = Path(path)
     shown = shown or str(path)
-    return _Reader(Document(shown, read_text(path, shown)), definitions).suite(path)
+    document = Document.of_text(shown, read_text(path, shown))
+    try:
+        return _Reader(document, definitions).suite(path)
+    except SuiteError:
+        document.finish()  # a syntax error further down is the likelier cause of what was misread here
+        raise
 
 
 @dataclass(frozen=True)
@@ -81,25 +85,46 @@ class _Written:
 
 
 @dataclass(frozen=True)
-class _Grade:
-    """A grade as written: a number, a grade word, or None for a bare list entry."""
+class _Word:
+    """What stands where a grade should, and is no number: a word of ``grades``, or a mistake."""
 
-    text: str | None
+    text: str
     place: Place
-    quoted: bool = False
-
-
-def _place(event: Event) -> Place:
-    return Place(*position(event))
 
 
 class _Reader:
     def __init__(self, document: Document, definitions: Mapping[str, Definition]) -> None:
         self.doc = document
         self.definitions = definitions
+        self.path = ""  # of what stands in the suite itself
+        self.numbers: dict[str, float] = {}
+        self.query_readers: Mapping[str, Callable[[Event], Any]] = {
+            "query": lambda e: document.text(e, "'query'"),
+            "id": lambda e: document.text(e, "'id'"),
+            "tags": lambda e: (
+                tuple(text for text, _ in document.texts(e, "'tags'"))
+                if isinstance(e, SequenceStartEvent)
+                else (document.text(e, "'tags'"),)
+            ),
+            "why": lambda e: document.text(e, "'why'"),
+            "relevant": self._relevant,
+            "must_find": lambda e: self._ranks(e, "must_find"),
+            "must_find_any": lambda e: self._ranks(e, "must_find_any"),
+            "must_not_find": lambda e: self._ranks(e, "must_not_find"),
+            "in_order": lambda e: [text for text, _ in document.texts(e, "in_order")],
+            "thresholds": lambda e: self._lines(e, "'thresholds'"),
+            "weight": self._weight,
+            "params": self._params,
+            "known_issue": self._known_issue,
+            "expect_no_results": lambda e: document.choice(e, "'expect_no_results'", ("true", "false")) == "true",
+        }
+        assert tuple(self.query_readers) == QUERY_KEYS
 
     def fail(self, place: Place, message: str) -> SuiteError:
-        return SuiteError(self.doc.path, place.line, place.column, message)
+        return SuiteError(place.path or self.doc.path, place.line, place.column, message)
+
+    def place(self, event: Event) -> Place:
+        return Place(*position(event), self.path)
 
     # -- first what is written, in the file's order --------------------------------------------------------------------
 
@@ -123,7 +148,7 @@ class _Reader:
             "timeout": self._timeout,
             "warmup": lambda e: doc.count(e, "'warmup'", 0),
             "errors": self._errors,
-            "metrics": lambda e: [(text, _place(entry)) for text, entry in doc.texts(e, "'metrics'")],
+            "metrics": lambda e: [(text, self.place(entry)) for text, entry in doc.texts(e, "'metrics'")],
             "thresholds": lambda e: self._lines(e, "'thresholds'"),
             "tags": self._tag_lines,
             "each_tag": lambda e: self._lines(e, "'each_tag'"),
@@ -134,7 +159,8 @@ class _Reader:
         assert tuple(readers) == SUITE_KEYS
         for name, key, value in doc.fields(root, "the suite", SUITE_KEYS):
             found[name] = readers[name](value)
-            found[f"{name}@"] = _place(key)
+            found[f"{name}@"] = self.place(key)
+        doc.finish()
         if "queries" not in found:
             doc.fail(root, "the suite has no 'queries'")
         if not found["queries"]:
@@ -195,10 +221,10 @@ class _Reader:
             for _, _, value in self.doc.fields(event, name, ("max",)):
                 most = self.doc.count(value, f"'{name}: max'", 0)
         elif (level := self.doc.choice(event, name, (*levels, "ignore"))) == "ignore":
-            return name, _place(key), None, None
+            return name, self.place(key), None, None
         else:
             most = levels[level]
-        return name, _place(key), Guard(name, most, _place(key)), None  # type: ignore[arg-type]
+        return name, self.place(key), Guard(name, most, self.place(key)), None  # type: ignore[arg-type]
 
     def _errors(self, event: Event) -> int:
         most = 0
@@ -208,7 +234,7 @@ class _Reader:
 
     def _tag_lines(self, event: Event) -> list[tuple[str, Place, list[Any]]]:
         return [
-            (tag, _place(key), self._lines(value, f"tag {short(tag)}"))
+            (tag, self.place(key), self._lines(value, f"tag {short(tag)}"))
             for tag, key, value in self.doc.items(event, "'tags'")
         ]
 
@@ -217,7 +243,7 @@ class _Reader:
         lines: list[Any] = []
         for name, key, value in self.doc.items(event, what):
             if rules and name == "must_not_find":
-                lines.append((name, _place(key), self._ranks(value, name), None))
+                lines.append((name, self.place(key), self._ranks(value, name), None))
             elif rules and name in GUARDS:
                 lines.append(self._guard(name, key, value))
             elif isinstance(value, MappingStartEvent):
@@ -228,13 +254,13 @@ class _Reader:
                         known = self._known_issue(number)
                     else:
                         text = self.doc.text(number, f"{bound!r}")
-                        bounds.append((bound, text, _place(number), bool(getattr(number, "style", None))))
+                        bounds.append((bound, text, self.place(number), bool(getattr(number, "style", None))))
                     del bound_key
-                lines.append((name, _place(key), bounds, known))
+                lines.append((name, self.place(key), bounds, known))
             else:
                 text = self.doc.text(value, f"the limit of {name}")
                 lines.append(
-                    (name, _place(key), [("", text, _place(value), bool(getattr(value, "style", None)))], None)
+                    (name, self.place(key), [("", text, self.place(value), bool(getattr(value, "style", None)))], None)
                 )
         return lines
 
@@ -242,11 +268,11 @@ class _Reader:
         """Documents of a rule, each with its rank; a list leaves the rank to top_k."""
         if isinstance(event, SequenceStartEvent):
             found: list[tuple[str, int | None, Place]] = [
-                (document, None, _place(entry)) for document, entry in self.doc.texts(event, what)
+                (document, None, self.place(entry)) for document, entry in self.doc.texts(event, what)
             ]
         else:
             found = [
-                (document, self._cutoff(value, f"the rank of {short(document)}"), _place(key))
+                (document, self._cutoff(value, f"the rank of {short(document)}"), self.place(key))
                 for document, key, value in self.doc.items(event, what)
             ]
         if not found:
@@ -262,50 +288,32 @@ class _Reader:
             return KnownIssue(None, retrievers)
         return KnownIssue(self.doc.text(event, "'known_issue'"))
 
-    def _relevant(self, event: Event) -> list[tuple[str, _Grade]]:
+    def _relevant(self, event: Event) -> Mapping[str, float | _Word | None]:
+        """Each document's grade: a number, a word still to be looked up, or None for a bare list entry."""
         if isinstance(event, SequenceStartEvent):
-            return [(document, _Grade(None, _place(entry))) for document, entry in self.doc.texts(event, "'relevant'")]
-        return [
-            (document, self._written_grade(document, value))
-            for document, _, value in self.doc.items(event, "'relevant'")
-        ]
+            return {document: None for document, _ in self.doc.texts(event, "'relevant'")}
+        return {document: self._grade(document, value) for document, _, value in self.doc.items(event, "'relevant'")}
 
-    def _written_grade(self, document: str, event: Event) -> _Grade:
+    def _grade(self, document: str, event: Event) -> float | _Word:
         if not isinstance(event, ScalarEvent):
             self.doc.fail(event, f"the grade of {short(document)} must be a number or a word of 'grades'")
-        return _Grade(self.doc.text(event, f"the grade of {short(document)}"), _place(event), bool(event.style))
+        text = event.value or self.doc.text(event, f"the grade of {short(document)}")
+        if not event.style:
+            if text in self.numbers:
+                return self.numbers[text]
+            if (number := as_number(text)) is not None:
+                return self.numbers.setdefault(text, number)
+        return _Word(text, self.place(event))
 
     def _query(self, event: Event) -> _Written:
-        doc = self.doc
-        readers: Mapping[str, Callable[[Event], Any]] = {
-            "query": lambda e: doc.text(e, "'query'"),
-            "id": lambda e: doc.text(e, "'id'"),
-            "tags": lambda e: (
-                tuple(text for text, _ in doc.texts(e, "'tags'"))
-                if isinstance(e, SequenceStartEvent)
-                else (doc.text(e, "'tags'"),)
-            ),
-            "why": lambda e: doc.text(e, "'why'"),
-            "relevant": self._relevant,
-            "must_find": lambda e: self._ranks(e, "must_find"),
-            "must_find_any": lambda e: self._ranks(e, "must_find_any"),
-            "must_not_find": lambda e: self._ranks(e, "must_not_find"),
-            "in_order": lambda e: [text for text, _ in doc.texts(e, "in_order")],
-            "thresholds": lambda e: self._lines(e, "'thresholds'"),
-            "weight": self._weight,
-            "params": self._params,
-            "known_issue": self._known_issue,
-            "expect_no_results": lambda e: doc.choice(e, "'expect_no_results'", ("true", "false")) == "true",
-        }
-        assert tuple(readers) == QUERY_KEYS
         found, places = {}, {}
-        for name, key, value in doc.fields(event, "a query", QUERY_KEYS):
-            found[name], places[name] = readers[name](value), _place(key)
+        for name, key, value in self.doc.fields(event, "a query", self.query_readers):
+            found[name], places[name] = self.query_readers[name](value), self.place(key)
         if "query" not in found:
-            doc.fail(event, "a query has no 'query'")
+            self.doc.fail(event, "a query has no 'query'")
         if len(found.get("in_order", "ab")) < 2:
             raise self.fail(places["in_order"], "in_order needs at least two documents")
-        return _Written(found, _place(event), places)
+        return _Written(found, self.place(event), places)
 
     def _weight(self, event: Event) -> float:
         value = self.doc.number(event, "'weight'")
@@ -363,7 +371,8 @@ class _Reader:
     ) -> Query:
         fields, places = written.fields, written.key_places
         listed = max(1.0, relevant_from)
-        relevant = {document: self._grade(grade, grades, listed) for document, grade in fields.get("relevant", ())}
+        written_grades = fields.get("relevant", {})
+        relevant = {document: self._grade_of(grade, grades, listed) for document, grade in written_grades.items()}
         rules = []
         for kind in RANK_RULES:
             if kind in fields:
@@ -408,19 +417,16 @@ class _Reader:
             place=written.place,
         )
 
-    def _grade(self, grade: _Grade, words: Mapping[str, float], listed: float) -> float:
-        if grade.text is None:
-            return listed
-        if grade.text in words:
-            return words[grade.text]
-        number = None if grade.quoted else as_number(grade.text)
-        if number is None:
+    def _grade_of(self, grade: float | _Word | None, words: Mapping[str, float], listed: float) -> float:
+        if not isinstance(grade, _Word):
+            return listed if grade is None else grade
+        if grade.text not in words:
             raise self.fail(
                 grade.place,
                 f"a grade must be a number{' or a word of grades' if words else ''}, not {short(grade.text)}"
                 f"{did_you_mean(grade.text, words)}",
             )
-        return number
+        return words[grade.text]
 
     def _measure(self, text: str, place: Place, top_k: int) -> Measure:
         try:
@@ -479,7 +485,7 @@ class _Reader:
     def _bound_on_change(self, measure: Measure, kind: BoundKind, text: str, place: Place, quoted: bool) -> Bound:
         if measure.unit == "seconds":
             raise self.fail(place, f"{kind} of {measure}: times are of a machine and no baseline holds them; use max")
-        if measure.definition.name in AGAINST_BASELINE:
+        if measure.definition.compares:
             raise self.fail(place, f"{measure} is a comparison with the baseline already; give it a min")
         falls = kind != "max_rise"
         if measure.higher_is_better is not None and measure.higher_is_better != falls:
@@ -557,7 +563,8 @@ class _Reader:
     def _depth(self, suite: Suite, found: Mapping[str, Any]) -> int:
         """The results asked for: ``depth`` as written, else the deepest cutoff of any measure or rule."""
         cutoffs: dict[int, str] = {suite.top_k: "top_k"}
-        most_relevant = max(len(query.judgments.relevant) for query in suite.queries)
+        as_deep_as_relevant = any(measure.definition.reach == "relevant" for measure in suite.measures)
+        most_relevant = max(len(q.judgments.relevant) for q in suite.queries) if as_deep_as_relevant else 0
         for measure in suite.measures:
             cutoffs.setdefault(measure.depth(most_relevant) or suite.top_k, str(measure))
         rules = [(rule, query.id) for query in suite.queries for rule in query.rules]

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import yaml
 from yaml.events import (
     AliasEvent,
-    CollectionStartEvent,
+    DocumentStartEvent,
     Event,
     MappingEndEvent,
     MappingStartEvent,
@@ -36,11 +36,16 @@ MAX_DEPTH = 40
 
 
 class SuiteError(Exception):
-    """Bad input: one line, ``path:line:column: what is wrong``."""
+    """Bad input: one line, ``path:line:column: what is wrong``. ``line`` and ``column`` count from 1."""
 
     def __init__(self, path: str, line: int, column: int, message: str) -> None:
-        message = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
-        super().__init__(f"{path}:{line}:{column}: {message}")
+        super().__init__(printable(f"{path}:{line}:{column}: {message}"))
+        self.path, self.line, self.column = path, line, column
+
+
+def printable(text: str) -> str:
+    """A text that a terminal shows as it stands: control and direction characters are written as escapes."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -57,28 +62,41 @@ def short(text: str) -> str:
 class Document:
     """One YAML document, read from its first event to its last by a caller who knows what should come."""
 
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(self, path: str, events: Iterator[Event]) -> None:
         self.path = path
-        self._check_syntax(text)
-        self._events = iter(yaml.parse(text, Loader=Loader))
+        self._events = events
 
-    def _check_syntax(self, text: str) -> None:
-        """Report a syntax error before any schema error, wherever in the file each stands."""
+    @classmethod
+    def of_text(cls, path: str, text: str) -> Document:
+        """The document a text holds. Syntax errors come up as it is read; ``finish`` reads whatever is left."""
+        document = cls(path, iter(()))
+        document._events = document._checked(text)
+        return document
+
+    def finish(self) -> None:
+        """Read on to the end of the file, so that a syntax error is found wherever it stands."""
+        for _ in self._events:
+            pass
+
+    def _checked(self, text: str) -> Iterator[Event]:
+        """The events of a text, each checked for what no suite may hold whatever its schema."""
         depth = documents = 0
         try:
             for event in yaml.parse(text, Loader=Loader):
-                if isinstance(event, AliasEvent):
+                kind = type(event)
+                if kind is AliasEvent:
                     self.fail(event, "aliases (*name) are not allowed in a suite; write the value out")
-                if isinstance(event, CollectionStartEvent):
+                if kind is MappingStartEvent or kind is SequenceStartEvent:
                     depth += 1
                     if depth > MAX_DEPTH:
                         self.fail(event, f"nested deeper than {MAX_DEPTH} levels")
-                elif isinstance(event, (MappingEndEvent, SequenceEndEvent)):
+                elif kind is MappingEndEvent or kind is SequenceEndEvent:
                     depth -= 1
-                elif isinstance(event, yaml.DocumentStartEvent):
+                elif kind is DocumentStartEvent:
                     documents += 1
                     if documents > 1:
                         self.fail(event, "a suite is one document; here begins another")
+                yield event
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
@@ -93,29 +111,27 @@ class Document:
         """Raise the one-line error at an event's place."""
         raise SuiteError(self.path, *position(event), message)
 
-    def next(self) -> Event:
-        """The next event."""
-        return next(self._events)
-
     def root(self) -> Event:
         """The first event of the document's content."""
-        self.next()  # stream start
-        if isinstance(start := self.next(), StreamEndEvent):
+        next(self._events)  # stream start
+        if isinstance(start := next(self._events), StreamEndEvent):
             self.fail(start, "the suite is empty; it needs 'queries'")
-        return self.next()
+        return next(self._events)
 
     def items(self, start: Event, what: str) -> Iterator[tuple[str, ScalarEvent, Event]]:
         """Key text, key and value of each entry of a mapping. The caller reads each value to its end."""
         if not isinstance(start, MappingStartEvent):
             self.fail(start, f"{what} must be a mapping, not {kind(start)}")
-        seen: dict[str, int] = {}
-        while not isinstance(key := self.next(), MappingEndEvent):
+        seen: dict[str, Event] = {}
+        for key in self._events:
+            if isinstance(key, MappingEndEvent):
+                break
             name = self.text(key, "a key")
             assert isinstance(key, ScalarEvent)
             if name in seen:
-                self.fail(key, f"{short(name)} is already given on line {seen[name]}")
-            seen[name] = position(key)[0]
-            yield name, key, self.next()
+                self.fail(key, f"{short(name)} is already given on line {position(seen[name])[0]}")
+            seen[name] = key
+            yield name, key, next(self._events)
 
     def fields(self, start: Event, what: str, known: Iterable[str]) -> Iterator[tuple[str, ScalarEvent, Event]]:
         """As ``items``, where only some keys are known."""
@@ -128,7 +144,9 @@ class Document:
         """The entries of a list. The caller reads each to its end."""
         if not isinstance(start, SequenceStartEvent):
             self.fail(start, f"{what} must be a list, not {kind(start)}")
-        while not isinstance(entry := self.next(), SequenceEndEvent):
+        for entry in self._events:
+            if isinstance(entry, SequenceEndEvent):
+                break
             yield entry
 
     def texts(self, start: Event, what: str) -> list[tuple[str, Event]]:
@@ -146,7 +164,7 @@ class Document:
         if not isinstance(event, ScalarEvent):
             self.fail(event, f"{what} must be text, not {kind(event)}")
         value: str = event.value
-        if not value.strip():
+        if not value or value.isspace():
             self.fail(event, f"{what} is empty")
         return value
 

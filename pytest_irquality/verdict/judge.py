@@ -1,138 +1,140 @@
-"""The judge: a suite and a run in, verdicts out. Opens no file and asks nobody anything."""
+"""The judge: a suite, a run and perhaps a baseline in, verdicts out. Opens no file and asks nobody anything."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 
-from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
+from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Run
-from pytest_irquality.suite.model import Check, Limits, Query, Rule, Suite
-from pytest_irquality.verdict.numbers import share, told_apart
-from pytest_irquality.verdict.result import Finding, Mean, Outcome, QueryResult, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.suite.model import Check, Guard, Limits, Query, Rule, Suite
+from pytest_irquality.verdict import guards
+from pytest_irquality.verdict.comparison import UPDATE, Comparison
+from pytest_irquality.verdict.condensed import condensed
+from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare
+from pytest_irquality.verdict.measured import Measured, counts_zero, texts
+from pytest_irquality.verdict.notes import notes
+from pytest_irquality.verdict.numbers import share
+from pytest_irquality.verdict.result import Baseline, Finding, Mean, Outcome, SuiteResult, Verdict
 from pytest_irquality.verdict.rules import check_rule
-
-TOLERANCE = 1e-9
-SHOWN_RESULTS = 10
-NAMED = 3
+from pytest_irquality.verdict.shown import query_result
 
 
-def judge(suite: Suite, run: Run, checks: Iterable[Check] | None = None) -> SuiteResult:
+def judge(
+    suite: Suite,
+    run: Run,
+    checks: Iterable[Check] | None = None,
+    *,
+    before: Run | None = None,
+    baseline: Baseline | None = None,
+    updating: bool = False,
+) -> SuiteResult:
     """Hold a run against every check of its suite, or against the given ones.
 
     A query that ``run`` neither answers nor has a fault for was not asked: it is in no figure, and a check that needs
     it is ``not evaluated``. Nothing is rounded before it is compared; a value within 1e-9 of a limit satisfies it.
+
+    ``before`` is the baseline's run, with those of today's queries that it holds under the same text and params, and
+    ``baseline`` what is known of it. While ``updating`` it, drops are shown and do not fail.
     """
-    return _Judge(suite, run).result(suite.checks if checks is None else tuple(checks))
+    chosen = suite.checks if checks is None else tuple(checks)
+    if before is not None and baseline is None:
+        baseline = Baseline(before.retriever or "baseline", len(before.rankings), version=before.version)
+    return _Judge(Comparison(Measured(suite, run, before), chosen), baseline, updating).result()
 
 
 @dataclass(frozen=True)
 class _Judge:
-    suite: Suite
-    run: Run
+    sides: Comparison
+    baseline: Baseline | None
+    updating: bool
 
-    # -- what was measured --------------------------------------------------------------------------------------------
+    @property
+    def now(self) -> Measured:
+        return self.sides.measured
 
-    @cached_property
-    def faults(self) -> Mapping[str, str]:
-        faults = {id: fault.message for id, fault in self.run.faults.items()}
-        if self.suite.duplicates == "error":
-            for id, twice in self.duplicated.items():
-                faults[id] = f"returned {', '.join(twice[:NAMED])} more than once ('duplicates: error')"
-        return faults
-
-    @cached_property
-    def duplicated(self) -> Mapping[str, list[str]]:
-        found = {}
-        for id, ranking in self.run.rankings.items():
-            ids = ranking.ids[: self.suite.depth]
-            if len(set(ids)) < len(ids):
-                found[id] = [document for document, times in Counter(ids).items() if times > 1]
-        return found
-
-    @cached_property
-    def rankings(self) -> Mapping[str, tuple[str, ...]]:
-        """What is judged: cut to depth, duplicates collapsed, queries with faults left out."""
-        return {
-            query.id: self.run.rankings[query.id].collapsed(self.suite.depth)
-            for query in self.suite.queries
-            if query.id in self.run.rankings and query.id not in self.faults
-        }
-
-    @cached_property
-    def scores(self) -> Scores:
-        suite = self.suite
-        ranked = {id: ids for id, ids in self.rankings.items() if not suite.by_id[id].expects_nothing}
-        seconds = {id: took for id in ranked if (took := self.run.rankings[id].seconds) is not None}
-        scores = evaluate(suite.qrels, ranked, suite.measures, undefined=suite.undefined, seconds=seconds)
-        # A query that expects nothing is in no mean; it counts in zero_results only if it wrongly finds something.
-        empty = {
-            id: tuple(float(bool(ids)) if _counts_zero(measure) else None for measure in suite.measures)
-            for id, ids in self.rankings.items()
-            if suite.by_id[id].expects_nothing
-        }
-        return Scores(scores.measures, {**scores.values, **empty})
-
-    def aggregate(self, measure: Measure, queries: Sequence[Query]) -> Aggregate:
-        ids = [
-            query.id
-            for query in queries
-            if query.id in self.rankings and (_counts_zero(measure) or not query.expects_nothing)
-        ]
-        return self.scores.aggregate(measure, ids, {query.id: query.weight for query in queries})
+    @property
+    def suite(self) -> Suite:
+        return self.now.suite
 
     @cached_property
     def items(self) -> Mapping[str, str]:
         """The name of each query's own item."""
         return {check.query.id: check.name for check in self.suite.checks if check.query}
 
-    def name(self, document: str) -> str:
-        title = self.run.titles.get(document)
-        return f"{document} ({title})" if title and title != document else document
+    @cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        return tuple(map(self.verdict, self.sides.checks))
 
-    # -- what it is held against --------------------------------------------------------------------------------------
-
-    def result(self, checks: Sequence[Check]) -> SuiteResult:
-        suite = self.suite
-        verdicts = tuple(self.verdict(check) for check in checks)
-        asked = [query for query in suite.queries if query.id in self.run.rankings or query.id in self.faults]
-        scopes = [(None, suite.queries), *suite.tags.items()]
-        means = []
-        for tag, queries in scopes:
-            for measure in suite.measures:
-                total = self.aggregate(measure, queries)
-                if tag is None or any(query.id in self.rankings for query in queries):
-                    better = measure.higher_is_better
-                    means.append(Mean(str(measure), tag, total.value, total.n, total.undefined, measure.unit, better))
-        judged = [id for query in asked for id in self.rankings.get(query.id, ())[: suite.top_k]]
-        known = sum(
-            id in query.judgments.grades for query in asked for id in self.rankings.get(query.id, ())[: suite.top_k]
-        )
+    def result(self) -> SuiteResult:
+        suite, now = self.suite, self.now
+        judged, returned = now.judged_share(now.rankings)
         return SuiteResult(
             suite=suite.name,
             path=suite.path,
-            retriever=self.run.retriever,
+            retriever=now.run.retriever,
             top_k=suite.top_k,
             measures=tuple(map(str, suite.measures)),
             formulas=tuple(measure.definition.formula for measure in suite.measures),
             shown=tuple(map(str, suite.metrics)),
-            means=tuple(means),
-            queries=tuple(map(self.query_result, asked)),
-            verdicts=verdicts,
-            notes=tuple(self.notes(asked)),
+            means=tuple(self.means()),
+            queries=tuple(query_result(now, query, self.items.get(query.id)) for query in now.asked),
+            verdicts=self.verdicts,
+            notes=tuple(notes(self.sides, self.baseline, self.verdicts, self.otherwise)),
             warnings=tuple(
                 finding.text
-                for verdict in verdicts
+                for verdict in self.verdicts
                 for finding in verdict.findings
                 if not finding.fails and not finding.ok
             ),
-            judged=known,
-            returned=len(judged),
-            interrupted=self.run.interrupted,
-            seconds=sum(ranking.seconds or 0.0 for ranking in self.run.rankings.values()),
+            judged=judged,
+            returned=returned,
+            interrupted=now.run.interrupted,
+            seconds=sum(ranking.seconds or 0.0 for ranking in now.run.rankings.values()),
+            baseline=self.compared_with(),
+            version=now.run.version,
         )
+
+    def compared_with(self) -> Baseline | None:
+        if self.baseline is None:
+            return None
+        judged, returned = self.now.judged_share(self.now.before)
+        return replace(self.baseline, judged=judged, returned=returned)
+
+    def means(self) -> Iterator[Mean]:
+        for tag, queries in [(None, self.suite.queries), *self.suite.tags.items()]:
+            if tag is not None and not any(query.id in self.now.rankings for query in queries):
+                continue
+            for measure in self.suite.measures:
+                total = self.now.aggregate(measure, queries)
+                yield Mean(
+                    measure=str(measure),
+                    tag=tag,
+                    value=total.value,
+                    queries=total.n,
+                    undefined=total.undefined,
+                    unit=measure.unit,
+                    higher_is_better=measure.higher_is_better,
+                    change=self.sides.over(measure, tag),
+                )
+
+    @cached_property
+    def otherwise(self) -> Sequence[tuple[Verdict, Verdict]]:
+        """The verdicts on relevance that would turn if unjudged documents were left out, as they are and would be."""
+        checks = tuple(check for check in self.sides.checks if _rests_on_judgments(check))
+        if not checks:
+            return ()
+        left_out = condensed(self.now)
+        if left_out is None:
+            return ()
+        other = _Judge(Comparison(left_out, self.sides.checks), self.baseline, self.updating)
+        now = {verdict.check: verdict for verdict in self.verdicts}
+        pairs = ((now[check.name], other.verdict(check)) for check in checks)
+        return [(one, two) for one, two in pairs if (one.outcome == "failed") != (two.outcome == "failed")]
+
+    # -- one check ----------------------------------------------------------------------------------------------------
 
     def verdict(self, check: Check) -> Verdict:
         needed = self.suite.needed(check)
@@ -145,21 +147,27 @@ class _Judge:
             query=check.query.id if check.query else None,
             tag=check.tag,
         )
-        faulty = [query for query in needed if query.id in self.faults]
-        unasked = [query for query in needed if query.id not in self.run.rankings and query.id not in self.faults]
-        if faulty and (check.query or len(self.faults) > self.suite.max_errors):
+        now = self.now
+        faulty = [query for query in needed if query.id in now.faults]
+        unasked = [query for query in needed if query.id not in now.run.rankings and query.id not in now.faults]
+        if faulty and (check.query or len(now.faults) > self.suite.max_errors):
             return verdict(outcome="error", reason=self.fault_reason(check, faulty, len(needed)))
         if unasked:
             reason = f"not evaluated: {share(len(unasked), len(needed))} queries were not asked"
             return verdict(outcome="not evaluated", reason=reason)
         findings = tuple(self.findings(check, needed))
         owner = check.query or check.limits
-        issue = owner.known_issue.reference(self.run.retriever) if owner and owner.known_issue else None
+        issue = owner.known_issue.reference(now.run.retriever) if owner and owner.known_issue else None
         outcome: Outcome
+        excused = any(not finding.ok and finding.fails for finding in findings)
+        if self.updating:
+            findings = tuple(
+                replace(finding, fails=finding.fails and finding.kind not in ON_BASELINE) for finding in findings
+            )
         broken = [finding for finding in findings if finding.fails and not finding.ok]
         if broken:
             outcome, reason = ("known" if issue else "failed"), self.broken_reason(check, broken)
-        elif issue:
+        elif issue and not excused:
             outcome, reason = (
                 "fixed",
                 f"known issue {issue} no longer fails: all of {check.label!r} holds; remove 'known_issue'",
@@ -169,180 +177,104 @@ class _Judge:
         return verdict(outcome=outcome, reason=reason, findings=findings, known_issue=issue)
 
     def fault_reason(self, check: Check, faulty: Sequence[Query], needed: int) -> str:
-        message = self.faults[faulty[0].id]
+        message = self.now.faults[faulty[0].id]
         if check.query:
             return message
-        named = ", ".join(repr(query.text) for query in faulty[:NAMED])
-        return f"{len(faulty)} of {needed} queries could not be answered ({named}{_more(len(faulty))}): {message}"
+        return f"{len(faulty)} of {needed} queries could not be answered ({texts(faulty)}): {message}"
 
     def broken_reason(self, check: Check, broken: Sequence[Finding]) -> str:
-        if check.query:
-            return f"{check.query.text!r}: {broken[0].text}{_and_more(len(broken))}"
-        return f"{broken[0].text}{_and_more(len(broken))}"
+        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+        said = f"{check.query.text!r}: " if check.query else ""
+        return f"{said}{broken[0].text}{more}"
 
-    def findings(self, check: Check, needed: Sequence[Query]) -> Iterable[Finding]:
+    def findings(self, check: Check, needed: Sequence[Query]) -> Iterator[Finding]:
         if check.query:
-            query = check.query
-            ranks = self.ranks(query)
-            for rule in query.rules:
-                yield from check_rule(rule, query, ranks, self.name)
-            for limits in query.thresholds:
-                yield from self.hold(limits, [query], query.id, "")
+            for rule in check.query.rules:
+                yield from check_rule(rule, check.query, self.now.ranks(check.query), self.now.name)
+            for limits in check.query.thresholds:
+                yield from self.limits(limits, partial(self.over_each_query, queries=[check.query], said=""))
         elif check.rule:
-            for query in needed:
-                if query.id in self.rankings:
-                    yield from self._guard(check.rule, query)
+            yield from chain.from_iterable(self.over_rule(check.rule, query) for query in needed)
+        elif check.guard:
+            yield from self.over_guard(check.guard)
         elif check.limits:
-            yield from SCOPES[check.scope](self, check.limits, check.tag)
+            yield from self.limits(check.limits, partial(SCOPES[check.scope], self, tag=check.tag))
 
-    def _guard(self, rule: Rule, query: Query) -> Iterable[Finding]:
-        for finding in check_rule(rule, query, self.ranks(query), self.name):
-            yield Finding(query.id, finding.kind, f"{query.text!r}: {finding.text}", finding.ok, queries=1)
+    def limits(self, limits: Limits, over: Callable[[Limits], Iterable[Finding]]) -> Iterator[Finding]:
+        """The findings of a line; the bounds that lack a baseline are told once, not for each of its subjects."""
+        missing = list(nothing_to_compare(self.sides, limits))
+        yield from missing
+        told = {finding.kind for finding in missing}
+        rest = tuple(bound for bound in limits.bounds if bound.kind not in told)
+        if rest:
+            yield from over(replace(limits, bounds=rest))
 
-    def ranks(self, query: Query) -> dict[str, int]:
-        return {document: rank for rank, document in enumerate(self.rankings[query.id], 1)}
+    def over_rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
+        if query.id in self.now.rankings:
+            for finding in check_rule(rule, query, self.now.ranks(query), self.now.name):
+                yield replace(finding, text=f"{query.text!r}: {finding.text}", queries=1)
 
-    def over_all(self, limits: Limits, tag: str | None) -> Iterable[Finding]:
+    def over_guard(self, guard: Guard) -> Iterator[Finding]:
+        if self.baseline is None:
+            text = f"{guard.kind} has nothing to compare with: there is no baseline; make one with `{UPDATE}`"
+            yield Finding("", guard.kind, text, not guard.written, guard.most is not None)
+            return
+        broken = list(guards.broken(guard.kind, self.now))
+        fails = guard.most is not None and len(broken) > guard.most
+        for query, text, documents in broken:
+            yield Finding(query.id, guard.kind, text, False, fails, queries=1, documents=documents)
+        if not broken:
+            held = f"no query of {len(self.now.before)} with a baseline did so"
+            yield Finding("", guard.kind, held, True, guard.most is not None, queries=len(self.now.before))
+
+    def over_all(self, limits: Limits, tag: str | None) -> Iterator[Finding]:
         queries = self.suite.queries if tag is None else self.suite.tags[tag]
-        return self.hold(limits, queries, tag or "", f"tag {tag}: " if tag else "")
+        change = self.sides.over(limits.measure, tag)
+        return hold(self.sides, limits, Subject(tag or "", f"tag {tag}: " if tag else "", queries, change))
 
-    def over_each_tag(self, limits: Limits, _: str | None) -> Iterable[Finding]:
+    def over_each_tag(self, limits: Limits, tag: str | None = None) -> Iterator[Finding]:
         """Tags that no judgment could ever define are passed over; where that leaves none, the line fails."""
-        tags = {tag: queries for tag, queries in self.suite.tags.items() if self.definable(limits.measure, queries)}
-        for tag, queries in tags.items():
-            yield from self.hold(limits, queries, tag, f"tag {tag}: ")
+        tags = [tag for tag, queries in self.suite.tags.items() if self.definable(limits.measure, queries)]
+        for name in tags:
+            yield from self.over_all(limits, name)
         if not tags:
-            yield from self.hold(limits, (), "", "")
+            yield from hold(self.sides, limits, Subject("", "", ()))
 
-    def over_each_query(self, limits: Limits, _: str | None) -> Iterable[Finding]:
-        queries = [query for query in self.suite.queries if self.definable(limits.measure, [query])]
+    def over_each_query(
+        self, limits: Limits, tag: str | None = None, queries: Sequence[Query] | None = None, said: str | None = None
+    ) -> Iterator[Finding]:
+        """Every broken bound; where none is, the one that came nearest."""
+        queries = queries or [query for query in self.suite.queries if self.definable(limits.measure, [query])]
+        findings: list[Finding] = []
         for query in queries:
-            if query.id in self.rankings:
-                yield from self.hold(limits, [query], query.id, f"{query.text!r}: ")
+            if query.id in self.now.rankings:
+                change = self.sides.change(limits.measure, [query])
+                words = f"{query.text!r}: " if said is None else said
+                findings += hold(self.sides, limits, Subject(query.id, words, [query], change))
         if not queries:
-            yield from self.hold(limits, (), "", "")
+            findings += hold(self.sides, limits, Subject("", "", ()))
+        for bound in limits.bounds:
+            held = [finding for finding in findings if finding.kind == bound.kind]
+            yield from [finding for finding in held if not finding.ok] or sorted(held, key=margin)[:1]
 
     def definable(self, measure: Measure, queries: Sequence[Query]) -> bool:
-        if _counts_zero(measure):
+        if counts_zero(measure):
             return True
         queries = [query for query in queries if not query.expects_nothing]
         if not measure.needs_relevant or self.suite.undefined == "zero":
             return bool(queries)
         return any(query.judgments.relevant for query in queries)
 
-    def hold(self, limits: Limits, queries: Sequence[Query], subject: str, said: str) -> Iterable[Finding]:
-        measure = limits.measure
-        total = self.aggregate(measure, queries)
-        for bound in limits.bounds:
-            value, unit = total.value, "share" if bound.share else measure.unit
-            if value is None:
-                text = f"{said}{measure} is undefined: no query here has a relevant document or was answered"
-                yield Finding(subject, bound.kind, text, False, bound.fails, str(measure), None, bound.value, 0, unit)
-                continue
-            if bound.share:
-                value /= max(total.n, 1)
-            ok, words = BOUNDS[bound.kind]
-            now, limit = told_apart(value, bound.value, unit)
-            # Wording a pass as "below its floor" would be wrong, so a limit that holds says so in its own words.
-            good = ok(value, bound.value)
-            text = f"{said}{measure} is {now}, {words[0] if good else words[1]} {limit}"
-            if subject == "" and _counts_zero(measure) and not good:
-                text += f": {self.empty_queries(queries)}"
-            yield Finding(subject, bound.kind, text, good, bound.fails, str(measure), value, bound.value, total.n, unit)
 
-    def empty_queries(self, queries: Sequence[Query]) -> str:
-        empty = [q for q in queries if q.id in self.rankings and not self.rankings[q.id] and not q.expects_nothing]
-        return ", ".join(repr(query.text) for query in empty[:NAMED]) + _more(len(empty))
-
-    # -- what a person is shown ---------------------------------------------------------------------------------------
-
-    def query_result(self, query: Query) -> QueryResult:
-        ids = self.rankings.get(query.id, ())
-        raw = self.run.rankings.get(query.id)
-        grades, relevant = query.judgments.grades, query.judgments.relevant
-        scores = dict(zip(reversed(raw.ids), reversed(raw.scores), strict=True)) if raw and raw.scores else {}
-        ranks = {document: rank for rank, document in enumerate(ids, 1)}
-        wanted = [d for rule in query.rules for d in rule.documents if rule.kind != "must_not_find"]
-        expected = dict.fromkeys([*sorted(relevant, key=lambda d: (-grades[d], d)), *wanted])
-
-        def document(id: str) -> ShownDocument:
-            return ShownDocument(
-                ranks.get(id), id, self.run.titles.get(id), grades.get(id), id in relevant, scores.get(id)
-            )
-
-        most = max(SHOWN_RESULTS, self.suite.top_k)
-        return QueryResult(
-            id=query.id,
-            text=query.text,
-            line=query.place.line,
-            values=tuple(self.scores.value(query.id, measure) for measure in self.suite.measures)
-            if query.id in self.rankings
-            else (None,) * len(self.suite.measures),
-            ranking=tuple(map(document, ids[: min(most, 20)])),
-            missing=tuple(document(id) for id in expected if ranks.get(id, most + 1) > most),
-            returned=len(ids),
-            expects_nothing=query.expects_nothing,
-            fault=self.faults.get(query.id),
-            check=self.items.get(query.id),
-            tags=query.tags,
-            why=query.why,
-            seconds=raw.seconds if raw else None,
-        )
-
-    def notes(self, asked: Sequence[Query]) -> Iterable[str]:
-        """What a reader of the figures must know, a line each."""
-        suite = self.suite
-        if self.run.interrupted:
-            yield f"PARTIAL: interrupted after {len(asked)} queries"
-        elif len(asked) < len(suite.queries):
-            yield f"only {share(len(asked), len(suite.queries))} queries were selected; every figure is over these"
-        if self.faults:
-            allowed = f"; 'errors' allows {suite.max_errors}" if suite.max_errors else ""
-            yield f"{share(len(self.faults), len(asked))} queries could not be answered and are in no figure{allowed}"
-        empty = [q for q in asked if q.id in self.rankings and not self.rankings[q.id] and not q.expects_nothing]
-        if empty:
-            named = self.empty_queries(empty)
-            yield f"{share(len(empty), len(asked))} queries returned nothing and score 0: {named}"
-        undefined = [q for q in asked if not q.expects_nothing and not q.judgments.relevant]
-        if undefined:
-            what = "score 0" if suite.undefined == "zero" else "are left out of relevance means"
-            yield f"{share(len(undefined), len(asked))} queries have no relevant document and {what}"
-        if self.duplicated and suite.duplicates == "collapse":
-            id, twice = next(iter(self.duplicated.items()))
-            example = f"{suite.by_id[id].text!r} returned {self.name(twice[0])} twice{_more(len(self.duplicated), 1)}"
-            yield (
-                f"{share(len(self.duplicated), len(asked))} queries returned a document more than once, credited once"
-                f" and the ranks closed up: {example}"
-            )
-        if not any(_can_fail(check) for check in suite.checks):
-            yield "nothing gated: this suite has no rule and no limit that could fail"
+def _rests_on_judgments(check: Check) -> bool:
+    if check.guard:
+        return check.guard.kind == "lost_all_relevant"
+    limits = [*(check.query.thresholds if check.query else ()), *([check.limits] if check.limits else ())]
+    return not (check.query and check.query.rules) and any(line.measure.needs_relevant for line in limits)
 
 
-def _can_fail(check: Check) -> bool:
-    if check.query:
-        return bool(check.query.rules) or any(b.fails for limits in check.query.thresholds for b in limits.bounds)
-    return check.rule is not None or any(bound.fails for bound in (check.limits.bounds if check.limits else ()))
-
-
-def _counts_zero(measure: Measure) -> bool:
-    return measure.definition.name == "zero_results"
-
-
-def _more(count: int, named: int = NAMED) -> str:
-    return f" and {count - named} more" if count > named else ""
-
-
-def _and_more(count: int) -> str:
-    return f" (and {count - 1} more)" if count > 1 else ""
-
-
-BOUNDS: Mapping[str, tuple[Callable[[float, float], bool], tuple[str, str]]] = {
-    "min": (lambda value, limit: value >= limit - TOLERANCE, ("at or above its floor", "below its floor")),
-    "max": (lambda value, limit: value <= limit + TOLERANCE, ("at or below its ceiling", "above its ceiling")),
-    "warn_below": (lambda value, limit: value >= limit - TOLERANCE, ("not below", "below the")),
-    "warn_above": (lambda value, limit: value <= limit + TOLERANCE, ("not above", "above the")),
-}
-SCOPES: Mapping[str, Callable[[_Judge, Limits, str | None], Iterable[Finding]]] = {
+ON_BASELINE = ("max_drop", "max_rise", "max_significant_drop", *guards.GUARDS)
+SCOPES: Mapping[str, Callable[..., Iterator[Finding]]] = {
     "suite": _Judge.over_all,
     "tag": _Judge.over_all,
     "each_tag": _Judge.over_each_tag,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 MAX_DIGITS = 12
+NAMED = 3
 
 
 def shown(value: float | None, unit: str = "", digits: int = 3) -> str:
@@ -27,6 +28,17 @@ def told_apart(value: float, limit: float, unit: str = "") -> tuple[str, str]:
     return pair
 
 
+def apart(one: float, other: float, unit: str = "") -> tuple[str, str]:
+    """Two values of one measure, with as many digits as tell them apart; equal but for rounding errors, alike."""
+    return told_apart(one, other, unit) if abs(one - other) > 1e-9 else (shown(one, unit), shown(one, unit))
+
+
+def signed(value: float, unit: str = "", digits: int = 3) -> str:
+    """A difference in words: ``+0.054``, ``−3``."""
+    text = shown(abs(value), unit, digits)
+    return f"{'−' if value < 0 else '+'}{text}" if any(c in "123456789" for c in text) else text
+
+
 def share(part: int, whole: int) -> str:
     """``37 of 440 (8 %)``; never rounds something to nothing or a part to all."""
     if not whole:
@@ -34,3 +46,18 @@ def share(part: int, whole: int) -> str:
     percent = 100 * part / whole
     text = "under 1" if 0 < percent < 1 else "over 99" if 99 < percent < 100 else f"{percent:.0f}"
     return f"{part} of {whole} ({text} %)"
+
+
+def and_more(count: int, named: int = NAMED) -> str:
+    """`` and 4 more``, where only some of many were named."""
+    return f" and {count - named} more" if count > named else ""
+
+
+def count(number: int, one: str, many: str) -> str:
+    """``1 query``, ``3 queries``."""
+    return f"{number} {one if number == 1 else many}"
+
+
+def probability(p: float) -> str:
+    """A p-value as people read it."""
+    return "under 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"

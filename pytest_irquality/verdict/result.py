@@ -18,6 +18,7 @@ class Finding:
     ``kind`` is the rule's, the guard's or the bound's; ``value`` and ``limit`` are unrounded, in ``unit``: a plain
     number (""), "count", "seconds", or "share" (a fraction of the queries; of the baseline's value where the kind
     limits a change). For such kinds ``value`` is the drop or rise. ``fails`` is False for bounds that warn.
+    ``documents`` are the ids that a rule speaks of.
     """
 
     subject: str
@@ -30,6 +31,7 @@ class Finding:
     limit: float | None = None
     queries: int = 0
     unit: str = ""
+    documents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,11 @@ class ShownDocument:
 class QueryResult:
     """One query: its values in the order of ``SuiteResult.measures``, its top documents, those it missed.
 
-    ``before`` holds the baseline's values (scored with today's judgments), ``ranking_before`` its top documents, whose
-    ``before`` is their rank then and whose ``rank`` is today's; None and empty where there is nothing to compare with.
-    ``new``: there is a baseline, but it lacks this query, or has it with another text or params. ``check`` is the name
-    of the query's item, None for bulk queries.
+    ``before`` holds the baseline's values, scored with today's judgments, and ``compared`` those of today with ties in
+    the baseline's order: a change is ``compared - before``. Both are None where there is nothing to compare with.
+    ``ranking_before`` holds the baseline's top documents (``before`` is their rank then, ``rank`` today's) and is empty
+    where they are those of today. ``new``: there is a baseline, but it lacks this query, or has it with another text
+    or params. ``check`` is the name of the query's item, None for bulk queries.
     """
 
     id: str
@@ -92,6 +95,7 @@ class QueryResult:
     expects_nothing: bool = False
     fault: str | None = None
     before: tuple[float | None, ...] | None = None
+    compared: tuple[float | None, ...] | None = None
     ranking_before: tuple[ShownDocument, ...] = ()
     new: bool = False
     check: str | None = None
@@ -150,15 +154,19 @@ class Mean:
 class Baseline:
     """What a run was compared with. ``source`` is its path, ``git:REF path`` or a retriever's name.
 
-    ``commit``, ``time`` (ISO 8601) and ``version`` are what is known of the run that made it. ``left`` names the
-    queries it has and today's suite has not, by text.
+    ``commit``, ``time`` (ISO 8601) and ``version`` are what is known of the run that made it, ``queries`` is how many
+    it has, and ``left`` names those that today's suite has not, by text. ``judged`` of its ``returned`` top results
+    have a grade today.
     """
 
     source: str
+    queries: int = 0
     commit: str | None = None
     time: str | None = None
     version: str | None = None
     left: tuple[str, ...] = ()
+    judged: int = 0
+    returned: int = 0
 
 
 @dataclass(frozen=True)

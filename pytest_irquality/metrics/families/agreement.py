@@ -57,6 +57,7 @@ DEFINITIONS = (
         formula="documents in the first k of both rankings ÷ the longer of the two, up to k; 1 where both are empty",
         make=overlap,
         needs="",
+        compares=True,
         undefined="for a query that the baseline does not have",
         source="Fagin, Kumar and Sivakumar, Comparing top k lists, SODA 2003",
     ),
@@ -68,6 +69,7 @@ DEFINITIONS = (
         parameters=(PERSISTENCE,),
         make=rank_biased_overlap,
         needs="",
+        compares=True,
         undefined="for a query that the baseline does not have",
         source="Webber, Moffat and Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010, cut at k "
         "and normalised to 1 as in Clarke, Vtyurina and Smucker, Assessing top-k preferences, ACM TOIS 39(3), 2021",

@@ -1,0 +1,107 @@
+"""What changed between the baseline and today, measure by measure, and how sure one can be of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import fsum
+from typing import NamedTuple
+
+from pytest_irquality.metrics import Measure
+from pytest_irquality.suite.model import Check, Query
+from pytest_irquality.verdict.measured import Measured, counts
+from pytest_irquality.verdict.result import Change
+from pytest_irquality.verdict.statistics import detectable, holm, interval, sign_flip, win_tie_loss
+
+SIGNIFICANT = 0.05
+UPDATE = "pytest --ir-suite --ir-update-baseline"
+
+Of = tuple[Measure, "str | None"]
+
+
+class Pair(NamedTuple):
+    """One query on both sides."""
+
+    before: float
+    now: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Both sides of a measured run, and the limits on significant drops that it is tested for."""
+
+    measured: Measured
+    checks: tuple[Check, ...] = ()
+
+    def missing_baseline(self, measure: Measure) -> str | None:
+        """Why the measure cannot be compared, and what to do about it."""
+        run, suite = self.measured.baseline_run, self.measured.suite
+        if run is None:
+            return f"there is no baseline; make one with `{UPDATE}` and commit it"
+        needed = measure.depth(self.measured.most_relevant) or suite.depth
+        if run.depth is not None and run.depth < needed:
+            return f"it reads {needed} results and the baseline holds {run.depth}; renew it with `{UPDATE}`"
+        return None
+
+    def pairs(self, measure: Measure, queries: Iterable[Query]) -> Sequence[Pair]:
+        """The values of the queries that have one on both sides."""
+        measured = self.measured
+        column = measured.suite.measures.index(measure)
+        then, today = measured.scores_before.values, measured.scores_compared.values
+        found = []
+        for query in queries:
+            if query.id in then and counts(measure, query):
+                before, now = then[query.id][column], today[query.id][column]
+                if before is not None and now is not None:
+                    found.append(Pair(before, now, query.weight if measure.weighted else 1.0))
+        return found
+
+    def change(self, measure: Measure, queries: Iterable[Query], tested: bool = False) -> Change | None:
+        """What the measure did over some queries; None where no query has it on both sides, or it is no mean."""
+        if measure.unit == "seconds" or measure.definition.compares or self.missing_baseline(measure):
+            return None
+        pairs = [pair for pair in self.pairs(measure, queries) if pair.weight]
+        if not pairs:
+            return None
+        total = 1.0 if measure.aggregate == "sum" else fsum(pair.weight for pair in pairs)
+        before = fsum(pair.before * pair.weight for pair in pairs) / total
+        now = fsum(pair.now * pair.weight for pair in pairs) / total
+        sign = -1.0 if measure.higher_is_better is False else 1.0
+        # What each query adds to the change, scaled so that their mean is the whole change, for the better if positive.
+        scale = sign * len(pairs) / total
+        gains = [scale * pair.weight * (pair.now - pair.before) for pair in pairs]
+        better, equal, worse = win_tie_loss(gains)
+        change = Change(before, now, len(pairs), better, worse, equal)
+        if not better and not worse:
+            return change
+        ends = interval(gains)
+        low, high = sorted(sign * end for end in ends) if ends else (None, None)
+        p = sign_flip(gains) if tested and measure.higher_is_better is not None else None
+        return replace(change, p=p, low=low, high=high, detectable=detectable(gains))
+
+    def over(self, measure: Measure, tag: str | None) -> Change | None:
+        """The change over the suite or a tag; tested over the suite, and wherever a limit rests on the test."""
+        if (measure, tag) in self._tested:
+            return self._tested[measure, tag]
+        suite = self.measured.suite
+        return self.change(measure, suite.queries if tag is None else suite.tags[tag], tested=tag is None)
+
+    @cached_property
+    def _tested(self) -> Mapping[Of, Change]:
+        """The changes under every ``max_significant_drop`` of the suite, Holm-corrected together."""
+        suite = self.measured.suite
+        subjects: dict[Of, Change] = {}
+        for check in self.checks:
+            if check.limits and any(bound.kind == "max_significant_drop" for bound in check.limits.bounds):
+                tags = list(suite.tags) if check.scope == "each_tag" else [check.tag]
+                for tag in tags:
+                    measure, queries = check.limits.measure, suite.queries if tag is None else suite.tags[tag]
+                    if change := self.change(measure, queries, tested=True):
+                        subjects[measure, tag] = change
+        corrected = holm([1.0 if change.p is None else change.p for change in subjects.values()])
+        return {
+            subject: replace(change, adjusted=None if change.p is None else adjusted)
+            for (subject, change), adjusted in zip(subjects.items(), corrected, strict=True)
+        }

@@ -1,0 +1,176 @@
+"""What was measured: a run as the measures see it, beside the baseline's where there is one, and what both scored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
+from pytest_irquality.retrieval.run import Run
+from pytest_irquality.suite.model import Query, Suite
+from pytest_irquality.verdict.numbers import NAMED, and_more
+from pytest_irquality.verdict.ties import in_baseline_order
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run cut to depth, with duplicates collapsed and queries with faults left out, and its scores.
+
+    ``baseline_run`` is what it is compared with. Both sides are scored with today's judgments.
+    """
+
+    suite: Suite
+    run: Run
+    baseline_run: Run | None = None
+
+    @cached_property
+    def faults(self) -> Mapping[str, str]:
+        """Why a query has no ranking, by its id."""
+        faults = {id: fault.message for id, fault in self.run.faults.items()}
+        if self.suite.duplicates == "error":
+            for id, twice in self.duplicated.items():
+                faults[id] = f"returned {', '.join(twice[:NAMED])} more than once ('duplicates: error')"
+        return faults
+
+    @cached_property
+    def duplicated(self) -> Mapping[str, list[str]]:
+        """The documents that a query's ranking holds more than once, for the queries that have any."""
+        found = {}
+        for id, ranking in self.run.rankings.items():
+            ids = ranking.ids[: self.suite.depth]
+            if len(set(ids)) < len(ids):
+                found[id] = [document for document, times in Counter(ids).items() if times > 1]
+        return found
+
+    @cached_property
+    def rankings(self) -> Mapping[str, tuple[str, ...]]:
+        """What is judged, in the suite's order."""
+        return {
+            query.id: self.run.rankings[query.id].collapsed(self.suite.depth)
+            for query in self.suite.queries
+            if query.id in self.run.rankings and query.id not in self.faults
+        }
+
+    @cached_property
+    def most_relevant(self) -> int:
+        """The largest number of relevant documents that a query has: how deep R-precision reads."""
+        return max((len(query.judgments.relevant) for query in self.suite.queries), default=0)
+
+    @cached_property
+    def asked(self) -> Sequence[Query]:
+        """The queries that were asked, answered or not."""
+        return [query for query in self.suite.queries if query.id in self.run.rankings or query.id in self.faults]
+
+    @cached_property
+    def empty(self) -> Sequence[Query]:
+        """The queries that returned nothing and should have."""
+        return [q for q in self.asked if not q.expects_nothing and not self.rankings.get(q.id, "-")]
+
+    @property
+    def empty_texts(self) -> str:
+        """The texts of those, the first few."""
+        return texts(self.empty)
+
+    @cached_property
+    def before(self) -> Mapping[str, tuple[str, ...]]:
+        """The baseline's rankings of the queries that have one on both sides."""
+        stored = self.baseline_run.rankings if self.baseline_run else {}
+        return {id: stored[id].collapsed(self.suite.depth) for id in self.rankings if id in stored}
+
+    @cached_property
+    def aligned(self) -> Mapping[str, tuple[str, ...]]:
+        """Today's rankings of those queries, ties in the baseline's order: what drops, guards and churn look at."""
+        stored = self.baseline_run.rankings if self.baseline_run else {}
+        depth = self.suite.depth
+        return {id: in_baseline_order(self.run.rankings[id], stored[id], depth) for id in self.before}
+
+    @cached_property
+    def moved(self) -> Mapping[str, None]:
+        """The queries whose rankings changed, ties aside."""
+        return {id: None for id, ids in self.before.items() if ids != self.aligned[id]}
+
+    @cached_property
+    def scores(self) -> Scores:
+        """Every measure of the suite for every answered query."""
+        scores = self._score(self.rankings)
+        churn = [place for place, measure in enumerate(self.suite.measures) if measure.definition.compares]
+        if not churn or not self.before:
+            return scores
+        values = dict(scores.values)
+        for id, row in self.scores_compared.values.items():
+            values[id] = tuple(row[n] if n in churn else value for n, value in enumerate(values[id]))
+        return Scores(scores.measures, values)
+
+    @cached_property
+    def scores_before(self) -> Scores:
+        """What the baseline's rankings score today."""
+        return self._score(self.before)
+
+    @cached_property
+    def scores_compared(self) -> Scores:
+        """What today's rankings score with their ties in the baseline's order."""
+        return self._score(self.aligned, self.before)
+
+    def _score(
+        self, rankings: Mapping[str, Sequence[str]], before: Mapping[str, Sequence[str]] | None = None
+    ) -> Scores:
+        """A query that expects nothing is in no mean; it counts in zero_results only if it wrongly finds something."""
+        suite = self.suite
+        ranked = {id: ids for id, ids in rankings.items() if not suite.by_id[id].expects_nothing}
+        took = {id: seconds for id in ranked if (seconds := self.run.rankings[id].seconds) is not None}
+        scores = evaluate(suite.qrels, ranked, suite.measures, undefined=suite.undefined, seconds=took, before=before)
+        empty = {
+            id: tuple(float(bool(ids)) if counts_zero(measure) else None for measure in suite.measures)
+            for id, ids in rankings.items()
+            if suite.by_id[id].expects_nothing
+        }
+        return Scores(scores.measures, {**scores.values, **empty})
+
+    def aggregate(self, measure: Measure, queries: Iterable[Query]) -> Aggregate:
+        """A measure over the answered ones of some queries."""
+        ids = [query.id for query in queries if query.id in self.rankings and counts(measure, query)]
+        return self.scores.aggregate(measure, ids, self.suite.weights)
+
+    def judged_share(self, rankings: Mapping[str, Sequence[str]]) -> tuple[int, int]:
+        """How many of the top k results of these rankings somebody graded, and how many there are."""
+        judged = returned = 0
+        for id, ids in rankings.items():
+            top = ids[: self.suite.top_k]
+            judged += sum(map(self.suite.by_id[id].judgments.grades.__contains__, top))
+            returned += len(top)
+        return judged, returned
+
+    def is_new(self, query: Query) -> bool:
+        """Whether there is a baseline, but none of this query."""
+        return self.baseline_run is not None and query.id not in self.baseline_run.rankings
+
+    def ranks(self, query: Query) -> dict[str, int]:
+        """The rank of each document that a query returned."""
+        return {document: rank for rank, document in enumerate(self.rankings[query.id], 1)}
+
+    def title(self, document: str) -> str | None:
+        """A document's title, as today's results have it or else the baseline's."""
+        then = self.baseline_run.titles if self.baseline_run else {}
+        return self.run.titles.get(document) or then.get(document)
+
+    def name(self, document: str) -> str:
+        """A document's id with its title, where one is known."""
+        title = self.title(document)
+        return f"{document} ({title})" if title and title != document else document
+
+
+def texts(queries: Sequence[Query], named: int = NAMED) -> str:
+    """Queries by their texts, the first few of them."""
+    return ", ".join(repr(query.text) for query in queries[:named]) + and_more(len(queries), named)
+
+
+def counts_zero(measure: Measure) -> bool:
+    """Whether it counts the queries that returned nothing."""
+    return measure.definition.name == "zero_results"
+
+
+def counts(measure: Measure, query: Query) -> bool:
+    """Whether a query's value enters the measure's mean."""
+    return counts_zero(measure) or not query.expects_nothing

@@ -1,0 +1,159 @@
+"""What a reader of the figures must know, a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_irquality.suite.model import Check
+from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
+from pytest_irquality.verdict.measured import Measured, texts
+from pytest_irquality.verdict.numbers import NAMED, and_more, count, probability, share
+from pytest_irquality.verdict.result import Baseline, Verdict
+
+
+def notes(
+    sides: Comparison,
+    baseline: Baseline | None,
+    verdicts: Sequence[Verdict],
+    otherwise: Sequence[tuple[Verdict, Verdict]],
+) -> Iterator[str]:
+    """Every line, the most general first. ``otherwise``: what would turn if unjudged documents were left out."""
+    now = sides.measured
+    yield from _retrieval(now)
+    if baseline is not None:
+        yield from _queries_on_one_side(now, baseline)
+        yield from _movement(now)
+        yield from _resolution(sides, verdicts)
+    yield from _unjudged(now, otherwise)
+    yield from _in_no_ranking(now)
+    if not any(map(can_fail, now.suite.checks)):
+        yield "nothing gated: this suite has no rule and no limit that could fail"
+
+
+def _retrieval(now: Measured) -> Iterator[str]:
+    suite, asked = now.suite, now.asked
+    if now.run.interrupted:
+        yield f"PARTIAL: interrupted after {len(asked)} queries"
+    elif len(asked) < len(suite.queries):
+        yield f"only {share(len(asked), len(suite.queries))} queries were selected; every figure is over these"
+    if now.faults:
+        allowed = f"; 'errors' allows {suite.max_errors}" if suite.max_errors else ""
+        yield f"{share(len(now.faults), len(asked))} queries could not be answered and are in no figure{allowed}"
+    if now.empty:
+        yield f"{share(len(now.empty), len(asked))} queries returned nothing and score 0: {texts(now.empty)}"
+    undefined = [q for q in asked if not q.expects_nothing and not q.judgments.relevant]
+    if undefined:
+        what = "score 0" if suite.undefined == "zero" else "are left out of relevance means"
+        yield f"{share(len(undefined), len(asked))} queries have no relevant document and {what}"
+    if now.duplicated and suite.duplicates == "collapse":
+        id, twice = next(iter(now.duplicated.items()))
+        more = and_more(len(now.duplicated), 1)
+        yield (
+            f"{share(len(now.duplicated), len(asked))} queries returned a document more than once, credited once"
+            f" and the ranks closed up: {suite.by_id[id].text!r} returned {now.name(twice[0])} twice{more}"
+        )
+
+
+def _queries_on_one_side(now: Measured, baseline: Baseline) -> Iterator[str]:
+    new = [query for query in now.asked if now.is_new(query) and query.id in now.rankings]
+    if new and not now.before and baseline.queries:
+        yield f"none of today's queries is in the baseline ({baseline.source}): no limit on a drop applies"
+    elif new:
+        yield f"{count(len(new), 'query is', 'queries are')} new: floors apply, drops do not: {texts(new)}"
+    if baseline.left:
+        named = ", ".join(map(repr, baseline.left[:NAMED])) + and_more(len(baseline.left))
+        yield f"{count(len(baseline.left), 'query', 'queries')} of the baseline left the suite: {named}"
+
+
+def _movement(now: Measured) -> Iterator[str]:
+    """How many rankings changed; those that differ in the order of ties only are told apart, and shown."""
+    total = len(now.before)
+    if not total:
+        return
+    yield f"{share(len(now.moved), total)} rankings changed" if now.moved else f"none of {total} rankings changed"
+    tied = [id for id, ids in now.before.items() if id not in now.moved and ids != now.rankings[id]]
+    if tied:
+        before, after = now.before[tied[0]], now.rankings[tied[0]]
+        ranks = {document: rank for rank, document in enumerate(after, 1)}
+        moves = [
+            f"{now.name(document)} {rank} → {ranks.get(document, 'below the cut')}"
+            for rank, document in enumerate(before, 1)
+            if ranks.get(document) != rank
+        ]
+        shown_moves = ", ".join(moves[:NAMED]) + and_more(len(moves))
+        text = now.suite.by_id[tied[0]].text
+        only = f"{share(len(tied), total)} rankings differ in the order of equal scores only, which is no drift"
+        yield f"{only}: {text!r} {shown_moves}"
+
+
+def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """One sentence on what this suite cannot tell: of the first measure that changed."""
+    suite = sides.measured.suite
+    changes = ((measure, sides.over(measure, None)) for measure in suite.measures)
+    measure, change = next(((m, c) for m, c in changes if c and c.p is not None), (None, None))
+    if measure is None or change is None or change.p is None:
+        return
+    moved, n = change.better + change.worse, change.queries
+    apart = "" if measure.aggregate == "sum" else f"one query is worth up to {1 / n:.2g} {measure} here; "
+    rest = [verdict for verdict in verdicts if verdict.outcome == "failed"]
+    tests = any(finding.kind == "max_significant_drop" for verdict in rest for finding in verdict.broken)
+    stands = "; the failures above do not rest on it" if rest and not tests else ""
+    if 0.5**moved >= SIGNIFICANT:
+        only = f"only {moved} of {n} queries changed in {measure}" if moved < n else f"only {n} queries are compared"
+        yield f"{apart}{only}: no test could tell this from chance{stands}"
+        return
+    least = "" if change.detectable is None else f"; it can detect a worsening of about {change.detectable:.2g}"
+    if change.p >= SIGNIFICANT:
+        said = f"the mean of {measure} alone cannot be told from chance (p = {probability(change.p)}){stands}"
+    else:
+        said = f"the change of {measure} is more than chance (p = {probability(change.p)})"
+    yield f"{apart}{said}{least}"
+
+
+def _unjudged(now: Measured, otherwise: Sequence[tuple[Verdict, Verdict]]) -> Iterator[str]:
+    """Whether the verdict rests on documents that nobody judged, and which of them to judge first."""
+    if not otherwise:
+        return
+    for failed, words in ((True, "would hold"), (False, "would fail")):
+        labels = [repr(one.label) for one, _ in otherwise if (one.outcome == "failed") == failed]
+        if labels:
+            named = ", ".join(labels[:NAMED]) + and_more(len(labels))
+            yield f"without unjudged documents {named} {words}"
+    seen: dict[str, list[int]] = {}
+    for id, ids in now.rankings.items():
+        grades = now.suite.by_id[id].judgments.grades
+        for rank, document in enumerate(ids[: now.suite.top_k], 1):
+            if document not in grades:
+                seen.setdefault(document, []).append(rank)
+    first = sorted(seen, key=lambda document: (-sum(1 / rank for rank in seen[document]), document))
+    named = ", ".join(
+        f"{now.name(document)} ({count(len(seen[document]), 'query', 'queries')}, best rank {min(seen[document])})"
+        for document in first[:NAMED]
+    )
+    yield f"judge these first: {named}{and_more(len(first))}"
+
+
+def _in_no_ranking(now: Measured) -> Iterator[str]:
+    """Relevant documents that the baseline found and no ranking holds any more: they may have left the index."""
+    if now.faults or len(now.asked) < len(now.suite.queries):
+        return
+    returned = {document for ids in now.rankings.values() for document in ids}
+    before = {document for ids in now.before.values() for document in ids}
+    relevant = {document for query in now.asked for document in query.judgments.relevant}
+    lost = sorted((relevant & before) - returned)
+    if lost:
+        named = ", ".join(map(now.name, lost[:NAMED])) + and_more(len(lost))
+        what = count(len(lost), "relevant document of the baseline is", "relevant documents of the baseline are")
+        yield f"{what} in no ranking now: {named}"
+    never = len(relevant - returned - before)
+    if never:
+        yield f"{share(never, len(relevant))} relevant documents are in no ranking{' of either side' if before else ''}"
+
+
+def can_fail(check: Check) -> bool:
+    """Whether a check demands anything."""
+    if check.query:
+        return bool(check.query.rules) or any(b.fails for limits in check.query.thresholds for b in limits.bounds)
+    if check.guard:
+        return check.guard.most is not None
+    return check.rule is not None or any(bound.fails for bound in (check.limits.bounds if check.limits else ()))

@@ -1,0 +1,50 @@
+"""What a person is shown of one query: its top documents with grades, and those it missed."""
+
+from __future__ import annotations
+
+from pytest_irquality.suite.model import Query
+from pytest_irquality.verdict.measured import Measured
+from pytest_irquality.verdict.result import QueryResult, ShownDocument
+
+SHOWN_RESULTS = 10
+MOST_SHOWN = 20
+
+
+def query_result(now: Measured, query: Query, check: str | None) -> QueryResult:
+    """One query as reports show it. ``check`` is the name of its own item."""
+    suite, run = now.suite, now.run
+    ids, before = now.rankings.get(query.id, ()), now.before.get(query.id, ())
+    raw = run.rankings.get(query.id)
+    grades, relevant = query.judgments.grades, query.judgments.relevant
+    scores = dict(zip(reversed(raw.ids), reversed(raw.scores), strict=True)) if raw and raw.scores else {}
+    ranks = {document: rank for rank, document in enumerate(ids, 1)}
+    old = {document: rank for rank, document in enumerate(before, 1)}
+    wanted = [d for rule in query.rules for d in rule.documents if rule.kind != "must_not_find"]
+    expected = dict.fromkeys([*sorted(relevant, key=lambda d: (-grades[d], d)), *wanted])
+
+    def document(id: str) -> ShownDocument:
+        return ShownDocument(
+            ranks.get(id), id, now.title(id), grades.get(id), id in relevant, scores.get(id), old.get(id)
+        )
+
+    most = min(max(SHOWN_RESULTS, suite.top_k), MOST_SHOWN)
+    undefined = (None,) * len(suite.measures)
+    return QueryResult(
+        id=query.id,
+        text=query.text,
+        line=query.place.line,
+        values=now.scores.values.get(query.id, undefined),
+        ranking=tuple(map(document, ids[:most])),
+        missing=tuple(document(id) for id in expected if ranks.get(id, most + 1) > most),
+        returned=len(ids),
+        expects_nothing=query.expects_nothing,
+        fault=now.faults.get(query.id),
+        before=now.scores_before.values[query.id] if query.id in now.before else None,
+        compared=now.scores_compared.values[query.id] if query.id in now.before else None,
+        ranking_before=tuple(map(document, before[:most])) if before[:most] != ids[:most] else (),
+        new=now.is_new(query),
+        check=check,
+        tags=query.tags,
+        why=query.why,
+        seconds=raw.seconds if raw else None,
+    )

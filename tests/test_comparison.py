@@ -1,0 +1,252 @@
+"""Judging a run against a baseline: both are given as plain runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_irquality import judge, load_suite
+from pytest_irquality.retrieval import Ranking, Run
+from pytest_irquality.verdict import Baseline, SuiteResult
+
+Lists = Mapping[str, Sequence[str]]
+
+
+def run_of(lists: Lists, scores: Mapping[str, Sequence[float]] | None = None, **more: Any) -> Run:
+    given = scores or {}
+    return Run(
+        "", {id: Ranking(tuple(ids), tuple(given[id]) if id in given else None) for id, ids in lists.items()}, **more
+    )
+
+
+def judged(path: Path, text: str, now: Run, before: Run | None, **more: Any) -> SuiteResult:
+    file = path / "s.ir.yaml"
+    file.write_text(text, encoding="utf-8")
+    return judge(load_suite(file, shown="s.ir.yaml"), now, before=before, **more)
+
+
+def outcomes(result: SuiteResult) -> dict[str, str]:
+    return {verdict.label: verdict.outcome for verdict in result.verdicts if verdict.query is None}
+
+
+def notes(result: SuiteResult) -> str:
+    return "\n".join(result.notes)
+
+
+def twenty(limits: str) -> str:
+    return "queries:\n" + "".join(f"  - {{query: q{n}, relevant: [d{n}]}}\n" for n in range(20)) + limits
+
+
+FIRST = {f"q{n}": [f"d{n}", "x", "y"] for n in range(20)}
+SUNK = ["x", "y", "{}"]
+
+
+def sunk(count: int) -> dict[str, list[str]]:
+    return {
+        id: [place.format(ids[0]) for place in SUNK] if n < count else list(ids)
+        for n, (id, ids) in enumerate(FIRST.items())
+    }
+
+
+@pytest.mark.parametrize(
+    ("limit", "outcome", "said"),
+    [
+        ("max_drop: 0.05", "failed", "mrr@10 fell 1.000 → 0.933, by 0.067: more than max_drop 0.050 (2 worse, 0 better of 20 queries)"),
+        ("max_drop: 7%", "passed", "by 6.7 %: within max_drop 7.0 %"),
+        ("max_drop: 6%", "failed", "by 7 %: more than max_drop 6 %"),
+        ("max_significant_drop: 0.01", "passed", "more than max_significant_drop 0.010, which may be chance: p = 0.25"),
+        ("max_significant_drop: 0.1", "passed", "within max_significant_drop 0.100"),
+    ],
+)  # fmt: skip
+def test_limits_on_a_drop(tmp_path: Path, limit: str, outcome: str, said: str) -> None:
+    result = judged(tmp_path, twenty(f"thresholds: {{mrr: {{{limit}}}}}\n"), run_of(sunk(2)), run_of(FIRST))
+    assert outcomes(result) == {"mrr@10": outcome}
+    finding = result.verdicts[-1].findings[0]
+    assert said in finding.text
+    assert finding.value == pytest.approx(2 / 30)
+    change = next(mean.change for mean in result.means if mean.tag is None)
+    assert change
+    assert (change.worse, change.better, change.equal, change.queries) == (2, 0, 18, 20)
+
+
+def test_a_significant_drop_fails_and_several_are_corrected_together(tmp_path: Path) -> None:
+    text = twenty(
+        "thresholds: {mrr: {max_significant_drop: 0.01}, ndcg: {max_significant_drop: 0.01}, recall: {max_significant_drop: 0}}\n"
+    )
+    result = judged(tmp_path, text, run_of(sunk(5)), run_of(FIRST))
+    assert outcomes(result) == {"mrr@10": "passed", "ndcg@10": "passed", "recall@10": "passed"}
+    change = result.means[0].change
+    assert change
+    assert change.p == pytest.approx(1 / 32)
+    assert change.adjusted == pytest.approx(3 / 32)
+    result = judged(tmp_path, text, run_of(sunk(9)), run_of(FIRST))
+    assert outcomes(result) == {"mrr@10": "failed", "ndcg@10": "failed", "recall@10": "passed"}
+    assert (
+        "which chance does not explain: p = 0.002 (p = 0.006 corrected for several limits)"
+        in result.verdicts[-3].reason
+    )
+
+
+def test_a_rise_where_lower_is_better(tmp_path: Path) -> None:
+    text = twenty("thresholds: {zero_results: {max_rise: 1}, rank_of_first: {max_rise: 10%}}\n")
+    now = {**FIRST, "q1": [], "q2": []}
+    result = judged(tmp_path, text, run_of(now), run_of(FIRST))
+    assert outcomes(result) == {"zero_results": "failed", "rank_of_first@10": "failed"}
+    assert "zero_results rose 0 → 2, by 2: more than max_rise 1" in result.verdicts[-2].reason
+
+
+def test_a_drop_without_a_baseline_is_never_a_false_green(tmp_path: Path) -> None:
+    text = twenty("thresholds: {mrr: {min: 0.5, max_drop: 0.1}}\neach_query: {mrr: {max_drop: 0.1}, rbo@3: 0.5}\n")
+    result = judged(tmp_path, text, run_of(FIRST), None)
+    assert set(outcomes(result).values()) == {"failed"}
+    assert [len(verdict.broken) for verdict in result.verdicts[-3:]] == [1, 1, 1]
+    assert "there is no baseline; make one with `pytest --ir-suite --ir-update-baseline`" in result.verdicts[-1].reason
+
+
+def test_a_baseline_that_is_too_shallow_is_an_error_that_says_so(tmp_path: Path) -> None:
+    text = twenty("thresholds: {recall@50: {max_drop: 0.1}, recall@10: {max_drop: 0.1}}\n")
+    result = judged(tmp_path, text, run_of(FIRST), run_of(FIRST, depth=10))
+    assert outcomes(result) == {"recall@50": "failed", "recall@10": "passed"}
+    assert "it reads 50 results and the baseline holds 10; renew it" in result.verdicts[-2].reason
+
+
+GUARD = "each_query: {lost_all_relevant: %s, new_zero_results: fail}\n"
+
+
+@pytest.mark.parametrize(
+    ("level", "lost", "outcome"),
+    [
+        ("fail", 1, "failed"),
+        ("warn", 1, "passed"),
+        ("{max: 2}", 2, "passed"),
+        ("{max: 2}", 3, "failed"),
+        ("fail", 0, "passed"),
+    ],
+)
+def test_the_guard_on_lost_queries(tmp_path: Path, level: str, lost: int, outcome: str) -> None:
+    now = {id: ["x", "y"] if n < lost else ids for n, (id, ids) in enumerate(FIRST.items())}
+    result = judged(tmp_path, twenty(GUARD % level), run_of(now, titles={"d0": "Office chair"}), run_of(FIRST))
+    assert outcomes(result) == {"each_query: lost_all_relevant": outcome, "each_query: new_zero_results": "passed"}
+    findings = result.verdicts[-2].findings
+    if lost:
+        assert len(findings) == lost
+        assert (
+            findings[0].text == "'q0' lost all its relevant documents of the top 10: d0 (Office chair) 1 → not returned"
+        )
+        assert findings[0].documents == ("d0",)
+    assert len(result.warnings) == (lost if outcome == "passed" else 0)
+
+
+def test_the_guard_on_queries_that_return_nothing_now(tmp_path: Path) -> None:
+    result = judged(tmp_path, twenty(GUARD % "ignore"), run_of({**FIRST, "q3": []}), run_of(FIRST))
+    assert outcomes(result) == {"each_query: new_zero_results": "failed"}
+    assert result.verdicts[-1].reason == "'q3' returns nothing now; it returned 3 results before"
+
+
+def test_updating_shows_drops_and_fails_floors_only(tmp_path: Path) -> None:
+    text = twenty("thresholds: {mrr: {min: 0.99}, ndcg: {max_drop: 0.01}}\neach_query: {lost_all_relevant: fail}\n")
+    now = {**sunk(3), "q9": ["x"]}
+    result = judged(tmp_path, text, run_of(now), run_of(FIRST), updating=True)
+    assert outcomes(result) == {"mrr@10": "failed", "ndcg@10": "passed", "each_query: lost_all_relevant": "passed"}
+    assert any("ndcg@10 fell 1.000 →" in warning for warning in result.warnings)
+
+
+TIED = "queries: [{query: a, relevant: [d1]}]\nthresholds: {mrr: {max_drop: 0}, rbo@2: 1}\neach_query: {lost_all_relevant: fail}\ntop_k: 2\ndepth: 2\n"
+
+
+@pytest.mark.parametrize(
+    ("now", "scores"),
+    [(["d2", "d1"], [3.0, 3.0]), (["d0", "d3"], [5.0, 3.0]), (["d3", "d4"], [3.0, 3.0])],
+    ids=["reordered", "beyond the cut", "both beyond the cut"],
+)
+def test_ties_are_no_drift(tmp_path: Path, now: list[str], scores: list[float]) -> None:
+    before = run_of(
+        {"a": ["d0", "d1"] if "d0" in now else ["d1", "d2"]}, {"a": [5.0, 3.0] if "d0" in now else [3.0, 3.0]}
+    )
+    result = judged(tmp_path, TIED, run_of({"a": now}, {"a": scores}), before)
+    assert set(outcomes(result).values()) == {"passed"}
+    assert "none of 1 rankings changed" in notes(result)
+    assert "1 of 1 (100 %) rankings differ in the order of equal scores only, which is no drift: 'a' d1 " in notes(
+        result
+    )
+    query = result.queries[0]
+    assert query.before
+    assert query.compared
+    assert query.before[0] == query.compared[0]
+
+
+def test_the_same_order_without_ties_is_drift(tmp_path: Path) -> None:
+    result = judged(
+        tmp_path, TIED, run_of({"a": ["d2", "d1"]}, {"a": [3.0, 2.0]}), run_of({"a": ["d1", "d2"]}, {"a": [3.0, 3.0]})
+    )
+    assert outcomes(result) == {"mrr@2": "failed", "rbo(p=0.9)@2": "failed", "each_query: lost_all_relevant": "passed"}
+
+
+def test_new_and_left_queries_are_said_and_only_floors_apply(tmp_path: Path) -> None:
+    text = "queries: [{query: old, relevant: [a], tags: [t]}, {query: new, relevant: [b], tags: [u]}]\n"
+    text += (
+        "thresholds: {mrr: {max_drop: 0}}\neach_tag: {mrr: {max_drop: 0}}\neach_query: {mrr: {max_drop: 0}, rbo@5: 1}\n"
+    )
+    before = run_of({"old": ["a"]})
+    result = judged(
+        tmp_path, text, run_of({"old": ["a"], "new": ["x"]}), before, baseline=Baseline("b.jsonl", 2, left=("gone",))
+    )
+    assert set(outcomes(result).values()) == {"passed"}
+    assert "1 query is new: floors apply, drops do not: 'new'" in notes(result)
+    assert "1 query of the baseline left the suite: 'gone'" in notes(result)
+    assert [query.new for query in result.queries] == [False, True]
+    assert result.baseline
+    assert result.baseline.left == ("gone",)
+
+
+def test_churn_without_judgments(tmp_path: Path) -> None:
+    text = "queries: [{query: a}, {query: b}]\nthresholds: {rbo@3: {min: 0.9}, overlap@3: {min: 0.6}}\n"
+    before = run_of({"a": ["1", "2", "3"], "b": ["1", "2", "3"]})
+    result = judged(tmp_path, text, run_of({"a": ["3", "2", "9"], "b": ["1", "2", "3"]}), before)
+    assert outcomes(result) == {"rbo(p=0.9)@3": "failed", "overlap@3": "passed"}
+    assert result.means[1].value == pytest.approx((2 / 3 + 1) / 2)
+
+
+def test_what_the_suite_cannot_tell_is_said(tmp_path: Path) -> None:
+    text = twenty("thresholds: {mrr: {max_drop: 0.01}}\n")
+    few = notes(judged(tmp_path, text, run_of(sunk(3)), run_of(FIRST)))
+    assert (
+        "one query is worth up to 0.05 mrr@10 here; only 3 of 20 queries changed in mrr@10: no test could tell this from"
+        " chance; the failures above do not rest on it" in few
+    )
+    many = notes(judged(tmp_path, text, run_of(sunk(9)), run_of(FIRST)))
+    assert "the change of mrr@10 is more than chance (p = 0.002); it can detect a worsening of about 0.1" in many
+    same = notes(judged(tmp_path, text, run_of(FIRST), run_of(FIRST)))
+    assert "none of 20 rankings changed" in same
+    assert "chance" not in same
+
+
+def test_unjudged_documents_that_turn_the_verdict_are_named(tmp_path: Path) -> None:
+    now = {id: ["new", *ids] for id, ids in FIRST.items()}
+    text = twenty("thresholds: {mrr: {max_drop: 0.1}}\n")
+    said = notes(judged(tmp_path, text, run_of(now, titles={"new": "Fresh"}), run_of(FIRST)))
+    assert "without unjudged documents 'mrr@10' would hold" in said
+    assert "judge these first: new (Fresh) (20 queries, best rank 1), x (20 queries, best rank 3)" in said
+
+
+def test_relevant_documents_that_left_every_ranking_are_named(tmp_path: Path) -> None:
+    now = {**FIRST, "q4": ["x", "y"]}
+    said = notes(judged(tmp_path, twenty(""), run_of(now, titles={}), run_of(FIRST, titles={"d4": "Oak desk"})))
+    assert "1 relevant document of the baseline is in no ranking now: d4 (Oak desk)" in said
+
+
+def test_weighted_means_and_counts_change_as_they_should(tmp_path: Path) -> None:
+    text = "queries: [{query: a, relevant: [d], weight: 3}, {query: b, relevant: [d]}]\n"
+    text += "thresholds: {weighted mrr: {max_drop: 0.3}, zero_results: {max_rise: 0}}\n"
+    both = run_of({"a": ["d"], "b": ["d"]})
+    result = judged(tmp_path, text, run_of({"a": ["x", "d"], "b": ["d"]}), both)
+    assert outcomes(result) == {"weighted mrr@10": "failed", "zero_results": "passed"}
+    assert result.verdicts[-2].findings[0].value == pytest.approx(0.375)
+    change = result.means[0].change
+    assert change
+    assert change.low is not None
+    assert change.high is not None
+    assert (change.low + change.high) / 2 == pytest.approx(change.difference)

@@ -16,6 +16,7 @@ import pytest
 
 from pytest_irquality import baseline
 from pytest_irquality.metrics import MeasureError, with_own
+from pytest_irquality.progress import shown_progress
 from pytest_irquality.provenance import commit
 from pytest_irquality.report.data import encode
 from pytest_irquality.report.text import explain
@@ -191,7 +192,9 @@ def _retrieve_and_judge(item: pytest.Item, retriever: object) -> Judged:
     needed = {query.id for check in checks for query in suite.needed(check)}
     found = _baselines(module, key).before  # one that is damaged is told before anything is asked
     try:
-        run = retrieve(suite, retriever, [query for query in suite.queries if query.id in needed], key)
+        asked = [query for query in suite.queries if query.id in needed]
+        with shown_progress(item.config, suite.path) as progress:
+            run = retrieve(suite, retriever, asked, key, concurrency=_concurrency(item.config, suite), progress=progress)
         run = replace(run, version=_version(retriever))
     except RetrieverError as error:
         raise pytest.fail.Exception(f"{error} (fixture {suite.retriever!r}, {suite.path})", pytrace=False) from None
@@ -209,6 +212,11 @@ def _retrieve_and_judge(item: pytest.Item, retriever: object) -> Judged:
         result = replace(result, commit=_commit(item.config), notes=(*new, *result.notes))
     result = replace(result, written=tuple(_write(module, key, run, result)))
     return Judged(result, {verdict.check: verdict for verdict in result.verdicts}, run.faults)
+
+
+def _concurrency(config: pytest.Config, suite: Suite) -> int:
+    """Calls in flight: what the command line says, or the suite, or the ini file."""
+    return int(config.option.ir_concurrency or suite.concurrency or config.getini("ir_concurrency") or 1)
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def _activate(config: pytest.Config) -> None:
     if config.pluginmanager.has_plugin("irquality-collection"):
         return
-    given = {"--ir-concurrency": config.option.ir_concurrency, "ini key ir_concurrency": config.getini("ir_concurrency")}
+    given = {
+        "--ir-concurrency": config.option.ir_concurrency,
+        "ini key ir_concurrency": config.getini("ir_concurrency"),
+    }
     for name, text in given.items():
         if text and not (text.isascii() and text.isdecimal() and int(text)):
             raise pytest.UsageError(f"{name} must be a whole number of at least 1, not {text!r}")

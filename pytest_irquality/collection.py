@@ -25,7 +25,8 @@ from pytest_irquality.retrieval import Fault, RetrieverError, Run, UnreadableRes
 from pytest_irquality.retrieval.stored import StoredRun, StoredRunError
 from pytest_irquality.suite import Check, Suite, SuiteError, load_suite
 from pytest_irquality.suite.names import slug
-from pytest_irquality.verdict import SuiteResult, Verdict, judge
+from pytest_irquality.verdict import Baseline, SuiteResult, Verdict, judge
+from pytest_irquality.why import with_reasons
 
 if TYPE_CHECKING:
 
@@ -51,6 +52,7 @@ Broken.__module__ = "builtins"  # as pytest does with its own, so that summaries
 class Judged:
     """A retriever's result, kept for the items that look their verdicts up. ``told``: causes already shown in full.
 
+    ``run`` is whole where it may be needed again: for a rerun, or by a retriever that is compared with this one.
     ``attempt``: which run of an item this is of, where a plugin runs those again that failed.
     """
 
@@ -103,6 +105,8 @@ class SuiteModule(pytest.Module):
         try:
             own = [measure for given in self.ihook.pytest_ir_measures(config=self.config) for measure in given or ()]
             self.suite = load_suite(self.path, shown=shown, definitions=with_own(own))
+            if self.suite.baseline_retriever or baseline.expected(self.path, self.config.option.ir_baseline):
+                self.suite = self.suite.guarded()
         except (SuiteError, MeasureError) as error:
             raise self.CollectError(str(error)) from None
         self.checks = {check.name: check for check in self.suite.checks}
@@ -255,7 +259,7 @@ def _retrieve_and_judge(item: pytest.Item, retriever: object, earlier: Judged | 
     }
     checks = [check for check in suite.checks if check.name in selected]
     needed = {query.id for check in checks for query in suite.needed(check)}
-    found = _baselines(module, key).before  # one that is damaged is told before anything is asked
+    compared = _baseline(module, key)  # one that is damaged is told before anything is asked
     try:
         asked = [query for query in suite.queries if query.id in (earlier.run.faults if earlier else needed)]
         with shown_progress(item.config, suite.path) as progress:
@@ -268,22 +272,55 @@ def _retrieve_and_judge(item: pytest.Item, retriever: object, earlier: Judged | 
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
     try:
-        before, known = baseline.compare_with(found, suite, key)
+        before, known = compared or (run, Baseline(key, len(run.rankings), version=run.version))
         result = judge(
             suite, run, checks, before=before, baseline=known, updating=item.config.option.ir_update_baseline
         )
     except MeasureError as error:  # a measure of the project's own
         raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None
+    result = with_reasons(result, retriever)
     if known is not None:
-        new = (f"{suite.path} is new: {known.source} does not exist",) if found.new else ()
-        result = replace(result, commit=_commit(item.config), notes=(*new, *result.notes))
+        result = replace(result, commit=_commit(item.config))
     result = replace(result, written=tuple(_write(module, key, run, result)))
+    if not (run.faults or suite.baseline_retriever):
+        run = replace(run, rankings={}, titles={}, texts={})  # large, and nobody will ask for them again
     return Judged(run, result, {verdict.check: verdict for verdict in result.verdicts}, _attempt(item))
 
 
 def _concurrency(config: pytest.Config, suite: Suite) -> int:
     """Calls in flight: what the command line says, or the suite, or the ini file."""
     return int(config.option.ir_concurrency or suite.concurrency or config.getini("ir_concurrency") or 1)
+
+
+def _baseline(module: SuiteModule, key: str) -> tuple[Run, Baseline] | tuple[None, None] | None:
+    """What a retriever is compared with: a stored run, or another retriever of this session; None: with itself."""
+    other = module.suite.baseline_retriever
+    if other is None:
+        return baseline.compare_with(_baselines(module, key).before, module.suite, key)
+    if other == key:
+        return None
+    judged = module.stash[OUTCOMES].get(other)
+    if not isinstance(judged, Judged):
+        elsewhere = ", or it was by another worker: --dist loadfile keeps them together"
+        not_run = f"it was not run; select its items, too{elsewhere * hasattr(module.config, 'workerinput')}"
+        what = "its fixture failed" if isinstance(judged, Failed) else not_run
+        raise pytest.fail.Exception(
+            f"{module.suite.path} compares [{key}] with the retriever {other!r} ('baseline'): {what}", pytrace=False
+        )
+    return judged.run, Baseline(other, len(judged.run.rankings), version=judged.run.version)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the retriever that others are compared with go first among the items of its suite."""
+    places: dict[SuiteModule, list[int]] = {}
+    for place, item in enumerate(items):
+        if isinstance(item.parent, SuiteModule) and item.parent.suite.baseline_retriever:
+            places.setdefault(item.parent, []).append(place)
+    for module, own in places.items():
+        ordered = sorted((items[n] for n in own), key=lambda item: variant(item) != module.suite.baseline_retriever)
+        for place, item in zip(own, ordered, strict=True):
+            items[place] = item
 
 
 @dataclass(frozen=True)
@@ -328,7 +365,9 @@ def _write(module: SuiteModule, key: str, run: Run, result: SuiteResult) -> Iter
         good = {id: ranking for id, ranking in run.rankings.items() if id not in faulty}
         try:
             answered = replace(run, rankings=good, faults=dict.fromkeys(faulty, Fault("")))
-            yield from baseline.update(known.place, known.old, answered, _commit(module.config))
+            whole = [mean for mean in result.means if mean.tag is None and mean.unit != "seconds"]
+            means = {mean.measure: mean.value for mean in whole if mean.value is not None}
+            yield from baseline.update(known.place, known.old, answered, _commit(module.config), means)
         except OSError as error:
             yield f"NOT WRITTEN: {known.place.shown}: {error.strerror or error}"
 

@@ -96,7 +96,7 @@ def _singles(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
         return Job(
             (query,),
             lambda: call(query.text, suite.depth, params),
-            lambda result: [read_result(result, suite.depth)],
+            lambda result: [_read(suite, result)],
             suite.depth,
         )
 
@@ -118,7 +118,7 @@ def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
 
     def read(result: object) -> Hits | Exception:
         try:
-            return read_result(result, suite.depth)
+            return _read(suite, result)
         except Exception as error:  # one query's results do not spoil those of the others
             return error
 
@@ -133,6 +133,10 @@ def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
         )
 
     return [job(group) for group in groups.values()]
+
+
+def _read(suite: Suite, result: object) -> Hits:
+    return read_result(result, suite.depth, id_field=suite.id_field, texts=suite.match == "text")
 
 
 def _ask(phases: Sequence[tuple[deque[Job], Done]], concurrency: int, timeout: float | None) -> None:

@@ -92,8 +92,12 @@ class Session:
         terminalreporter.section("search quality")
         if terminalreporter.verbosity < 0:
             lines = [
-                f"{result.path}{f' [{result.retriever}]' * bool(result.retriever)}: {headline(result)}"
+                line
                 for result in self.ordered
+                for line in (
+                    f"{result.path}{f' [{result.retriever}]' * bool(result.retriever)}: {headline(result)}",
+                    *result.written[:1],
+                )
             ]
         else:
             lines = list(summaries(self.ordered))

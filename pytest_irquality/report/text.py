@@ -4,35 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_irquality.verdict.numbers import share, shown
-from pytest_irquality.verdict.result import BAD, Finding, QueryResult, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.verdict.numbers import apart, count, exact, probability, share, shown, signed
+from pytest_irquality.verdict.result import (
+    BAD,
+    Baseline,
+    Finding,
+    Mean,
+    QueryResult,
+    ShownDocument,
+    SuiteResult,
+    Verdict,
+)  # fmt: skip
 
 MARKS = {
     "passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "fixed": "✗ FIXED",
     "not evaluated": "✗ not evaluated",
 }  # fmt: skip
-SIGNS = {"min": "≥", "max": "≤", "warn_below": "warn <", "warn_above": "warn >"}
+SIGNS = {
+    "min": "≥", "max": "≤", "warn_below": "warn <", "warn_above": "warn >", "max_drop": "drop ≤", "max_rise": "rise ≤",
+    "max_significant_drop": "significant drop ≤",
+}  # fmt: skip
+ON_CHANGE = ("max_drop", "max_rise", "max_significant_drop")
 WORST = 5
+WORST_IN_BULK = 10
+FINDINGS = 20
+TEXT_WIDTH = 100
 
 
 def explain(result: SuiteResult, verdict: Verdict) -> str:
     """Everything about one check that ended badly: a short first line, then what was demanded and what was seen."""
-    where = f"{result.path}:{verdict.line}"
     lines = [verdict.reason, ""]
     if verdict.query is not None:
         lines += _query_lines(result, verdict)
     else:
-        lines += [f"  {_mark(finding)} {finding.text}" for finding in verdict.broken[:20]]
-        if len(verdict.broken) > 20:
-            lines.append(f"  and {len(verdict.broken) - 20} more, all in the report")
+        lines += [f"  {_mark(finding)} {finding.text}" for finding in verdict.broken[:FINDINGS]]
+        if len(verdict.broken) > FINDINGS:
+            lines.append(f"  and {len(verdict.broken) - FINDINGS} more, all in the report")
+        lines += _guarded_queries(result, verdict)
+        lines += _change_lines(result, verdict)
         lines += _worst_queries(result, verdict)
     if verdict.known_issue:
         lines.append(f"  known issue: {verdict.known_issue}")
-    return "\n".join([*lines, f"  at {where}"])
+    return "\n".join([*lines, f"  at {result.path}:{verdict.line}"])
+
+
+def clipped(text: str, width: int = TEXT_WIDTH) -> str:
+    """A text that fits a line."""
+    text = " ".join(text.split())
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def _mark(finding: Finding) -> str:
     return "✓" if finding.ok else "✗" if finding.fails else "!"
+
+
+# -- one query --------------------------------------------------------------------------------------------------------
 
 
 def _query_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
@@ -45,18 +71,31 @@ def _query_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
 
 
 def ranking_lines(query: QueryResult) -> Iterator[str]:
-    """The top of a ranking with grades, then the relevant documents that are not in it."""
+    """The top of a ranking with grades and old ranks, then the documents that should be in it, or were."""
+    compared = query.before is not None
     if query.ranking:
-        yield "  rank  grade  document"
-        for document in query.ranking:
-            yield f"  {document.rank:>4}  {_grade(document):>5}  {_words(document)}"
+        yield f"  rank  {'was  ' * compared}grade  document"
+        yield from (_document(document, compared) for document in query.ranking)
     else:
         yield "  nothing was returned"
+    above = {document.id for document in query.ranking}
     if query.missing:
         yield "  expected, but not above:"
-        for document in query.missing:
-            rank = "–" if document.rank is None else str(document.rank)
-            yield f"  {rank:>4}  {_grade(document):>5}  {_words(document)}"
+        yield from (_document(document, compared) for document in query.missing)
+    expected = {document.id for document in query.missing}
+    gone = [d for d in query.ranking_before if d.id not in above and d.id not in expected]
+    if gone:
+        yield "  above before, but not now:"
+        yield from (_document(document, compared) for document in gone)
+
+
+def _document(document: ShownDocument, compared: bool) -> str:
+    was = f"{_rank(document.before):>3}  " if compared else ""
+    return f"  {_rank(document.rank):>4}  {was}{_grade(document):>5}  {_words(document)}{_why(document)}"
+
+
+def _rank(rank: int | None) -> str:
+    return "–" if rank is None else str(rank)
 
 
 def _grade(document: ShownDocument) -> str:
@@ -64,14 +103,113 @@ def _grade(document: ShownDocument) -> str:
 
 
 def _words(document: ShownDocument) -> str:
-    title = f"  {document.title}" if document.title and document.title != document.id else ""
+    title = f"  {clipped(document.title)}" if document.title and document.title != document.id else ""
     return f"{document.id}{title}"
+
+
+def _why(document: ShownDocument) -> str:
+    """What the retriever itself says of a document."""
+    gone = "no longer in the index" if document.gone else ""
+    said = "; ".join(part for part in (gone, clipped(document.explanation or "", 300)) if part)
+    return f"  ← {said}" if said else ""
+
+
+# -- one line of limits -----------------------------------------------------------------------------------------------
+
+
+def _guarded_queries(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
+    """What the retriever says of the documents that a guard names, and why the queries matter."""
+    for finding in verdict.broken[:WORST]:
+        if not finding.documents:
+            continue
+        query = result.query(finding.subject)
+        named = [d for d in (*query.ranking_before, *query.ranking, *query.missing) if d.id in finding.documents]
+        for document in {document.id: document for document in named}.values():
+            if why := _why(document):
+                yield f"    {_words(document)}{why}"
+        if query.why:
+            yield f"    why: {query.why}"
+
+
+def _change_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
+    """The size of a drop, how sure it is, and the slices and queries that lost most."""
+    finding = next((f for f in verdict.broken if f.kind in ON_CHANGE and f.value is not None), None)
+    if finding is None or verdict.scope == "each_query":
+        return
+    means = [mean for mean in result.means if mean.measure == finding.measure and mean.change]
+    mean = next((mean for mean in means if mean.tag == (finding.subject or None)), None)
+    if mean and mean.change:
+        change = mean.change
+        certain = [] if change.low is None or change.high is None else [_interval(change.low, change.high, mean.unit)]
+        certain += [] if change.p is None else [f"p {_is(change.p)}"]
+        sure = f" ({', '.join(certain)})" if certain else ""
+        counts = f"{change.worse} worse, {change.better} better, {change.equal} equal"
+        yield f"  change {signed(change.difference, mean.unit)}{sure}; {counts}"
+    if not finding.subject:
+        slices = sorted((_worsening(mean), mean.tag or "", mean) for mean in means if mean.tag)
+        lost = [(tag, mean) for worse, tag, mean in reversed(slices) if worse > 1e-9][:WORST]
+        if lost:
+            named = [f"{tag} {signed(mean.change.difference, mean.unit)}" for tag, mean in lost if mean.change]
+            yield f"  slices that lost most: {', '.join(named)}"
+    yield from losers(result, finding.measure, finding.subject, WORST)
+
+
+def _worsening(mean: Mean) -> float:
+    if mean.change is None:
+        return 0.0
+    return mean.change.difference if mean.higher_is_better is False else -mean.change.difference
+
+
+def _is(p: float) -> str:
+    text = probability(p)
+    return text.replace("under", "<") if text.startswith("under") else f"= {text}"
+
+
+def _interval(low: float, high: float, unit: str) -> str:
+    return f"95 % interval {signed(low, unit)} to {signed(high, unit)}"
+
+
+def losers(result: SuiteResult, measure: str, tag: str, most: int) -> Iterator[str]:
+    """The queries whose value worsened most, with the relevant documents that moved down."""
+    column = result.measures.index(measure)
+    mean = next(mean for mean in result.means if mean.measure == measure)
+    sign = -1.0 if mean.higher_is_better is False else 1.0
+    lost = []
+    for query in result.queries:
+        if query.before and query.compared and (not tag or tag in query.tags):
+            before, now = query.before[column], query.compared[column]
+            if before is not None and now is not None and sign * (before - now) > 1e-9:
+                lost.append((sign * (now - before), query, before, now))
+    lost.sort(key=lambda entry: entry[0])
+    if lost:
+        yield f"  queries that lost most in {measure}{f' of {tag}' if tag else ''}:"
+    for _, query, before, now in lost[:most]:
+        was, is_now = apart(before, now, mean.unit)
+        place = f"({result.path}:{query.line})"
+        yield f"    {was} → {is_now}  {clipped(query.text)} {place}{_moves(query)}"
+    if len(lost) > most:
+        yield f"    and {len(lost) - most} more"
+
+
+def _moves(query: QueryResult) -> str:
+    """The relevant documents that sank, worst first."""
+    shown_documents = {d.id: d for d in (*query.ranking_before, *query.missing, *query.ranking) if d.relevant}
+    sunk = [d for d in shown_documents.values() if d.before is not None and (d.rank is None or d.rank > d.before)]
+    sunk.sort(key=lambda d: (d.rank is not None, d.before or 0))
+    said = [
+        f"{document.id}{f' ({clipped(document.title)})' if document.title else ''}"
+        f" {document.before} → {document.rank or 'not returned'}"
+        for document in sunk[:2]
+    ]
+    return f"  {', '.join(said)}{' …' if len(sunk) > 2 else ''}" if said else ""
 
 
 def _worst_queries(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     """The queries that pulled a mean below its floor, worst first."""
     finding = next((f for f in verdict.broken if f.measure in result.measures and f.kind == "min"), None)
     if finding is None or finding.limit is None or verdict.scope == "each_query":
+        return
+    if any(other.kind in ON_CHANGE for other in verdict.broken):  # those that lost most were told
         return
     column = result.measures.index(finding.measure)
     tag = finding.subject
@@ -86,7 +224,10 @@ def _worst_queries(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     for value, query in scored[:WORST]:
         missed = [document for document in query.missing if document.relevant]
         lost = f"  without {', '.join(map(_words, missed[:2]))}{' …' if len(missed) > 2 else ''}" if missed else ""
-        yield f"    {shown(value)}  {query.text} ({result.path}:{query.line}){lost}"
+        yield f"    {shown(value)}  {clipped(query.text)} ({result.path}:{query.line}){lost}"
+
+
+# -- the summary ------------------------------------------------------------------------------------------------------
 
 
 def headline(result: SuiteResult) -> str:
@@ -96,67 +237,126 @@ def headline(result: SuiteResult) -> str:
     limits = [verdict for verdict in result.verdicts if verdict.query is None]
     queries = [verdict for verdict in result.verdicts if verdict.query is not None]
     parts = [
-        f"{sum(verdict in some for verdict in bad)} of {len(some)} {what}"
-        for some, what in ((limits, "limits"), (queries, "queries"))
+        f"{sum(verdict in some for verdict in bad)} of {count(len(some), *words)}"
+        for some, words in ((limits, ("limit", "limits")), (queries, ("query", "queries")))
         if any(verdict in some for verdict in bad)
     ]
-    said = f"FAILED: {', '.join(parts)}" if bad else f"passed: {len(queries)} queries, {len(limits)} limits"
+    passed = f"{count(len(result.queries), 'query', 'queries')}, {count(len(limits), 'limit', 'limits')}"
+    said = f"FAILED: {', '.join(parts)}" if bad else f"passed: {passed}"
     partial = "PARTIAL, " if result.interrupted else ""
-    return f"{partial}{said}{f', {known} known issue' + 's' * (known > 1) if known else ''}"
+    return f"{partial}{said}{f', {count(known, *KNOWN)}' if known else ''}"
+
+
+KNOWN = ("known issue", "known issues")
+
+
+def name_of(result: SuiteResult) -> str:
+    """A suite with its retriever."""
+    return f"{result.suite} [{result.retriever}]" if result.retriever else result.suite
+
+
+def provenance(baseline: Baseline) -> str:
+    """What was compared with: ``.ir-baseline/shop.jsonl (commit 9e01b77, 2026-11-19)``."""
+    parts = [f"commit {baseline.commit}" if baseline.commit else "", (baseline.time or "")[:10], baseline.version or ""]
+    known = ", ".join(part for part in parts if part)
+    return f"{baseline.source} ({known})" if known else baseline.source
 
 
 def summary(result: SuiteResult) -> Iterator[str]:
-    """The table of a suite: each measure, its value, its limits, how many queries it rests on."""
-    name = f"{result.suite} [{result.retriever}]" if result.retriever else result.suite
-    yield f"{name} ({result.path})  {headline(result)}"
-    rows = [("measure", "now", "limit", "", "queries")]
-    limits = {verdict.label: verdict for verdict in result.verdicts if verdict.scope == "suite"}
-    for mean in result.means:
-        if mean.tag is None and (mean.measure in result.shown or mean.measure in limits):
-            verdict = limits.get(mean.measure)
-            rest = f"{mean.queries}" + (f" (+{mean.undefined} undefined)" if mean.undefined else "")
-            limit = ", ".join(map(_limit, verdict.findings)) if verdict else ""
-            value = shown(mean.value, mean.unit)
-            rows.append((mean.measure, value, limit, MARKS[verdict.outcome] if verdict else "", rest))
-    for verdict in result.verdicts:
-        if verdict.scope not in ("suite", "query"):
-            worst = _worst(verdict)
-            value = shown(worst[0].value, worst[0].unit) if worst and worst[0].value is not None else ""
-            limit = _limit(worst[0]) if worst else ""
-            on = f"lowest: {worst[0].subject}" if worst and verdict.scope == "each_tag" else ""
-            rows.append((verdict.label, value, limit, MARKS[verdict.outcome], on))
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    for label, value, limit, mark, rest in rows:
-        cells = (label.ljust(widths[0]), value.rjust(widths[1]), limit.ljust(widths[2]), mark.ljust(widths[3]), rest)
-        yield ("  " + "  ".join(cells)).rstrip()
+    """The table of a suite: each measure, what it was and is, its limits, how many queries it rests on."""
+    yield f"{name_of(result)} ({result.path})  {headline(result)}"
+    if result.baseline:
+        yield f"  baseline: {provenance(result.baseline)}"
+    yield from _table(list(_rows(result)))
+    yield from _bulk(result)
     for verdict in result.verdicts:
         if verdict.outcome == "known":
             yield f"  known issue {verdict.known_issue}: {verdict.reason}"
-    for warning in result.warnings:
+    for warning in result.warnings[:FINDINGS]:
         yield f"  ! {warning}"
+    if len(result.warnings) > FINDINGS:
+        yield f"  ! and {len(result.warnings) - FINDINGS} more warnings, all in the report"
     for note in result.notes:
         yield f"  {note}"
     if result.returned:
         unjudged = share(result.returned - result.judged, result.returned)
-        yield f"  {unjudged} results in the top {result.top_k} are unjudged"
+        before = result.baseline
+        was = f"; {share(before.returned - before.judged, before.returned)} in the baseline" if before else ""
+        yield f"  {unjudged} results in the top {result.top_k} are unjudged{was if before and before.returned else ''}"
+    yield from (f"  {line}" for line in result.written)
+
+
+Row = tuple[str, str, str, str, str, str, str, str]
+
+
+def _rows(result: SuiteResult) -> Iterator[Row]:
+    yield ("measure", "baseline", "now", "change", "worse/better", "limit", "", "queries")
+    limits = {verdict.label: verdict for verdict in result.verdicts if verdict.scope == "suite"}
+    for mean in result.means:
+        if mean.tag is None and (mean.measure in result.shown or mean.measure in limits):
+            verdict = limits.get(mean.measure)
+            limit = ", ".join(map(_limit, verdict.findings)) if verdict else ""
+            yield _row(mean.measure, mean, limit, MARKS[verdict.outcome] if verdict else "", "")
+    means = {(mean.measure, mean.tag): mean for mean in result.means}
+    for verdict in result.verdicts:
+        if verdict.scope in ("suite", "query"):
+            continue
+        worst = _worst(verdict)
+        on = f"lowest: {clipped(worst.subject, 60)}" if worst and verdict.scope == "each_tag" else ""
+        subject = means.get((worst.measure, worst.subject)) if worst and verdict.scope in ("tag", "each_tag") else None
+        limit = _limit(worst) if worst else ""
+        if subject:
+            yield _row(verdict.label, subject, limit, MARKS[verdict.outcome], on)
+        else:
+            value = shown(worst.value, worst.unit) if worst and worst.value is not None else ""
+            yield (verdict.label, "", value, "", "", limit, MARKS[verdict.outcome], on)
+
+
+def _row(label: str, mean: Mean, limit: str, mark: str, on: str) -> Row:
+    """A measure over the suite or a slice. Where other queries are compared than are shown, both counts stand."""
+    change = mean.change
+    n = f"{mean.queries}" + (f" (+{mean.undefined} undefined)" if mean.undefined else "")
+    before = moved = counts = ""
+    if change:
+        before, moved = shown(change.before, mean.unit), signed(change.difference, mean.unit)
+        counts = f"{change.worse}/{change.better}"
+        n += f", {change.queries} compared" if change.queries != mean.queries else ""
+    return (label, before, shown(mean.value, mean.unit), moved, counts, limit, mark, ", ".join(filter(None, (n, on))))
+
+
+def _table(rows: Sequence[Row]) -> Iterator[str]:
+    """Aligned columns; those that are empty but for their head are left out."""
+    kept = [n for n in range(len(rows[0])) if n in (0, 2) or any(row[n] for row in rows[1:])]
+    widths = [max(len(row[n]) for row in rows) for n in kept]
+    for row in rows:
+        cells = [
+            row[n].rjust(width) if 0 < n < 5 else row[n].ljust(width) for n, width in zip(kept, widths, strict=True)
+        ]
+        yield ("  " + "  ".join(cells)).rstrip()
+
+
+def _bulk(result: SuiteResult) -> Iterator[str]:
+    """Queries from files have no item of their own, so the worst of them are told here."""
+    if result.shown and all(query.check is not None for query in result.queries):
+        return
+    first = next((mean.measure for mean in result.means if mean.change and mean.measure in result.shown), None)
+    if first:
+        yield from losers(result, first, "", WORST_IN_BULK)
 
 
 def _limit(finding: Finding) -> str:
-    if finding.limit is None:
-        return finding.kind
-    return f"{SIGNS[finding.kind]} {_exact(finding.limit, finding.unit)}" if finding.kind in SIGNS else finding.kind
+    if finding.limit is None or finding.kind not in SIGNS:
+        return finding.kind if finding.measure else ""
+    return f"{SIGNS[finding.kind]} {exact(finding.limit, finding.unit)}"
 
 
-def _worst(verdict: Verdict) -> list[Finding]:
+def _worst(verdict: Verdict) -> Finding | None:
     """The demand that is nearest to its limit or furthest beyond it, as the one to show of many; none where none is."""
     findings = verdict.broken or verdict.findings
     known = [finding for finding in findings if finding.value is not None]
-    sign = -1 if known and known[0].kind in ("max", "warn_above") else 1
-    return sorted(known, key=lambda finding: sign * (finding.value or 0.0))[:1] or list(findings[:1])
-
-
-def _exact(limit: float, unit: str) -> str:
-    return {"share": f"{100 * limit:g} %", "seconds": f"{1000 * limit:g} ms"}.get(unit, f"{limit:g}")
+    sign = 1 if known and known[0].kind in ("min", "warn_below") else -1
+    worst = sorted(known, key=lambda finding: sign * (finding.value or 0.0))[:1] or list(findings[:1])
+    return worst[0] if worst else None
 
 
 def summaries(results: Sequence[SuiteResult]) -> Iterator[str]:

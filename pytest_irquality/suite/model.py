@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain, count
 from typing import Any, Literal, NamedTuple
 
 from pytest_irquality.metrics import Judgments, Measure
@@ -12,6 +13,8 @@ from pytest_irquality.metrics import Judgments, Measure
 RuleKind = Literal["must_find", "must_find_any", "must_not_find", "in_order", "expect_no_results"]
 BoundKind = Literal["min", "max", "warn_below", "warn_above", "max_drop", "max_rise", "max_significant_drop"]
 GuardKind = Literal["lost_all_relevant", "new_zero_results"]
+LONGEST_QUOTE = 100
+
 Scope = Literal["suite", "tag", "each_tag", "each_query"]
 
 
@@ -108,6 +111,11 @@ class Query:
     place: Place = field(default=Place(1), compare=False)
 
     @property
+    def quoted(self) -> str:
+        """The text as messages quote it, never longer than a line."""
+        return repr(self.text if len(self.text) <= LONGEST_QUOTE else f"{self.text[: LONGEST_QUOTE - 1]}…")
+
+    @property
     def expects_nothing(self) -> bool:
         """Whether an empty ranking is the right answer; such a query is in no mean."""
         return any(rule.kind == "expect_no_results" for rule in self.rules)
@@ -138,6 +146,7 @@ class Suite:
 
     ``timeout`` is in seconds; ``concurrency`` None leaves the number of calls in flight to the ini file.
     ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it does unless written.
+    ``retriever_place`` is where the fixture is named, None where it has its default name.
     ``baseline_retriever`` names the retriever of the same run that takes the place of the stored baseline.
     """
 
@@ -157,6 +166,7 @@ class Suite:
     timeout: float | None = None
     warmup: int = 0
     max_errors: int = 0
+    retriever_place: Place | None = None
     baseline_retriever: str | None = None
     default_guard: bool = True
     metrics: tuple[Measure, ...] = ()
@@ -193,8 +203,22 @@ class Suite:
         own = [limit for query in self.queries for limit in query.thresholds]
         return tuple(dict.fromkeys([*self.metrics, *(limit.measure for limit in [*limits, *own])]))
 
+    def guarded(self) -> Suite:
+        """The suite with the guard that nobody needs to write, for where there is a baseline."""
+        if not self.default_guard:
+            return self
+        names = {check.name for check in self.checks}
+        name = next(name for name in _numbered("each_query-lost_all_relevant") if name not in names)
+        guard = Guard("lost_all_relevant", 0, written=False)
+        check = Check(name, "each_query: lost_all_relevant", guard.place, scope="each_query", guard=guard)
+        return replace(self, default_guard=False, checks=(*self.checks, check))
+
     def needed(self, check: Check) -> tuple[Query, ...]:
         """The queries whose rankings a check reads."""
         if check.query:
             return (check.query,)
         return self.tags[check.tag] if check.tag is not None else self.queries
+
+
+def _numbered(name: str) -> Iterator[str]:
+    return chain([name], (f"{name}-{n}" for n in count(2)))

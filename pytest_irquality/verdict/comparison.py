@@ -76,7 +76,7 @@ class Comparison:
         change = Change(before, now, len(pairs), better, worse, equal)
         if not better and not worse:
             return change
-        ends = interval(gains)
+        ends = interval(gains) if measure.aggregate == "mean" else None
         low, high = sorted(sign * end for end in ends) if ends else (None, None)
         p = sign_flip(gains) if tested and measure.higher_is_better is not None else None
         return replace(change, p=p, low=low, high=high, detectable=detectable(gains))

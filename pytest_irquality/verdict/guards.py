@@ -29,13 +29,13 @@ def _lost_all_relevant(measured: Measured, query: Query) -> Done | None:
     was = {document: rank for rank, document in enumerate(before[:k], 1) if document in relevant}
     lost = [f"{measured.name(doc)} {rank} → {ranks.get(doc, 'not returned')}" for doc, rank in was.items()]
     named = f"{', '.join(lost[:NAMED])}{and_more(len(lost))}"
-    return f"{query.text!r} lost all its relevant documents of the top {k}: {named}", tuple(was)
+    return f"{query.quoted} lost all its relevant documents of the top {k}: {named}", tuple(was)
 
 
 def _new_zero_results(measured: Measured, query: Query) -> Done | None:
     if not measured.before[query.id] or measured.rankings[query.id]:
         return None
-    return f"{query.text!r} returns nothing now; it returned {len(measured.before[query.id])} results before", ()
+    return f"{query.quoted} returns nothing now; it returned {len(measured.before[query.id])} results before", ()
 
 
 GUARDS: Mapping[GuardKind, Callable[[Measured, Query], Done | None]] = {

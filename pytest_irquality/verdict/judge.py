@@ -37,8 +37,11 @@ def judge(
     it is ``not evaluated``. Nothing is rounded before it is compared; a value within 1e-9 of a limit satisfies it.
 
     ``before`` is the baseline's run, with those of today's queries that it holds under the same text and params, and
-    ``baseline`` what is known of it. While ``updating`` it, drops are shown and do not fail.
+    ``baseline`` what is known of it; with one, the default guard is among the suite's checks. While ``updating`` it,
+    drops are shown and do not fail.
     """
+    if before is not None and checks is None:
+        suite = suite.guarded()
     chosen = suite.checks if checks is None else tuple(checks)
     if before is not None and baseline is None:
         baseline = Baseline(before.retriever or "baseline", len(before.rankings), version=before.version)
@@ -177,14 +180,14 @@ class _Judge:
         return verdict(outcome=outcome, reason=reason, findings=findings, known_issue=issue)
 
     def fault_reason(self, check: Check, faulty: Sequence[Query], needed: int) -> str:
-        message = self.now.faults[faulty[0].id]
+        causes = self.now.causes(query.id for query in faulty)
         if check.query:
-            return message
-        return f"{len(faulty)} of {needed} queries could not be answered ({texts(faulty)}): {message}"
+            return causes
+        return f"{len(faulty)} of {needed} queries could not be answered ({texts(faulty)}): {causes}"
 
     def broken_reason(self, check: Check, broken: Sequence[Finding]) -> str:
         more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
-        said = f"{check.query.text!r}: " if check.query else ""
+        said = f"{check.query.quoted}: " if check.query else ""
         return f"{said}{broken[0].text}{more}"
 
     def findings(self, check: Check, needed: Sequence[Query]) -> Iterator[Finding]:
@@ -212,7 +215,7 @@ class _Judge:
     def over_rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
         if query.id in self.now.rankings:
             for finding in check_rule(rule, query, self.now.ranks(query), self.now.name):
-                yield replace(finding, text=f"{query.text!r}: {finding.text}", queries=1)
+                yield replace(finding, text=f"{query.quoted}: {finding.text}", queries=1)
 
     def over_guard(self, guard: Guard) -> Iterator[Finding]:
         if self.baseline is None:
@@ -249,7 +252,7 @@ class _Judge:
         for query in queries:
             if query.id in self.now.rankings:
                 change = self.sides.change(limits.measure, [query])
-                words = f"{query.text!r}: " if said is None else said
+                words = f"{query.quoted}: " if said is None else said
                 findings += hold(self.sides, limits, Subject(query.id, words, [query], change))
         if not queries:
             findings += hold(self.sides, limits, Subject("", "", ()))

@@ -1,0 +1,268 @@
+"""The baseline: which stored run a suite is compared with, and how it is brought up to date.
+
+Knows files and git; of pytest nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pytest_irquality.provenance import git, now, package_version
+from pytest_irquality.retrieval.run import Run
+from pytest_irquality.retrieval.stored import (
+    Header,
+    StoredQuery,
+    StoredRun,
+    StoredRunError,
+    answered,
+    digest,
+    parse_run,
+    read_run,
+    write_run,
+)
+from pytest_irquality.suite.model import Suite
+from pytest_irquality.verdict.result import Baseline
+
+FOLDER = ".ir-baseline"
+GIT = "git:"
+SHOWN_QUERIES, SHOWN_MOVES = 5, 3
+
+
+@dataclass(frozen=True)
+class Found:
+    """A baseline and where it came from; ``stored`` is None where there is none.
+
+    ``new``: the suite did not exist at the revision asked for, so that nothing in it can have got worse.
+    """
+
+    source: str
+    stored: StoredRun | None = None
+    new: bool = False
+
+
+def file_name(suite_file: Path, retriever: str, suffix: str = ".jsonl") -> str:
+    """``shop.bm25.jsonl`` of ``shop.ir.yaml`` and the retriever ``bm25``, percent-encoded where need be."""
+    safe = re.sub(r"[^\w+=,@ -]", lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), retriever)
+    return suite_file.stem.removesuffix(".ir") + (f".{safe}" if safe else "") + suffix
+
+
+def below(folder: Path, suite: Suite, name: str) -> Path:
+    """Where a folder of runs keeps the one of a suite: as deep in it as the suite stands in the project."""
+    parts = [part for part in Path(suite.path).parent.parts if part not in ("..", Path(suite.path).anchor)]
+    return Path(folder, *parts, name)
+
+
+def expected(suite_file: Path, option: str | None) -> bool:
+    """Whether a suite has a baseline for any of its retrievers, as far as can be told before they are known."""
+    stem = suite_file.stem.removesuffix(".ir")
+    return option is not None or any(
+        path.name == f"{stem}.jsonl" or path.name.startswith(f"{stem}.")
+        for path in (suite_file.parent / FOLDER).glob("*.jsonl")
+    )
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the baseline of one suite and retriever is, after the value of ``--ir-baseline``.
+
+    ``file`` is the suite's own, ``start`` the folder that paths are relative to.
+    """
+
+    suite: Suite
+    file: Path
+    retriever: str
+    option: str | None
+    start: Path
+
+    @property
+    def path(self) -> Path:
+        """The file that is read, and written by an update. Under ``git:REF`` that is the default one."""
+        name = file_name(self.file, self.retriever)
+        if self.option is None or self.option.startswith(GIT):
+            return self.file.parent / FOLDER / name
+        given = self.start / self.option
+        if given.is_file() or (given.suffix == ".jsonl" and not given.is_dir()):
+            return given
+        flat = given / name
+        return (
+            flat if flat.is_file() and not below(given, self.suite, name).exists() else below(given, self.suite, name)
+        )
+
+    @property
+    def shown(self) -> str:
+        """The path as messages name it."""
+        try:
+            return self.path.relative_to(self.start).as_posix()
+        except ValueError:
+            return str(self.path)
+
+    def find(self, updating: bool = False) -> Found:
+        """What to compare with. Raises ``StoredRunError``: damaged, of another suite, or a revision that git lacks."""
+        if self.option is not None and self.option.startswith(GIT):
+            return self._at(self.option.removeprefix(GIT))
+        stored = self.stored()
+        if stored is None and self.option is not None and not updating and not (self.start / self.option).exists():
+            raise StoredRunError(f"--ir-baseline {self.option}: there is no such file or folder")
+        return Found(self.shown, stored)
+
+    def stored(self) -> StoredRun | None:
+        """What the file holds that an update writes, None where there is none. Raises ``StoredRunError``."""
+        try:
+            return self._own(read_run(self.path, self.shown))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StoredRunError(f"{self.shown}: cannot be read: {error.strerror or error}") from None
+
+    def _own(self, stored: StoredRun) -> StoredRun:
+        """Refuse the file of another suite or retriever, unless the user named this very file."""
+        header = stored.header
+        named = self.option is not None and self.path == self.start / self.option
+        if named and not stored.queries.keys() & self.suite.by_id.keys() and stored.queries:
+            raise StoredRunError(f"{self.shown}:1: holds no query of {self.suite.path}; it is a run of {header.path}")
+        if not named and (header.retriever != self.retriever or Path(header.path).name != self.file.name):
+            theirs, ours = (
+                _named(p, r) for p, r in ((header.path, header.retriever), (self.file.name, self.retriever))
+            )
+            raise StoredRunError(
+                f"{self.shown}:1: is the baseline of {theirs}, not of {ours}: rename one, or delete it"
+            )
+        return stored
+
+    def _at(self, ref: str) -> Found:
+        folder, name = self.file.parent, f"{FOLDER}/{self.path.name}"
+        source = f"{GIT}{ref} {self.shown}"
+        try:
+            known = git(folder, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"])
+            if known.returncode:
+                shallow = git(folder, ["rev-parse", "--is-shallow-repository"])
+                raise StoredRunError(
+                    f"--ir-baseline {GIT}{ref}: {_why(shallow.returncode, shallow.stdout, folder, ref)}"
+                )
+            there = known.stdout.decode().strip()
+            names = git(folder, ["ls-tree", "-z", "--name-only", there, "--", name, self.file.name]).stdout.split(b"\0")
+            if name.encode() in names:
+                blob = git(folder, ["cat-file", "blob", f"{there}:./{name}"])
+                if blob.returncode:
+                    said = " ".join(blob.stderr.decode(errors="replace").split())
+                    raise StoredRunError(f"{source}: git cannot read it: {said}")
+                return Found(source, self._own(parse_run(blob.stdout.splitlines(keepends=True), source)))
+        except OSError as error:
+            raise StoredRunError(f"--ir-baseline {GIT}{ref}: {error}") from None
+        # A suite that had no baseline there is as good as new once this change brings one; without it nothing would
+        # ever be compared, which must not look like a pass.
+        return Found(source, new=self.file.name.encode() not in names or self.path.is_file())
+
+
+def _why(failed: int, shallow: bytes, folder: Path, ref: str) -> str:
+    if failed:
+        return f"{folder} is in no git repository"
+    if shallow.strip() == b"true":
+        return (
+            f"this clone is shallow and lacks {ref!r}; fetch it, or clone all of it"
+            " (actions/checkout: `with: {fetch-depth: 0}`)"
+        )
+    return f"git knows no revision {ref!r} here"
+
+
+def _named(path: str, retriever: str) -> str:
+    return f"{path} [{retriever}]" if retriever else path
+
+
+# -- comparing --------------------------------------------------------------------------------------------------------
+
+
+def compare_with(found: Found, suite: Suite, retriever: str) -> tuple[Run, Baseline] | tuple[None, None]:
+    """What ``judge`` is given: the baseline's rankings of today's queries, and where they come from."""
+    if found.stored is None:
+        return (Run(retriever, {}), Baseline(found.source)) if found.new else (None, None)
+    header, queries = found.stored.header, found.stored.queries
+    known = Baseline(
+        found.source, len(queries), header.commit, header.time, header.version, found.stored.left(suite),
+        means=header.means,
+    )  # fmt: skip
+    return found.stored.run(suite), known
+
+
+# -- updating ---------------------------------------------------------------------------------------------------------
+
+
+def header_of(suite: Suite, run: Run, commit: str | None, shard: str | None = None) -> Header:
+    """What is known of a run that was just made."""
+    return Header(
+        suite.name, suite.path, digest(suite), suite.depth, run.retriever, shard, run.version, commit, now(),
+        package_version(),
+    )  # fmt: skip
+
+
+def update(
+    place: Place, old: StoredRun | None, run: Run, commit: str | None, means: Mapping[str, float]
+) -> tuple[str, ...]:
+    """Write what was retrieved over the baseline ``old``, and say in a few lines what that changes.
+
+    ``means`` is what the run scored; it is kept where the run is the whole of the new baseline.
+
+    Queries that were not asked or not answered keep their line; those that left the suite lose it. Where no ranking
+    changed the file is not touched. Raises ``OSError``.
+    """
+    suite = place.suite
+    was: Mapping[str, StoredQuery] = old.queries if old else {}
+    queries: dict[str, StoredQuery] = {}
+    changed: list[StoredQuery] = []
+    new = 0
+    for query in suite.queries:
+        before = was.get(query.id)
+        fresh = _without_time(answered(suite, query, run)) if query.id in run.rankings else None
+        # Scores wobble from machine to machine: a line stands as long as its ranking does.
+        stands = before if fresh is None or (before is not None and before.same_ranking(fresh)) else fresh
+        if stands is not None:
+            queries[query.id] = stands
+        if fresh is not None and stands is fresh:
+            if before is not None and before.same_question(fresh):
+                changed.append(fresh)
+            else:
+                new += 1
+    if not queries and not was:
+        return (f"baseline not written: {place.shown}: no query was answered",)
+    removed = len(was.keys() - queries.keys())
+    partial = old is not None and not queries.keys() <= run.rankings.keys()
+    depth = min(suite.depth, old.header.depth) if old and partial else suite.depth
+    counts = [(len(changed), f"ranking{'s' * (len(changed) != 1)} changed"), (new, "new"), (removed, "removed")]
+    said = [f"{count} {words}" for count, words in counts if count]
+    if old and old.header.depth != depth:
+        said.append(f"depth {old.header.depth} → {depth}")
+    stay = f"; {len(run.faults)} could not be answered, and stay as they were" if run.faults else ""
+    if not said:
+        return (f"baseline unchanged: {place.shown}: {len(queries)} rankings{stay}",)
+    whole = queries.keys() <= run.rankings.keys()
+    header = replace(header_of(suite, run, commit), depth=depth, means=means if whole else {})
+    write_run(place.path, StoredRun(header, queries))
+    return (f"baseline written: {place.shown}: {', '.join(said)}{stay}", *_moves(was, changed))
+
+
+def _without_time(query: StoredQuery) -> StoredQuery:
+    return replace(query, ranking=replace(query.ranking, seconds=None)) if query.ranking else query
+
+
+def _moves(was: Mapping[str, StoredQuery], changed: list[StoredQuery]) -> Iterator[str]:
+    for query in changed[:SHOWN_QUERIES]:
+        before = was[query.id]
+        sides = [dict.fromkeys(stored.ranking.ids if stored.ranking else ()) for stored in (before, query)]
+        old, now = ({document: rank for rank, document in enumerate(side, 1)} for side in sides)
+        titles = {**before.titles, **query.titles}
+        moved = sorted(
+            (min(rank for rank in (old.get(id), now.get(id)) if rank), id)
+            for id in dict.fromkeys([*old, *now])
+            if old.get(id) != now.get(id)
+        )
+        said = [
+            f"{id}{f' ({titles[id]})' if titles.get(id, id) != id else ''} {old.get(id, '–')} → {now.get(id, '–')}"
+            for _, id in moved[:SHOWN_MOVES]
+        ]
+        more = f" and {len(moved) - SHOWN_MOVES} more" if len(moved) > SHOWN_MOVES else ""
+        yield f"  {query.text!r}: {', '.join(said)}{more}"
+    if len(changed) > SHOWN_QUERIES:
+        yield f"  and {len(changed) - SHOWN_QUERIES} more queries"

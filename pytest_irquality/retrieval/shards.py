@@ -1,0 +1,80 @@
+"""Shares of a suite's queries: one for each of several jobs, joined again before they are judged."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pytest_irquality.retrieval.stored import StoredRun, StoredRunError, digest
+from pytest_irquality.suite.model import Suite
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Share ``index`` (from 1) of ``count``. Which share a query is in depends on its id and ``count`` alone."""
+
+    index: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """``2/5``. Raises ``ValueError`` with a clear message."""
+        index, _, count = text.partition("/")
+        if not (index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count)):
+            raise ValueError(f"{text!r} is no share: I/N, such as 2/5, with I from 1 to N")
+        return cls(int(index), int(count))
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.count}"
+
+    def holds(self, id: str) -> bool:
+        """Whether a query of this id is in this share."""
+        return zlib.crc32(id.encode("utf-8", "surrogatepass")) % self.count == self.index - 1
+
+    def of(self, suite: Suite) -> Suite:
+        """The suite with this share of its queries, and no check that reads any other's."""
+        queries = tuple(query for query in suite.queries if self.holds(query.id))
+        return replace(
+            suite,
+            queries=queries,
+            checks=tuple(check for check in suite.checks if check.query and self.holds(check.query.id)),
+        )
+
+
+def join(suite: Suite, shares: Sequence[tuple[str, StoredRun]]) -> StoredRun:
+    """One run of the shares of a suite, each with the name of its file.
+
+    Raises ``StoredRunError`` where a share is missing, is there twice, is of another division or of another suite.
+    """
+    name, first = shares[0]
+    counts = {Shard.parse(stored.header.shard or "1/1").count: name for name, stored in shares}
+    if len(counts) > 1:
+        pair = " and ".join(f"{file} (of {count})" for count, file in sorted(counts.items()))
+        raise StoredRunError(f"{pair} are shares of different divisions")
+    seen: dict[str | None, str] = {}
+    for name, stored in shares:
+        header = stored.header
+        if header.digest != digest(suite):
+            raise StoredRunError(f"{name}:1: share {header.shard} is of other queries than {suite.path} has now")
+        if header.depth != first.header.depth:
+            raise StoredRunError(f"{name}:1: share {header.shard} has another depth than {shares[0][0]}")
+        if header.shard in seen:
+            raise StoredRunError(f"{name}:1: share {header.shard} is there twice: {seen[header.shard]} is the other")
+        seen[header.shard] = name
+    (count,) = counts
+    missing = [
+        str(shard)
+        for shard in (Shard(index, count) for index in range(1, count + 1))
+        # A share that no query falls into has no file.
+        if str(shard) not in seen and any(shard.holds(query.id) for query in suite.queries)
+    ]
+    if missing:
+        raise StoredRunError(
+            f"{suite.path}: share {' and '.join(missing)} is missing; there is only {', '.join(seen.values())}"
+        )
+    queries = {id: query for _, stored in shares for id, query in stored.queries.items()}
+    ordered = {query.id: queries[query.id] for query in suite.queries if query.id in queries}
+    versions = {stored.header.version for _, stored in shares}
+    header = replace(first.header, shard=None, version=versions.pop() if len(versions) == 1 else None)
+    return StoredRun(header, ordered)

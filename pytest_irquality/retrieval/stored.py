@@ -1,0 +1,302 @@
+"""A run as a file: JSONL with one header line and one line a query, in suite order.
+
+The same format serves as a baseline (rankings alone, so that equal rankings are equal bytes), as a kept run (with
+faults and times, to be judged again) and as one share of a run. Every line stands for itself, so that a diff of two
+files reads as the list of queries that changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+from pytest_irquality.retrieval.run import Fault, Ranking, Run
+from pytest_irquality.suite.model import Query, Suite
+
+FORMAT = "pytest-irquality run"
+VERSION = 1
+
+
+class StoredRunError(Exception):
+    """A file that is no run, or not the one that is asked for: one line, ``path:line: what is wrong``."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """What is known of a run but its rankings. ``path`` is the suite's, as messages name it.
+
+    ``digest`` stands for the queries that the suite asks (not for what it demands of them), ``depth`` is how many
+    results were asked for, ``shard`` (``2/5``) which share of the queries this is. ``version`` is the retriever's own,
+    ``commit`` that of the code, ``time`` ISO 8601 in UTC, ``package`` the version of pytest-irquality. ``means`` holds
+    what the rankings scored over all queries under the judgments of then: changed judgments are told from it.
+    """
+
+    suite: str
+    path: str
+    digest: str
+    depth: int
+    retriever: str = ""
+    shard: str | None = None
+    version: str | None = None
+    commit: str | None = None
+    time: str | None = None
+    package: str | None = None
+    means: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StoredQuery:
+    """One line: a query as it was asked and its ranking, or the fault of one that could not be answered.
+
+    ``titles`` and ``texts`` are those of its own documents.
+    """
+
+    id: str
+    text: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    ranking: Ranking | None = None
+    fault: str | None = None
+    titles: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    def same_question(self, other: StoredQuery) -> bool:
+        """Whether both ask the same text with the same params."""
+        return self.text == other.text and _canonical(self.params) == _canonical(other.params)
+
+    def same_ranking(self, other: StoredQuery) -> bool:
+        """Whether both got the same documents in the same order for the same question: scores and titles may wobble."""
+        ids = [query.ranking.ids if query.ranking else None for query in (self, other)]
+        return ids[0] == ids[1] and self.texts == other.texts and self.same_question(other)
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run that was read from a file or is about to be written to one: its queries by id, in suite order."""
+
+    header: Header
+    queries: Mapping[str, StoredQuery]
+
+    def run(self, suite: Suite) -> Run:
+        """What it holds of today's queries. One that has another text or other params by now is not among them."""
+        rankings: dict[str, Ranking] = {}
+        faults: dict[str, Fault] = {}
+        titles: dict[str, str] = {}
+        texts: dict[str, str] = {}
+        for query in suite.queries:
+            stored = self.queries.get(query.id)
+            if stored is None or not stored.same_question(asked(suite, query)):
+                continue
+            if stored.ranking is None:
+                faults[query.id] = Fault(stored.fault or "no ranking was kept")
+            else:
+                rankings[query.id] = stored.ranking
+            for document, title in stored.titles.items():
+                titles.setdefault(document, title)
+            texts.update(stored.texts)
+        header = self.header
+        return Run(header.retriever, rankings, faults, titles, texts, header.version, header.depth)
+
+    def left(self, suite: Suite) -> tuple[str, ...]:
+        """The texts of the queries that the suite has no more."""
+        return tuple(stored.text for id, stored in self.queries.items() if id not in suite.by_id)
+
+
+def asked(suite: Suite, query: Query) -> StoredQuery:
+    """A query as a retriever is asked it, with no answer yet."""
+    return StoredQuery(query.id, query.text, {**suite.params, **query.params})
+
+
+def answered(suite: Suite, query: Query, run: Run) -> StoredQuery:
+    """A query with what a run has for it. Raises ``KeyError`` where the run never asked it."""
+    question = asked(suite, query)
+    if query.id in run.faults:
+        return StoredQuery(query.id, query.text, question.params, fault=run.faults[query.id].message)
+    ranking = run.rankings[query.id]
+    titles = {id: run.titles[id] for id in ranking.ids if id in run.titles} if run.titles else {}
+    texts = {id: run.texts[id] for id in ranking.ids if id in run.texts} if run.texts else {}
+    return StoredQuery(query.id, query.text, question.params, ranking, None, titles, texts)
+
+
+def stored_run(suite: Suite, run: Run, header: Header) -> StoredRun:
+    """A run as it is to be written: every query that was asked, in the suite's order."""
+    known = run.rankings.keys() | run.faults.keys()
+    return StoredRun(header, {q.id: answered(suite, q, run) for q in suite.queries if q.id in known})
+
+
+def digest(suite: Suite) -> str:
+    """A short hash of what the suite asks: ids, texts and params of its queries, in any order."""
+    questions = sorted(_canonical([query.id, query.text, {**suite.params, **query.params}]) for query in suite.queries)
+    return hashlib.sha256("\n".join([suite.match, *questions]).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+def write_run(path: Path, stored: StoredRun) -> None:
+    """Write a run, or leave the file as it is: nobody ever reads half of it. Raises ``OSError``."""
+    write_atomically(path, _lines(stored))
+
+
+def write_atomically(path: Path, lines: Iterable[bytes]) -> None:
+    """Replace a file by ``lines``. A kill at any moment leaves the old file or the new one."""
+    path = path.resolve()  # a link stays a link
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Not tempfile's: its files are private, and this one is to be read like any other.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.writelines(lines)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _lines(stored: StoredRun) -> Iterator[bytes]:
+    known = {name: value for name, value in asdict(stored.header).items() if value not in (None, "", {})}
+    yield _line({"format": FORMAT, "format_version": VERSION, **known, "queries": len(stored.queries)})
+    for query in stored.queries.values():
+        data: dict[str, Any] = {"id": query.id, "query": query.text}
+        if query.params:
+            data["params"] = query.params
+        if query.ranking is None:
+            data["fault"] = query.fault
+        else:
+            if query.ranking.seconds is not None:
+                data["seconds"] = query.ranking.seconds
+            data["docs"] = list(_documents(query, query.ranking))
+        yield _line(data)
+
+
+def _documents(query: StoredQuery, ranking: Ranking) -> Iterator[object]:
+    """``[id, score, title, text]`` as far as they are known, an id alone as itself."""
+    for id, score in zip(ranking.ids, ranking.scores or repeat(None)):  # noqa: B905 - as many as there are ids
+        entry = [id, score if score is not None and math.isfinite(score) else None, query.titles.get(id)]
+        if query.texts:
+            entry.append(query.texts.get(id))
+        while entry[-1] is None:
+            entry.pop()
+        yield entry if len(entry) > 1 else id
+
+
+def _line(data: Mapping[str, object]) -> bytes:
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=str)
+    try:
+        return text.encode() + b"\n"
+    except UnicodeEncodeError:  # half a surrogate pair, which only an escape can hold
+        return json.dumps(data, separators=(",", ":"), allow_nan=False, default=str).encode() + b"\n"
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def read_run(path: Path, shown: str | None = None) -> StoredRun:
+    """The run in a file. Raises ``StoredRunError`` where it is damaged or something else, ``OSError``."""
+    with path.open("rb") as file:
+        return parse_run(file, shown or str(path))
+
+
+def read_header(path: Path, shown: str | None = None) -> Header:
+    """The header alone. Raises as ``read_run`` does."""
+    with path.open("rb") as file:
+        return _header(file.readline(), shown or str(path))[0]
+
+
+def parse_run(lines: Iterable[bytes], shown: str) -> StoredRun:
+    """The run in the lines of a file that messages call ``shown``. Raises ``StoredRunError``."""
+    lines = iter(lines)
+    header, count = _header(next(lines, b""), shown)
+    queries: dict[str, StoredQuery] = {}
+    number = 1
+    for number, line in enumerate(lines, 2):
+        query = _query(line, f"{shown}:{number}")
+        if query.id in queries:
+            raise StoredRunError(f"{shown}:{number}: the query {query.id!r} stands here twice")
+        queries[query.id] = query
+    if len(queries) != count:
+        raise StoredRunError(f"{shown}:{number}: damaged: its header promises {count} queries, here are {len(queries)}")
+    return StoredRun(header, queries)
+
+
+HEADER_TYPES: Mapping[str, type] = {"suite": str, "path": str, "digest": str, "depth": int}
+
+
+def _header(line: bytes, shown: str) -> tuple[Header, int]:
+    where = f"{shown}:1"
+    data = _object(line, where)
+    if data.get("format") != FORMAT:
+        raise StoredRunError(f"{where}: not a run that pytest-irquality wrote")
+    version = data.get("format_version")
+    if version != VERSION:
+        raise StoredRunError(f"{where}: written in format {version}; this pytest-irquality reads format {VERSION}")
+    count = data.get("queries")
+    wrong = [name for name, kind in HEADER_TYPES.items() if not isinstance(data.get(name), kind)]
+    if wrong or not isinstance(count, int):
+        raise StoredRunError(f"{where}: damaged: no {wrong[0] if wrong else 'queries'!r} in the header")
+    means = data.get("means", {})
+    if not isinstance(means, dict) or not all(isinstance(mean, (int, float)) for mean in means.values()):
+        raise StoredRunError(f"{where}: damaged: 'means' is no table of numbers")
+    known = {name: data[name] for name in Header.__dataclass_fields__ if name in data}
+    return Header(**known), count
+
+
+def _query(line: bytes, where: str) -> StoredQuery:
+    data = _object(line, where)
+    id, text, params = data.get("id"), data.get("query"), data.get("params", {})
+    if not isinstance(id, str) or not isinstance(text, str) or not isinstance(params, dict):
+        raise StoredRunError(f"{where}: damaged: a line needs 'id' and 'query'")
+    if isinstance(fault := data.get("fault"), str):
+        return StoredQuery(id, text, params, fault=fault)
+    documents, seconds = data.get("docs"), data.get("seconds")
+    if not isinstance(documents, list) or not isinstance(seconds, (float, int, type(None))):
+        raise StoredRunError(f"{where}: damaged: the query {id!r} has neither 'docs' nor 'fault'")
+    if all(isinstance(document, str) for document in documents):
+        return StoredQuery(id, text, params, Ranking(tuple(documents), None, seconds))
+    rows = [(*document, None, None, None)[:4] if isinstance(document, list) else (document, None, None, None)
+            for document in documents]  # fmt: skip
+    if not all(_is_document(*row) for row in rows):
+        raise StoredRunError(f"{where}: damaged: a document is [id, score, title]")
+    ids, scores, titles, texts = zip(*rows, strict=True)
+    known = any(score is not None for score in scores)
+    return StoredQuery(
+        id,
+        text,
+        params,
+        Ranking(
+            ids, tuple(math.nan if score is None else float(score) for score in scores) if known else None, seconds
+        ),
+        None,
+        {id: title for id, title in zip(ids, titles, strict=True) if title is not None},
+        {id: passage for id, passage in zip(ids, texts, strict=True) if passage is not None},
+    )
+
+
+def _is_document(id: object, score: object, title: object, text: object) -> bool:
+    return isinstance(id, str) and isinstance(score, (float, int, type(None))) and all(
+        isinstance(words, (str, type(None))) for words in (title, text)
+    )  # fmt: skip
+
+
+def _object(line: bytes, where: str) -> dict[str, Any]:
+    if line.startswith((b"<<<<<<<", b"=======", b">>>>>>>")):
+        raise StoredRunError(f"{where}: an unresolved merge conflict: take either side, then update it")
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        raise StoredRunError(f"{where}: {'not a line of JSON' if line.strip() else 'empty'}") from None
+    if not isinstance(data, dict):
+        raise StoredRunError(f"{where}: not a JSON object")
+    return data

@@ -1,0 +1,189 @@
+"""A run as a file: what goes in comes out, a kill never leaves half of one, and a damaged one says where."""
+
+from __future__ import annotations
+
+import math
+import os
+import stat
+import sys
+import types
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_irquality.retrieval import Fault, Ranking, Run
+from pytest_irquality.retrieval.stored import (
+    Header,
+    StoredRun,
+    StoredRunError,
+    digest,
+    read_header,
+    read_run,
+    stored_run,
+    write_run,
+)
+from pytest_irquality.suite.model import Query, Suite
+
+SUITE = Suite(
+    "Shop",
+    "shop.ir.yaml",
+    (
+        Query("q1", "office chair"),
+        Query("q2", "NO", params={"filters": {"stock": True}}),
+        Query("line\nbreak", "\u2028 and \r\n"),
+        Query("broken", "x"),
+        Query("empty", "nothing"),
+    ),
+    params={"locale": "en-GB"},
+)
+RUN = Run(
+    "bm25",
+    {
+        "q1": Ranking(("d1", "d2", "d1"), (3.0, 1e-300, math.inf), 0.25),
+        "q2": Ranking(("0123", "NO"), None, 0.5),
+        "line\nbreak": Ranking(("\ud800 half", "d2"), None),
+        "empty": Ranking((), None, 1.0),
+    },
+    {"broken": Fault("ConnectionError: index is down")},
+    {"d1": "A “chair”", "d2": "A desk\nof two lines", "NO": "Norway"},
+    {"d2": "the whole passage"},
+    "v7",
+)
+HEADER = Header("Shop", "shop.ir.yaml", digest(SUITE), 10, "bm25", None, "v7", "abc1234", "2024-01-01T00:00:00Z", "1.0")
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "run.jsonl"
+    write_run(path, stored_run(SUITE, RUN, HEADER))
+    stored = read_run(path)
+    assert (stored.header, read_header(path)) == (HEADER, HEADER)
+    read = stored.run(SUITE)
+    scores = read.rankings["q1"].scores
+    assert scores is not None
+    assert scores[:2] == (3.0, 1e-300)
+    assert math.isnan(scores[2])  # JSON has no infinity; a score that is no number is never equal to another
+    assert read.rankings["q1"].ids == ("d1", "d2", "d1")
+    assert {id: read.rankings[id] for id in RUN.rankings if id != "q1"} == {
+        id: ranking for id, ranking in RUN.rankings.items() if id != "q1"
+    }
+    assert (read.retriever, read.faults, read.titles, read.texts, read.version) == (
+        "bm25", RUN.faults, RUN.titles, RUN.texts, "v7",
+    )  # fmt: skip
+    assert len(path.read_bytes().split(b"\n")) == 7  # a header, five queries, and the end of the last line
+    assert [*path.parent.iterdir()] == [path]
+
+
+def test_only_what_is_asked_today_in_the_same_words_is_compared(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    write_run(path, stored_run(SUITE, RUN, HEADER))
+    q1, q2, *_ = SUITE.queries
+    stored = read_run(path)
+    today = replace(SUITE, queries=(q1, replace(q2, params={"filters": {"stock": False}}), Query("new", "new")))
+    assert set(stored.run(today).rankings) == {"q1"}
+    assert stored.left(today) == ("\u2028 and \r\n", "x", "nothing")
+    assert set(stored.run(replace(today, queries=(replace(q1, text="Office chair"),))).rankings) == set()
+    assert set(stored.run(replace(SUITE, params={})).rankings) == set()
+
+
+def test_a_digest_stands_for_the_questions_alone() -> None:
+    assert digest(SUITE) == digest(replace(SUITE, name="Other", top_k=3, queries=SUITE.queries[::-1]))
+    assert digest(SUITE) != digest(replace(SUITE, queries=SUITE.queries[1:]))
+    assert digest(SUITE) != digest(replace(SUITE, params={}))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a forked process")
+def test_a_kill_at_any_line_leaves_the_old_file_or_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    old = stored_run(SUITE, RUN, replace(HEADER, commit="old"))
+    new = stored_run(SUITE, RUN, replace(HEADER, commit="new"))
+    seen = []
+    for lines in range(1, 1000):
+        write_run(path, old)
+        killed = _write_and_die(path, new, lines)
+        seen.append(read_run(path).header.commit or "")
+        if not killed:
+            break
+    assert seen == sorted(seen, reverse=True)  # old until it is new: never half, never gone
+    assert seen.count("old") > 20
+    assert seen[-1] == "new"
+
+
+def _write_and_die(path: Path, stored: StoredRun, lines: int) -> bool:
+    """Write in a process of its own that dies, with all it holds in buffers, when it comes to the n-th line."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork beside threads
+        child = os.fork()
+    if child:
+        return bool(os.waitpid(child, 0)[1])
+    left = lines
+
+    def trace(frame: types.FrameType, event: str, _: Any) -> Any:
+        nonlocal left
+        if not frame.f_code.co_filename.endswith("stored.py"):
+            return None
+        left -= event == "line"
+        if left == 0:
+            os._exit(1)
+        return trace
+
+    try:
+        sys.settrace(trace)
+        write_run(path, stored)
+        os._exit(0)
+    finally:
+        os._exit(2)
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    write_run(path, stored_run(SUITE, RUN, HEADER))
+    before = path.read_bytes()
+    broken = replace(SUITE.queries[0], params={"x": math.nan})
+    with pytest.raises(ValueError, match="JSON"):
+        write_run(path, stored_run(replace(SUITE, queries=(broken,)), RUN, HEADER))
+    assert (path.read_bytes(), [*tmp_path.iterdir()]) == (before, [path])
+
+
+def test_a_file_is_as_private_as_any_other_and_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "plain").touch()
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "real.jsonl")
+    write_run(tmp_path / "link.jsonl", stored_run(SUITE, RUN, HEADER))
+    assert (tmp_path / "link.jsonl").is_symlink()
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "real.jsonl")]
+    assert modes[0] == modes[1]
+
+
+HEAD = b'{"format":"pytest-irquality run","format_version":1,"suite":"s","path":"s.ir.yaml","digest":"d","depth":10,"queries":%d}\n'
+LINE = b'{"id":"q","query":"q","docs":["d"]}\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "run:1: empty"),
+        (b"q0 0 d1 1\n", "run:1: not a line of JSON"),
+        (b"[1]\n", "run:1: not a JSON object"),
+        (b'{"a": 1}\n', "run:1: not a run that pytest-irquality wrote"),
+        (HEAD.replace(b'version":1', b'version":2') % 0, "run:1: written in format 2; this pytest-irquality reads format 1"),
+        (HEAD.replace(b'"depth":10', b'"depth":"x"') % 0, "run:1: damaged: no 'depth' in the header"),
+        (HEAD % 2 + LINE, "run:2: damaged: its header promises 2 queries, here are 1"),
+        (HEAD % 2 + LINE + LINE, "run:3: the query 'q' stands here twice"),
+        (HEAD % 1 + LINE[:-9], "run:2: not a line of JSON"),
+        (HEAD % 1 + b"\n", "run:2: empty"),
+        (HEAD % 1 + b"<<<<<<< HEAD\n" + LINE, "run:2: an unresolved merge conflict: take either side, then update it"),
+        (HEAD % 1 + b'{"id":3}\n', "run:2: damaged: a line needs 'id' and 'query'"),
+        (HEAD % 1 + b'{"id":"q","query":"q"}\n', "run:2: damaged: the query 'q' has neither 'docs' nor 'fault'"),
+        (HEAD % 1 + b'{"id":"q","query":"q","docs":[3]}\n', "run:2: damaged: a document is [id, score, title]"),
+        (HEAD % 1 + b'{"id":"q","query":"q","docs":[["d","x"]]}\n', "run:2: damaged: a document is [id, score, title]"),
+        (HEAD % 1 + b"\xff\n", "run:2: not a line of JSON"),
+        (HEAD % 1 + b"[" * 100_000, "run:2: not a line of JSON"),
+    ],
+)  # fmt: skip
+def test_what_is_damaged_or_foreign_says_where_in_one_line(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "run").write_bytes(content)
+    with pytest.raises(StoredRunError) as error:
+        read_run(tmp_path / "run", "run")
+    assert str(error.value) == said

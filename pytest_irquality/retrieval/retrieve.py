@@ -16,6 +16,7 @@ from pytest_irquality.suite.model import Query, Suite
 
 Progress = Callable[[int, int], None]
 
+LONGEST = 300  # characters of an error's message; its traceback has all of it
 GIVE_UP = 20  # time-outs in a row; three times the calls in flight where that is more
 
 
@@ -180,6 +181,7 @@ def _fault(query: Query, answer: Answer, timeout: float | None) -> Fault | None:
 
 def _message(error: BaseException) -> str:
     text = " ".join(str(error).split())
+    text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

@@ -2,50 +2,109 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import cycle, islice
 
 from pytest_irquality.retrieval.call import RetrieverError, how_to_call, takes_batches
-from pytest_irquality.retrieval.results import UnreadableResult, read_result, split_batch
+from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, forget, in_turn
+from pytest_irquality.retrieval.results import Hits, UnreadableResult, read_result, split_batch
 from pytest_irquality.retrieval.run import Fault, Ranking, Run
 from pytest_irquality.suite.model import Query, Suite
 
+Progress = Callable[[int, int], None]
 
-def retrieve(suite: Suite, retriever: object, queries: Iterable[Query] | None = None, name: str = "") -> Run:
-    """Ask a retriever every query (or the given ones), in order, each once.
+LONGEST = 300  # characters of an error's message; its traceback has all of it
+GIVE_UP = 20  # time-outs in a row; three times the calls in flight where that is more
 
-    A call that raises, or returns what cannot be read, is that query's ``Fault``; the others are asked all the same.
-    ``name`` tells retrievers of one suite apart. Raises ``RetrieverError`` where the object cannot be called at all.
+
+def retrieve(
+    suite: Suite,
+    retriever: object,
+    queries: Iterable[Query] | None = None,
+    name: str = "",
+    *,
+    concurrency: int | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Ask a retriever every query (or the given ones), each once.
+
+    A call that raises, takes longer than ``suite.timeout`` or returns what cannot be read is that query's ``Fault``;
+    the others are asked all the same. Only a retriever that times out again and again, and answers nothing in between,
+    is given up: the queries that were left are faults too. What is in the run stands in the suite's order, whatever
+    was answered first.
+
+    ``concurrency`` calls are in flight (None: as many as the suite says, or one): plain functions in threads,
+    coroutines in one event loop. One call at a time and without a time-out is made in the caller's own thread.
+    ``progress`` is told how many queries were answered, and of how many. ``name`` tells retrievers of one suite apart.
+    Raises ``RetrieverError`` where the object cannot be called at all. Ctrl-C ends the pass and marks it interrupted.
     """
     __tracebackhide__ = True
     asked = suite.queries if queries is None else tuple(queries)
-    if takes_batches(retriever):
-        return _retrieve_batches(suite, retriever, asked, name)
-    calls = {frozenset(query.params): how_to_call(retriever, {**suite.params, **query.params}) for query in asked}
+    concurrency = concurrency or suite.concurrency or 1
+    answers: dict[str, Answer] = {}
+    jobs = deque((_batches if takes_batches(retriever) else _singles)(suite, retriever, asked))
+    warmup = deque(islice(cycle(jobs), suite.warmup))
+    give_up_after = max(GIVE_UP, 3 * concurrency)
+    in_a_row = 0
+
+    def keep(job: Job, answer: Answer) -> None:
+        nonlocal in_a_row
+        in_a_row = in_a_row + 1 if isinstance(answer.error, TimedOut) else 0
+        if in_a_row == give_up_after:
+            jobs.clear()
+        for query, value in zip(job.subject, answer.value or [None] * len(job.subject), strict=True):
+            error = value if isinstance(value, Exception) else answer.error
+            answers[query.id] = replace(answer, value=value, error=error)
+        if progress:
+            progress(len(answers), len(asked))
+
+    interrupted = False
+    try:
+        _ask([(warmup, _forget), (jobs, keep)], concurrency, suite.timeout)
+    except KeyboardInterrupt:
+        interrupted = True
     rankings: dict[str, Ranking] = {}
     faults: dict[str, Fault] = {}
     titles: dict[str, str] = {}
-    interrupted = False
     for query in asked:
-        call = calls[frozenset(query.params)]
-        start = time.perf_counter()
-        try:
-            result = call(query.text, suite.depth, {**suite.params, **query.params})
-            hits = read_result(result, suite.depth)  # a generator does its work while it is read
-        except KeyboardInterrupt:
-            interrupted = True
-            break
-        except Exception as error:
-            faults[query.id] = _fault(error)
-            continue
-        rankings[query.id] = Ranking(hits.ids, hits.scores, time.perf_counter() - start)
-        for document, title in hits.titles.items():
-            titles.setdefault(document, title)
+        answer = answers.get(query.id)
+        if answer is None:
+            if not interrupted:
+                faults[query.id] = Fault(f"not asked: {give_up_after} calls in a row had timed out")
+        elif fault := _fault(query, answer, suite.timeout):
+            faults[query.id] = fault
+        else:
+            hits: Hits = answer.value
+            rankings[query.id] = Ranking(hits.ids, hits.scores, answer.seconds)
+            for document, title in hits.titles.items():
+                titles.setdefault(document, title)
+    if takes_batches(retriever):  # no query of a batch has a time of its own
+        rankings = {id: replace(ranking, seconds=None) for id, ranking in rankings.items()}
     return Run(name, rankings, faults, titles, interrupted=interrupted)
 
 
-def _retrieve_batches(suite: Suite, retriever: object, asked: Sequence[Query], name: str) -> Run:
-    """Ask all queries that share their params in one call, which has no latency of a single query."""
+def _singles(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterable[Job]:
+    """A call for each query."""
+    __tracebackhide__ = True
+    calls = {frozenset(query.params): how_to_call(retriever, {**suite.params, **query.params}) for query in asked}
+
+    def job(query: Query) -> Job:
+        call, params = calls[frozenset(query.params)], {**suite.params, **query.params}
+        return Job(
+            (query,),
+            lambda: call(query.text, suite.depth, params),
+            lambda result: [_read(suite, result)],
+            suite.depth,
+        )
+
+    return map(job, asked)
+
+
+def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterable[Job]:
+    """A call for all queries that share their params, which has no latency of a single query."""
     __tracebackhide__ = True
     owners = [check.query.thresholds if check.query else (check.limits,) for check in suite.checks]
     for limits in (limits for owner in owners for limits in owner if limits and limits.measure.unit == "seconds"):
@@ -56,37 +115,86 @@ def _retrieve_batches(suite: Suite, retriever: object, asked: Sequence[Query], n
     groups: dict[str, list[Query]] = {}
     for query in asked:
         groups.setdefault(repr(sorted(query.params.items())), []).append(query)
-    batches = [({**suite.params, **group[0].params}, group) for group in groups.values()]
-    calls = [how_to_call(retriever, params) for params, _ in batches]
-    rankings: dict[str, Ranking] = {}
-    faults: dict[str, Fault] = {}
-    titles: dict[str, str] = {}
-    interrupted = False
-    for call, (params, group) in zip(calls, batches, strict=True):
+
+    def read(result: object) -> Hits | Exception:
         try:
-            results = split_batch(call([query.text for query in group], suite.depth, params), len(group))
-        except KeyboardInterrupt:
-            interrupted = True
-            break
-        except Exception as error:
-            faults.update(dict.fromkeys([query.id for query in group], _fault(error)))
-            continue
-        for query, result in zip(group, results, strict=True):
-            try:
-                hits = read_result(result, suite.depth)
-            except Exception as error:
-                faults[query.id] = _fault(error)
-                continue
-            rankings[query.id] = Ranking(hits.ids, hits.scores)
-            titles.update({document: title for document, title in hits.titles.items() if document not in titles})
-    return Run(name, rankings, faults, titles, interrupted=interrupted)
+            return _read(suite, result)
+        except Exception as error:  # one query's results do not spoil those of the others
+            return error
+
+    def job(group: Sequence[Query]) -> Job:
+        params = {**suite.params, **group[0].params}
+        call = how_to_call(retriever, params)
+        return Job(
+            tuple(group),
+            lambda: call([query.text for query in group], suite.depth, params),
+            lambda results: [read(result) for result in split_batch(results, len(group))],
+            len(group),
+        )
+
+    return [job(group) for group in groups.values()]
 
 
-def _fault(error: Exception) -> Fault:
-    message = str(error) if isinstance(error, UnreadableResult) else _message(error)
-    return Fault(message, error)
+def _read(suite: Suite, result: object) -> Hits:
+    return read_result(result, suite.depth, id_field=suite.id_field, texts=suite.match == "text")
+
+
+def _ask(phases: Sequence[tuple[deque[Job], Done]], concurrency: int, timeout: float | None) -> None:
+    """Make the calls of each phase, one phase after the other. Which way is settled by what the first call gives."""
+    __tracebackhide__ = True
+    with ExitStack() as stack:
+        run = None
+        for jobs, done in phases:
+            if concurrency == 1 and timeout is None:
+                left = in_turn(jobs, done)
+            else:
+                from pytest_irquality.retrieval.threads import in_threads  # noqa: PLC0415
+
+                left = in_threads(jobs, done, concurrency, timeout)
+            if left:
+                from pytest_irquality.retrieval.loop import in_loop, one_loop  # noqa: PLC0415 - imports asyncio
+
+                jobs.extend(left)
+                try:
+                    run = run or stack.enter_context(one_loop())
+                    run(in_loop(jobs, done, concurrency, timeout))
+                finally:
+                    forget(jobs)
+
+
+def _forget(job: Job, answer: Answer) -> None:
+    """A call to warm up with is not measured; what is wrong with it will be wrong with the next."""
+
+
+def _fault(query: Query, answer: Answer, timeout: float | None) -> Fault | None:
+    error = answer.error
+    if isinstance(error, TimedOut):
+        return Fault(f"no answer within {timeout:g} s; {error}")
+    if isinstance(error, UnreadableResult):
+        return Fault(str(error), error, query.text)
+    if error is not None:
+        return Fault(_message(error) + _hint(error), error, query.text)
+    if timeout is not None and answer.seconds > timeout:
+        return Fault(f"answered after {answer.seconds:.1f} s, later than 'timeout' of {timeout:g} s allows")
+    return None
 
 
 def _message(error: BaseException) -> str:
     text = " ".join(str(error).split())
+    text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _hint(error: BaseException) -> str:
+    """What the error alone does not tell: how the calls are made."""
+    if "created in a thread can only be used in that same thread" in str(error):
+        return (
+            " (under 'concurrency' or 'timeout' calls are made in other threads:"
+            " connect with check_same_thread=False, or leave both out)"
+        )
+    frame = error.__traceback__
+    while frame:
+        if str(frame.tb_frame.f_globals.get("__name__")).partition(".")[0] == "trio":
+            return " (coroutines are asked on asyncio; trio is not supported)"
+        frame = frame.tb_next
+    return ""

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from urllib.parse import quote, quote_plus
+
+from pytest_irquality.retrieval.results import UnreadableResult
+
+# Hexadecimal of any length, dotted numbers, and whole numbers but for those of three digits: an HTTP status stays.
+VARYING = re.compile(r"0x[0-9a-fA-F]+|\b(?=[a-f-]*\d)[0-9a-fA-F-]{8,}\b|\d+(\.\d+)+|\b(?!\d{3}\b)\d+\b")
 
 
 @dataclass(frozen=True)
@@ -24,15 +31,23 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Fault:
-    """Why one query has no ranking. ``error`` is what was raised; it stays in this process."""
+    """Why one query has no ranking. ``error`` is what was raised; it stays in this process.
+
+    ``asked`` is the query's text, which messages like to repeat.
+    """
 
     message: str
     error: BaseException | None = field(default=None, compare=False, repr=False)
+    asked: str = field(default="", compare=False, repr=False)
 
     @property
     def cause(self) -> str:
-        """What queries that failed alike have in common."""
-        return self.message
+        """What queries that failed alike have in common: not their words, addresses, ports, ids and times."""
+        if isinstance(self.error, UnreadableResult):
+            return self.error.cause
+        forms = "|".join(re.escape(form) for form in {self.asked, quote(self.asked), quote_plus(self.asked)} if form)
+        text = re.sub(rf"(?<!\w)({forms})(?!\w)", "…", self.message) if forms else self.message
+        return VARYING.sub("#", text)
 
 
 @dataclass(frozen=True)
@@ -52,3 +67,14 @@ class Run:
     version: str | None = None
     depth: int | None = None
     interrupted: bool = False
+
+    def retried(self, again: Run) -> Run:
+        """The same run with what asking the queries that had faults once more gave."""
+        return replace(
+            self,
+            rankings={**self.rankings, **again.rankings},
+            faults={**{id: fault for id, fault in self.faults.items() if id not in again.rankings}, **again.faults},
+            titles={**again.titles, **self.titles},
+            texts={**again.texts, **self.texts},
+            interrupted=again.interrupted,
+        )

@@ -1,0 +1,82 @@
+"""Calls to be made, what came of each, and the plain way of making them: one after the other, where we are."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+FAULTS = (Exception, SystemExit)
+"""What a call may raise as its own fault. Anything else is meant for whoever runs the pass: Ctrl-C, a skip."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A call to make. ``read`` reads what came while the clock still runs: a generator does its work while it is read.
+
+    ``most`` results are taken from an async generator. ``subject`` is the asker's own. ``begun`` is what the call gave
+    to await, where it was made already.
+    """
+
+    subject: Any
+    call: Callable[[], Any]
+    read: Callable[[Any], Any]
+    most: int = 1
+    begun: Any = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What ``read`` gave, or what was raised instead, after how many seconds."""
+
+    value: Any = None
+    error: BaseException | None = None
+    seconds: float = 0.0
+
+
+Done = Callable[[Job, Answer], None]
+
+
+class TimedOut(Exception):
+    """A call that took longer than it may."""
+
+
+def is_async(value: object) -> bool:
+    """Whether a result must be awaited, or iterated asynchronously."""
+    return inspect.isawaitable(value) or (hasattr(value, "__aiter__") and not hasattr(value, "__iter__"))
+
+
+def attempt(job: Job) -> Answer | Job:
+    """Make a call here and now. Where it gave something to await, the job that is left: to await it."""
+    start = time.perf_counter()
+    try:
+        value = job.call()
+        if is_async(value):
+            return replace(job, begun=value, call=lambda: value)
+        return Answer(job.read(value), None, time.perf_counter() - start)
+    except FAULTS as error:
+        return Answer(None, error, time.perf_counter() - start)
+
+
+def forget(jobs: deque[Job]) -> None:
+    """Drop what will not be done any more, and the coroutines that were made for it."""
+    for job in jobs:
+        if inspect.iscoroutine(job.begun):
+            job.begun.close()
+    jobs.clear()
+
+
+def in_turn(jobs: deque[Job], done: Done) -> list[Job]:
+    """Make every call, one after the other. Stops at the first that must be awaited, and returns it and the rest."""
+    while jobs:
+        job = jobs.popleft()
+        answer = attempt(job)
+        if isinstance(answer, Job):
+            left = [answer, *jobs]
+            jobs.clear()
+            return left
+        done(job, answer)
+    return []

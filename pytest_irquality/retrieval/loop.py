@@ -1,0 +1,143 @@
+"""Coroutines: a whole pass in one event loop, the one that the retriever's own fixture left where there is one."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from pytest_irquality.retrieval.call import RetrieverError
+from pytest_irquality.retrieval.jobs import FAULTS, Answer, Done, Job, TimedOut, is_async
+
+GRACE = 0.5  # seconds that cancelled calls have to clean up
+
+
+async def in_loop(jobs: deque[Job], done: Done, concurrency: int, timeout: float | None) -> None:
+    """Make every call, at most ``concurrency`` at once; one that takes longer than ``timeout`` seconds is cancelled."""
+    calls: dict[asyncio.Future[Answer], Job] = {}
+    given_up: set[asyncio.Future[Answer]] = set()
+    # What is no fault of a call is carried past the tasks: asyncio lets Ctrl-C tear through the loop itself.
+    escaped: list[BaseException] = []
+
+    async def attempt(job: Job) -> Answer:
+        start = time.perf_counter()
+        try:
+            value = job.call()
+            if is_async(value) and not hasattr(value, "__aiter__"):
+                value = await value
+            if is_async(value):
+                value = await _first(value, job.most)
+            return Answer(job.read(value), None, time.perf_counter() - start)
+        except FAULTS as error:
+            return Answer(None, error, time.perf_counter() - start)
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:
+            escaped.append(error)
+            raise _Stopped from None
+
+    async def work() -> None:
+        while jobs and not escaped:
+            job = jobs.popleft()
+            call = asyncio.ensure_future(attempt(job))
+            calls[call] = job
+            await asyncio.wait({call}, timeout=timeout)
+            del calls[call]
+            if call.done():
+                done(job, Answer(error=asyncio.CancelledError()) if call.cancelled() else call.result())
+            else:
+                call.cancel()
+                given_up.add(call)
+                done(job, Answer(error=TimedOut("the call was cancelled"), seconds=timeout or 0.0))
+
+    workers = [asyncio.ensure_future(work()) for _ in range(min(concurrency, len(jobs)))]
+    try:
+        await asyncio.gather(*workers)
+    except _Stopped:
+        raise escaped[0] from None
+    finally:
+        for call, job in calls.items():
+            if call.done() and not call.cancelled() and not call.exception():
+                done(job, call.result())
+        await _cancel([*workers, *calls, *given_up])
+
+
+class _Stopped(Exception):
+    """Ends the pass from within one of its tasks."""
+
+
+async def _cancel(tasks: list[asyncio.Future[Any]]) -> None:
+    """Give tasks that are no longer wanted a moment to clean up."""
+    pending = [task for task in tasks if not task.done()]
+    for task in pending:
+        task.cancel()
+    if pending:
+        await asyncio.wait(pending, timeout=GRACE)
+
+
+async def _first(results: Any, most: int) -> list[Any]:
+    found: list[Any] = []
+    async for result in results:
+        found.append(result)
+        if len(found) >= most:
+            break
+    if hasattr(results, "aclose"):
+        await results.aclose()
+    return found
+
+
+@contextmanager
+def one_loop() -> Iterator[Callable[[Coroutine[Any, Any, None]], None]]:
+    """What runs a coroutine to its end, however often it is used in the same event loop."""
+    with suppress(RuntimeError):
+        asyncio.get_running_loop()
+        raise RetrieverError(
+            "an event loop is already running here, as in a notebook:"
+            " await asyncio.to_thread(retrieve, suite, retriever)"
+        )
+    left = _left_current()
+    loop = left or asyncio.new_event_loop()
+
+    def run(coroutine: Coroutine[Any, Any, None]) -> None:
+        task = loop.create_task(coroutine)
+        try:
+            loop.run_until_complete(task)
+        except BaseException:
+            if not task.done():  # Ctrl-C came between two steps: let the calls clean up
+                task.cancel()
+                with suppress(BaseException):
+                    loop.run_until_complete(task)
+            raise
+
+    try:
+        yield run
+    finally:
+        if left is None:
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+
+
+def _left_current() -> asyncio.AbstractEventLoop | None:
+    """The loop that a fixture made current and left open. Asking for it must not make one, as older Pythons do."""
+    policy = asyncio.get_event_loop_policy() if sys.version_info < (3, 12) else None
+    try:
+        if policy:
+            policy.new_event_loop = _none_to_make  # type: ignore[method-assign]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)
+            loop = asyncio.get_event_loop()
+    except (RuntimeError, DeprecationWarning):
+        return None
+    finally:
+        if policy:
+            del policy.new_event_loop
+    return None if loop.is_closed() else loop
+
+
+def _none_to_make() -> asyncio.AbstractEventLoop:
+    raise RuntimeError

@@ -1,0 +1,110 @@
+"""Several plain calls in flight, or one that may hang, in threads that no hung call can keep from ending.
+
+Not ``ThreadPoolExecutor``, whose threads are waited for when the interpreter ends.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import deque
+from contextvars import copy_context
+from dataclasses import dataclass, field
+
+from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, attempt
+
+TICK = 0.25  # seconds; a wait without an end would not be woken by Ctrl-C on every platform
+
+Ended = tuple[Job, "Answer | Job | BaseException"]
+
+
+def in_threads(jobs: deque[Job], done: Done, concurrency: int, timeout: float | None) -> list[Job]:
+    """Make every call, at most ``concurrency`` at once, and call ``done`` in this thread as each ends.
+
+    A call that takes longer than ``timeout`` seconds is answered by ``TimedOut``; its thread is left to itself and
+    another takes its place. Once a call gives something to await, no more are begun: returns what is left to do.
+    """
+    crew = _Crew(jobs, timeout)
+    left: list[Job] = []
+    try:
+        crew.add(min(concurrency, len(jobs)))
+        while crew.busy():
+            try:
+                job, answer = crew.ended.get(timeout=crew.patience())
+            except queue.Empty:
+                late = crew.give_up_overdue()
+                for job in late:
+                    done(job, Answer(error=TimedOut("the call was left running in its thread"), seconds=timeout or 0.0))
+                crew.add(min(len(late), len(jobs)))
+                continue
+            if isinstance(answer, BaseException):
+                raise answer
+            if isinstance(answer, Job):
+                left += [answer, *crew.dismiss()]
+            else:
+                done(job, answer)
+    finally:
+        crew.dismiss()
+        crew.under_way.clear()
+    return left
+
+
+@dataclass
+class _Crew:
+    """Threads that share the jobs to do. Whoever takes a call out of ``under_way`` answers for it."""
+
+    jobs: deque[Job]
+    timeout: float | None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    under_way: dict[threading.Thread, tuple[Job, float]] = field(default_factory=dict)
+    ended: queue.SimpleQueue[Ended] = field(default_factory=queue.SimpleQueue)
+
+    def add(self, threads: int) -> None:
+        for _ in range(threads):
+            threading.Thread(target=copy_context().run, args=(self.work,), daemon=True, name="irquality").start()
+
+    def work(self) -> None:
+        answer: Answer | Job | BaseException
+        me = threading.current_thread()
+        while True:
+            with self.lock:
+                if not self.jobs:
+                    return
+                job = self.jobs.popleft()
+                self.under_way[me] = job, time.perf_counter()
+            try:
+                answer = attempt(job)
+            except BaseException as error:  # not a fault of the call: raised again where the pass was begun
+                answer = error
+            with self.lock:
+                if self.under_way.pop(me, None) is None:
+                    return  # too late: it was answered for
+                self.ended.put((job, answer))
+            if not isinstance(answer, Answer):
+                return  # to be awaited elsewhere, or the end of it all
+
+    def busy(self) -> bool:
+        with self.lock:
+            return bool(self.jobs or self.under_way) or not self.ended.empty()
+
+    def patience(self) -> float:
+        """Seconds to wait for an answer before looking around again."""
+        if self.timeout is None:
+            return TICK
+        with self.lock:
+            first = min((start for _, start in self.under_way.values()), default=0.0)
+        return min(TICK, max(0.001, first + self.timeout - time.perf_counter()))
+
+    def give_up_overdue(self) -> list[Job]:
+        with self.lock:
+            now = time.perf_counter()
+            late = [who for who, (_, start) in self.under_way.items() if self.timeout and now - start > self.timeout]
+            return [self.under_way.pop(who)[0] for who in late]
+
+    def dismiss(self) -> list[Job]:
+        """Let no more calls be begun; returns the jobs that are left."""
+        with self.lock:
+            left = list(self.jobs)
+            self.jobs.clear()
+        return left

@@ -15,7 +15,7 @@ BoundKind = Literal["min", "max", "warn_below", "warn_above", "max_drop", "max_r
 GuardKind = Literal["lost_all_relevant", "new_zero_results"]
 LONGEST_QUOTE = 100
 
-Scope = Literal["suite", "tag", "each_tag", "each_query"]
+Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk"]
 
 
 class Place(NamedTuple):
@@ -132,7 +132,7 @@ class Check:
     """What one test item checks: a query's own rules and thresholds, or one line of limits.
 
     ``name`` is the item's; ``label`` is what a person reads. Exactly one of ``query``, ``limits``, ``rule``,
-    ``guard`` is set, or none: then it asks only that every bulk query can be answered.
+    ``guard`` is set, or the scope is "bulk": every bulk query must be answered, no more.
     """
 
     name: str
@@ -224,7 +224,7 @@ class Suite:
         """The queries whose rankings a check reads."""
         if check.query:
             return (check.query,)
-        if not (check.limits or check.rule or check.guard):
+        if check.scope == "bulk":
             return tuple(query for query in self.queries if query.bulk)
         return self.tags[check.tag] if check.tag is not None else self.queries
 

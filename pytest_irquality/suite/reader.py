@@ -116,11 +116,6 @@ class _Word:
     place: Place
 
 
-def said(place: Place, seen_from: Place) -> str:
-    """Where something else stands: on a line of the same file, or in another."""
-    return f"on line {place.line}" if place.path == seen_from.path else f"at {place.path}:{place.line}"
-
-
 class _Reader:
     def __init__(self, document: Document, definitions: Mapping[str, Definition]) -> None:
         self.doc = document
@@ -403,8 +398,13 @@ class _Reader:
             if id in ids:
                 place = written.key_places.get("id", written.key_places.get("query", written.place))
                 other = ids[id].key_places.get("id", ids[id].key_places.get("query", ids[id].place))
+                where = (
+                    f"on line {other.line}"
+                    if other.path == place.path
+                    else f"at {other.path or self.doc.path}:{other.line}"
+                )
                 hint = "" if "id" in written.fields else "; give one of the two an 'id'"
-                raise self.fail(place, f"the id {short(id)} is already used {said(other, place)}{hint}")
+                raise self.fail(place, f"the id {short(id)} is already used {where}{hint}")
             ids[id] = written
         judged = self._judged(files, entries)
         queries = [self._assemble_query(written, top_k, relevant_from, grades, judged) for written in entries]
@@ -679,7 +679,7 @@ class _Reader:
             if query.demands or not query.bulk:
                 yield Check(query.id, query.text, query.place, query=query)
         if any(query.bulk for query in queries):
-            yield Check("every-query-answered", "every query answered", place)
+            yield Check("every-query-answered", "every query answered", place, scope="bulk")
 
     def _line_checks(self, found: Mapping[str, Any], queries: list[Query], top_k: int) -> list[Check]:
         tags = list(dict.fromkeys(tag for query in queries for tag in query.tags))

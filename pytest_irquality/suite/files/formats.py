@@ -52,7 +52,8 @@ class Record:
     def fail(self, name: str, message: str) -> NoReturn:
         """Refuse the line for one of its cells."""
         cell = self.cells.get(name, "")
-        raise Bad(self.line, max(self.raw.rfind(cell) if cell else 0, 0) + 1, message)
+        find = self.raw.rfind if name == "grade" else self.raw.find  # a grade stands behind what may hold its digits
+        raise Bad(self.line, max(find(cell) if cell else 0, 0) + 1, message)
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ def table(delimiters: str) -> Callable[[Iterable[str]], Iterator[Record]]:
         if not is_header(names):
             there = ", ".join(short(name) for name in names[:8])
             raise Bad(
-                start, 1, f"no header that names a column for the query, its id, document and grade; it has {there}"
+                start, 1, f"no header with a column for the query (query_id or query, docid, rating); it has {there}"
             )
         for number, raw, row in rows(lines, delimiter, start):
             if not any(row) or (len(row) < len(names) and row[0].startswith("#")):
@@ -229,7 +230,7 @@ def jsonl(further: Iterable[str] = ()) -> Callable[[Iterable[str]], Iterator[Rec
                 if keys not in seen:
                     seen[keys] = meanings(keys)
             except json.JSONDecodeError as error:
-                raise Bad(number, error.colno, f"not JSON: {error.msg}") from None
+                raise Bad(number, min(error.pos, len(line.rstrip())) + 1, f"not JSON: {error.msg}") from None
             except RecursionError:
                 raise Bad(number, 1, "not JSON: nested too deep") from None
             except ValueError as error:
@@ -260,7 +261,8 @@ def recognise(lines: Iterable[str], suffix: str) -> Iterator[str]:
         yield "beir"
     for delimiter, name in (("\t", "tsv"), (",", "csv"), (";", "csv")):
         if is_header(names := cells_of(head, delimiter)):
-            yield "quepid" if {name.strip().lower() for name in names} >= QUEPID_HEADER else name
+            of_quepid = delimiter == "," and {name.strip().lower() for name in names} >= QUEPID_HEADER
+            yield "quepid" if of_quepid else name
     parts = head.split()
     if len(parts) == 4 and as_number(parts[3]) is not None:
         yield "trec"

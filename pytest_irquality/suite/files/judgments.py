@@ -88,7 +88,9 @@ def _read_carefully(source: Source, name: str, words: Mapping[str, float]) -> Ju
                 record.fail("query", "some lines name their query by id, others by text only")
             if not by_text and "query" in record.cells:
                 texts[query] = record.cells["query"].strip()
-            written = record.cells.get("grade", "")
+            if "grade" not in record.cells:
+                record.fail("grade", "no grade on this line: no column or key for it (rating, grade, score, relevance)")
+            written = record.cells["grade"]
             if written not in known:
                 known[written] = _grade(record, written, words)
             if (grade := known[written]) is None:
@@ -118,8 +120,6 @@ def _pair(record: Record) -> tuple[str, str]:
 
 
 def _grade(record: Record, written: str, words: Mapping[str, float]) -> float:
-    if "grade" not in record.cells:
-        record.fail("grade", "no grade on this line: no column or key for it (rating, grade, score, relevance)")
     number = words.get(written, as_number(written))
     if number is None:
         or_word = " or a word of grades" if words else ""

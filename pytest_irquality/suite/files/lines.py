@@ -42,9 +42,9 @@ def open_lines(path: Path, shown: str, head: bool = False) -> Iterator[Lines]:
         with _bytes(path) as data:
             encoding, ended = _look_through(data, shown, head)
         with io.TextIOWrapper(_bytes(path), encoding) as text:
-            if encoding == "utf-8" and text.read(1) != "\ufeff":
-                text.seek(0)
             try:
+                if encoding == "utf-8" and text.read(1) != "\ufeff":
+                    text.seek(0)
                 yield Lines(text, ended)
             except UnicodeDecodeError as error:
                 with _bytes(path) as data:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_irquality import baseline
 from pytest_irquality.files import Files, Target
 from pytest_irquality.metrics import MeasureError, with_own
 from pytest_irquality.report.data import encode
@@ -23,7 +24,8 @@ from pytest_irquality.retrieval.shards import Shard
 from pytest_irquality.retrieval.stored import StoredRunError
 from pytest_irquality.suite import Check, Suite, SuiteError, load_suite
 from pytest_irquality.suite.names import slug
-from pytest_irquality.verdict import SuiteResult, Verdict, judge
+from pytest_irquality.verdict import Baseline, SuiteResult, Verdict, judge
+from pytest_irquality.why import with_reasons
 
 if TYPE_CHECKING:
 
@@ -52,6 +54,7 @@ class Judged:
     result: SuiteResult
     verdicts: Mapping[str, Verdict]
     faults: Mapping[str, Fault]
+    run: Run | None = None  # kept where another retriever of the suite is compared with it
     told: dict[str, str] = field(default_factory=dict)
 
 
@@ -84,15 +87,21 @@ def pytest_configure(config: pytest.Config) -> None:
     )  # fmt: skip
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Under ``--ir-shard`` keep what this share of the queries can tell."""
-    shard = config.stash[FILES].shard
-    if shard is None:
-        return
-    here = [item for item in items if not isinstance(item.parent, SuiteModule) or item.parent.is_in(shard, item)]
-    if len(here) < len(items):
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(here)])
+    """Under ``--ir-shard`` keep what a share of the queries can tell; put the retriever compared with before others."""
+    if shard := config.stash[FILES].shard:
+        here = [item for item in items if not isinstance(item.parent, SuiteModule) or item.parent.is_in(shard, item)]
+        config.hook.pytest_deselected(items=list(set(items).difference(here)))
         items[:] = here
+    places: dict[SuiteModule, list[int]] = {}
+    for place, item in enumerate(items):
+        if isinstance(item.parent, SuiteModule) and item.parent.suite.baseline_retriever:
+            places.setdefault(item.parent, []).append(place)
+    for module, own in places.items():
+        ordered = sorted((items[n] for n in own), key=lambda item: variant(item) != module.suite.baseline_retriever)
+        for place, item in zip(own, ordered, strict=True):
+            items[place] = item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -132,6 +141,8 @@ class SuiteModule(pytest.Module):
         try:
             own = [measure for given in self.ihook.pytest_ir_measures(config=self.config) for measure in given or ()]
             self.suite = load_suite(self.path, shown=shown, definitions=with_own(own))
+            if self.suite.baseline_retriever or baseline.expected(self.path, self.config.option.ir_baseline):
+                self.suite = self.suite.guarded()
         except (SuiteError, MeasureError) as error:
             raise self.CollectError(str(error)) from None
         self.checks = {check.name: check for check in self.suite.checks}
@@ -238,16 +249,18 @@ def _retrieve_and_judge(item: pytest.Item, retriever: object) -> Judged:
     checks = [check for check in suite.checks if check.name in selected]
     needed = {query.id for check in checks for query in asked.needed(check)}
     try:
-        before, known = files.before(target)  # a baseline that is damaged is told before anything is asked
+        compared = _baseline(module, key)  # one that is damaged is told before anything is asked
         run, notes = files.kept_run(target, needed) if files.kept else (_ask(item, retriever, asked, needed), ())
     except StoredRunError as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
     try:
+        before, known = compared or (run, Baseline(key, len(run.rankings), version=run.version))
         result = judge(asked, run, checks, before=before, baseline=known, updating=files.updating)
     except MeasureError as error:  # a measure of the project's own
         raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None
-    result = files.completed(target, run, result, notes)
-    return Judged(result, {verdict.check: verdict for verdict in result.verdicts}, run.faults)
+    result = files.completed(target, run, with_reasons(result, retriever), notes)
+    kept = run if suite.baseline_retriever else None
+    return Judged(result, {verdict.check: verdict for verdict in result.verdicts}, run.faults, kept)
 
 
 def _ask(item: pytest.Item, retriever: object, suite: Suite, needed: Collection[str]) -> Run:
@@ -259,6 +272,22 @@ def _ask(item: pytest.Item, retriever: object, suite: Suite, needed: Collection[
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
     return replace(run, version=_version(retriever))
+
+
+def _baseline(module: SuiteModule, key: str) -> tuple[Run, Baseline] | tuple[None, None] | None:
+    """What a retriever is compared with: a stored run, or another retriever of this session; None: with itself."""
+    other = module.suite.baseline_retriever
+    if other is None:
+        return module.config.stash[FILES].before(Target(module.suite, module.path, key))
+    if other == key:
+        return None
+    judged = module.stash[OUTCOMES].get(other)
+    if not isinstance(judged, Judged) or judged.run is None:
+        what = "its fixture failed" if isinstance(judged, Failed) else "it was not run; select its items, too"
+        raise pytest.fail.Exception(
+            f"{module.suite.path} compares [{key}] with the retriever {other!r} ('baseline'): {what}", pytrace=False
+        )
+    return judged.run, Baseline(other, len(judged.run.rankings), version=judged.run.version)
 
 
 def _version(retriever: object) -> str | None:

@@ -92,9 +92,6 @@ class Files:
         )
 
     def _notes(self, target: Target) -> Iterator[str]:
-        found = self.read_baseline(target).before
-        if found.new:
-            yield f"{target.suite.path} is new: {found.source} does not exist"
         if self.shard:
             here, total = len(self.part(target.suite).queries), len(target.suite.queries)
             yield f"share {self.shard}: {here} of {total} queries; limits over many wait for --ir-runs"
@@ -127,7 +124,9 @@ class Files:
         faulty = {query.id for query in result.queries if query.fault}  # what the suite calls one counts, too
         good = {id: ranking for id, ranking in run.rankings.items() if id not in faulty}
         answered = replace(run, rankings=good, faults=dict.fromkeys(faulty, Fault("")))
-        yield from baseline.update(self._place(target), self.read_baseline(target).old, answered, self.commit)
+        whole = [mean for mean in result.means if mean.tag is None and mean.unit != "seconds"]
+        means = {mean.measure: mean.value for mean in whole if mean.value is not None}
+        yield from baseline.update(self._place(target), self.read_baseline(target).old, answered, self.commit, means)
 
     def _place(self, target: Target) -> baseline.Place:
         return baseline.Place(target.suite, target.file, target.retriever, self.compared, self.start)

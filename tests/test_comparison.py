@@ -25,7 +25,8 @@ def run_of(lists: Lists, scores: Mapping[str, Sequence[float]] | None = None, **
 def judged(path: Path, text: str, now: Run, before: Run | None, **more: Any) -> SuiteResult:
     file = path / "s.ir.yaml"
     file.write_text(text, encoding="utf-8")
-    return judge(load_suite(file, shown="s.ir.yaml"), now, before=before, **more)
+    suite = load_suite(file, shown="s.ir.yaml")
+    return judge(suite, now, suite.checks, before=before, **more)  # what is written, without the default guard
 
 
 def outcomes(result: SuiteResult) -> dict[str, str]:
@@ -250,3 +251,15 @@ def test_weighted_means_and_counts_change_as_they_should(tmp_path: Path) -> None
     assert change.low is not None
     assert change.high is not None
     assert (change.low + change.high) / 2 == pytest.approx(change.difference)
+
+
+def test_the_default_guard_watches_wherever_there_is_a_baseline(tmp_path: Path) -> None:
+    file = tmp_path / "s.ir.yaml"
+    file.write_text(twenty(""), encoding="utf-8")
+    suite, lost = load_suite(file), run_of({**FIRST, "q7": ["x"]})
+    assert not judge(suite, lost).failed
+    result = judge(suite, lost, before=run_of(FIRST))
+    assert result.failed
+    assert result.verdicts[-1].reason.startswith("'q7' lost all its relevant documents")
+    file.write_text(twenty("each_query: {lost_all_relevant: ignore}\n"), encoding="utf-8")
+    assert not judge(load_suite(file), lost, before=run_of(FIRST)).failed

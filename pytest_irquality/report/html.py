@@ -1,30 +1,26 @@
-"""The HTML report: one self-contained page without scripts, drawn from ``SuiteResult`` by way of plain view values.
+"""The HTML report: one self-contained page, drawn from ``SuiteResult`` by way of plain view values.
 
-Everything a person reads is put into words here; the templates only lay it out.
+Everything a person reads is put into words before the templates and the script see it; they only lay it out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from importlib.resources import files
 from types import MappingProxyType
 
 import jinja2
+from markupsafe import Markup
 
-from pytest_irquality.report.suite_view import (
-    REASONS,
-    SuiteView,
-    counted,
-    loudness,
-)
-from pytest_irquality.report.views import (
-    Name,
-    Page,
-    Reason,
-    State,
-)
-from pytest_irquality.verdict.result import (
-    SuiteResult,
-)
+from pytest_irquality.report import page_data
+from pytest_irquality.report.headline import REASONS, foremost, headline
+from pytest_irquality.report.suite_view import SuiteView
+from pytest_irquality.report.views import Name, Page
+from pytest_irquality.report.words import visible
+from pytest_irquality.verdict.result import SuiteResult
 
 
 def html_report(
@@ -33,41 +29,67 @@ def html_report(
     definitions: Mapping[str, str] = MappingProxyType({}),
     not_evaluated: Sequence[str] = (),
     generated: str = "",
+    now: datetime | None = None,
 ) -> str:
-    """The whole page. ``definitions`` says what measures mean, ``generated`` when and by what the page was made."""
+    """The whole page. ``definitions`` says what measures mean, ``generated`` when and by what the page was made.
+
+    ``now`` is the time that a baseline's age is told from.
+    """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("pytest_irquality.report"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
     )
-    page = _page(results, definitions, not_evaluated, generated)
-    text = environment.get_template("report.html").render(page=page)
-    # A title may hold half of a surrogate pair, which no file in UTF-8 can.
-    return text.encode("utf-8", "replace").decode("utf-8")
+    page = page_view(results, definitions, not_evaluated, generated, now or datetime.now(timezone.utc))
+    style, script = _source("style.css"), _source("report.js")
+    return environment.get_template("report.html").render(
+        page=page,
+        style=Markup(style),
+        style_hash=_hash(style),
+        script=Markup(script),
+        script_hash=_hash(script),
+        rows=Markup(page_data.rows(page.sections)),
+        details=Markup(page_data.details(page.sections)),
+    )
+
+
+def _source(name: str) -> str:
+    return files("pytest_irquality.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 # -- the page --------------------------------------------------------------------------------------------------------
 
 
-def _page(
-    results: Sequence[SuiteResult], definitions: Mapping[str, str], not_evaluated: Sequence[str], generated: str
+def page_view(
+    results: Sequence[SuiteResult],
+    definitions: Mapping[str, str],
+    not_evaluated: Sequence[str],
+    generated: str,
+    now: datetime,
 ) -> Page:
+    """The page as values, from which the template draws."""
     named = list(dict.fromkeys(measure for result in results for measure in result.shown))
     names = {m: Name(m, f"measure-{n}" if m in definitions else "") for n, m in enumerate(named, 1)}
     several = len(results) > 1
-    views = [SuiteView(result, f"s{n}", names) for n, result in enumerate(results, 1)]
-    state, headline = _headline(results, not_evaluated)
+    views = [SuiteView(result, f"s{n}", names, now) for n, result in enumerate(results, 1)]
+    state, words = headline(results, not_evaluated)
     reasons = [reason for view in views for reason in view.reasons(several)]
     more = len(reasons) - REASONS
     return Page(
         title=f"{state.word}: {', '.join(dict.fromkeys(result.suite for result in results)) or 'search quality'}",
         state=state,
-        headline=headline,
-        reasons=tuple(_foremost(reasons)),
+        headline=words,
+        reasons=tuple(foremost(reasons)),
         more=f"and {more} more, below" if more > 0 else "",
         facts=() if several or not views else views[0].facts,
+        said="" if several or not views else views[0].said,
         not_evaluated=tuple(not_evaluated),
         generated=generated,
         compared=tuple(names.values()),
@@ -75,48 +97,3 @@ def _page(
         rows=tuple(view.compared(named) for view in views) if several else (),
         definitions=tuple((names[m], definitions[m]) for m in named if m in definitions),
     )
-
-
-def _foremost(reasons: Sequence[Reason]) -> Iterable[Reason]:
-    """The few that stand under the headline, loudest first: some of every kind, so that no kind crowds out another."""
-    kinds: dict[tuple[int, bool], list[Reason]] = {}
-    for reason in reasons:
-        kinds.setdefault((loudness(reason.state.word), reason.query), []).append(reason)
-    turns = [(turn, kind) for kind in sorted(kinds) for turn in range(len(kinds[kind]))]
-    chosen = sorted(turns)[:REASONS]
-    return [kinds[kind][turn] for turn, kind in sorted(chosen, key=lambda place: (place[1], place[0]))]
-
-
-def _headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> tuple[State, str]:
-    """The verdict in words, counted in checks as pytest counts them."""
-    verdicts = [verdict for result in results for verdict in result.verdicts]
-
-    def count(outcome: str, one: str, many: str = "", *, query: bool | None = None) -> str:
-        found = [v for v in verdicts if v.outcome == outcome and query in (None, v.scope == "query")]
-        return counted(len(found), one, many) if found else ""
-
-    unseen = len(not_evaluated) + sum(verdict.outcome == "not evaluated" for verdict in verdicts)
-    said = [
-        count("failed", "limit", query=False),
-        count("failed", "query", "queries", query=True),
-        count("error", "query unanswered", "queries unanswered", query=True),
-        count("error", "limit undecided", "limits undecided", query=False),
-        count("fixed", "known issue fixed", "known issues fixed"),
-        f"{counted(unseen, 'check')} not evaluated" if unseen else "",
-    ]
-    bad = any(said)
-    partial = "partial: the run was interrupted" if any(result.interrupted for result in results) else ""
-    if not bad:
-        limits = sum(verdict.scope != "query" and verdict.outcome == "passed" for verdict in verdicts)
-        gated = any(finding.fails for verdict in verdicts for finding in verdict.findings)
-        said = [
-            counted(sum(len(result.queries) for result in results), "query", "queries"),
-            f"{counted(limits, 'limit')} {'holds' if limits == 1 else 'hold'}" if limits and gated else "",
-            "" if gated else "nothing gated",
-        ]
-    words = ", ".join(filter(None, [*said, count("known", "known issue"), partial]))
-    if bad:
-        return State("bad", "✗", "FAIL"), words
-    if partial or not verdicts:
-        return State("warn", "⚠", "PARTIAL" if partial else "NOTHING JUDGED"), words
-    return State("good", "✓", "PASS"), words

@@ -3,41 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from math import inf
 
+from pytest_irquality.report.change_view import changes
+from pytest_irquality.report.query_table import table
+from pytest_irquality.report.query_view import SAME, QueryViews, side
 from pytest_irquality.report.views import (
     STATES,
     Bar,
     Cell,
-    Document,
+    Changes,
     Held,
     Line,
     Name,
-    Query,
     Reason,
     Row,
-    Rule,
     Section,
     State,
+    loudness,
 )
-from pytest_irquality.verdict.numbers import share, shown, told_apart
-from pytest_irquality.verdict.result import (
-    BAD,
-    Finding,
-    Mean,
-    QueryResult,
-    ShownDocument,
-    SuiteResult,
-    Verdict,
-)
+from pytest_irquality.report.words import BOUNDS, SIGNS, age, counted, cut, demanded, rerun
+from pytest_irquality.verdict.numbers import apart, probability, share, shown, signed
+from pytest_irquality.verdict.result import BAD, Change, Finding, Mean, SuiteResult, Verdict
 
-LOUDEST_FIRST = ("failed", "error", "fixed", "not evaluated", "known", "passed", "no rules")
-REASONS = 6
-OPENED = 3
 FOLDED = 200
-LONGEST = 300
+LISTED = 100
+"""Queries that the page shows where scripts do not run, and prints."""
+SPREAD = {"each_tag": ("tag holds", "tags hold"), "each_query": ("query holds", "queries hold")}
+ON_CHANGE = ("max_drop", "max_rise", "max_significant_drop")
 
 
 @dataclass(frozen=True)
@@ -47,73 +43,83 @@ class SuiteView:
     result: SuiteResult
     prefix: str
     names: Mapping[str, Name]
+    now: datetime
 
     @cached_property
-    def position(self) -> Mapping[str, int]:
-        return {query.id: n for n, query in enumerate(self.result.queries, 1)}
+    def queries(self) -> QueryViews:
+        return QueryViews(self.result, self.prefix)
 
     @cached_property
-    def texts(self) -> Mapping[str, str]:
-        return {query.id: query.text for query in self.result.queries}
+    def changes(self) -> Changes | None:
+        return changes(self.queries)
 
     @cached_property
     def lines_verdicts(self) -> tuple[Verdict, ...]:
         return tuple(verdict for verdict in self.result.verdicts if verdict.scope != "query")
 
     @cached_property
-    def own(self) -> Mapping[str, Verdict]:
-        """Each query's verdict on the rules written at it."""
-        return {v.query: v for v in self.result.verdicts if v.scope == "query" and v.query is not None}
+    def broken(self) -> Mapping[tuple[str, str], State]:
+        """Which means a limit is broken on, by tag ("" for the whole suite) and measure."""
+        return {
+            (finding.subject, finding.measure): STATES["known" if verdict.outcome == "known" else "failed"]
+            for verdict in sorted(self.lines_verdicts, key=lambda verdict: -loudness(verdict.outcome))
+            if verdict.scope != "each_query"
+            for finding in verdict.broken
+        }
 
     @cached_property
-    def guards(self) -> Mapping[str, list[tuple[Verdict, Finding]]]:
-        """What the lines for each query demanded of it, where that is broken."""
-        found: dict[str, list[tuple[Verdict, Finding]]] = {}
-        for verdict in self.lines_verdicts:
-            if verdict.scope == "each_query":
-                for finding in verdict.findings:
-                    if not finding.ok:
-                        found.setdefault(finding.subject, []).append((verdict, finding))
-        return found
+    def limits(self) -> Mapping[tuple[str, str], float]:
+        """The number a mean is held to, for its tick, by tag and measure."""
+        return {
+            (finding.subject, finding.measure): finding.limit
+            for verdict in self.lines_verdicts
+            if verdict.scope != "each_query"
+            for finding in verdict.findings
+            if finding.kind in ("min", "max") and finding.limit is not None and finding.unit != "share"
+        }
 
-    @cached_property
-    def top_grade(self) -> float:
-        documents = (d for query in self.result.queries for d in (*query.ranking, *query.missing))
-        return max((document.grade or 0.0 for document in documents), default=0.0)
-
-    @cached_property
+    @property
     def means(self) -> Mapping[tuple[str | None, str], Mean]:
-        return {(mean.tag, mean.measure): mean for mean in self.result.means}
-
-    def unit(self, measure: str) -> str:
-        mean = self.means.get((None, measure))
-        return mean.unit if mean else ""
-
-    @cached_property
-    def shown_at(self) -> tuple[int, ...]:
-        return tuple(self.result.measures.index(measure) for measure in self.result.shown)
-
-    def query_anchor(self, id: str) -> str:
-        return f"{self.prefix}-q{self.position[id]}" if id in self.position else ""
+        return self.queries.means
 
     def line_anchor(self, verdict: Verdict) -> str:
         return f"{self.prefix}-l{verdict.line}-{self.lines_verdicts.index(verdict) + 1}"
 
-    def rerun(self, verdict: Verdict) -> str:
-        retriever = f"[{self.result.retriever}]" if self.result.retriever else ""
-        node = f"{self.result.path}::{verdict.check}{retriever}"
-        return "pytest --ir-suite '" + node.replace("'", "'\\''") + "'"
-
     @property
     def facts(self) -> tuple[str, ...]:
-        result = self.result
-        facts = (
+        result, before = self.result, self.result.baseline
+        facts = [
             f"suite {result.path}",
-            f"retriever {result.retriever}" if result.retriever else "",
+            f"retriever {result.retriever}{f' {result.version}' if result.version else ''}" if result.retriever else "",
+            f"retriever version {result.version}" if result.version and not result.retriever else "",
+            f"commit {result.commit[:12]}" if result.commit else "",
+        ]
+        if before:
+            of = [
+                f"commit {before.commit[:12]}" if before.commit else "",
+                age(before.time, self.now) if before.time else "",
+                f"retriever version {before.version}" if before.version and before.version != result.version else "",
+                "both sides scored with today's judgments",
+            ]
+            facts.append(f"compared with {before.source} ({', '.join(filter(None, of))})")
+        facts += [
             counted(len(result.queries), "query", "queries"),
             f"{shown(result.seconds, 'seconds')} retrieving",
-        )
+        ]
         return tuple(filter(None, facts))
+
+    @property
+    def said(self) -> str:
+        """What the baseline's queries did, in a sentence; "" where nothing is compared."""
+        view, before = self.changes, self.result.baseline
+        new = sum(query.new for query in self.result.queries)
+        parts = [
+            view.said if view else "",
+            f"{counted(new, 'query is', 'queries are')} new" if new else "",
+            f"{counted(len(before.left), 'query', 'queries')} left the suite" if before and before.left else "",
+        ]
+        text = "; ".join(filter(None, parts))
+        return f"{text}." if text else ""
 
     @property
     def state(self) -> State:
@@ -128,21 +134,21 @@ class SuiteView:
     def reasons(self, several: bool) -> Iterable[Reason]:
         for verdict in self.result.verdicts:
             if verdict.outcome in BAD:
-                opened = f"{self.query_anchor(verdict.query)}-more" if verdict.query in self.position else ""  # type: ignore[arg-type]
-                anchor = opened if verdict.scope == "query" else self.line_anchor(verdict)
+                row = self.queries.rows.get(verdict.query) if verdict.query is not None else None
+                anchor = self.line_anchor(verdict) if verdict.scope != "query" else ""
+                if row is not None:
+                    anchor = self.queries.anchor(verdict.query or "")
                 text = verdict.reason
                 if verdict.outcome == "error" and verdict.query:
-                    text = f"{self.texts.get(verdict.query, verdict.query)!r}: {text}"
+                    text = f"{self.queries.texts.get(verdict.query, verdict.query)!r}: {text}"
                 state = State("bad", STATES[verdict.outcome].symbol, verdict.outcome)
-                yield Reason(state, self.where if several else "", _cut(text), anchor, verdict.scope == "query")
+                yield Reason(state, self.where if several else "", cut(text), anchor, self.prefix, row)
 
-    @property
+    @cached_property
     def section(self) -> Section:
-        result = self.result
-        queries = sorted(result.queries, key=self.badness)
-        outcomes = [self.outcome(query) for query in queries]
-        counts = ((STATES[outcome], str(outcomes.count(outcome))) for outcome in LOUDEST_FIRST)
+        result, views = self.result, self.queries.views()
         judged = result.judged / result.returned if result.returned else None
+        shown_tags, same_tags = self.tags
         return Section(
             anchor=self.prefix,
             title=result.suite,
@@ -150,17 +156,34 @@ class SuiteView:
             path=result.path,
             state=self.state,
             facts=self.facts,
+            said=self.said,
             warnings=result.warnings,
             notes=result.notes,
+            compared=self.queries.compared,
             measures=tuple(self.names[measure] for measure in result.shown),
             lines=tuple(map(self.line, sorted(self.lines_verdicts, key=lambda v: loudness(v.outcome)))),
             total=self.means_row(None),
-            tags=self.tags,
+            tags=shown_tags,
+            tags_title="Tags, most damaged first" if self.queries.compared else "Tags, lowest first",
+            tags_same=same_tags,
+            tags_folded=f"{counted(len(same_tags), 'tag')} unchanged",
             coverage=f"{share(result.judged, result.returned)} results in the top {result.top_k} are judged.",
+            coverage_top=self.coverage_top,
             coverage_bar=Bar("quiet", _percent(judged)) if judged is not None else None,
-            queries=tuple(self.query(query, n < OPENED) for n, query in enumerate(queries)),
-            counts=tuple((state, count) for state, count in counts if count != "0"),
+            changes=self.changes,
+            chips=self.queries.chips(views),
+            queries=views[:LISTED],
+            table=table(self.queries, views),
+            unlisted=counted(len(views) - LISTED, "more query", "more queries") if len(views) > LISTED else "",
+            left=result.baseline.left if result.baseline else (),
         )
+
+    @property
+    def coverage_top(self) -> str:
+        """How many of the places that weigh most nobody has judged."""
+        top = [document for query in self.result.queries for document in query.ranking[:3]]
+        unjudged = sum(document.grade is None for document in top)
+        return f"{share(unjudged, len(top))} of the first three places hold an unjudged document." if unjudged else ""
 
     # -- limits ----------------------------------------------------------------------------------------------------
 
@@ -168,23 +191,20 @@ class SuiteView:
         held = [(finding, self.held(verdict, finding)) for finding in verdict.findings]
         broken = [view for finding, view in held if not finding.ok]
         kept = [view for finding, view in held if finding.ok]
-        what = {"each_tag": ("tag holds", "tags hold"), "each_query": ("query holds", "queries hold")}
-        one, many = what.get(verdict.scope, ("", ""))
+        one, many = SPREAD.get(verdict.scope, ("", ""))
         alone = len(held) == 1
-        if verdict.scope not in what:
-            broken, kept = [*broken, *kept], []
+        if verdict.scope not in SPREAD:
+            broken, kept = [view for _, view in held], []
         unsaid = max(len(broken) - FOLDED, 0) + max(len(kept) - FOLDED, 0)
-        if verdict.outcome == "passed" and not all(finding.ok for finding in verdict.findings):
-            state = STATES["warned"]
-        else:
-            state = self.state_of(verdict)
+        warned = verdict.outcome == "passed" and not all(finding.ok for finding in verdict.findings)
+        told = alone and verdict.outcome in ("passed", "failed") and verdict.findings[0].value is not None
         return Line(
             anchor=self.line_anchor(verdict),
             label=verdict.label,
             place=f"{self.result.path}:{verdict.line}",
-            state=state,
-            reason="" if alone and verdict.outcome in ("passed", "failed") and held[0][1].value else verdict.reason,
-            rerun=self.rerun(verdict) if verdict.outcome in BAD else "",
+            state=STATES["warned"] if warned else self.state_of(verdict),
+            reason="" if told else verdict.reason,
+            rerun=rerun(self.result.path, verdict.check, self.result.retriever) if verdict.outcome in BAD else "",
             only=held[0][1] if alone else None,
             spread=() if alone else tuple(broken[:FOLDED]),
             kept=() if alone else tuple(kept[:FOLDED]),
@@ -203,38 +223,90 @@ class SuiteView:
         state = STATES["passed" if finding.ok else "failed" if finding.fails else "warned"]
         if verdict.outcome == "known" and not finding.ok and finding.fails:
             state = STATES["known"]
-        value, limit, bar = "", "", None
-        if finding.limit is not None:
-            value, limit = _pair(finding)
-            limit = f"{SIGNS.get(finding.kind, '')} {limit}".strip()
-            bar = _bar(finding, state.css)
+        one_query = verdict.scope == "each_query"
+        row = self.queries.rows.get(finding.subject) if one_query else None
+        subject = self.queries.texts.get(finding.subject, finding.subject) if one_query else finding.subject
+        if verdict.scope not in SPREAD:
+            subject = BOUNDS.get(finding.kind, finding.kind)
+        before, value, limit, note = self.numbers(verdict, finding) if finding.limit is not None else ("",) * 4
         words = "" if finding.limit is not None else finding.text
-        anchor = self.query_anchor(finding.subject) if verdict.scope == "each_query" else ""
-        subject = self.texts.get(finding.subject, finding.subject) if verdict.scope == "each_query" else finding.subject
-        words = words.removeprefix(f"{subject!r}: ")
         return Held(
-            subject=_cut(subject or finding.measure),
-            anchor=f"{anchor}-more" if anchor else "",
+            subject=cut(subject or finding.measure),
+            anchor=self.queries.anchor(finding.subject) if one_query else "",
+            query=row,
             state=state,
-            text=words,
+            text=cut(words.removeprefix(f"{subject!r}: ")),
+            before=before,
             value=value,
             limit=limit,
+            note=note,
             queries=str(finding.queries) if finding.limit is not None else "",
-            bar=bar,
+            bar=self.bar(finding, state.css),
         )
+
+    def mean(self, verdict: Verdict, finding: Finding) -> Mean | None:
+        """The mean that a finding is about, unless it is about one query."""
+        return None if verdict.scope == "each_query" else self.means.get((finding.subject or None, finding.measure))
+
+    def numbers(self, verdict: Verdict, finding: Finding) -> tuple[str, str, str, str]:
+        """Baseline, now, what is demanded, and what statistics say of the change."""
+        value, limit = demanded(finding)
+        sign = SIGNS.get(finding.kind, "")
+        if len(verdict.findings) > 1 and verdict.scope not in SPREAD:
+            sign = sign.split()[-1]  # the row is already called a drop
+        limit = f"{sign} {limit}".strip()
+        mean = self.mean(verdict, finding)
+        change = mean.change if mean else None
+        before = shown(change.before, mean.unit) if mean and change and finding.unit != "share" else ""
+        if finding.kind not in ON_CHANGE:
+            return before, value, limit, ""
+        if mean and change:
+            before, value = apart(change.before, change.now, mean.unit)
+            return before, value, limit, change_said(change, mean.unit)
+        return "", value, limit, ""
+
+    def bar(self, finding: Finding, css: str) -> Bar | None:
+        """Drawn on [0, 1]; what goes beyond has a scale with some room above the larger of both."""
+        value, limit = finding.value, finding.limit
+        if value is None or limit is None or value < 0 or limit < 0 or finding.kind in ON_CHANGE:
+            return None
+        mean = self.means.get((finding.subject or None, finding.measure))
+        before = mean.change.before if mean and mean.change and finding.unit != "share" else None
+        beyond = max(value, limit, before or 0.0)
+        scale = beyond * 1.25 if beyond > 1 or finding.unit in ("count", "seconds") else 1.0
+        filled, tick = (_percent(part / scale) if scale else "0" for part in (value, limit))
+        return Bar(css, filled, tick, _percent(before / scale) if before is not None and scale else None)
 
     # -- tags --------------------------------------------------------------------------------------------------------
 
     @property
-    def tags(self) -> tuple[Row, ...]:
-        first = self.result.shown[0] if self.result.shown else ""
+    def tags(self) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+        """A row each, most damaged first: broken limits, then the largest loss, then the lowest value.
 
-        def lowest(tag: str) -> tuple[float, str]:
+        Where something is compared, the tags in which nothing changed and nothing is broken come apart.
+        """
+        main = self.queries.main
+        first = self.result.measures[main] if main is not None else ""
+
+        def damage(tag: str) -> tuple[bool, float, float, str]:
             mean = self.means.get((tag, first))
-            return (inf if mean is None or mean.value is None else mean.value), tag
+            change = mean.change.difference if mean and mean.change else 0.0
+            value = inf if mean is None or mean.value is None else mean.value
+            return not self.tag_broken(tag), self.queries.sign * change, value * self.queries.sign, tag
 
-        tags = dict.fromkeys(mean.tag for mean in self.result.means if mean.tag is not None)
-        return tuple(map(self.means_row, sorted(tags, key=lowest)))
+        tags = sorted(dict.fromkeys(mean.tag for mean in self.result.means if mean.tag is not None), key=damage)
+        same = [tag for tag in tags if self.queries.compared and self.unchanged(tag) and not self.tag_broken(tag)]
+        return (
+            tuple(self.means_row(tag) for tag in tags if tag not in same),
+            tuple(map(self.means_row, same)),
+        )
+
+    def tag_broken(self, tag: str) -> bool:
+        return any((tag, measure) in self.broken for measure in self.result.measures)
+
+    def unchanged(self, tag: str) -> bool:
+        found = (self.means.get((tag, measure)) for measure in self.result.shown)
+        return all(mean is None or mean.change is None or abs(mean.change.difference) <= SAME for mean in found)
 
     def means_row(self, tag: str | None) -> Row:
         asked = [query for query in self.result.queries if tag is None or tag in query.tags]
@@ -244,183 +316,57 @@ class SuiteView:
     def defined(self, tag: str | None, asked: int) -> str:
         """How many queries stand behind a row's first mean, of how many."""
         first = self.means.get((tag, self.result.shown[0])) if self.result.shown else None
-        return str(asked) if first is None or first.queries == asked else f"{first.queries} of {asked}"
+        return str(asked) if first is None or first.queries == asked else f"{first.queries}/{asked}"
 
     def cell(self, tag: str | None, measure: str, bar: bool) -> Cell:
         mean = self.means.get((tag, measure))
-        value = mean.value if mean else None
-        subject = tag or ""
-        broken: State | None = None
-        for verdict in self.lines_verdicts:
-            if verdict.scope != "each_query":
-                for finding in verdict.broken:
-                    if finding.subject == subject and finding.measure == measure:
-                        broken = STATES["known" if verdict.outcome == "known" else "failed"]
-        css = broken.css if broken else "quiet"
-        scale = bar and value is not None and 0 <= value <= 1
+        value, change = (mean.value, mean.change) if mean else (None, None)
+        unit = self.queries.unit(measure)
+        broken = self.broken.get((tag or "", measure))
+        limit = self.limits.get((tag or "", measure))
         first = self.means.get((tag, self.result.shown[0]))
         over = f"of {mean.queries}" if mean and first and mean.queries != first.queries else ""
+        difference = change.difference if change else 0.0
+        drawn = None
+        if bar and value is not None and 0 <= value <= 1:
+            drawn = Bar(
+                broken.css if broken else "quiet",
+                _percent(value),
+                _percent(limit) if limit is not None and 0 <= limit <= 1 else None,
+                _percent(change.before) if change else None,
+            )
         return Cell(
-            measure, shown(value, self.unit(measure)), over, broken, Bar(css, _percent(value)) if scale else None
+            measure=measure,
+            before=shown(change.before, unit) if change else "",
+            value=shown(value, unit),
+            change=signed(difference, unit) if bar and abs(difference) > SAME else "",
+            css=side(difference, self.queries, measure),
+            over=over,
+            state=broken,
+            bar=drawn,
         )
 
     def compared(self, measures: Sequence[str]) -> Row:
         cells = tuple(
-            self.cell(None, measure, False) if measure in self.result.shown else Cell(measure, "", "", None, None)
+            self.cell(None, measure, False)
+            if measure in self.result.shown
+            else Cell(measure, "", "", "", "", "", None, None)
             for measure in measures
         )
         return Row(self.where, self.prefix, self.state, self.defined(None, len(self.result.queries)), cells)
 
-    # -- queries -----------------------------------------------------------------------------------------------------
 
-    def outcome(self, query: QueryResult) -> str:
-        """The loudest of what its own rules say and of what the lines for each query say of it."""
-        own = self.own.get(query.id)
-        found = ["no rules"]
-        if query.fault is not None:
-            found.append("error")
-        if own is not None and (own.outcome != "passed" or own.findings):
-            found.append(own.outcome)
-        found += [
-            "known" if verdict.outcome == "known" else "failed"
-            for verdict, finding in self.guards.get(query.id, ())
-            if finding.fails
-        ]
-        return min(found, key=loudness)
-
-    def badness(self, query: QueryResult) -> tuple[int, float, int]:
-        value = query.values[self.shown_at[0]] if self.shown_at else None
-        return loudness(self.outcome(query)), inf if value is None else value, self.position[query.id]
-
-    def query(self, query: QueryResult, early: bool) -> Query:
-        outcome = self.outcome(query)
-        own = self.own.get(query.id)
-        values = (
-            (m, shown(query.values[at], self.unit(m))) for m, at in zip(self.result.shown, self.shown_at, strict=True)
-        )
-        state = STATES[outcome]
-        issue = own.known_issue if own else None
-        # The fault has a box of its own, in full; what is one line here would only repeat it.
-        word = f"known issue {issue}" if outcome == "known" and issue else state.word
-        anchor = self.query_anchor(query.id)
-        return Query(
-            anchor=anchor,
-            text=_cut(query.text),
-            whole=query.text if len(query.text) > LONGEST else "",
-            id=query.id if query.id != query.text else "",
-            tags=query.tags,
-            values=tuple(values),
-            state=state,
-            outcome=word,
-            summary=self.summary(query, own, outcome),
-            opened=early and outcome in BAD,
-            why=query.why or "",
-            fault=query.fault or "",
-            rules=tuple(self.rules(query, own)),
-            ranking=tuple(map(self.document, query.ranking)),
-            ranked=self.ranked(query),
-            missing=tuple(map(self.absent, query.missing)) if query.fault is None else (),
-            place=f"{self.result.path}:{query.line}",
-            latency=shown(query.seconds, "seconds") if query.seconds is not None else "",
-            rerun=self.rerun(own) if own else "",
-        )
-
-    def summary(self, query: QueryResult, own: Verdict | None, outcome: str) -> str:
-        """What the closed row says: why it is not green, or what there is to see."""
-        if own is not None and own.outcome == outcome and own.reason:
-            # The row already begins with the query's text.
-            return _cut(own.reason.removeprefix(f"{query.text!r}: "))
-        guards = [finding.text.removeprefix(f"{query.text!r}: ") for _, finding in self.guards.get(query.id, ())]
-        if guards:
-            return _cut(guards[0])
-        if query.fault is not None:
-            return _cut(query.fault)
-        relevant = sum(document.relevant for document in query.ranking)
-        came = self.came(query)
-        return f"{came}, {relevant} relevant among the shown" if query.ranking and relevant else came
-
-    def came(self, query: QueryResult) -> str:
-        if query.returned:
-            return counted(query.returned, "result")
-        return "no results, as expected" if query.expects_nothing else "no results"
-
-    def ranked(self, query: QueryResult) -> str:
-        if query.fault is not None:
-            return ""
-        cut = len(query.ranking) < query.returned
-        return f"the first {len(query.ranking)} of {query.returned} results" if cut else self.came(query)
-
-    def rules(self, query: QueryResult, own: Verdict | None) -> Iterable[Rule]:
-        for verdict, finding in [*((own, f) for f in (own.findings if own else ())), *self.guards.get(query.id, ())]:
-            state = STATES["passed" if finding.ok else "failed" if finding.fails else "warned"]
-            if verdict is not None and verdict.outcome == "known" and not finding.ok and finding.fails:
-                state = STATES["known"]
-            said = finding.text.removeprefix(f"{query.text!r}: ")
-            label = f"{verdict.label}: " if verdict is not None and verdict is not own else ""
-            yield Rule(state, f"{label}{said}")
-
-    def absent(self, document: ShownDocument) -> Document:
-        """A document that the shown ranking lacks: what it would have been worth, and where it is instead."""
-        beyond = document.rank is not None
-        css, place = ("deep", f"at rank {document.rank}") if beyond else ("lost", "not returned")
-        return replace(self.document(document), css=css, rank="↓" if beyond else "✗", place=place)
-
-    def document(self, document: ShownDocument) -> Document:
-        grade = document.grade
-        if grade is None:
-            css, said = "unjudged", "unjudged"
-        elif document.relevant:
-            part = grade / self.top_grade if self.top_grade > 0 else 1.0
-            css, said = f"grade{3 if part > 0.9 else 2 if part > 0.5 else 1}", f"{grade:g} ✓"
-        else:
-            css, said = "wrong", f"{grade:g} ✗"
-        return Document(
-            rank=str(document.rank or ""),
-            place="",
-            id=_cut(document.id),
-            title=_cut(document.title) if document.title and document.title != document.id else "",
-            css=css,
-            grade=said,
-            score=f"{document.score:.4g}" if document.score is not None else "",
-        )
-
-
-# -- words and widths -------------------------------------------------------------------------------------------------
-
-
-SIGNS: Mapping[str, str] = {"min": "≥", "max": "≤", "warn_below": "warn <", "warn_above": "warn >"}
-
-
-def loudness(outcome: str) -> int:
-    """Where an outcome stands in a list that begins with the worst."""
-    return LOUDEST_FIRST.index(outcome)
-
-
-def counted(count: int, one: str, many: str = "") -> str:
-    """``1 query``, ``7 000 queries``."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-
-
-def _pair(finding: Finding) -> tuple[str, str]:
-    """Value and limit as numbers that never read alike where they differ."""
-    limit = finding.limit or 0.0
-    if finding.value is None:
-        return "undefined", shown(limit, finding.unit)
-    return told_apart(finding.value, limit, finding.unit)
-
-
-def _bar(finding: Finding, css: str) -> Bar | None:
-    """Drawn on [0, 1]; what goes beyond has a scale with some room above the larger of both."""
-    value, limit = finding.value, finding.limit
-    if value is None or limit is None or value < 0 or limit < 0:
-        return None
-    beyond = max(value, limit)
-    scale = beyond * 1.25 if beyond > 1 or finding.unit in ("count", "seconds") else 1.0
-    return Bar(css, _percent(value / scale), _percent(limit / scale)) if scale else Bar(css, "0", "0")
+def change_said(change: Change, unit: str) -> str:
+    """What a change is and what statistics can say of it: ``−0.054 (95 % interval −0.170 … +0.030, p = 0.12)``."""
+    told = []
+    if change.low is not None and change.high is not None:
+        told.append(f"95 % interval {signed(change.low, unit)} … {signed(change.high, unit)}")
+    if change.p is not None:
+        told.append(f"p = {probability(change.p)}".replace("= under", "<"))
+    if change.adjusted is not None:
+        told.append(f"adjusted p = {probability(change.adjusted)}".replace("= under", "<"))
+    told.append(f"{change.worse} worse, {change.better} better, {change.equal} equal")
+    return f"{signed(change.difference, unit)} ({'; '.join(told)})"
 
 
 def _percent(part: float | None) -> str:

@@ -1,4 +1,4 @@
-"""What the templates of the HTML report are given: words and widths, nothing left to compute."""
+"""What the templates and the script of the HTML report are given: words and widths, nothing left to compute."""
 
 from __future__ import annotations
 
@@ -25,6 +25,12 @@ STATES: Mapping[str, State] = {
     "warned": State("warn", "⚠", "warning"),
     "no rules": State("quiet", "·", "no rules"),
 }
+LOUDEST_FIRST = ("failed", "error", "fixed", "not evaluated", "known", "passed", "no rules")
+
+
+def loudness(outcome: str) -> int:
+    """Where an outcome stands in a list that begins with the worst."""
+    return LOUDEST_FIRST.index(outcome)
 
 
 @dataclass(frozen=True)
@@ -37,22 +43,24 @@ class Name:
 
 @dataclass(frozen=True)
 class Bar:
-    """Percent of the width: how far it is filled, and where the tick stands."""
+    """Percent of the width: how far it is filled, where the limit's tick stands and where the baseline's."""
 
     css: str
     filled: str
-    tick: str | None = None
+    limit: str | None = None
+    before: str | None = None
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A line under the headline, linked to where the rest is told."""
+    """A line under the headline, linked to where the rest is told. ``query`` is its row in the section, or None."""
 
     state: State
     where: str
     text: str
     anchor: str
-    query: bool
+    section: str
+    query: int | None
 
 
 @dataclass(frozen=True)
@@ -61,10 +69,13 @@ class Held:
 
     subject: str
     anchor: str
+    query: int | None
     state: State
     text: str
+    before: str
     value: str
     limit: str
+    note: str
     queries: str
     bar: Bar | None
 
@@ -91,7 +102,10 @@ class Cell:
     """A mean, marked where a limit on it is broken. ``over`` says of how many, where its row does not."""
 
     measure: str
+    before: str
     value: str
+    change: str
+    css: str
     over: str
     state: State | None
     bar: Bar | None
@@ -110,14 +124,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Document:
-    """A document. ``css`` is its grade's colour, ``grade`` that in words; ``place`` where a missing one is instead."""
+    """A document in a ranking. ``css`` is its grade's colour and ``grade`` that in words; ``move`` where it went."""
 
     rank: str
-    place: str
     id: str
     title: str
     css: str
     grade: str
+    move: str
     score: str
 
 
@@ -130,33 +144,144 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class Value:
+    """A measure's value for one query; ``before`` and ``change`` are "" where nothing is compared."""
+
+    measure: str
+    now: str
+    before: str = ""
+    change: str = ""
+    css: str = ""
+
+
+@dataclass(frozen=True)
 class Query:
-    """A query's row, and what it opens to."""
+    """A query's row, and what it opens to. ``kinds`` are the filters that let it through."""
 
     anchor: str
     text: str
     whole: str
     id: str
     tags: tuple[str, ...]
-    values: tuple[tuple[str, str], ...]
+    values: tuple[Value, ...]
     state: State
     outcome: str
-    summary: str
-    opened: bool
+    said: str
+    kinds: frozenset[str]
     why: str
     fault: str
     rules: tuple[Rule, ...]
     ranking: tuple[Document, ...]
     ranked: str
+    ranking_before: tuple[Document, ...]
+    ranked_before: str
     missing: tuple[Document, ...]
+    told: tuple[tuple[str, str], ...]
+    opened: bool
     place: str
     latency: str
     rerun: str
 
 
 @dataclass(frozen=True)
+class Chip:
+    """A filter of the query table and how many pass it."""
+
+    key: str
+    label: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Bin:
+    """A bar of the histogram, in the units of its drawing."""
+
+    css: str
+    x: float
+    y: float
+    width: float
+    height: float
+    middle: float
+    above: float
+    label: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Dot:
+    """The queries at one place of the plot: ``queries`` are their rows, worst first."""
+
+    css: str
+    x: float
+    y: float
+    radius: float
+    title: str
+    queries: str
+
+
+@dataclass(frozen=True)
+class Mover:
+    """One of the queries that changed most."""
+
+    css: str
+    text: str
+    change: str
+    anchor: str
+    query: int
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A number beside an axis, ``at`` so much to the right and ``down`` so much from the top."""
+
+    at: float
+    down: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What every query's value of one measure did since the baseline, as a histogram and as a plot."""
+
+    measure: str
+    tally: tuple[tuple[str, str, str], ...]
+    said: str
+    bins: tuple[Bin, ...]
+    bin_ticks: tuple[Tick, ...]
+    dots: tuple[Dot, ...]
+    ticks: tuple[Tick, ...]
+    rises: tuple[Tick, ...]
+    movers: tuple[tuple[Mover, ...], ...]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the query table, a cell for each query. ``order`` are the rows as sorted by it.
+
+    ``key`` is what the page's address calls it. Rows that have nothing to be sorted by are not in ``order``. ``sides``
+    are the colours of the cells, empty where they have none; a column that is not ``listed`` is seen in details only.
+    """
+
+    key: str
+    label: str
+    about: str
+    cells: tuple[str, ...]
+    order: tuple[int, ...]
+    sides: tuple[str, ...] = ()
+    listed: bool = True
+
+
+@dataclass(frozen=True)
+class Table:
+    """All the queries of a section, worst first."""
+
+    columns: tuple[Column, ...]
+    queries: tuple[Query, ...]
+
+
+@dataclass(frozen=True)
 class Section:
-    """A suite and retriever."""
+    """A suite and retriever. ``queries`` are the first of ``table``, for readers without scripts."""
 
     anchor: str
     title: str
@@ -164,16 +289,26 @@ class Section:
     path: str
     state: State
     facts: tuple[str, ...]
+    said: str
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+    compared: bool
     measures: tuple[Name, ...]
     lines: tuple[Line, ...]
     total: Row
     tags: tuple[Row, ...]
+    tags_title: str
+    tags_same: tuple[Row, ...]
+    tags_folded: str
     coverage: str
+    coverage_top: str
     coverage_bar: Bar | None
+    changes: Changes | None
+    chips: tuple[Chip, ...]
     queries: tuple[Query, ...]
-    counts: tuple[tuple[State, str], ...]
+    unlisted: str
+    table: Table
+    left: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -186,6 +321,7 @@ class Page:
     reasons: tuple[Reason, ...]
     more: str
     facts: tuple[str, ...]
+    said: str
     not_evaluated: tuple[str, ...]
     generated: str
     compared: tuple[Name, ...]

@@ -37,8 +37,11 @@ def judge(
     it is ``not evaluated``. Nothing is rounded before it is compared; a value within 1e-9 of a limit satisfies it.
 
     ``before`` is the baseline's run, with those of today's queries that it holds under the same text and params, and
-    ``baseline`` what is known of it. While ``updating`` it, drops are shown and do not fail.
+    ``baseline`` what is known of it; with one, the default guard is among the suite's checks. While ``updating`` it,
+    drops are shown and do not fail.
     """
+    if before is not None and checks is None:
+        suite = suite.guarded()
     chosen = suite.checks if checks is None else tuple(checks)
     if before is not None and baseline is None:
         baseline = Baseline(before.retriever or "baseline", len(before.rankings), version=before.version)

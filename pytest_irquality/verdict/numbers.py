@@ -4,6 +4,7 @@ from __future__ import annotations
 
 MAX_DIGITS = 12
 NAMED = 3
+EQUAL = 1e-9  # what rounding errors may differ by
 
 
 def shown(value: float | None, unit: str = "", digits: int = 3) -> str:
@@ -30,7 +31,7 @@ def told_apart(value: float, limit: float, unit: str = "") -> tuple[str, str]:
 
 def apart(one: float, other: float, unit: str = "") -> tuple[str, str]:
     """Two values of one measure, with as many digits as tell them apart; equal but for rounding errors, alike."""
-    return told_apart(one, other, unit) if abs(one - other) > 1e-9 else (shown(one, unit), shown(one, unit))
+    return told_apart(one, other, unit) if abs(one - other) > EQUAL else (shown(one, unit), shown(one, unit))
 
 
 def signed(value: float, unit: str = "", digits: int = 3) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
+import shlex
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 
@@ -21,7 +24,9 @@ from pytest_irquality.verdict.result import (
 )
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "base"}
-HOSTILE = '<script>alert(1)</script></style></title>" onload="alert(1)\' javascript:alert(1) {{ 7*7 }} & \u202eevil'
+HOSTILE = (
+    '<script>alert(1)</script></style></title>" onload="alert(1)\' javascript:alert(1) {{ 7*7 }} & \u202eevil \x1b[31m'
+)
 
 
 @dataclass
@@ -245,7 +250,9 @@ def test_grades_have_a_word_and_not_only_a_colour() -> None:
 
 
 def test_a_failed_query_opens_to_everything_about_it() -> None:
-    failing = query("q14", 0.0, text="office chair", line=31, why="3 % of revenue", tags=("head",), seconds=0.04)
+    failing = query(
+        "q14", 0.0, text="office chair", line=31, check="it's", why="3 % of revenue", tags=("head",), seconds=0.04
+    )
     verdict = check("office chair", "failed", check="it's", query="q14")
     page = parse(html_report([suite(failing, verdicts=(verdict,), retriever="bm25")]))
     body = row(page, "office chair")
@@ -256,7 +263,7 @@ def test_a_failed_query_opens_to_everything_about_it() -> None:
     assert body.one("ul", "rules").text == "✗ failed office chair-doc must be in the top 1: it is at rank 4"
     for said in ("3 % of revenue", "head", "shop.ir.yaml:31", "40 ms"):
         assert said in body.text
-    assert body.one("code", "command").text == "pytest --ir-suite 'shop.ir.yaml::it'\\''s[bm25]'"
+    assert shlex.split(body.one("code", "command").text) == ["pytest", "--ir-suite", "shop.ir.yaml::it's[bm25]"]
 
 
 def test_a_fault_is_told_in_full_and_is_no_ranking() -> None:
@@ -324,9 +331,9 @@ def test_warnings_notes_and_coverage() -> None:
     made = suite(query("a"), warnings=("judged@10 is 0.4, below the 0.8",), notes=("1 of 9 queries returned nothing",))
     page = parse(html_report([made], generated="pytest-irquality 0.1"))
     assert "⚠ Warning judged@10 is 0.4" in page.one("ul", "notes").text
-    assert "Note 1 of 9 queries returned nothing" in page.one("ul", "notes").text
+    assert "1 of 9 queries returned nothing" in page.one("ul", "notes").text
     assert "3 of 8 (38 %) results in the top 10 are judged" in page.text
-    assert page.one("footer").text == "pytest-irquality 0.1"
+    assert page.one("footer").text.startswith("pytest-irquality 0.1")
 
 
 def test_several_retrievers_side_by_side_without_clashing_anchors() -> None:
@@ -365,8 +372,10 @@ def test_hostile_text_stays_text() -> None:
         return [(element.tag, sorted(element.attributes)) for element in page.all()]
 
     assert outline(hostile) == outline(plain)
-    assert not hostile.all("script")
-    assert re.sub(r"\s+", " ", HOSTILE) in hostile.one("table", "queries").text
+    assert [script.attributes.get("type") for script in hostile.all("script")] == ["application/json"] * 2 + [None]
+    shown = re.sub(r"\s+", " ", HOSTILE).replace("\u202e", "⟨U+202E⟩").replace("\x1b", "␛")
+    assert shown in hostile.one("table", "queries").text
+    assert not re.search("[\u202a-\u202e\x00-\x08\x0e-\x1f]", everything(HOSTILE))
     for element in hostile.all():
         assert not [name for name in element.attributes if name.startswith("on") or name in ("src", "style")]
         assert element.attributes.get("href", "#").startswith("#")
@@ -386,12 +395,17 @@ def test_the_page_needs_nothing_but_itself() -> None:
     text = everything("plain")
     page = parse(text)
     metas = {m.attributes.get("http-equiv") or m.attributes.get("name", ""): m.attributes for m in page.all("meta")}
-    assert metas["Content-Security-Policy"]["content"].startswith("default-src 'none'; style-src 'unsafe-inline'")
+    style, script = page.one("style").raw, page.all("script")[-1].raw
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
+    assert metas["Content-Security-Policy"]["content"] == (
+        f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; base-uri 'none';"
+        " form-action 'none'; require-trusted-types-for 'script'"
+    )
     assert metas["color-scheme"]["content"] == "light dark"
     assert "viewport" in metas
     assert page.one("html").attributes["lang"] == "en"
     assert not re.search(r"https?:|url\(|@import", text)
-    assert {element.tag for element in page.all()}.isdisjoint({"script", "link", "img", "iframe", "object", "form"})
+    assert {element.tag for element in page.all()}.isdisjoint({"link", "img", "iframe", "object", "form"})
     assert text.startswith("<!doctype html>")
 
 
@@ -413,7 +427,7 @@ def test_long_and_broken_text() -> None:
     made = suite(query("a" * 10_000), query("half \ud800 pair", ranking=(ShownDocument(1, "\ud83d"),)))
     text = html_report([made])
     text.encode("utf-8")
-    assert "half ? pair" in text
+    assert "half \N{REPLACEMENT CHARACTER} pair" in text
     page = parse(text)
     assert len(page.one("table", "queries").all("span", "text")[0].text) == 300
     assert "a" * 10_000 in page.one("p", "whole").text

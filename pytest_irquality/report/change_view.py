@@ -1,0 +1,129 @@
+"""What every query did since the baseline, drawn: a histogram of the changes and a plot of before against after."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import ceil, floor, log2
+
+from pytest_irquality.report.query_view import SAME, QueryViews, side
+from pytest_irquality.report.views import Bin, Changes, Dot, Mover, Tick
+from pytest_irquality.report.words import counted, cut
+from pytest_irquality.verdict.numbers import shown, signed
+from pytest_irquality.verdict.result import QueryResult
+
+BINS = 10
+"""On each side of no change."""
+HALF, TALL = 280.0, 130.0
+"""The histogram: the width of a side and the height of its highest bar."""
+PLOT, GRID = 300.0, 150
+"""The plot: its width and height, and how many places a dot can have in each."""
+NAMED = 4
+MOVERS = 5
+SPANS = (0.1, 0.2, 0.5, 1.0)
+
+Pair = tuple[int, QueryResult, float, float]
+
+
+def changes(views: QueryViews) -> Changes | None:
+    """None where nothing is compared."""
+    if views.main is None:
+        return None
+    column, measure = views.main, views.result.measures[views.main]
+    pairs = [
+        (row, query, query.before[column], query.compared[column])
+        for row, query in enumerate(views.ordered)
+        if query.before is not None and query.compared is not None
+    ]
+    both = [(row, query, then, now) for row, query, then, now in pairs if then is not None and now is not None]
+    if not both:
+        return None
+    gains = [views.sign * (now - then) for _, _, then, now in both]
+    worse, better = sum(gain < -SAME for gain in gains), sum(gain > SAME for gain in gains)
+    same = len(both) - worse - better
+    span = _span(max(abs(now - then) for _, _, then, now in both))
+    top = max(1.0, *(max(then, now) for _, _, then, now in both))
+    unit = views.unit(measure)
+    return Changes(
+        measure=measure,
+        tally=(("bad", str(worse), "worse"), ("quiet", str(same), "unchanged"), ("good", str(better), "better")),
+        said=f"{same} of {counted(len(both), 'query', 'queries')} unchanged in {measure}, "
+        f"{worse} worse, {better} better",
+        bins=tuple(_bins(both, span, views, measure)),
+        bin_ticks=tuple(
+            Tick(HALF * (1 + at), TALL + 20, signed(at * span, unit) if at else "0") for at in (-1, -0.5, 0, 0.5, 1)
+        ),
+        dots=tuple(_dots(both, top, views, measure)),
+        ticks=tuple(Tick(PLOT * at, PLOT + 18, shown(at * top, unit, 2)) for at in (0, 0.5, 1)),
+        rises=tuple(Tick(-8, PLOT - PLOT * at + 4, shown(at * top, unit, 2)) for at in (0, 0.5, 1)),
+        movers=tuple(filter(None, (_movers(both, worst, views, measure) for worst in (True, False)))),
+    )
+
+
+def _span(largest: float) -> float:
+    return next((span for span in SPANS if largest <= span + SAME), largest)
+
+
+def _bins(both: Sequence[Pair], span: float, views: QueryViews, measure: str) -> Iterable[Bin]:
+    """Bars left and right of no change. What did not change is in the tally, where it cannot dwarf the rest."""
+    width = span / BINS
+    counts: Counter[int] = Counter()
+    for _, _, then, now in both:
+        difference = now - then
+        if abs(difference) > SAME:
+            away = min(ceil(abs(difference) / width - SAME), BINS) - 1
+            counts[away if difference > 0 else -away - 1] += 1
+    most = max(counts.values(), default=1)
+    unit = views.unit(measure)
+    for at, count in sorted(counts.items()):
+        low, high = at * width, (at + 1) * width
+        tall = round(TALL * count / most, 1)
+        yield Bin(
+            css=side(low + high, views, measure) or "quiet",
+            x=round(HALF + HALF * at / BINS + 1, 1),
+            y=round(TALL - tall, 1),
+            width=HALF / BINS - 2,
+            height=tall,
+            middle=round(HALF + HALF * (at + 0.5) / BINS, 1),
+            above=round(TALL - tall - 4, 1),
+            label=str(count),
+            title=f"{counted(count, 'query', 'queries')} changed by {signed(low, unit)} to {signed(high, unit)}",
+        )
+
+
+def _movers(both: Sequence[Pair], worst: bool, views: QueryViews, measure: str) -> tuple[Mover, ...]:
+    """The queries that lost or won most."""
+    sign = views.sign if worst else -views.sign
+    moved = sorted((sign * (now - then), row, query) for row, query, then, now in both if sign * (now - then) < -SAME)[
+        :MOVERS
+    ]
+    return tuple(
+        Mover(
+            css=side(sign * by, views, measure),
+            text=cut(query.text, 60),
+            change=signed(sign * by, views.unit(measure)),
+            anchor=views.anchor(query.id),
+            query=row,
+        )
+        for by, row, query in moved
+    )
+
+
+def _dots(both: Sequence[Pair], top: float, views: QueryViews, measure: str) -> Iterable[Dot]:
+    places: dict[tuple[int, int], list[Pair]] = {}
+    for pair in both:
+        place = tuple(floor(GRID * min(max(value / top, 0.0), 1.0) + 0.5) for value in pair[2:])
+        places.setdefault(place, []).append(pair)  # type: ignore[arg-type]
+    unit = views.unit(measure)
+    for (before, now), pairs in sorted(places.items(), key=lambda place: -len(place[1])):
+        named = ", ".join(cut(query.text, 50) for _, query, *_ in pairs[:NAMED])
+        more = f" and {len(pairs) - NAMED} more" if len(pairs) > NAMED else ""
+        _, _, then, today = pairs[0]
+        yield Dot(
+            css=side(today - then, views, measure) or "quiet",
+            x=round(PLOT * before / GRID, 1),
+            y=round(PLOT - PLOT * now / GRID, 1),
+            radius=round(4 + log2(len(pairs)), 1),
+            title=f"{named}{more}: {shown(then, unit)} → {shown(today, unit)}",
+            queries=" ".join(str(row) for row, *_ in pairs[:NAMED]),
+        )

@@ -1,0 +1,136 @@
+"""What the page's script draws from: the query tables as compact JSON, every text, document and grade once.
+
+Two blocks of one shape a section each: ``rows`` is all that a table, its filters and its search need, ``details`` what
+a row opens to, read only once something is opened.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import Any
+
+from pytest_irquality.report.query_view import KINDS
+from pytest_irquality.report.views import Document, Query, Section, State
+from pytest_irquality.report.words import cut, visible
+
+TITLES = 2_000_000
+"""Characters that all the titles of the page may take; with more, each is cut to its share."""
+
+
+class Index(dict[Any, int]):
+    """Gives every different value the next number."""
+
+    def __missing__(self, value: Any) -> int:
+        self[value] = len(self)
+        return self[value]
+
+
+def rows(sections: Sequence[Section]) -> str:
+    """The tables: cells by column, the order of each column, the filters as bits."""
+    states: Index = Index()
+    made = [_rows(section, states) for section in sections]
+    return _json({"kinds": list(KINDS), "states": [_state(state) for state in states], "sections": made})
+
+
+def details(sections: Sequence[Section]) -> str:
+    """What rows open to. A ranking is flat: four numbers a document: document, grade, move and score."""
+    documents, grades, moves, states = Index(), Index(), Index(), Index()
+
+    def flat(ranking: Iterable[Document]) -> list[Any]:
+        return [
+            entry
+            for d in ranking
+            for entry in (documents[d.id, d.title], grades[d.css, d.grade], moves[d.move], float(d.score or "nan"))
+        ]
+
+    made = [[_detail(query, flat, states) for query in section.table.queries] for section in sections]
+    titles = [title for _, title in documents]
+    longest = max(20, TITLES // max(len(titles), 1))
+    if sum(map(len, titles)) > TITLES:
+        titles = [cut(title, longest) for title in titles]
+    return _json(
+        {
+            "ids": [id for id, _ in documents],
+            "titles": titles,
+            "grades": list(grades),
+            "moves": list(moves),
+            "states": [_state(state) for state in states],
+            "sections": made,
+        }
+    )
+
+
+def _rows(section: Section, states: Index) -> dict[str, Any]:
+    queries = section.table.queries
+    tags: Index = Index()
+    return {
+        "path": section.path,
+        "name": " · ".join(filter(None, (section.title, section.retriever))),
+        "retriever": section.retriever,
+        "text": [query.text for query in queries],
+        "id": [query.id for query in queries],
+        "tag": [[tags[tag] for tag in query.tags] for query in queries],
+        "tags": list(tags),
+        "state": [states[State(q.state.css, q.state.symbol, q.outcome)] for q in queries],
+        "said": [query.said for query in queries],
+        "kind": [sum(1 << bit for bit, kind in enumerate(KINDS) if kind in query.kinds) for query in queries],
+        "columns": [
+            {
+                "key": column.key,
+                "label": column.label,
+                "about": column.about,
+                "cells": column.cells,
+                "sides": [("", "good", "bad").index(side) for side in column.sides],
+                "order": column.order,
+                "listed": column.listed,
+            }
+            for column in section.table.columns
+        ],
+        "compared": section.compared,
+        "bad": section.state.css == "bad",
+    }
+
+
+def _detail(query: Query, flat: Any, states: Index) -> dict[str, Any]:
+    """Only what there is: most queries have neither a fault nor a reason to exist."""
+    told = {
+        "whole": query.whole,
+        "why": query.why,
+        "fault": query.fault,
+        "rules": [[states[rule.state], rule.text] for rule in query.rules],
+        "ranked": query.ranked,
+        "now": flat(query.ranking),
+        "rankedBefore": query.ranked_before,
+        "before": flat(query.ranking_before),
+        "missing": flat(query.missing),
+        "told": query.told,
+        "place": query.place,
+        "latency": query.latency,
+        "rerun": query.rerun,
+    }
+    return {key: value for key, value in told.items() if value}
+
+
+def _state(state: State) -> list[str]:
+    return [state.css, state.symbol, state.word]
+
+
+def _json(data: Any) -> str:
+    """JSON that is safe inside a script element: no ``<`` at all."""
+    text = json.dumps(_plain(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")
+
+
+def _plain(data: Any) -> Any:
+    """Every text made visible; a number only as long as it must be, and none where there is none."""
+    if isinstance(data, str):
+        return visible(data)
+    if isinstance(data, float):
+        return None if not isfinite(data) else int(data) if data.is_integer() else data
+    if isinstance(data, dict):
+        return {key: _plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_plain(value) for value in data]
+    return data

@@ -1,0 +1,437 @@
+"use strict";
+// Draws the query tables from the two JSON blocks of the page: filters, search, sorting, keyboard, what a row opens to.
+// Everything a person reads was put into words before; text only ever enters the page as text.
+(() => {
+  const read = (id) => JSON.parse(document.getElementById(id).textContent);
+  const page = read("rows");
+  let loaded = null;
+  const details = () => (loaded ??= read("details"));
+
+  const h = (tag, attributes, ...children) => {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes ?? {})) {
+      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+      else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value);
+    }
+    element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+    return element;
+  };
+  const stated = ([css, symbol, word]) =>
+    h("span", { class: `state ${css}` }, h("span", { "aria-hidden": "true" }, symbol), ` ${word}`);
+
+  // -- the address: what is shown, as #s=1&show=failed&find=tag:head&sort=-latency&open=q14 ---------------------------
+
+  const firstBad = Math.max(0, page.sections.findIndex((section) => section.bad));
+  const state = { s: firstBad, show: "all", find: "", sort: "", open: null };
+
+  function fromAddress() {
+    const told = new URLSearchParams(location.hash.slice(1));
+    const section = Number(told.get("s")) - 1;
+    state.s = page.sections[section] ? section : firstBad;
+    state.show = page.kinds.includes(told.get("show")) ? told.get("show") : "all";
+    state.find = told.get("find") ?? "";
+    state.sort = told.get("sort") ?? "";
+    const table = page.sections[state.s];
+    const row = table && told.has("open") ? table.text.findIndex((_, at) => name(table, at) === told.get("open")) : -1;
+    state.open = row < 0 ? null : row;
+  }
+
+  function toAddress(push) {
+    const told = new URLSearchParams();
+    if (page.sections.length > 1) told.set("s", state.s + 1);
+    if (state.show !== "all") told.set("show", state.show);
+    if (state.find) told.set("find", state.find);
+    if (state.sort) told.set("sort", state.sort);
+    if (state.open !== null) told.set("open", name(page.sections[state.s], state.open));
+    const address = `#${told}`;
+    if (address !== (location.hash || "#")) history[push ? "pushState" : "replaceState"](null, "", address);
+  }
+
+  const name = (table, row) => table.id[row] || table.text[row];
+
+  function change(changes, push = true) {
+    Object.assign(state, changes);
+    toAddress(push);
+    show();
+  }
+
+  // -- which rows, in which order --------------------------------------------------------------------------------------
+
+  function terms(table, find) {
+    return [...find.matchAll(/(?:(tag|doc):)?(?:"([^"]*)"?|(\S+))/gi)].map(([, field, quoted, word]) => {
+      const wanted = (quoted ?? word).toLowerCase();
+      if (field?.toLowerCase() === "tag") {
+        const tags = named(table.tags, wanted);
+        return (row) => table.tag[row].some((tag) => tags.has(tag));
+      }
+      if (field) {
+        const documents = named(details().ids, wanted);
+        const has = (flat) => (flat ?? []).some((entry, at) => at % 4 === 0 && documents.has(entry));
+        const told = details().sections[page.sections.indexOf(table)];
+        return (row) => has(told[row].now) || has(told[row].before) || has(told[row].missing);
+      }
+      return (row) => table.words[row].includes(wanted);
+    });
+  }
+
+  // The names that are the wanted word, or, while it is being typed, those that begin with it.
+  function named(names, wanted) {
+    const low = names.map((text) => text.toLowerCase());
+    const exact = low.includes(wanted);
+    return new Set(low.flatMap((text, at) => ((exact ? text === wanted : text.startsWith(wanted)) ? [at] : [])));
+  }
+
+  function matching(table) {
+    const bit = 1 << page.kinds.indexOf(state.show);
+    const tests = terms(table, state.find);
+    return sorted(table).filter((row) => table.kind[row] & bit && tests.every((test) => test(row)));
+  }
+
+  function sorted(table) {
+    const all = table.text.map((_, row) => row);
+    const column = table.columns.find(({ key }) => key === state.sort.replace(/^-/, ""));
+    if (!column) return all;
+    const has = new Set(column.order);
+    const order = state.sort.startsWith("-") ? column.order.toReversed() : column.order;
+    return [...order, ...all.filter((row) => !has.has(row))];
+  }
+
+  // -- the table: rows of one height, drawn as they come into view -----------------------------------------------------
+
+  const OVERSCAN = 12;
+
+  class Table {
+    constructor(data, section) {
+      this.data = data;
+      this.section = section;
+      data.words = data.text.map((text, row) => `${text}\n${data.id[row]}`.toLowerCase());
+      data.listed = data.columns.filter((column) => column.listed);
+      this.rows = [];
+      this.made = new Map();
+      this.at = 0; // the row that the keyboard is on
+      this.height = 48;
+      this.detailHeight = 0;
+      this.spaces = [0, 1].map(() => h("tr", { class: "space", "aria-hidden": "true" }, h("td", { colspan: data.listed.length })));
+      this.body = h("tbody", { onclick: (event) => this.clicked(event) }, this.spaces);
+      this.heads = data.listed.map((column) => this.head(column));
+      this.table = h("table", { class: "rows" }, h("caption", { class: "unseen" }, `Queries of ${data.name}`),
+        h("thead", {}, h("tr", { "aria-rowindex": 1 }, this.heads)), this.body);
+      this.live = section.querySelector("div.live");
+      this.search = this.live.querySelector("input");
+      this.search.addEventListener("input", () => change({ find: this.search.value, open: null }, false));
+      this.chips = [...this.live.querySelectorAll("[data-kind]")];
+      this.chips.forEach((chip) => chip.addEventListener("click", () => change({ show: chip.dataset.kind, open: null })));
+      this.sort = h("select", { onchange: () => change({ sort: this.sort.value }) },
+        h("option", { value: "" }, "worst first"),
+        data.columns.flatMap(({ key, about, label }) => [
+          h("option", { value: key }, `${titled(about, label)} ↑`),
+          h("option", { value: `-${key}` }, `${titled(about, label)} ↓`)]));
+      this.live.querySelector(".tools").append(h("label", { class: "sort" }, "Sort ", this.sort));
+      this.live.append(this.table);
+      this.watch = new ResizeObserver(([entry]) => {
+        const height = entry.target.getBoundingClientRect().height;
+        if (height && height !== this.detailHeight) { this.detailHeight = height; this.draw(); }
+      });
+    }
+
+    head(column) {
+      const about = column.about && column.about !== column.label ? h("span", { class: "unseen" }, `${column.about} `) : null;
+      const sort = () => change({ sort: this.next(column.key), open: null });
+      return h("th", { scope: "col", class: css(column), "data-key": column.key }, h("button", { type: "button", onclick: sort }, about, column.label));
+    }
+
+    // Numbers are sorted the largest change for the worse first, then the other way, then not at all.
+    next(key) {
+      return { "": key, [key]: `-${key}`, [`-${key}`]: "" }[state.sort] ?? key;
+    }
+
+    filter() {
+      const key = JSON.stringify([state.show, state.find, state.sort]);
+      if (key === this.filtered) return;
+      this.filtered = key;
+      this.rows = matching(this.data);
+      this.at = 0;
+      this.made.clear();
+      this.search.value = this.search.value.trim() === state.find.trim() ? this.search.value : state.find;
+      this.sort.value = state.sort;
+      this.chips.forEach((chip) => chip.setAttribute("aria-pressed", chip.dataset.kind === state.show));
+      this.heads.forEach((head) => {
+        const { key } = head.dataset;
+        head.setAttribute("aria-sort", state.sort === key ? "ascending" : state.sort === `-${key}` ? "descending" : "none");
+      });
+      this.table.setAttribute("aria-rowcount", this.rows.length + 1);
+      const all = this.data.text.length;
+      const found = this.live.querySelector(".found");
+      found.replaceChildren(this.rows.length === all ? `${all} ${all === 1 ? "query" : "queries"}` : `${this.rows.length} of ${all} queries`);
+      if (this.rows.length < all) {
+        found.append(" · ", h("button", { type: "button", class: "link", onclick: () => change({ show: "all", find: "", open: null }) }, "show all"));
+      }
+    }
+
+    open() {
+      if (this.opened === state.open) return;
+      this.watch.disconnect();
+      this.detail = null;
+      this.detailHeight = 0;
+      const expanded = (row, is) => this.made.get(row)?.querySelector(".text").setAttribute("aria-expanded", is);
+      expanded(this.opened, "false");
+      expanded(state.open, "true");
+      this.opened = state.open;
+      if (state.open === null) return;
+      if (!this.rows.includes(state.open)) { // a link to a query that its filter hides
+        Object.assign(state, { show: "all", find: "" });
+        this.filter();
+      }
+      this.at = this.rows.indexOf(state.open);
+      this.detail = h("tr", { class: "more" }, h("td", { colspan: this.data.listed.length }, opened(this.data, state.open)));
+      this.watch.observe(this.detail);
+    }
+
+    // Where a row begins, and which row is at a height: the one opened row makes room for its detail.
+    place(at) { return at * this.height + (this.detail && at > this.at0() ? this.detailHeight : 0); }
+    at0() { return this.rows.indexOf(this.opened); }
+    rowAt(y) {
+      const after = (this.at0() + 1) * this.height;
+      if (!this.detail || y <= after) return Math.floor(y / this.height);
+      return y < after + this.detailHeight ? this.at0() : Math.floor((y - this.detailHeight) / this.height);
+    }
+
+    draw() {
+      const top = -this.body.getBoundingClientRect().top;
+      const first = Math.max(0, this.rowAt(Math.max(0, top)) - OVERSCAN);
+      const last = Math.min(this.rows.length, this.rowAt(Math.max(0, top + innerHeight)) + OVERSCAN + 1);
+      const wanted = [];
+      for (let at = first; at < last; at++) {
+        wanted.push(this.row(at));
+        if (this.detail && this.rows[at] === this.opened) wanted.push(this.detail);
+      }
+      const [above, below] = this.spaces;
+      const kept = new Set(wanted);
+      for (const row of [...this.body.rows]) if (!kept.has(row) && row !== above && row !== below) row.remove();
+      let next = above.nextSibling;
+      for (const row of wanted) {
+        if (row === next) next = next.nextSibling;
+        else this.body.insertBefore(row, next);
+      }
+      above.firstChild.style.height = `${this.place(first)}px`;
+      below.firstChild.style.height = `${Math.max(0, this.place(this.rows.length) - this.place(last))}px`;
+      above.hidden = !first;
+      below.hidden = last === this.rows.length;
+    }
+
+    // Rows are alike in height, whatever the font and the width: one is measured.
+    measure() {
+      const row = this.body.querySelector("tr.row");
+      const height = row?.getBoundingClientRect().height;
+      if (height && Math.abs(height - this.height) > 0.1) { this.height = height; this.draw(); }
+    }
+
+    row(at) {
+      const row = this.rows[at];
+      if (!this.made.has(row)) this.made.set(row, this.makeRow(row));
+      const element = this.made.get(row);
+      element.setAttribute("aria-rowindex", at + 2);
+      element.querySelector("button").tabIndex = at === this.at ? 0 : -1;
+      return element;
+    }
+
+    makeRow(row) {
+      const { text, id, said, listed } = this.data;
+      const cells = listed.map((column) => {
+        if (column.key === "query") {
+          return h("th", { scope: "row" },
+            h("button", { type: "button", class: "text", dir: "auto", "aria-expanded": String(row === this.opened) }, text[row]),
+            h("span", { class: "id", dir: "auto" }, id[row]));
+        }
+        if (column.key === "tags") return h("td", { class: "tags" }, h("div", { class: "clamp" }, this.data.tag[row].map((tag) => tagged(this.data.tags[tag]))));
+        if (column.key === "outcome") {
+          return h("td", { class: "outcome" }, h("div", { class: "clamp" },
+            stated(page.states[this.data.state[row]]), " ", h("span", { class: "said", dir: "auto" }, said[row])));
+        }
+        return h("td", { class: `num ${sided(column, row)}`, "data-label": column.label }, column.cells[row]);
+      });
+      return h("tr", { class: `row ${page.states[this.data.state[row]][0]}`, "data-row": row }, cells);
+    }
+
+    clicked(event) {
+      const row = event.target.closest("tr.row");
+      if (!row || event.target.closest(".tag") || !getSelection().isCollapsed) return;
+      const at = Number(row.dataset.row);
+      change({ open: at === state.open ? null : at });
+      this.focus(this.rows.indexOf(at));
+    }
+
+    move(by) {
+      const on = document.activeElement?.closest?.("tr.row");
+      this.focus(on ? this.at + by : this.at);
+    }
+
+    focus(at) {
+      this.at = Math.max(0, Math.min(at, this.rows.length - 1));
+      if (!this.rows.length) return;
+      this.reveal(this.at);
+      this.made.get(this.rows[this.at])?.querySelector("button").focus({ preventScroll: true });
+    }
+
+    // Scrolls only as far as it must; an opened row comes to the top where its detail would not fit.
+    reveal(at) {
+      const head = this.table.tHead.getBoundingClientRect().height;
+      const y = this.body.getBoundingClientRect().top + this.place(at);
+      const tall = this.height + (this.detail && this.rows[at] === this.opened ? this.detail.offsetHeight : 0);
+      if (y < head) scrollBy(0, y - head - 4);
+      else if (y + tall > innerHeight) scrollBy(0, Math.min(y + tall - innerHeight + 8, y - head - 4));
+      this.draw();
+    }
+  }
+
+  const titled = (about, label) => (about && about !== label ? `${about} ${label}`.trim() : label);
+  const css = (column) => (["query", "tags", "outcome"].includes(column.key) ? column.key : "num");
+  const sided = (column, row) => ["", "good-text", "bad-text"][column.sides[row] ?? 0];
+  const quoted = (text) => (/\s/.test(text) ? `"${text}"` : text);
+  const tagged = (tag) => h("button", { type: "button", class: "tag", dir: "auto", tabindex: -1, title: "show only this tag",
+    onclick: () => change({ find: `tag:${quoted(tag)}`, show: "all", open: null }) }, tag);
+
+  // -- what a row opens to ---------------------------------------------------------------------------------------------
+
+  function opened(table, row) {
+    const told = details().sections[page.sections.indexOf(table)][row];
+    const part = (value, make) => (value === undefined ? null : make(value));
+    return h("div", { class: "detail" },
+      part(told.whole, (text) => h("p", { class: "whole", dir: "auto" }, text)),
+      part(told.why, (text) => h("p", { class: "why" }, h("b", {}, "Why it matters: "), h("span", { dir: "auto" }, text))),
+      part(told.fault, (text) => [h("p", {}, h("b", {}, "The retriever did not answer:")), h("pre", { class: "fault", dir: "auto", tabindex: 0 }, text)]),
+      part(told.rules, (rules) => h("ul", { class: "rules" }, rules.map(([state, text]) =>
+        h("li", {}, stated(details().states[state]), " ", h("span", { dir: "auto" }, text))))),
+      h("div", { class: "sides" },
+        part(told.rankedBefore, (words) => h("div", {}, h("h4", {}, "Baseline ", h("small", { class: "muted" }, words)), ranking(told.before))),
+        told.ranked || told.missing ? h("div", {},
+          part(told.ranked, (words) => [h("h4", {}, "This run ", h("small", { class: "muted" }, words)), ranking(told.now)]),
+          part(told.missing, (flat) => [h("h4", {}, "Expected, but not among them"), ranking(flat, true)])) : null),
+      part(told.told, (all) => [h("h4", {}, "What the retriever says"), h("dl", { class: "told" }, all.map(([id, text]) =>
+        h("div", {}, h("dt", { dir: "auto" }, h("code", {}, id)), h("dd", { dir: "auto" }, text))))]),
+      values(table, row),
+      elsewhere(table, row),
+      h("p", { class: "muted" }, [told.place, told.latency].filter(Boolean).join(" · "), " · rerun: ", h("code", { class: "command" }, told.rerun)));
+  }
+
+  function ranking(flat, missing = false) {
+    if (!flat) return null;
+    const { ids, titles, grades, moves } = details();
+    const list = h("ol", { class: "documents" });
+    for (let at = 0; at < flat.length; at += 4) {
+      const [css, grade] = grades[flat[at + 1]];
+      const rank = missing ? (css === "deep" ? "↓" : "✗") : String(at / 4 + 1);
+      const move = moves[flat[at + 2]];
+      list.append(h("li", { class: css }, h("span", { class: "rank" }, rank), " ",
+        h("span", { class: "document", dir: "auto" }, h("code", {}, ids[flat[at]]), ` ${titles[flat[at]]}`),
+        move ? h("span", { class: "move" }, move) : null,
+        flat[at + 3] === null ? null : h("span", { class: "score" }, String(flat[at + 3])),
+        h("span", { class: "grade" }, grade)));
+    }
+    return list;
+  }
+
+  // Every measure's value on both sides, where there are two.
+  function values(table, row) {
+    if (!table.compared) return null;
+    const of = (key) => table.columns.find((column) => column.key === key);
+    const measures = table.columns.filter(({ about, key }) => about && about === key);
+    return h("table", { class: "values" },
+      h("thead", {}, h("tr", {}, ["Measure", "before", "now", "change"].map((text) => h("th", { scope: "col" }, text)))),
+      h("tbody", {}, measures.map(({ key }) => h("tr", {}, h("th", { scope: "row" }, key),
+        [`${key} before`, key, `${key} change`].map((of_) => h("td", { class: `num ${sided(of(of_), row)}` }, of(of_).cells[row]))))));
+  }
+
+  // The same query as other retrievers answered it.
+  function elsewhere(table, row) {
+    const links = page.sections.flatMap((other, s) => {
+      const at = other === table || other.path !== table.path ? -1 : other.text.findIndex((_, at) => name(other, at) === name(table, row));
+      const value = at < 0 ? null : other.columns.find(({ about, key }) => about && about === key);
+      return at < 0 ? [] : [h("button", { type: "button", class: "link", onclick: () => change({ s, open: at, show: "all", find: "" }) },
+        other.retriever), " ", stated(page.states[other.state[at]]), value ? ` ${value.key} ${value.cells[at]}` : "", h("br")];
+    });
+    return links.length ? h("p", {}, h("b", {}, "The same query by other retrievers: "), h("br"), links) : null;
+  }
+
+  // -- the whole page --------------------------------------------------------------------------------------------------
+
+  const suites = [...document.querySelectorAll("section.suite")];
+  const tables = page.sections.map((data, at) => new Table(data, suites[at]));
+
+  function show() {
+    suites.forEach((suite, at) => suite.classList.toggle("away", at !== state.s));
+    document.querySelectorAll("nav [data-section]").forEach((link) =>
+      link.setAttribute("aria-current", link.dataset.section === suites[state.s].id ? "true" : "false"));
+    const table = tables[state.s];
+    if (!table) return;
+    table.filter();
+    table.open();
+    table.draw();
+    table.measure();
+  }
+
+  function openRow(s, row) {
+    change({ s, show: "all", find: "", open: row });
+    tables[s].focus(tables[s].rows.indexOf(row));
+  }
+
+  document.addEventListener("click", (event) => {
+    const target = event.target.closest("[data-query], [data-section]");
+    if (!target) return;
+    const suite = target.closest("section.suite")?.id ?? target.dataset.section;
+    const s = suites.findIndex(({ id }) => id === suite);
+    event.preventDefault();
+    if (target.dataset.query) openRow(s, Number(target.dataset.query.split(" ")[0]));
+    else {
+      change({ s, open: null });
+      document.getElementById(target.getAttribute("href").slice(1)).scrollIntoView();
+    }
+  });
+
+  document.querySelectorAll("svg.plot").forEach((plot) => {
+    const caption = plot.parentElement.querySelector(".caption");
+    caption.hidden = false;
+    plot.addEventListener("pointerover", (event) => {
+      const title = event.target.querySelector?.("title");
+      if (title) caption.textContent = title.textContent;
+    });
+  });
+
+  document.querySelectorAll("th[data-tag]").forEach((head) => head.replaceChildren(
+    h("button", { type: "button", class: "link", dir: "auto", onclick: () => {
+      change({ find: `tag:${quoted(head.dataset.tag)}`, show: "all", open: null });
+      tables[state.s].live.scrollIntoView();
+    } }, head.dataset.tag)));
+
+  document.addEventListener("keydown", (event) => {
+    const table = tables[state.s];
+    if (!table || event.ctrlKey || event.metaKey || event.altKey) return;
+    const typing = event.target.matches("input, select, textarea");
+    const onRow = event.target.closest("tr.row") || event.target === document.body;
+    if (event.key === "Escape") {
+      if (typing && table.search.value) change({ find: "", open: null }, false);
+      else if (typing) event.target.blur();
+      else if (state.open !== null) { change({ open: null }); table.focus(table.at); }
+      return;
+    }
+    const by = { j: 1, k: -1, ...(onRow && document.activeElement !== document.body ? { ArrowDown: 1, ArrowUp: -1 } : {}) }[event.key];
+    if (typing && event.target === table.search && event.key === "ArrowDown") table.focus(0);
+    else if (typing) return;
+    else if (event.key === "/") { table.search.focus(); table.search.select(); table.live.scrollIntoView({ block: "nearest" }); }
+    else if (by) table.move(by);
+    else return;
+    event.preventDefault();
+  });
+
+  const redraw = () => tables[state.s]?.draw();
+  addEventListener("scroll", redraw, { passive: true });
+  addEventListener("resize", () => { redraw(); tables[state.s]?.measure(); });
+  addEventListener("popstate", () => { fromAddress(); show(); });
+
+  document.documentElement.classList.add("js");
+  document.querySelectorAll(".live").forEach((element) => { element.hidden = false; });
+  fromAddress();
+  show();
+  if (state.open !== null) tables[state.s].focus(tables[state.s].at);
+  document.documentElement.dataset.ready = "true";
+})();

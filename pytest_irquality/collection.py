@@ -17,9 +17,11 @@ import pytest
 from pytest_irquality import baseline
 from pytest_irquality.files import Files, Target
 from pytest_irquality.metrics import MeasureError, with_own
+from pytest_irquality.metrics.names import did_you_mean
+from pytest_irquality.progress import shown_progress
 from pytest_irquality.report.data import encode
 from pytest_irquality.report.text import explain
-from pytest_irquality.retrieval import Fault, RetrieverError, Run, UnreadableResult, retrieve
+from pytest_irquality.retrieval import RetrieverError, Run, UnreadableResult, retrieve
 from pytest_irquality.retrieval.shards import Shard
 from pytest_irquality.retrieval.stored import StoredRunError
 from pytest_irquality.suite import Check, Suite, SuiteError, load_suite
@@ -49,12 +51,16 @@ Broken.__module__ = "builtins"  # as pytest does with its own, so that summaries
 
 @dataclass
 class Judged:
-    """A retriever's result, kept for the items that look their verdicts up. ``told``: causes already shown in full."""
+    """A retriever's result, kept for the items that look their verdicts up. ``told``: causes already shown in full.
 
+    ``run`` is whole where it may be needed again: for a rerun, or by a retriever that is compared with this one.
+    ``attempt``: which run of an item this is of, where a plugin runs those again that failed.
+    """
+
+    run: Run
     result: SuiteResult
     verdicts: Mapping[str, Verdict]
-    faults: Mapping[str, Fault]
-    run: Run | None = None  # kept where another retriever of the suite is compared with it
+    attempt: int = 1
     told: dict[str, str] = field(default_factory=dict)
 
 
@@ -63,10 +69,18 @@ class Failed:
     """A fixture that broke: it is not tried again for each item."""
 
     reason: str
-    shown_at: str
+    attempt: int = 1
 
 
-OUTCOMES = pytest.StashKey[dict[str, "Judged | Failed"]]()
+@dataclass(frozen=True)
+class Skipped:
+    """A retriever that asked for a skip when it was called: so are all its items."""
+
+    reason: str
+    attempt: int = 1
+
+
+OUTCOMES = pytest.StashKey[dict[str, "Judged | Failed | Skipped"]]()
 SENT = pytest.StashKey[str]()
 FILES = pytest.StashKey[Files]()
 
@@ -202,12 +216,16 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
     if not isinstance(item.parent, SuiteModule) or not isinstance(item, pytest.Function):
         return (yield)
     outcomes, key, names = item.parent.stash[OUTCOMES], variant(item), item.fixturenames
-    if key in outcomes or item.config.stash[FILES].kept:
+    asks = _must_ask(item, outcomes.get(key))
+    if not asks or item.config.stash[FILES].kept:
         item.fixturenames = ["_ir_run"]
     try:
         return (yield)
     except (Exception, pytest.fail.Exception) as error:  # neither a skip nor Ctrl-C
-        outcomes.setdefault(key, Failed(f"{type(error).__name__}: {error}".split("\n", 1)[0], item.name))
+        if asks and not isinstance(outcomes.get(key), Judged):
+            outcomes[key] = Failed(f"not evaluated{_briefly(error)} (shown at {item.name})", _attempt(item))
+        if isinstance(error, pytest.FixtureLookupError) and error.argname == item.parent.suite.retriever:
+            raise pytest.fail.Exception(_no_such_fixture(item.parent.suite, error), pytrace=False) from None
         raise
     finally:
         item.fixturenames = names  # a rerun may need them
@@ -219,23 +237,72 @@ def _ir_run(request: pytest.FixtureRequest) -> Callable[[], None]:
     item = request.node
     suite, key = item.parent, variant(item)
     outcomes = suite.stash[OUTCOMES]
-    if key not in outcomes:
-        kept = item.config.stash[FILES].kept
-        outcomes[key] = _retrieve_and_judge(item, None if kept else request.getfixturevalue(suite.suite.retriever))
-        item.stash[SENT] = encode(outcomes[key].result)
-    outcome = outcomes[key]
+    outcome = outcomes.get(key)
+    if _must_ask(item, outcome):
+        kept, earlier = item.config.stash[FILES].kept, outcome
+        retriever = None if kept else request.getfixturevalue(suite.suite.retriever)
+        try:
+            outcome = _retrieve_and_judge(item, retriever, earlier if isinstance(earlier, Judged) else None)
+        except pytest.skip.Exception as skip:
+            outcomes[key] = Skipped(str(skip), _attempt(item))
+            raise
+        outcomes[key] = outcome
+        item.stash[SENT] = encode(outcome.result)
+    if isinstance(outcome, Skipped):
+        pytest.skip(outcome.reason)
     if isinstance(outcome, Failed):
-        pytest.fail(f"not evaluated: {outcome.reason} (shown at {outcome.shown_at})", pytrace=False)
-    verdict = outcome.verdicts[item.originalname]
+        pytest.fail(outcome.reason, pytrace=False)
+    assert isinstance(outcome, Judged)
+    judged = outcome
+    verdict = judged.verdicts[item.originalname]
     if verdict.outcome in ("error", "not evaluated"):
-        _raise_fault(item, verdict, outcome)
+        _raise_fault(item, verdict, judged)
     # Under --runxfail pytest.xfail does nothing, so what is broken fails; what is fixed must then pass.
     quiet = verdict.outcome == "passed" or (verdict.outcome == "fixed" and request.config.getoption("runxfail", False))
-    return (lambda: None) if quiet else (lambda: _conclude(outcome.result, verdict))
+    return (lambda: None) if quiet else (lambda: _conclude(judged.result, verdict))
 
 
-def _retrieve_and_judge(item: pytest.Item, retriever: object) -> Judged:
-    """Ask every query the selected items of this suite and retriever need, and judge those items' checks."""
+def _attempt(item: pytest.Item) -> int:
+    """Which run of the item this is, as pytest-rerunfailures counts them."""
+    return getattr(item, "execution_count", 1)
+
+
+def _must_ask(item: pytest.Function, outcome: Judged | Failed | Skipped | None) -> bool:
+    """Whether the retriever is needed: at first, and once a rerun for what had no answer. Verdicts on answers stand."""
+    if outcome is None:
+        return True
+    if _attempt(item) <= outcome.attempt:
+        return False
+    return isinstance(outcome, Failed) or (
+        isinstance(outcome, Judged) and outcome.verdicts[item.originalname].outcome == "error"
+    )
+
+
+def _briefly(error: BaseException) -> str:
+    """Why, in the few words that bear repeating for every item."""
+    if isinstance(error, pytest.fail.Exception):
+        return ""
+    if isinstance(error, pytest.FixtureLookupError):
+        return f": no fixture {error.argname!r}"
+    return f": {type(error).__name__}: {error}".split("\n", 1)[0]
+
+
+def _no_such_fixture(suite: Suite, error: pytest.FixtureLookupError) -> str:
+    """One line for a retriever that is not there, with a name that is near."""
+    listed = str(getattr(error.formatrepr(), "errorstring", "")).partition("available fixtures: ")[2]
+    near = did_you_mean(suite.retriever, listed.partition("\n")[0].split(", "))
+    if suite.retriever_place is None:
+        advice = near or "; write it in a conftest.py, or name yours in the suite: 'retriever: NAME'"
+        return f"{suite.path}: no fixture 'retriever' is found from here{advice}"
+    place = suite.retriever_place
+    return f"{suite.path}:{place.line}:{place.column}: no fixture {suite.retriever!r} is found from here{near}"
+
+
+def _retrieve_and_judge(item: pytest.Item, retriever: object, earlier: Judged | None = None) -> Judged:
+    """Ask every query the selected items of this suite and retriever need, and judge those items' checks.
+
+    After an ``earlier`` attempt only those queries are asked that had no answer then.
+    """
     __tracebackhide__ = _is_theirs
     module = item.parent
     assert isinstance(module, SuiteModule)
@@ -250,7 +317,7 @@ def _retrieve_and_judge(item: pytest.Item, retriever: object) -> Judged:
     needed = {query.id for check in checks for query in asked.needed(check)}
     try:
         compared = _baseline(module, key)  # one that is damaged is told before anything is asked
-        run, notes = files.kept_run(target, needed) if files.kept else (_ask(item, retriever, asked, needed), ())
+        run, notes = files.kept_run(target, needed) if files.kept else (_ask(item, retriever, needed, earlier), ())
     except StoredRunError as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
     try:
@@ -259,19 +326,31 @@ def _retrieve_and_judge(item: pytest.Item, retriever: object) -> Judged:
     except MeasureError as error:  # a measure of the project's own
         raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None
     result = files.completed(target, run, with_reasons(result, retriever), notes)
-    kept = run if suite.baseline_retriever else None
-    return Judged(result, {verdict.check: verdict for verdict in result.verdicts}, run.faults, kept)
+    if not (run.faults or suite.baseline_retriever):
+        run = replace(run, rankings={}, titles={}, texts={})  # large, and nobody will ask for them again
+    return Judged(run, result, {verdict.check: verdict for verdict in result.verdicts}, _attempt(item))
 
 
-def _ask(item: pytest.Item, retriever: object, suite: Suite, needed: Collection[str]) -> Run:
+def _ask(item: Any, retriever: object, needed: Collection[str], earlier: Judged | None) -> Run:
+    """The run of today: the queries that are needed, after an earlier attempt those of them that had no answer then."""
     __tracebackhide__ = _is_theirs
+    suite = item.parent.suite
+    asked = [query for query in suite.queries if query.id in (earlier.run.faults if earlier else needed)]
     try:
-        run = retrieve(suite, retriever, [query for query in suite.queries if query.id in needed], variant(item))
+        with shown_progress(item.config, suite.path) as progress:
+            run = retrieve(
+                suite, retriever, asked, variant(item), concurrency=_concurrency(item.config, suite), progress=progress
+            )
     except RetrieverError as error:
         raise pytest.fail.Exception(f"{error} (fixture {suite.retriever!r}, {suite.path})", pytrace=False) from None
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
-    return replace(run, version=_version(retriever))
+    return replace(earlier.run.retried(run) if earlier else run, version=_version(retriever))
+
+
+def _concurrency(config: pytest.Config, suite: Suite) -> int:
+    """Calls in flight: what the command line says, or the suite, or the ini file."""
+    return int(config.option.ir_concurrency or suite.concurrency or config.getini("ir_concurrency") or 1)
 
 
 def _baseline(module: SuiteModule, key: str) -> tuple[Run, Baseline] | tuple[None, None] | None:
@@ -282,8 +361,10 @@ def _baseline(module: SuiteModule, key: str) -> tuple[Run, Baseline] | tuple[Non
     if other == key:
         return None
     judged = module.stash[OUTCOMES].get(other)
-    if not isinstance(judged, Judged) or judged.run is None:
-        what = "its fixture failed" if isinstance(judged, Failed) else "it was not run; select its items, too"
+    if not isinstance(judged, Judged):
+        elsewhere = ", or it was by another worker: --dist loadfile keeps them together"
+        not_run = f"it was not run; select its items, too{elsewhere * hasattr(module.config, 'workerinput')}"
+        what = "its fixture failed" if isinstance(judged, Failed) else not_run
         raise pytest.fail.Exception(
             f"{module.suite.path} compares [{key}] with the retriever {other!r} ('baseline'): {what}", pytrace=False
         )
@@ -300,17 +381,18 @@ def _raise_fault(item: pytest.Item, verdict: Verdict, judged: Judged) -> None:
     # The user's own error is shown without this frame; a message of ours needs one frame that is not hidden.
     __tracebackhide__ = _is_theirs
     where = f"{judged.result.path}:{verdict.line}"
-    fault = judged.faults.get(verdict.query) if verdict.query is not None else None
+    fault = judged.run.faults.get(verdict.query) if verdict.query is not None else None
     if fault is None:
         pytest.fail(f"{verdict.reason}\n  at {where}", pytrace=False)
-    text = judged.result.query(verdict.query or "").text
-    if fault.message in judged.told:
-        pytest.fail(f"{text!r}: {fault.message} (shown at {judged.told[fault.message]})\n  at {where}", pytrace=False)
-    judged.told[fault.message] = item.name
-    if fault.error is None or isinstance(fault.error, UnreadableResult):
-        pytest.fail(f"{text!r}: {fault.message}\n  at {where}", pytrace=False)
-    alike = sum(other.message == fault.message for other in judged.faults.values())
+    text, cause = judged.result.query(verdict.query or "").text, fault.cause
+    if cause in judged.told:
+        pytest.fail(f"{text!r}: {fault.message} (shown at {judged.told[cause]})\n  at {where}", pytrace=False)
+    judged.told[cause] = item.name
+    alike = sum(other.cause == cause for other in judged.run.faults.values())
     more = f"; {alike} queries failed so" if alike > 1 else ""
+    # What is no Exception, as sys.exit raises it, would leave pytest's setup in pieces.
+    if not isinstance(fault.error, Exception) or isinstance(fault.error, UnreadableResult):
+        pytest.fail(f"{text!r}: {fault.message}\n  at {where}{more}", pytrace=False)
     item.add_report_section("setup", "query", f"{text!r} at {where}{more}")
     raise fault.error.with_traceback(_users_frames(fault.error.__traceback__))
 

@@ -49,6 +49,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--ir-shard", metavar="I/N", default=None,
         help="Ask share I of N of every suite's queries, to be kept by --ir-save-runs and joined by --ir-runs.",
     )  # fmt: skip
+    group.addoption(
+        "--ir-concurrency", metavar="N", default=None,
+        help="Calls in flight at once, over what the suites and the ini key ir_concurrency say (default: 1).",
+    )  # fmt: skip
+    parser.addini("ir_concurrency", type="string", default="", help="Calls in flight where a suite does not say.")
     parser.addini("ir_suite_files", type="args", default=PATTERNS, help="Globs of the names of suite files.")
 
 
@@ -93,6 +98,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def _activate(config: pytest.Config) -> None:
     if config.pluginmanager.has_plugin("irquality-collection"):
         return
+    given = {
+        "--ir-concurrency": config.option.ir_concurrency,
+        "ini key ir_concurrency": config.getini("ir_concurrency"),
+    }
+    for name, text in given.items():
+        if text and not (text.isascii() and text.isdecimal() and int(text)):
+            raise pytest.UsageError(f"{name} must be a whole number of at least 1, not {text!r}")
     from pytest_irquality import collection  # noqa: PLC0415 - imported by runs that have suites only
     from pytest_irquality.session import Session  # noqa: PLC0415
 

@@ -180,10 +180,10 @@ class _Judge:
         return verdict(outcome=outcome, reason=reason, findings=findings, known_issue=issue)
 
     def fault_reason(self, check: Check, faulty: Sequence[Query], needed: int) -> str:
-        message = self.now.faults[faulty[0].id]
+        causes = self.now.causes(query.id for query in faulty)
         if check.query:
-            return message
-        return f"{len(faulty)} of {needed} queries could not be answered ({texts(faulty)}): {message}"
+            return causes
+        return f"{len(faulty)} of {needed} queries could not be answered ({texts(faulty)}): {causes}"
 
     def broken_reason(self, check: Check, broken: Sequence[Finding]) -> str:
         more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""

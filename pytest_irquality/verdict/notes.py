@@ -39,7 +39,8 @@ def _retrieval(now: Measured) -> Iterator[str]:
         yield f"only {share(len(asked), len(suite.queries))} queries were selected; every figure is over these"
     if now.faults:
         allowed = f"; 'errors' allows {suite.max_errors}" if suite.max_errors else ""
-        yield f"{share(len(now.faults), len(asked))} queries could not be answered and are in no figure{allowed}"
+        faulty = share(len(now.faults), len(asked))
+        yield f"{faulty} queries could not be answered and are in no figure{allowed}: {now.causes(now.faults)}"
     if now.empty:
         yield f"{share(len(now.empty), len(asked))} queries returned nothing and score 0: {texts(now.empty)}"
     undefined = [q for q in asked if not q.expects_nothing and not q.judgments.relevant]

@@ -55,6 +55,15 @@ def below(folder: Path, suite: Suite, name: str) -> Path:
     return Path(folder, *parts, name)
 
 
+def expected(suite_file: Path, option: str | None) -> bool:
+    """Whether a suite has a baseline for any of its retrievers, as far as can be told before they are known."""
+    stem = suite_file.stem.removesuffix(".ir")
+    return option is not None or any(
+        path.name == f"{stem}.jsonl" or path.name.startswith(f"{stem}.")
+        for path in (suite_file.parent / FOLDER).glob("*.jsonl")
+    )
+
+
 @dataclass(frozen=True)
 class Place:
     """Where the baseline of one suite and retriever is, after the value of ``--ir-baseline``.
@@ -171,7 +180,10 @@ def compare_with(found: Found, suite: Suite, retriever: str) -> tuple[Run, Basel
     if found.stored is None:
         return (Run(retriever, {}), Baseline(found.source)) if found.new else (None, None)
     header, queries = found.stored.header, found.stored.queries
-    known = Baseline(found.source, len(queries), header.commit, header.time, header.version, found.stored.left(suite))
+    known = Baseline(
+        found.source, len(queries), header.commit, header.time, header.version, found.stored.left(suite),
+        means=header.means,
+    )  # fmt: skip
     return found.stored.run(suite), known
 
 
@@ -186,8 +198,12 @@ def header_of(suite: Suite, run: Run, commit: str | None, shard: str | None = No
     )  # fmt: skip
 
 
-def update(place: Place, old: StoredRun | None, run: Run, commit: str | None) -> tuple[str, ...]:
+def update(
+    place: Place, old: StoredRun | None, run: Run, commit: str | None, means: Mapping[str, float]
+) -> tuple[str, ...]:
     """Write what was retrieved over the baseline ``old``, and say in a few lines what that changes.
+
+    ``means`` is what the run scored; it is kept where the run is the whole of the new baseline.
 
     Queries that were not asked or not answered keep their line; those that left the suite lose it. Where no ranking
     changed the file is not touched. Raises ``OSError``.
@@ -221,7 +237,8 @@ def update(place: Place, old: StoredRun | None, run: Run, commit: str | None) ->
     stay = f"; {len(run.faults)} could not be answered, and stay as they were" if run.faults else ""
     if not said:
         return (f"baseline unchanged: {place.shown}: {len(queries)} rankings{stay}",)
-    header = replace(header_of(suite, run, commit), depth=depth)
+    whole = queries.keys() <= run.rankings.keys()
+    header = replace(header_of(suite, run, commit), depth=depth, means=means if whole else {})
     write_run(place.path, StoredRun(header, queries))
     return (f"baseline written: {place.shown}: {', '.join(said)}{stay}", *_moves(was, changed))
 

@@ -39,6 +39,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--ir-update-baseline", action="store_true",
         help="Write what was retrieved as the new baseline; drops are shown and do not fail.",
     )  # fmt: skip
+    group.addoption(
+        "--ir-save-runs", metavar="DIR", default=None,
+        help="Keep what was retrieved in this folder, to be judged again by --ir-runs; FILE.run for one run in TREC's"
+        " format.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-runs", metavar="PATH", action="append", default=[],
+        help="Judge the runs kept in this folder or file (JSONL, or TREC's .run and .trec, gzip too) instead of calling"
+        " the retriever; repeatable.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-shard", metavar="I/N", default=None,
+        help="Ask share I of N of every suite's queries, to be kept by --ir-save-runs and joined by --ir-runs.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-concurrency", metavar="N", default=None,
+        help="Calls in flight at once, over what the suites and the ini key ir_concurrency say (default: 1).",
+    )  # fmt: skip
+    parser.addini("ir_concurrency", type="string", default="", help="Calls in flight where a suite does not say.")
     parser.addini("ir_suite_files", type="args", default=PATTERNS, help="Globs of the names of suite files.")
 
 
@@ -83,6 +102,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def _activate(config: pytest.Config) -> None:
     if config.pluginmanager.has_plugin("irquality-collection"):
         return
+    given = {
+        "--ir-concurrency": config.option.ir_concurrency,
+        "ini key ir_concurrency": config.getini("ir_concurrency"),
+    }
+    for name, text in given.items():
+        if text and not (text.isascii() and text.isdecimal() and int(text)):
+            raise pytest.UsageError(f"{name} must be a whole number of at least 1, not {text!r}")
     from pytest_irquality import collection  # noqa: PLC0415 - imported by runs that have suites only
     from pytest_irquality.session import Session  # noqa: PLC0415
 

@@ -2,105 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
-import uuid
-from collections import namedtuple
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from pytest_irquality.metrics import parse_measure
-from pytest_irquality.retrieval import RetrieverError, UnreadableResult, retrieve
-from pytest_irquality.retrieval.results import read_result
+from pytest_irquality.retrieval import RetrieverError, retrieve
 from pytest_irquality.suite import Query, Suite
 from pytest_irquality.suite.model import Bound, Check, Limits, Place
 
 SUITE = Suite(name="s", path="s.yaml", queries=(Query("a", "a"),), depth=7)
-
-
-class Row:
-    """Acts like a mapping without being one, as elasticsearch-py's responses and sqlite's rows do."""
-
-    def __init__(self, **fields: Any) -> None:
-        self.fields = fields
-
-    def keys(self) -> Any:
-        return self.fields.keys()
-
-    def __getitem__(self, name: str) -> Any:
-        return self.fields[name]
-
-
-class Slots:
-    __slots__ = ("docid", "score")
-
-    def __init__(self, docid: str, score: float) -> None:
-        self.docid, self.score = docid, score
-
-
-Hit = namedtuple("Hit", "doc_id score")
-UUID = uuid.UUID(int=5)
-
-
-@pytest.mark.parametrize(
-    ("result", "ids", "scores"),
-    [
-        ([], (), None),
-        (["a", "b"], ("a", "b"), None),
-        ((51, 7), ("51", "7"), None),
-        ([UUID], (str(UUID),), None),
-        ((x for x in "ab"), ("a", "b"), None),
-        ([("51", -21.7), ("7", -20.0)], ("51", "7"), (-21.7, -20.0)),
-        ([(34.2, "x"), (1.0, "y")], ("x", "y"), (34.2, 1.0)),
-        ([(0.5, 51), (0.25, 7)], ("51", "7"), (0.5, 0.25)),
-        ([(51, 0.5), (7, 1)], ("51", "7"), (0.5, 1.0)),
-        ([["a", 2]], ("a",), (2.0,)),
-        ([{"_id": "x", "_score": 2}], ("x",), (2.0,)),
-        ([{"id": 51, "_distance": 0.5}], ("51",), (0.5,)),
-        ([Row(doc_id="x", score=1.5)], ("x",), (1.5,)),
-        ([Slots("x", 1.0)], ("x",), (1.0,)),
-        ([SimpleNamespace(node_id="n")], ("n",), None),
-        ([Hit("x", 1.5)], ("x",), (1.5,)),
-        ([({"id": "x"}, 0.9)], ("x",), (0.9,)),
-    ],
-    ids=repr,
-)
-def test_shapes(result: object, ids: tuple[str, ...], scores: tuple[float, ...] | None) -> None:
-    read = read_result(result, 10)
-    assert (read.ids, read.scores) == (ids, scores)
-    assert all(type(id) is str for id in read.ids)
-
-
-def test_sqlite_rows() -> None:
-    connection = sqlite3.connect(":memory:")
-    plain = connection.execute("select '51', -2.5").fetchall()
-    connection.row_factory = sqlite3.Row
-    rows = connection.execute("select '51' as doc_id, -2.5 as score, 'A chair' as title").fetchall()
-    connection.close()
-    assert read_result(plain, 5)[:2] == read_result(rows, 5)[:2] == (("51",), (-2.5,))
-    assert read_result(rows, 5).titles == {"51": "A chair"}
-
-
-@pytest.mark.parametrize(
-    "result",
-    [None, "abc", 3, {"a": 1.0}, {"a", "b"}, [0.5, 0.25], [object()], [{"x": 1}], [("a", "b")], [None]],
-    ids=repr,
-)
-def test_what_cannot_be_read_is_refused_with_what_came(result: object) -> None:
-    with pytest.raises(UnreadableResult, match=r"cannot read the retriever's result: .*; it returned "):
-        read_result(result, 10)
-
-
-def test_a_table_is_refused_rather_than_read_as_its_column_names() -> None:
-    class Table:
-        columns = ("id", "score")
-
-        def __iter__(self) -> Any:
-            return iter(self.columns)
-
-    with pytest.raises(UnreadableResult, match="a table is no list of hits"):
-        read_result(Table(), 10)
 
 
 @pytest.mark.parametrize("name", ["query", "limit"])
@@ -108,17 +19,6 @@ def test_params_cannot_take_the_place_of_the_query_or_the_cutoff(name: str) -> N
     suite = Suite(name="s", path="s", queries=(Query("a", "a"),), params={name: 3})
     with pytest.raises(RetrieverError, match=f"'params' names '{name}'"):
         retrieve(suite, by_name)
-
-
-def test_an_endless_generator_is_cut_and_titles_come_from_text() -> None:
-    def endless() -> Any:
-        while True:
-            yield {"id": "d", "page_content": "  word\n" * 40}
-
-    read = read_result(endless(), 3)
-    assert len(read.ids) == 3
-    assert read.titles["d"].startswith("word word")
-    assert len(read.titles["d"]) <= 80
 
 
 def by_name(query: str, *, limit: int, locale: str = "en") -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,31 @@ def queries(n: int, tags: str = "[all]") -> str:
     return "queries:\n" + "".join(f"  - {{query: q{i}, tags: {tags}, relevant: [d{i}]}}\n" for i in range(n))
 
 
+def save_baseline(project: Project) -> None:
+    """Keep what the retriever returns now; the limits on drops do not fail while there is nothing to drop from."""
+    project.run("--ir-update-baseline")
+
+
+def test_s1_a_lost_head_query_is_red_by_name_though_no_test_could_tell(project: Project) -> None:
+    project.suite(queries(20) + "thresholds: {ndcg@10: {max_significant_drop: 0.02}}\n")
+    before = {f"q{i}": [(f"d{i}", 9.0), ("x", 8.0), ("y", 7.0), ("z", 6.0)] for i in range(20)}
+    before["q2"] = [("x", 9.0), ("d2", 8.0)]
+    project.answers(before)
+    save_baseline(project)
+    lost = {"q0": [("x", 9.0), ("y", 8.0)], "q1": [("x", 9), ("y", 8), ("z", 7), ("d1", 6)], "q2": [("d2", 9.0)]}
+    project.answers({**before, **lost})
+    result = project.run()
+    assert result.ret == 1
+    result.assert_outcomes(passed=21, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "'q0' lost all its relevant documents of the top 10: d0 1 → not returned",
+            "*one query is worth up to 0.05 ndcg@10 here; only 3 of 20 queries changed in ndcg@10: no test could tell"
+            " this from chance; the failures above do not rest on it",
+        ]
+    )
+
+
 def test_s2_queries_that_return_nothing_are_named_score_0_and_fail_for_quality(project: Project) -> None:
     project.suite(queries(20) + "thresholds: {ndcg@10: 0.9, zero_results: {max: 0}}\n")
     project.answers({f"q{i}": [] if i < 3 else [f"d{i}"] for i in range(20)})
@@ -24,6 +50,54 @@ def test_s2_queries_that_return_nothing_are_named_score_0_and_fail_for_quality(p
     result.assert_outcomes(passed=20, failed=2)
     result.stdout.fnmatch_lines(
         ["ndcg@10 is 0.850, below its floor 0.900", "zero_results is 3, above its ceiling 0: 'q0', 'q1', 'q2'"]
+    )
+
+
+def test_s3_a_query_added_and_one_removed_is_green_and_both_are_reported(project: Project) -> None:
+    limits = "thresholds: {ndcg@10: {min: 0.5, max_drop: 0}}\neach_query: {ndcg@10: {max_drop: 0}}\n"
+    project.suite(queries(4) + limits)
+    project.answers({f"q{i}": [f"d{i}"] for i in range(4)} | {"new": ["x", "dn"]})
+    save_baseline(project)
+    project.suite(queries(3) + "  - {query: new, relevant: [dn]}\n" + limits)
+    result = project.run()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["*1 query is new: floors apply, drops do not: 'new'", "*1 query of the baseline left the suite: 'q3'"]
+    )
+    result.stdout.fnmatch_lines(["*ndcg@10 * 1.000 *0.908 *0.000 *4, 3 compared*"])
+    project.suite(queries(3) + "  - {query: new, relevant: [dn]}\nthresholds: {ndcg@10: {min: 0.95}}\n")
+    assert project.run().ret == 1
+
+
+def test_s4_a_regraded_document_is_no_regression(project: Project) -> None:
+    text = "queries: [{query: a, relevant: {d: %s, e: %s}}]\nthresholds: {ndcg@10: {max_drop: 0}}\n"
+    project.suite(text % (3, 1))
+    project.answers({"a": ["d", "e"]})
+    save_baseline(project)
+    project.suite(text % (1, 3))
+    result = project.run()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "*none of 1 rankings changed*",
+            "*judgments changed since the baseline was saved: ndcg@10 of its rankings was 1.000, and is 0.797 today*",
+        ]
+    )
+
+
+def test_s5_unjudged_documents_on_top_are_told_apart_from_worse_ranking(project: Project) -> None:
+    project.suite(queries(20) + "thresholds: {mrr: {max_drop: 0.1}}\n")
+    project.answers({f"q{i}": [f"d{i}", "x"] for i in range(20)})
+    save_baseline(project)
+    project.answers({f"q{i}": [{"id": "new", "title": "Fresh"}, {"id": f"d{i}"}, {"id": "x"}] for i in range(20)})
+    result = project.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "*without unjudged documents 'mrr@10' would hold",
+            "*judge these first: new (Fresh) (20 queries, best rank 1), x (20 queries, best rank 3)",
+            "*40 of 60 (67 %) results in the top 10 are unjudged; 20 of 40 (50 %) in the baseline",
+        ]
     )
 
 
@@ -71,6 +145,14 @@ def test_a_known_issue_never_hides_an_outage(project: Project) -> None:
     project.suite("queries:\n  - {query: a, must_find: {d: 1}, known_issue: SEARCH-212}\n")
     project.answers({})
     project.run().assert_outcomes(errors=1)
+
+
+def test_s6_a_known_issue_never_covers_a_guard(project: Project) -> None:
+    project.suite("queries:\n  - {query: a, relevant: [d], must_find: {d: 1}, known_issue: SEARCH-212}\n")
+    project.answers({"a": ["x", "d"]})
+    save_baseline(project)
+    project.answers({"a": ["x"]})
+    project.run().assert_outcomes(xfailed=1, failed=1)
 
 
 def test_s7_two_of_200_fail_the_rest_is_judged_and_the_cause_is_told_once(project: Project) -> None:
@@ -132,6 +214,72 @@ def test_s9_ints_from_the_engine_meet_text_in_the_file(project: Project) -> None
     project.run().assert_outcomes(passed=1)
 
 
+TIES = "queries: [{query: a, relevant: [d], must_find: [d]}]\nthresholds: {mrr: {max_drop: 0}, rbo@2: 1}\ntop_k: 2\n"
+
+
+def test_s10_ties_in_another_order_are_no_drift_and_what_moved_is_shown(project: Project) -> None:
+    project.suite(TIES)
+    project.answers({"a": [("d", 2.5), ("e", 2.5), ("f", 1.0)]})
+    save_baseline(project)
+    project.answers({"a": [("e", 2.5), ("d", 2.5), ("f", 1.0)]})
+    result = project.run()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "*none of 1 rankings changed*",
+            "*differ in the order of equal scores only, which is no drift: 'a' d 1 → 2, e 2 → 1",
+        ]
+    )
+    project.answers({"a": [("e", 2.5), ("d", 2.4)]})
+    assert project.run().ret == 1
+
+
+def test_s11_a_document_that_left_the_index_is_told_apart(project: Project) -> None:
+    project.suite(queries(2))
+    project.answers({"q0": [{"id": "d0", "title": "Oak desk"}], "q1": ["d1"]})
+    save_baseline(project)
+    project.conftest(
+        "class Shop:\n"
+        "    version = 'v2'\n"
+        "    def search(self, query): return ['x', 'd1'] if query == 'q1' else ['x']\n"
+        "    def exists(self, id): return id != 'd0'\n"
+        "    def explain(self, query, id): return {'stock': 'filtered'} if id == 'd0' else None\n"
+        "@pytest.fixture\ndef retriever(): return Shop()\n"
+    )
+    result = project.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "'q0' lost all its relevant documents of the top 10: d0 (Oak desk) 1 → not returned",
+            '*d0  Oak desk  ← no longer in the index; {"stock": "filtered"}',
+            "*1 relevant document of the baseline is in no ranking now: d0 (Oak desk)",
+            "*1 document has left the index, which no ranking can mend: d0 (Oak desk)",
+        ]
+    )
+    missing = project.data["suites"][0]["queries"][0]["missing"][0]
+    assert (missing["gone"], missing["explanation"], missing["before"]) == (True, '{"stock": "filtered"}', 1)
+
+
+def test_s12_a_broad_small_drop_is_red_with_its_size_its_certainty_and_the_slices(project: Project) -> None:
+    lines = "".join(
+        f"  - {{query: q{i}, tags: [{'head' if i < 50 else 'tail'}], relevant: [d{i}]}}\n" for i in range(200)
+    )
+    project.suite(f"queries:\n{lines}thresholds: {{ndcg@10: {{max_drop: 0.02}}}}\n")
+    project.answers({f"q{i}": [f"d{i}", "x"] for i in range(200)})
+    save_baseline(project)
+    project.answers({f"q{i}": ["x", f"d{i}"] if i % 12 == 0 else [f"d{i}", "x"] for i in range(200)})
+    result = project.run()
+    assert result.ret == 1
+    result.assert_outcomes(passed=201, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*ndcg@10 fell 1.000 → 0.969, by 0.031: more than max_drop 0.020 (17 worse, 0 better of 200 queries)",
+            "*change −0.031 (95 % interval −0.046 to −0.017, p < 0.001); 17 worse, 0 better, 183 equal",
+            "*slices that lost most: head −0.037, tail −0.030",
+        ]
+    )
+
+
 @pytest.mark.parametrize(
     "broken",
     [
@@ -157,7 +305,7 @@ def test_s14_the_example_is_able_to_fail(project: Project, broken: str) -> None:
 def _items(project: Project) -> int:
     from pytest_irquality import load_suite
 
-    return len(load_suite(EXAMPLE / "shop.ir.yaml").checks)
+    return len(load_suite(EXAMPLE / "shop.ir.yaml").guarded().checks)
 
 
 def test_s15_a_slice_that_collapses_is_red_while_the_mean_rises(project: Project) -> None:
@@ -188,3 +336,41 @@ def test_s13_equal_runs_give_equal_bytes(project: Project) -> None:
         del data["timing"]
         seen.add(str(data))
     assert len(seen) == 1
+
+
+def test_s16_a_change_that_updates_its_own_baseline_still_shows_the_drop(project: Project) -> None:
+    project.suite(queries(4) + "thresholds: {mrr: {max_drop: 0.05}}\n")
+    project.answers({f"q{i}": [f"d{i}"] for i in range(4)})
+    save_baseline(project)
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    for command in (["init", "-q", "-b", "main"], ["add", "."], [*who, "commit", "-q", "-m", "baseline"]):
+        subprocess.run(["git", "-C", str(project.path), *command], check=True)
+    project.answers({f"q{i}": ["x", f"d{i}"] for i in range(4)})
+    result = project.run("--ir-update-baseline")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*! mrr@10 fell 1.000 → 0.500*", "*baseline written: *: 4 rankings changed"])
+    assert project.run().ret == 0
+    result = project.run("--ir-baseline=git:main")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["mrr@10 fell 1.000 → 0.500, by 0.500: more than max_drop 0.050*"])
+
+
+COMPARED = """queries: [{query: a, relevant: [d]}, {query: b, relevant: [d]}]
+baseline: {retriever: bm25}
+thresholds: {mrr: {max_drop: 0.1}}
+"""
+
+
+def test_a_retriever_of_the_same_run_takes_the_place_of_the_baseline(project: Project) -> None:
+    project.suite(COMPARED)
+    project.conftest(
+        "RANKED = {'hybrid': ['x', 'd'], 'bm25': ['d', 'x']}\n"
+        "@pytest.fixture(params=['hybrid', 'bm25'])\n"
+        "def retriever(request):\n    return lambda query: RANKED[request.param]\n"
+    )
+    result = project.run()
+    result.assert_outcomes(passed=7, failed=1)
+    result.stdout.fnmatch_lines(["*mrr@10 fell 1.000 → 0.500*", "*baseline: bm25"])
+    result = project.run("-k", "hybrid")
+    result.stdout.fnmatch_lines(["*compares *hybrid* with the retriever 'bm25' ('baseline'): it was not run; select*"])
+    assert result.ret == 1

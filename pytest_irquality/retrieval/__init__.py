@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pytest_irquality.retrieval.call import RetrieverError
-from pytest_irquality.retrieval.results import UnreadableResult
 from pytest_irquality.retrieval.retrieve import retrieve
 from pytest_irquality.retrieval.run import Fault, Ranking, Run
+from pytest_irquality.retrieval.wrappers import UnreadableResult
 
 __all__ = ["Fault", "Ranking", "RetrieverError", "Run", "UnreadableResult", "retrieve"]

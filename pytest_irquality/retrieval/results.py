@@ -1,183 +1,334 @@
-"""What a retriever returned, read as ids, scores and titles.
+"""What a retriever returned, read as ids, scores, titles and texts.
 
-The shape is settled once a result, from all of its hits together, and the order is always the retriever's own:
-full-text scores may be negative, distances are better low, and some engines give no score at all.
+The shape is settled once a result, from its first hits, and the order is always the retriever's own: full-text scores
+may be negative, distances are better low, and some engines give no score at all.
 """
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import numbers
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from math import isfinite
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
-ID_KEYS = ("_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id")
-ID_ATTRIBUTES = ("id", "id_", "doc_id", "docid", "document_id", "node_id", "object_id", "uuid")
-SCORE_NAMES = ("score", "_score", "_distance", "distance", "relevance", "text_match")
-TITLE_NAMES = ("title", "name")
-TEXT_NAMES = ("text", "content", "page_content")
-LONGEST_REPR = 200
+from pytest_irquality.retrieval.wrappers import UnreadableResult, hits_of, is_mapping, results_of, shown
+
+ID_KEYS = (
+    "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id", "document.id", "ids",
+)  # fmt: skip
+ID_ATTRIBUTES = (
+    "meta.id", "id", "id_", "doc_id", "docid", "document_id", "node_id", "object_id", "uuid", "node.node_id",
+)  # fmt: skip
+SCORES = (
+    "score", "_score", "_distance", "distance", "relevance", "text_match", "scores", "distances", "meta.score",
+    "metadata.score", "metadata.distance",
+)  # fmt: skip
+TITLES = ("title", "name")
+TEXTS = ("text", "content", "page_content", "contents", "body", "passage", "chunk", "document", "documents")
+INSIDE = (
+    "", "_source.", "payload.", "fields.", "properties.", "metadata.", "meta.", "document.", "entity.", "node.",
+)  # fmt: skip
+HINTS = {"DocAddress": "tantivy's addresses are of one index only: return the stored field, searcher.doc(address)"}
+FIRST = 3
 TITLE_LENGTH = 80
 
+__all__ = ["Hits", "UnreadableResult", "read_result", "split_batch"]
 
-class UnreadableResult(Exception):
-    """A result no document ids can be read from. ``cause`` is its message without what came, alike for all such."""
-
-    def __init__(self, cause: str, returned: str = "") -> None:
-        super().__init__(f"{cause}; {returned}" if returned else cause)
-        self.cause = cause
+Getter = Callable[[Any], Any]
+Column = Sequence[Any]
 
 
 class Hits(NamedTuple):
-    """A result as read: ids best first, scores where there are any, titles by id."""
+    """A result as read: ids best first, scores where there are any, titles and whole texts by id."""
 
     ids: tuple[str, ...]
-    scores: tuple[float, ...] | None
-    titles: dict[str, str]
+    scores: tuple[float, ...] | None = None
+    titles: Mapping[str, str] = {}
+    texts: Mapping[str, str] = {}
 
 
-def read_result(result: object, depth: int) -> Hits:
-    """The first ``depth`` hits of what a call returned. Raises ``UnreadableResult``."""
-    hits = _as_list(result, depth)
-    if not hits:
-        return Hits((), None, {})
-    if all(_is_id(hit) for hit in hits):
-        if all(isinstance(hit, numbers.Real) and not isinstance(hit, numbers.Integral) for hit in hits):
-            raise _unreadable(result, "a list of fractions looks like scores, not like document ids")
-        return Hits(tuple(_id(hit) for hit in hits), None, {})
-    if all(_is_pair(hit) for hit in hits):
-        return _read_pairs(hits, result)
-    get = _field_getter(hits[0])
-    if get is None:
-        raise _unreadable(result, "its hits are neither ids, pairs, mappings nor objects")
-    return _read_fields(hits, get, result)
+def read_result(result: object, depth: int, *, id_field: str | None = None, texts: bool = False) -> Hits:
+    """The first ``depth`` hits of what a call returned.
+
+    ``id_field`` is where an id stands, with dots (``metadata.source``), if not in a usual place. With ``texts`` every
+    hit must have a text, and one without an id gets one from its text. Raises ``UnreadableResult``.
+    """
+    try:
+        return _read(hits_of(result, depth, id_field), id_field, texts)
+    except UnreadableResult as error:
+        if inspect.iscoroutine(result):
+            result.close()
+        raise _unreadable(error, result) from None
 
 
 def split_batch(result: object, queries: int) -> list[Any]:
     """What a call for many queries returned, as one result for each of them. Raises ``UnreadableResult``."""
-    if isinstance(result, (str, bytes, Mapping)) or not isinstance(result, Iterable):
-        raise _unreadable(result, "a batch must give one list of hits a query")
-    results = list(result)
-    if len(results) != queries:
-        raise _unreadable(result, f"a batch of {queries} queries must give as many results, not {len(results)}")
-    return results
-
-
-def _as_list(result: object, depth: int) -> list[Any]:
-    if inspect.iscoroutine(result):
-        result.close()
-        raise _unreadable(result, "async retrievers are not supported yet; return the awaited list")
-    if result is None or isinstance(result, (str, bytes, numbers.Number)):
-        raise _unreadable(result, "it is no list of hits")
-    if isinstance(result, Mapping):
-        raise _unreadable(result, "a mapping has no order; return a list of hits")
-    if hasattr(result, "columns"):  # iterating a data frame gives the names of its columns
-        raise _unreadable(result, "a table is no list of hits; return its ids, or its rows as dicts")
-    if isinstance(result, (set, frozenset)):
-        raise _unreadable(result, "a set has no order; return a list of hits")
-    if not isinstance(result, Iterable):
-        raise _unreadable(result, "it is no list of hits")
-    hits: list[Any] = []
-    for hit in result:  # a generator may be endless: take no more than was asked for
-        if len(hits) >= depth:
-            break
-        hits.append(hit)
-    return hits
-
-
-def _is_id(hit: object) -> bool:
-    return isinstance(hit, (str, uuid.UUID, numbers.Real)) and not isinstance(hit, bool)
-
-
-def _id(value: object) -> str:
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, numbers.Integral):
-        return str(int(value))
-    return str(value)
-
-
-def _is_pair(hit: object) -> bool:
-    return isinstance(hit, (tuple, list)) and len(hit) == 2 and not hasattr(hit, "keys")
-
-
-def _is_score(value: object) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
-
-
-def _read_pairs(hits: list[Any], result: object) -> Hits:
-    """(id, score) or (score, id): told apart by type over the whole list, never hit by hit."""
-    firsts, seconds = [hit[0] for hit in hits], [hit[1] for hit in hits]
-    fraction = [not all(isinstance(v, numbers.Integral) for v in column) for column in (firsts, seconds)]
-    scores = [all(map(_is_score, column)) for column in (firsts, seconds)]
-    if scores[1] and not (scores[0] and fraction[0] and not fraction[1]):
-        documents, values = firsts, seconds
-    elif scores[0]:
-        documents, values = seconds, firsts
-    else:
-        raise _unreadable(result, "neither side of its pairs is a score")
-    if not all(map(_is_id, documents)):
-        get = _field_getter(documents[0])
-        if get is None:
-            raise _unreadable(result, "neither side of its pairs is a document id")
-        read = _read_fields(documents, get, result)
-        return Hits(read.ids, tuple(map(float, values)), read.titles)
-    return Hits(tuple(map(_id, documents)), tuple(map(float, values)), {})
-
-
-Getter = Callable[[Any, str], Any]
-
-
-def _from_mapping(hit: Any, name: str) -> Any:
     try:
-        return hit[name]
-    except (KeyError, IndexError):
+        return results_of(result, queries)
+    except UnreadableResult as error:
+        raise _unreadable(error, result) from None
+
+
+def _unreadable(error: UnreadableResult, result: object) -> UnreadableResult:
+    detail = f"{error.detail}; {shown(result)}" if error.detail else shown(result)
+    return UnreadableResult(f"cannot read the retriever's result: {error.cause}", detail)
+
+
+def _read(hits: Column, id_field: str | None, texts: bool) -> Hits:
+    if not hits:
+        return Hits(())
+    kinds = set(map(type, hits))
+    if (ids := _ids(hits, kinds)) is not None:
+        return _bare(ids, texts)
+    if all(map(_is_number, kinds)):
+        raise UnreadableResult(
+            "numbers with fractions are scores, not ids; an array of scores in the order of the corpus is no ranking:"
+            " return the ids (or ids and scores) of the best"
+        )
+    if all(issubclass(kind, (tuple, list)) or hasattr(kind, "_fields") for kind in kinds):
+        named = getattr(hits[0], "_fields", ())
+        if not any(name in ID_ATTRIBUTES or name == id_field for name in named):
+            return _rows(hits, id_field, texts)
+    return _fields(hits, id_field, texts)
+
+
+def _bare(ids: tuple[str, ...], texts: bool) -> Hits:
+    """Nothing but ids; where texts are wanted, strings with white space in them are those texts."""
+    if not texts:
+        return Hits(ids)
+    if not any(map(_is_prose, ids)):
+        raise UnreadableResult("'match: text' needs the text of each hit, and these are ids alone")
+    return _texts_alone(ids, None)
+
+
+def _texts_alone(texts: Sequence[str], scores: tuple[float, ...] | None) -> Hits:
+    ids = tuple(hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:12] for text in texts)
+    return Hits(ids, scores, _by_id(ids, map(_title, texts)), _by_id(ids, texts))
+
+
+# -- ids and scores, a column at a time ----------------------------------------
+
+
+def _ids(column: Column, kinds: Iterable[type]) -> tuple[str, ...] | None:
+    """The column as ids, or None if it holds anything else."""
+    if kinds == {str}:
+        return tuple(column) if all(column) else None
+    if not all(map(_is_id, kinds)):
+        return None
+    ids = tuple(map(str, column))
+    return ids if all(ids) else None
+
+
+def _is_id(kind: type) -> bool:
+    return issubclass(kind, (str, uuid.UUID, Decimal, numbers.Integral)) and not issubclass(kind, bool)
+
+
+def _is_number(kind: type) -> bool:
+    return hasattr(kind, "__float__") and not issubclass(kind, (bool, str)) and kind.__name__ not in ("bool", "bool_")
+
+
+def _is_fraction(kind: type) -> bool:
+    return _is_number(kind) and not issubclass(kind, numbers.Integral)
+
+
+def _scores(column: Column) -> tuple[float, ...] | None:
+    """The column as scores, or None if any is missing or no number."""
+    kinds = set(map(type, column))
+    if not all(map(_is_number, kinds)):
+        return None
+    try:
+        scores = tuple(column) if kinds == {float} else tuple(map(float, column))
+    except (TypeError, ValueError):
+        return None
+    return scores if all(map(isfinite, scores)) else None
+
+
+def _is_prose(value: object) -> bool:
+    return isinstance(value, str) and len(value.split()) > 1
+
+
+# -- hits that are rows ----------------------------------------
+
+
+def _rows(hits: Column, id_field: str | None, texts: bool) -> Hits:
+    """``(id, score)``, ``(score, id)``, or rows of a table: told apart by type over the whole list."""
+    if len(set(map(len, hits))) > 1:
+        raise UnreadableResult("its rows are of different lengths")
+    columns = list(zip(*hits, strict=True))
+    if len(columns) == 1 and all(_is_id(type(value)) for value in columns[0]):
+        return _read(columns[0], id_field, texts)
+    kinds = [set(map(type, column)) - {type(None)} for column in columns]
+    numeric = [i for i, found in enumerate(kinds) if all(map(_is_number, found))]
+    fractions = [i for i in numeric if any(map(_is_fraction, kinds[i]))]
+    prose = [i for i, column in enumerate(columns) if kinds[i] == {str} and any(map(_is_prose, column))]
+    if not columns or not (numeric or all(_is_id(kind) for found in kinds for kind in found)):
+        raise UnreadableResult("it looks like the results of several queries; return those of the one that was asked")
+    pair = len(columns) == 2
+    at = (fractions or (numeric if pair and not prose else []))[-1:]  # where the score is
+    rest = [i for i in range(len(columns)) if i not in at and i not in prose]
+    rest = rest or ([i for i in prose if i not in at] if pair else [])
+    if id_field and id_field.isdigit() and int(id_field) < len(columns):
+        rest = [int(id_field)]
+    if not rest or (pair and not at and not prose):
+        raise UnreadableResult("neither side of its pairs is a score" if pair else "none of its columns is an id")
+    scores = _scores(columns[at[0]]) if at and at[0] != rest[0] else None
+    words = [columns[i] for i in range(len(columns)) if kinds[i] == {str} and i != rest[0]]
+    if texts and words:
+        ids = _ids(columns[rest[0]], set(map(type, columns[rest[0]])))
+        if ids is None:
+            return _texts_alone(words[-1], scores)
+        return Hits(ids, scores, _by_id(ids, map(_title, words[0])), _by_id(ids, words[-1]))
+    read = _read(columns[rest[0]], None if id_field and id_field.isdigit() else id_field, texts)
+    titles = _by_id(read.ids, map(_title, words[0])) if words and not read.titles else read.titles
+    return read._replace(scores=scores or read.scores, titles=titles)
+
+
+# -- hits with named fields ----------------------------------------
+
+
+def _fields(hits: Column, id_field: str | None, texts: bool) -> Hits:
+    first = hits[:FIRST]
+    tried = (id_field,) if id_field else ID_KEYS if is_mapping(hits[0]) else ID_ATTRIBUTES
+    get = _settle(first, tried, _are_ids, attributes=tried is ID_ATTRIBUTES)
+    if get is None and not id_field and is_mapping(hits[0]):
+        get = _settle(first, ID_ATTRIBUTES, _are_ids, attributes=True)
+    if get is None and not id_field and callable(getattr(hits[0], "to_dict", None)):
+        as_dicts = [hit.to_dict() for hit in hits]
+        if all(isinstance(hit, dict) for hit in as_dicts):
+            return _fields(as_dicts, id_field, texts)
+    inside = [place for place in INSIDE if not place or _getter(hits[0], place.removesuffix(".")) is not None]
+    get_text = _settle(first, [place + name for name in TEXTS for place in inside], _are_texts)
+    get_score = _settle(first, SCORES, lambda values: _scores(values) is not None)
+    scores = _scores(_column(hits, get_score)) if get_score else None
+    whole = [*map(_words, _column(hits, get_text))] if get_text else [""] * len(hits)
+    if texts and not all(whole):
+        raise UnreadableResult(f"'match: text' needs the text of each hit (tried {', '.join(TEXTS)})")
+    if get is None:
+        if texts and not id_field:
+            return _texts_alone(whole, scores)
+        raise _no_id(hits[0], tried, id_field)
+    ids = _read_ids(hits, get)
+    get_title = _settle(first, [place + name for name in TITLES for place in inside], _are_texts)
+    named = [*map(_words, _column(hits, get_title))] if get_title else whole
+    titles = _by_id(ids, (_title(title or text) for title, text in zip(named, whole, strict=True)))
+    return Hits(ids, scores, titles, _by_id(ids, whole) if texts else {})
+
+
+def _settle(
+    first: Column, places: Iterable[str], accept: Callable[[Column], bool], *, attributes: bool = False
+) -> Getter | None:
+    """The first place at which the first hits have what is looked for. ``attributes``: look at attributes alone."""
+    for place in places:
+        get = attrgetter(place) if attributes else _getter(first[0], place)
+        if get is not None and accept(_column(first, get)):
+            return get
+    return None
+
+
+def _getter(hit: Any, place: str) -> Getter | None:
+    """How to get at a place with dots in hits like this one: by keys or by attributes, as each step has them."""
+    if is_mapping(hit) and _got(hit, itemgetter(place)) is not None:
+        return itemgetter(place)
+    steps: list[Getter] = []
+    for name in place.split("."):
+        step: Getter = attrgetter(name)
+        if is_mapping(hit) and _got(hit, itemgetter(name)) is not None:
+            step = itemgetter(name)
+        elif isinstance(hit, (list, tuple)) and name.isdigit():
+            step = itemgetter(int(name))
+        if (value := _got(hit, step)) is None:
+            return None
+        hit = value
+        steps.append(step)
+    return steps[0] if len(steps) == 1 else _walk(steps)
+
+
+def _walk(steps: Sequence[Getter]) -> Getter:
+    def get(hit: Any) -> Any:
+        for step in steps:
+            hit = step(hit)
+        return hit
+
+    return get
+
+
+def _got(hit: Any, get: Getter) -> Any:
+    """What stands there, None where nothing does; a property that raises has nothing either."""
+    try:
+        return get(hit)
+    except Exception:
         return None
 
 
-def _field_getter(hit: object) -> Getter | None:
-    """How to read a named field of hits like this one: rows act like mappings without being ``Mapping``."""
-    if hasattr(hit, "keys") and hasattr(hit, "__getitem__"):
-        return _from_mapping
-    if any(getattr(hit, name, None) is not None for name in ID_ATTRIBUTES):
-        return lambda hit, name: getattr(hit, name, None)
-    return None
-
-
-def _read_fields(hits: list[Any], get: Getter, result: object) -> Hits:
-    names = ID_KEYS if get is _from_mapping else ID_ATTRIBUTES
+def _column(hits: Column, get: Getter) -> list[Any]:
     try:
-        id_name = next((name for name in names if all(_is_id(get(hit, name)) for hit in hits)), None)
-    except (TypeError, AttributeError):
-        id_name = None
-    if id_name is None:
-        tried = ", ".join(names)
-        raise _unreadable(result, f"not every hit has a document id under one name (tried {tried})")
-    score_name = next((name for name in SCORE_NAMES if all(_is_score(get(hit, name)) for hit in hits)), None)
-    ids = tuple(_id(get(hit, id_name)) for hit in hits)
-    titles: dict[str, str] = {}
-    for document, hit in zip(ids, hits, strict=True):
-        if title := _title(hit, get):
-            titles.setdefault(document, title)
-    return Hits(ids, tuple(float(get(hit, score_name)) for hit in hits) if score_name else None, titles)
+        return [*map(get, hits)]
+    except Exception:
+        return [_got(hit, get) for hit in hits]
 
 
-def _title(hit: Any, get: Getter) -> str | None:
-    for name in (*TITLE_NAMES, *TEXT_NAMES):
-        text = get(hit, name)
-        if isinstance(text, str) and text.strip():
-            text = " ".join(text.split())
-            return text if len(text) <= TITLE_LENGTH else text[: TITLE_LENGTH - 1].rstrip() + "…"
-    return None
+def _alone(value: Any) -> Any:
+    """The one value of a stored field that could hold several."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-def _unreadable(result: object, why: str) -> UnreadableResult:
-    try:
-        shown = repr(result)
-    except Exception as error:  # a broken repr must not hide what is wrong
-        shown = f"<{type(result).__name__}, whose repr raises {type(error).__name__}>"
-    shown = shown if len(shown) <= LONGEST_REPR else shown[: LONGEST_REPR - 1] + "…"
-    return UnreadableResult(
-        f"cannot read the retriever's result: {why}", f"it returned {shown} ({type(result).__name__})"
-    )
+def _are_ids(values: Column) -> bool:
+    values = [_alone(value) for value in values]
+    return _ids(values, set(map(type, values))) is not None
+
+
+def _are_texts(values: Column) -> bool:
+    return any(map(_words, values))
+
+
+def _read_ids(hits: Column, get: Getter) -> tuple[str, ...]:
+    values = [*map(_alone, _column(hits, get))]
+    ids = _ids(values, set(map(type, values)))
+    if ids is not None:
+        return ids
+    rank, value = next((i, value) for i, value in enumerate(values, 1) if _ids([value], {type(value)}) is None)
+    raise UnreadableResult("not every hit has a document id", f"that of the hit at rank {rank} is {value!r}")
+
+
+def _words(value: Any) -> str:
+    value = _alone(value)
+    return value if isinstance(value, str) and not value.isspace() else ""
+
+
+def _title(text: str) -> str:
+    text = " ".join(text[: 4 * TITLE_LENGTH].split()) if text else ""
+    return text if len(text) <= TITLE_LENGTH else text[: TITLE_LENGTH - 1].rstrip() + "…"
+
+
+def _by_id(ids: Iterable[str], words: Iterable[str]) -> dict[str, str]:
+    """Words by document, those of its best hit."""
+    found: dict[str, str] = {}
+    for document, text in zip(ids, words, strict=True):
+        if text:
+            found.setdefault(document, text)
+    return found
+
+
+def _no_id(hit: Any, tried: Iterable[str], id_field: str | None) -> UnreadableResult:
+    if hint := HINTS.get(type(hit).__name__):
+        return UnreadableResult(hint)
+    places = ", ".join(dict.fromkeys(_places(hit)))
+    has = f"a hit has {places}" if places else f"a hit is a {type(hit).__name__} with no field that could be one"
+    if id_field:
+        return UnreadableResult(f"'id_field: {id_field}' names no document id of its hits", has)
+    return UnreadableResult(f"no document id under {', '.join(tried)}; name its place with 'id_field'", has)
+
+
+def _places(hit: Any, prefix: str = "") -> Iterator[str]:
+    """Where ids could be: fields that hold text or whole numbers, at most one step deep."""
+    fields = {str(name): hit[name] for name in hit.keys()} if is_mapping(hit) else getattr(hit, "__dict__", {})  # noqa: SIM118
+    for name, value in list(fields.items())[:12]:
+        if _is_id(type(_alone(value))):
+            yield prefix + name
+        elif not prefix and (is_mapping(value) or hasattr(value, "__dict__")) and not callable(value):
+            yield from _places(value, f"{name}.")

@@ -16,6 +16,7 @@ from pytest_irquality.suite.model import Query, Suite
 
 Progress = Callable[[int, int], None]
 
+LONGEST = 300  # characters of an error's message; its traceback has all of it
 GIVE_UP = 20  # time-outs in a row; three times the calls in flight where that is more
 
 
@@ -95,7 +96,7 @@ def _singles(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
         return Job(
             (query,),
             lambda: call(query.text, suite.depth, params),
-            lambda result: [read_result(result, suite.depth)],
+            lambda result: [_read(suite, result)],
             suite.depth,
         )
 
@@ -117,7 +118,7 @@ def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
 
     def read(result: object) -> Hits | Exception:
         try:
-            return read_result(result, suite.depth)
+            return _read(suite, result)
         except Exception as error:  # one query's results do not spoil those of the others
             return error
 
@@ -132,6 +133,10 @@ def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
         )
 
     return [job(group) for group in groups.values()]
+
+
+def _read(suite: Suite, result: object) -> Hits:
+    return read_result(result, suite.depth, id_field=suite.id_field, texts=suite.match == "text")
 
 
 def _ask(phases: Sequence[tuple[deque[Job], Done]], concurrency: int, timeout: float | None) -> None:
@@ -176,6 +181,7 @@ def _fault(query: Query, answer: Answer, timeout: float | None) -> Fault | None:
 
 def _message(error: BaseException) -> str:
     text = " ".join(str(error).split())
+    text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote, quote_plus
 
 from pytest_irquality.retrieval.results import UnreadableResult
@@ -67,3 +67,14 @@ class Run:
     version: str | None = None
     depth: int | None = None
     interrupted: bool = False
+
+    def retried(self, again: Run) -> Run:
+        """The same run with what asking the queries that had faults once more gave."""
+        return replace(
+            self,
+            rankings={**self.rankings, **again.rankings},
+            faults={**{id: fault for id, fault in self.faults.items() if id not in again.rankings}, **again.faults},
+            titles={**again.titles, **self.titles},
+            texts={**again.texts, **self.texts},
+            interrupted=again.interrupted,
+        )

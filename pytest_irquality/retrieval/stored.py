@@ -34,7 +34,8 @@ class Header:
 
     ``digest`` stands for the queries that the suite asks (not for what it demands of them), ``depth`` is how many
     results were asked for, ``shard`` (``2/5``) which share of the queries this is. ``version`` is the retriever's own,
-    ``commit`` that of the code, ``time`` ISO 8601 in UTC, ``package`` the version of pytest-irquality.
+    ``commit`` that of the code, ``time`` ISO 8601 in UTC, ``package`` the version of pytest-irquality. ``means`` holds
+    what the rankings scored over all queries under the judgments of then: changed judgments are told from it.
     """
 
     suite: str
@@ -47,6 +48,7 @@ class Header:
     commit: str | None = None
     time: str | None = None
     package: str | None = None
+    means: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,7 @@ def write_atomically(path: Path, lines: Iterable[bytes]) -> None:
 
 
 def _lines(stored: StoredRun) -> Iterator[bytes]:
-    known = {name: value for name, value in asdict(stored.header).items() if value not in (None, "")}
+    known = {name: value for name, value in asdict(stored.header).items() if value not in (None, "", {})}
     yield _line({"format": FORMAT, "format_version": VERSION, **known, "queries": len(stored.queries)})
     for query in stored.queries.values():
         data: dict[str, Any] = {"id": query.id, "query": query.text}
@@ -244,6 +246,9 @@ def _header(line: bytes, shown: str) -> tuple[Header, int]:
     wrong = [name for name, kind in HEADER_TYPES.items() if not isinstance(data.get(name), kind)]
     if wrong or not isinstance(count, int):
         raise StoredRunError(f"{where}: damaged: no {wrong[0] if wrong else 'queries'!r} in the header")
+    means = data.get("means", {})
+    if not isinstance(means, dict) or not all(isinstance(mean, (int, float)) for mean in means.values()):
+        raise StoredRunError(f"{where}: damaged: 'means' is no table of numbers")
     known = {name: data[name] for name in Header.__dataclass_fields__ if name in data}
     return Header(**known), count
 

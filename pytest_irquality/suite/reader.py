@@ -134,7 +134,7 @@ class _Reader:
         found: dict[str, Any] = {}
         readers: Mapping[str, Callable[[Event], Any]] = {
             "suite": lambda e: doc.text(e, "'suite'"),
-            "retriever": self._identifier,
+            "retriever": lambda e: (self._identifier(e), self.place(e)),
             "top_k": lambda e: self._cutoff(e, "'top_k'"),
             "depth": lambda e: self._cutoff(e, "'depth'"),
             "params": self._params,
@@ -343,7 +343,8 @@ class _Reader:
             name=found.get("suite", path.name.rsplit(".", 1)[0].removesuffix(".ir")),
             path=self.doc.path,
             queries=tuple(queries),
-            retriever=found.get("retriever", "retriever"),
+            retriever=found.get("retriever", ("retriever", None))[0],
+            retriever_place=found.get("retriever", ("retriever", None))[1],
             top_k=top_k,
             params=found.get("params", {}),
             relevant_from=relevant_from,

@@ -15,7 +15,7 @@ from pytest_irquality.verdict.comparison import UPDATE, Comparison
 from pytest_irquality.verdict.condensed import condensed
 from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare
 from pytest_irquality.verdict.measured import Measured, counts_zero, texts
-from pytest_irquality.verdict.notes import notes
+from pytest_irquality.verdict.notes import can_fail, notes
 from pytest_irquality.verdict.numbers import share
 from pytest_irquality.verdict.result import Baseline, Finding, Mean, Outcome, SuiteResult, Verdict
 from pytest_irquality.verdict.rules import check_rule
@@ -37,8 +37,11 @@ def judge(
     it is ``not evaluated``. Nothing is rounded before it is compared; a value within 1e-9 of a limit satisfies it.
 
     ``before`` is the baseline's run, with those of today's queries that it holds under the same text and params, and
-    ``baseline`` what is known of it. While ``updating`` it, drops are shown and do not fail.
+    ``baseline`` what is known of it; with one, the default guard is among the suite's checks. While ``updating`` it,
+    drops are shown and do not fail.
     """
+    if before is not None and checks is None:
+        suite = suite.guarded()
     chosen = suite.checks if checks is None else tuple(checks)
     if before is not None and baseline is None:
         baseline = Baseline(before.retriever or "baseline", len(before.rankings), version=before.version)
@@ -89,6 +92,7 @@ class _Judge:
                 for finding in verdict.findings
                 if not finding.fails and not finding.ok
             ),
+            gated=any(map(can_fail, suite.checks)),
             judged=judged,
             returned=returned,
             interrupted=now.run.interrupted,
@@ -177,10 +181,10 @@ class _Judge:
         return verdict(outcome=outcome, reason=reason, findings=findings, known_issue=issue)
 
     def fault_reason(self, check: Check, faulty: Sequence[Query], needed: int) -> str:
-        message = self.now.faults[faulty[0].id]
+        causes = self.now.causes(query.id for query in faulty)
         if check.query:
-            return message
-        return f"{len(faulty)} of {needed} queries could not be answered ({texts(faulty)}): {message}"
+            return causes
+        return f"{len(faulty)} of {needed} queries could not be answered ({texts(faulty)}): {causes}"
 
     def broken_reason(self, check: Check, broken: Sequence[Finding]) -> str:
         more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""

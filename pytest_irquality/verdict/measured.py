@@ -34,6 +34,17 @@ class Measured:
                 faults[id] = f"returned {', '.join(twice[:NAMED])} more than once ('duplicates: error')"
         return faults
 
+    def causes(self, ids: Iterable[str]) -> str:
+        """Why queries have no ranking; those that failed alike are told once, and counted where there are several."""
+        alike: dict[str, list[str]] = {}
+        for id in ids:
+            fault = self.run.faults.get(id)
+            alike.setdefault(fault.cause if fault else "", []).append(self.faults[id])
+        messages = sorted(alike.values(), key=len, reverse=True)
+        if len(messages) == 1:
+            return messages[0][0]
+        return ", ".join(f"{some[0]} ({len(some)})" for some in messages[:NAMED]) + and_more(len(messages))
+
     @cached_property
     def duplicated(self) -> Mapping[str, list[str]]:
         """The documents that a query's ranking holds more than once, for the queries that have any."""

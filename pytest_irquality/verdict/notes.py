@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pytest_irquality.suite.model import Check
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.measured import Measured, texts
-from pytest_irquality.verdict.numbers import NAMED, and_more, count, probability, share
+from pytest_irquality.verdict.numbers import EQUAL, NAMED, and_more, apart, count, probability, share
 from pytest_irquality.verdict.result import Baseline, Verdict
 
 
@@ -23,6 +23,7 @@ def notes(
     if baseline is not None:
         yield from _queries_on_one_side(now, baseline)
         yield from _movement(now)
+        yield from _judgments(sides, baseline)
         yield from _resolution(sides, verdicts)
     yield from _unjudged(now, otherwise)
     yield from _in_no_ranking(now)
@@ -38,7 +39,8 @@ def _retrieval(now: Measured) -> Iterator[str]:
         yield f"only {share(len(asked), len(suite.queries))} queries were selected; every figure is over these"
     if now.faults:
         allowed = f"; 'errors' allows {suite.max_errors}" if suite.max_errors else ""
-        yield f"{share(len(now.faults), len(asked))} queries could not be answered and are in no figure{allowed}"
+        faulty = share(len(now.faults), len(asked))
+        yield f"{faulty} queries could not be answered and are in no figure{allowed}: {now.causes(now.faults)}"
     if now.empty:
         yield f"{share(len(now.empty), len(asked))} queries returned nothing and score 0: {texts(now.empty)}"
     undefined = [q for q in asked if not q.expects_nothing and not q.judgments.relevant]
@@ -55,8 +57,11 @@ def _retrieval(now: Measured) -> Iterator[str]:
 
 
 def _queries_on_one_side(now: Measured, baseline: Baseline) -> Iterator[str]:
+    if not baseline.queries:
+        yield f"{now.suite.path} is new: {baseline.source} does not exist, so no limit on a drop applies"
+        return
     new = [query for query in now.asked if now.is_new(query) and query.id in now.rankings]
-    if new and not now.before and baseline.queries:
+    if new and not now.before:
         yield f"none of today's queries is in the baseline ({baseline.source}): no limit on a drop applies"
     elif new:
         yield f"{count(len(new), 'query is', 'queries are')} new: floors apply, drops do not: {texts(new)}"
@@ -86,6 +91,20 @@ def _movement(now: Measured) -> Iterator[str]:
         yield f"{only}: {text} {shown_moves}"
 
 
+def _judgments(sides: Comparison, baseline: Baseline) -> Iterator[str]:
+    """What changed because judgments did: the baseline's own rankings score otherwise than when they were saved."""
+    for measure in sides.measured.suite.measures:
+        change, then = sides.over(measure, None), baseline.means.get(str(measure))
+        whole = not baseline.left and len(sides.measured.before) == baseline.queries
+        if whole and change and then is not None and abs(change.before - then) > EQUAL:
+            was, today = apart(then, change.before, measure.unit)
+            yield (
+                f"judgments changed since the baseline was saved: {measure} of its rankings was {was}, and is {today}"
+                " today; the change above is that of rankings alone"
+            )
+            return
+
+
 def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[str]:
     """One sentence on what this suite cannot tell: of the first measure that changed."""
     suite = sides.measured.suite
@@ -104,9 +123,9 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[str]
         return
     least = "" if change.detectable is None else f"; {n} queries can show a worsening of about {change.detectable:.2g}"
     if change.p >= SIGNIFICANT:
-        said = f"the mean of {measure} alone cannot be told from chance (p = {probability(change.p)}){stands}"
+        said = f"the mean of {measure} alone cannot be told from chance ({probability(change.p)}){stands}"
     else:
-        said = f"the change of {measure} is more than chance (p = {probability(change.p)})"
+        said = f"the change of {measure} is more than chance ({probability(change.p)})"
     yield f"{apart}{said}{least}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 MAX_DIGITS = 12
 NAMED = 3
+EQUAL = 1e-9  # what rounding errors may differ by
 
 
 def shown(value: float | None, unit: str = "", digits: int = 3) -> str:
@@ -30,7 +31,7 @@ def told_apart(value: float, limit: float, unit: str = "") -> tuple[str, str]:
 
 def apart(one: float, other: float, unit: str = "") -> tuple[str, str]:
     """Two values of one measure, with as many digits as tell them apart; equal but for rounding errors, alike."""
-    return told_apart(one, other, unit) if abs(one - other) > 1e-9 else (shown(one, unit), shown(one, unit))
+    return told_apart(one, other, unit) if abs(one - other) > EQUAL else (shown(one, unit), shown(one, unit))
 
 
 def signed(value: float, unit: str = "", digits: int = 3) -> str:
@@ -64,5 +65,5 @@ def count(number: int, one: str, many: str) -> str:
 
 
 def probability(p: float) -> str:
-    """A p-value as people read it."""
-    return "under 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+    """A p-value as people read it: ``p < 0.001``, ``p = 0.016``."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"

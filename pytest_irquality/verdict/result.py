@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 Outcome = Literal["passed", "failed", "error", "known", "fixed", "not evaluated"]
@@ -156,7 +157,7 @@ class Baseline:
 
     ``commit``, ``time`` (ISO 8601) and ``version`` are what is known of the run that made it, ``queries`` is how many
     it has, and ``left`` names those that today's suite has not, by text. ``judged`` of its ``returned`` top results
-    have a grade today.
+    have a grade today. ``means`` is what it scored, by measure, under the judgments of the day it was made.
     """
 
     source: str
@@ -167,12 +168,14 @@ class Baseline:
     left: tuple[str, ...] = ()
     judged: int = 0
     returned: int = 0
+    means: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class SuiteResult:
     """A suite and retriever, judged. ``formulas`` says of each of ``measures`` what it is.
 
+    ``gated`` is False where nothing in the suite could fail.
     ``commit`` and ``version`` are those of the code and of the retriever today, where known. ``written`` says in lines
     for people which files this run brought up to date, and what that changed.
     """
@@ -189,6 +192,7 @@ class SuiteResult:
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    gated: bool = True
     judged: int = 0
     returned: int = 0
     interrupted: bool = False

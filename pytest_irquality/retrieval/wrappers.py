@@ -1,0 +1,276 @@
+"""What hits come wrapped in: responses, pipelines, batches of one, tables, cursors; opened until their list is left.
+
+An opener looks at one thing and gives what is inside, or None where that thing is not of its kind.
+"""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+WRAPPERS = (
+    "hits", "documents", "points", "matches", "objects", "results", "docs", "data", "response", "source_nodes",
+    "nodes", "source_documents", "items", "rows",
+)  # fmt: skip
+ID_COLUMNS = ("ids", "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id")
+DEEPEST = 8
+LONGEST_REPR = 200
+
+
+class UnreadableResult(Exception):
+    """A result no document ids can be read from. ``cause`` is alike for all such, ``detail`` is of this one."""
+
+    def __init__(self, cause: str, detail: str = "") -> None:
+        super().__init__(f"{cause}; {detail}" if detail else cause)
+        self.cause = cause
+        self.detail = detail
+
+
+class Wanted(NamedTuple):
+    """How many hits, and what a column of their ids may be called."""
+
+    depth: int
+    columns: tuple[str, ...]
+
+
+def hits_of(result: object, depth: int, id_field: str | None = None) -> list[Any]:
+    """The first ``depth`` hits of what a call returned, whatever they are. Raises ``UnreadableResult``."""
+    wanted = Wanted(depth, (id_field, id_field.split(".")[0], *ID_COLUMNS) if id_field else ID_COLUMNS)
+    for _ in range(DEEPEST):
+        opened = next((inside for opener in OPENERS if (inside := opener(result, wanted)) is not None), None)
+        if opened is None:
+            break
+        result = opened
+    for is_such, why in REFUSED:
+        if is_such(result):
+            raise UnreadableResult(why)
+    if is_mapping(result):
+        raise UnreadableResult(
+            f"a mapping has no order, and this one holds no single list of hits (tried {', '.join(WRAPPERS)});"
+            " return that list, or name a column of ids with 'id_field'"
+        )
+    if isinstance(result, (list, tuple)):
+        return list(result[:depth])
+    return list(islice(result, depth))  # type: ignore[call-overload]  # it may be endless
+
+
+def results_of(result: object, queries: int) -> list[Any]:
+    """What a call for many queries returned, as one result for each of them. Raises ``UnreadableResult``."""
+    for is_such, why in REFUSED:
+        if is_such(result):
+            raise UnreadableResult(f"a batch must give one list of hits a query: {why}")
+    if is_mapping(result):
+        columns = {name: column for name, column in _columns(result).items() if len(column) == queries}
+        if any(name in columns for name in ID_COLUMNS):
+            return [{name: column[i] for name, column in columns.items()} for i in range(queries)]
+        if (inside := _inside(result)) is None:
+            raise UnreadableResult("a batch must give one list of hits a query, not a mapping")
+        return results_of(inside, queries)
+    results = list(_plain(result))
+    if (
+        isinstance(result, tuple)
+        and tuple.__len__(result) == 2
+        and (hasattr(result, "_fields") or all(map(_is_table, result)))
+    ):
+        results = list(zip(*map(_plain, result), strict=False))
+    if len(results) != queries:
+        raise UnreadableResult(f"a batch of {queries} queries must give as many results, not {len(results)}")
+    return results
+
+
+def shown(result: object) -> str:
+    """What came, shortened, for a message."""
+    try:
+        text = repr(result)
+    except Exception as error:  # a broken repr must not hide what is wrong
+        text = f"<{type(result).__name__}, whose repr raises {type(error).__name__}>"
+    text = text if len(text) <= LONGEST_REPR else text[: LONGEST_REPR - 1] + "…"
+    return f"it returned {text} ({type(result).__name__})"
+
+
+def is_mapping(thing: object) -> bool:
+    """Whether it acts like a mapping: rows and responses do without being ``Mapping``."""
+    return hasattr(thing, "keys") and hasattr(thing, "__getitem__")
+
+
+# -- the openers, in the order they are tried ----------------------------------------
+
+
+def _array(thing: Any, wanted: Wanted) -> object:
+    """An array, a tensor, a series, an Arrow table; one row of two dimensions is a batch of one."""
+    if isinstance(thing, (list, tuple)):
+        return None
+    convert = next((method for name in TO_LIST if callable(method := getattr(thing, name, None))), None)
+    if convert is None:
+        return None
+    inside = convert()
+    return inside[0] if _is_table(thing) and len(inside) == 1 and isinstance(inside[0], list) else inside
+
+
+def _cursor(thing: Any, wanted: Wanted) -> object:
+    """A database's cursor: its rows, by the names of their columns where one of them is an id's."""
+    description = getattr(thing, "description", None)
+    if not description or not callable(getattr(thing, "fetchall", None)):
+        return None
+    some = getattr(thing, "fetchmany", None)
+    names, rows = [column[0] for column in description], some(wanted.depth) if callable(some) else thing.fetchall()
+    if not any(name in wanted.columns for name in names) or not all(type(row) is tuple for row in rows):
+        return rows
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def _frame(thing: Any, wanted: Wanted) -> object:
+    """A data frame, row by row; a named index is a column too."""
+    names = getattr(thing, "columns", None)
+    if names is None or callable(names) or isinstance(thing, Mapping):
+        return None
+    if not hasattr(thing, "__getitem__"):  # iterating a table would give the names of its columns
+        raise UnreadableResult("a table is no list of hits; return its ids, or its rows as dicts")
+    columns = {str(name): thing[name] for name in names}
+    index = getattr(thing, "index", None)
+    if isinstance(name := getattr(index, "name", None), str):
+        columns.setdefault(name, index)
+    return _rows({name: _plain(column)[: wanted.depth] for name, column in columns.items()})
+
+
+def _two_columns(thing: Any, wanted: Wanted) -> object:
+    """``(scores, indices)`` of faiss, ``Results(documents, scores)`` of bm25s: two columns rather than two hits."""
+    if not _is_two(thing) or not all(map(_is_column, thing)):
+        return None
+    columns = [_only(_plain(column)) for column in thing]
+    kinds = [*map(_kind, columns)]
+    if len(columns[0]) != len(columns[1]) or not (hasattr(thing, "_fields") or kinds in TWO_COLUMNS):
+        return None
+    pairs = zip(*columns, strict=True)
+    # Where faiss finds too few, it fills up with -1.
+    return [*pairs] if "whole" not in kinds else [pair for pair in pairs if -1 not in pair]
+
+
+def _mapping(thing: Any, wanted: Wanted) -> object:
+    """A table of columns, a response, or a pipeline's one component."""
+    if not is_mapping(thing):
+        return None
+    keys = list(thing.keys())
+    if any(name in keys and _is_column(_value(thing, name)) for name in wanted.columns):
+        columns = {name: _only(column) for name, column in _columns(thing).items()}
+        return _rows({name: column[: wanted.depth] for name, column in columns.items()})
+    if (inside := _inside(thing)) is not None:
+        return inside
+    components = [value for key in keys if _opens(value := _value(thing, key))]
+    if len(keys) > 1:
+        components = [value for value in components if is_mapping(value) and _inside(value) is not None]
+    return components[0] if len(components) == 1 else None
+
+
+def _attributes(thing: Any, wanted: Wanted) -> object:
+    """A client's response object. What has a length and can be iterated is a list of its hits already."""
+    if hasattr(thing, "__iter__") and hasattr(thing, "__len__"):
+        return None
+    return next((value for name in WRAPPERS if _opens(value := getattr(thing, name, None))), None)
+
+
+def _batch_of_one(thing: Any, wanted: Wanted) -> object:
+    """A list that holds nothing but the list of hits. A lone row, as of a database, is not that."""
+    if not isinstance(thing, (list, tuple)) or len(thing) != 1 or hasattr(thing[0], "_fields"):
+        return None
+    inside = thing[0]
+    if _is_array(inside):
+        return inside
+    if not isinstance(inside, (list, tuple)):
+        return None
+    scalars = {type(value) for value in inside if isinstance(value, (str, numbers.Number))}
+    if not scalars:
+        return inside
+    alike = all(type(value) in scalars for value in inside) and len(scalars) == 1
+    ids = isinstance(inside, list) and alike and (scalars == {str} or len(inside) != 2)
+    return inside if ids else None
+
+
+OPENERS: tuple[Callable[[Any, Wanted], object], ...] = (
+    _array, _cursor, _frame, _two_columns, _mapping, _attributes, _batch_of_one,
+)  # fmt: skip
+TO_LIST = ("tolist", "to_list", "to_pylist", "read_all")
+TWO_COLUMNS = (["fractions", "whole"], ["whole", "fractions"], ["fractions", "other"], ["other", "fractions"],
+               ["whole", "other"], ["other", "whole"], ["none", "none"])  # fmt: skip
+REFUSED: tuple[tuple[Callable[[object], bool], str], ...] = (
+    (lambda thing: thing is None, "None is no list of hits; does the function lack its return?"),
+    (inspect.isawaitable, "nobody awaited it"),
+    (lambda thing: hasattr(thing, "__aiter__"), "an async generator is no list of hits; gather its hits in a list"),
+    (lambda thing: isinstance(thing, (set, frozenset)), "a set has no order; return a list of hits"),
+    (lambda thing: isinstance(thing, (str, bytes)), "text is no list of hits"),
+    (lambda thing: not isinstance(thing, Iterable) and not is_mapping(thing), "it is no list of hits"),
+)
+
+
+# -- what they have in common ----------------------------------------
+
+
+def _value(thing: Any, name: object) -> Any:
+    try:
+        return thing[name]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _inside(mapping: Any) -> Any:
+    """What stands under a name that hits are known to stand under."""
+    return next((value for name in WRAPPERS if _opens(value := _value(mapping, name))), None)
+
+
+def _opens(value: object) -> bool:
+    """Whether hits may be inside."""
+    if value is None or isinstance(value, (str, bytes, numbers.Number)) or callable(value):
+        return False
+    return isinstance(value, Iterable) or is_mapping(value) or any(hasattr(value, name) for name in WRAPPERS)
+
+
+def _is_two(thing: Any) -> bool:
+    return isinstance(thing, tuple) and tuple.__len__(thing) == 2  # bm25s's own len() is that of the batch
+
+
+def _is_array(thing: object) -> bool:
+    return not isinstance(thing, type) and any(callable(getattr(thing, name, None)) for name in TO_LIST)
+
+
+def _is_table(thing: object) -> bool:
+    """Whether it is an array of two dimensions."""
+    return _is_array(thing) and len(getattr(thing, "shape", ())) == 2
+
+
+def _is_column(thing: object) -> bool:
+    return isinstance(thing, (list, tuple)) or _is_array(thing)
+
+
+def _plain(column: Any) -> Any:
+    """A column as a list of Python's own values."""
+    convert = next((method for name in TO_LIST if callable(method := getattr(column, name, None))), None)
+    return column if convert is None else convert()
+
+
+def _only(column: Any) -> Any:
+    """The column itself, out of a batch of one."""
+    return column[0] if len(column) == 1 and isinstance(column[0], (list, tuple)) else column
+
+
+def _columns(table: Any) -> dict[str, Any]:
+    """The columns of a table; what is no list is no column."""
+    found = {str(name): _value(table, name) for name in table.keys()}  # noqa: SIM118 - not every mapping iterates keys
+    return {name: _plain(column) for name, column in found.items() if _is_column(column)}
+
+
+def _kind(column: Any) -> str:
+    """What a column holds, by which two columns are told from two rows."""
+    numeric = [isinstance(value, numbers.Number) for value in column]
+    if not all(numeric):
+        return "mixed" if any(numeric) else "other"
+    return "none" if not numeric else "fractions" if any(isinstance(value, float) for value in column) else "whole"
+
+
+def _rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A hit for each row of the longest columns; what is shorter is no column of theirs."""
+    length = max(map(len, columns.values()), default=0)
+    whole = {name: column for name, column in columns.items() if len(column) == length}
+    return [dict(zip(whole, row, strict=True)) for row in zip(*whole.values(), strict=True)]

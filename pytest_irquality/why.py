@@ -1,0 +1,109 @@
+"""Why: what the retriever itself says of the documents that a failure names.
+
+A retriever may have ``explain(query, doc_id)``, which gives any text or mapping, and ``exists(doc_id)``. Both are asked
+of a few documents only, after judging, and neither can change a verdict.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pytest_irquality.verdict.numbers import NAMED, and_more, count
+from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult
+
+MOST_QUERIES = 10
+MOST_DOCUMENTS = 3
+MOST_MISSING = 100
+LONGEST = 500
+
+
+def with_reasons(result: SuiteResult, retriever: object) -> SuiteResult:
+    """The result with the retriever's own words on the documents that its failures name."""
+    explain, exists = (_method(retriever, name) for name in ("explain", "exists"))
+    if (explain is None and exists is None) or not any(verdict.outcome == "failed" for verdict in result.verdicts):
+        return result
+    named = _named(result)
+    gone: dict[str, bool] = {}
+    if exists is not None:
+        lost = {id: None for documents in named.values() for id in documents}
+        lost.update({d.id: None for query in result.queries for d in query.missing if d.rank is None and d.before})
+        for id in [*lost][:MOST_MISSING]:
+            gone[id] = _ask(exists, id) is False
+    texts: dict[tuple[str, str], str] = {}
+    if explain is not None:
+        for asked, documents in [*named.items()][:MOST_QUERIES]:
+            for id in [*documents][:MOST_DOCUMENTS]:
+                if said := _text(_ask(explain, result.query(asked).text, id)):
+                    texts[asked, id] = said
+
+    def with_reason(query: QueryResult, document: ShownDocument) -> ShownDocument:
+        said = texts.get((query.id, document.id))
+        is_gone = gone.get(document.id, False) and document.rank is None
+        return replace(document, gone=is_gone, explanation=said) if said or is_gone else document
+
+    told = {id for _, id in texts} | {id for id, is_gone in gone.items() if is_gone}
+    queries = []
+    for query in result.queries:
+        lists = {name: getattr(query, name) for name in ("ranking", "missing", "ranking_before")}
+        if any(document.id in told for documents in lists.values() for document in documents):
+            lists = {name: tuple(with_reason(query, d) for d in documents) for name, documents in lists.items()}
+            query = replace(query, **lists)  # noqa: PLW2901
+        queries.append(query)
+    return replace(result, queries=tuple(queries), notes=(*result.notes, *_gone_note(result, gone)))
+
+
+def _named(result: SuiteResult) -> Mapping[str, Mapping[str, None]]:
+    """The documents that failures name as lost or forbidden, by query, in the order they are told."""
+    named: dict[str, dict[str, None]] = {}
+    known = {query.id: query for query in result.queries}
+    broken = [finding for verdict in result.verdicts if verdict.outcome == "failed" for finding in verdict.broken]
+    for finding in broken:
+        if finding.subject in known:
+            documents = dict.fromkeys(finding.documents) or _lost(known[finding.subject])
+            named.setdefault(finding.subject, {}).update(documents)
+    if any(finding.kind.startswith("max_") for finding in broken):  # a mean fell: the queries that lost are told, too
+        for query in result.queries:
+            if lost := _lost(query):
+                named.setdefault(query.id, {}).update(lost)
+    return named
+
+
+def _lost(query: QueryResult) -> dict[str, None]:
+    """The relevant documents that the baseline had and today has not."""
+    return {d.id: None for d in query.missing if d.relevant and d.rank is None and d.before is not None}
+
+
+def _gone_note(result: SuiteResult, gone: Mapping[str, bool]) -> Iterator[str]:
+    titles = {d.id: d.title for query in result.queries for d in (*query.missing, *query.ranking_before)}
+    left = [f"{id} ({titles[id]})" if titles.get(id) else id for id, is_gone in gone.items() if is_gone]
+    if left:
+        named = ", ".join(left[:NAMED]) + and_more(len(left))
+        yield f"{count(len(left), 'document has', 'documents have')} left the index, which no ranking can mend: {named}"
+
+
+def _method(retriever: object, name: str) -> Callable[..., Any] | None:
+    method = getattr(retriever, name, None)
+    return method if callable(method) else None
+
+
+def _ask(method: Callable[..., Any], *args: str) -> Any:
+    """An answer, or in words why there is none: a broken explanation must not hide what it should explain."""
+    try:
+        answer = method(*args)
+    except Exception as error:
+        return f"({getattr(method, '__name__', 'it')} raised {type(error).__name__}: {error})"
+    if inspect.iscoroutine(answer):
+        answer.close()
+        return "(it is async, and cannot be asked here)"
+    return answer
+
+
+def _text(answer: object) -> str:
+    if isinstance(answer, Mapping):
+        answer = json.dumps(answer, ensure_ascii=False, default=str)
+    text = " ".join(str(answer).split()) if answer is not None else ""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

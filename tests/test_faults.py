@@ -1,0 +1,166 @@
+"""Retrievers that break, hang, skip or return garbage, and reruns of what failed, through pytest."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_irquality.retrieval import Fault
+from tests.conftest import Project
+
+SUITE = "queries:\n" + "".join(
+    f"  - {{query: q{i}, relevant: [d{i}], must_find: [d{i}]}}\n" for i in range(10)
+)  # fmt: skip
+LINE = "thresholds: {ndcg@10: 0.9}\n"
+
+
+@pytest.mark.parametrize(
+    ("messages", "causes"),
+    [
+        (["refused: 10.0.0.1:54321", "refused: 10.0.0.12:601"], 2),
+        (["refused: 10.0.0.1:54321", "refused: 10.0.0.12:60100"], 1),
+        (["<Response at 0x7f01>", "<Response at 0x7fAb02>"], 1),
+        (["request 0f8fad5b-d9cb-469f-a165-70867728950e failed", "request 7c9e6679-7425-40de-944b-e07fc1f90ae7 failed"], 1),
+        (["503 Server Error", "404 Client Error"], 2),
+        (["read timed out after 5.013 s", "read timed out after 5.2 s"], 1),
+        (["GET /?q=office+chair failed", "GET /?q=desk failed"], 1),
+        (["no such key: 'office chair'", "no such key: 'desk'"], 1),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else str(value),
+)  # fmt: skip
+def test_faults_that_differ_in_ports_ids_times_or_the_query_have_one_cause(messages: list[str], causes: int) -> None:
+    faults = [Fault(text, asked=query) for text, query in zip(messages, ("office chair", "desk"), strict=True)]
+    assert len({fault.cause for fault in faults}) == causes
+
+
+def test_two_causes_are_told_once_each_with_a_count(project: Project) -> None:
+    project.suite(SUITE + LINE)
+    project.conftest(
+        "def ask(query):\n"
+        "    if query in ('q1', 'q2', 'q3'): raise ConnectionError(f'port {54000 + int(query[1])} refused')\n"
+        "    if query == 'q4': return {'garbage': query}\n"
+        "    if query == 'q5': raise SystemExit(3)\n"
+        "    return ['d' + query[1:]]\n"
+        "@pytest.fixture\ndef retriever(): return ask\n"
+    )
+    result = project.run()
+    result.assert_outcomes(passed=5, errors=6)
+    text = result.stdout.str()
+    assert text.count("raise ConnectionError") == 1
+    result.stdout.fnmatch_lines(
+        [
+            "'q1' at shop.ir.yaml:3; 3 queries failed so",
+            "'q2': ConnectionError: port 54002 refused (shown at q1)",
+            "'q4': cannot read the retriever's result: *; it returned {'garbage': 'q4'} (dict)",
+            "'q5': SystemExit: 3",
+            "  5 of 10 * queries could not be answered and are in no figure: ConnectionError: port 54001 refused (3),"
+            " cannot read*(1)*",
+        ],
+    )
+    assert "pytest_irquality" not in text.partition("search quality")[0].partition("ERRORS")[2]
+
+
+def test_a_hung_call_is_an_error_under_a_time_out_and_keeps_nothing_from_ending(project: Project) -> None:
+    project.suite(SUITE + LINE + "timeout: 100ms\nerrors: {max: 1}\n")
+    project.conftest(
+        "import threading\ndef ask(query):\n    if query == 'q3': threading.Event().wait()\n"
+        "    return ['d' + query[1:]]\n@pytest.fixture\ndef retriever(): return ask\n"
+    )
+    result = project.pytester.runpytest_subprocess("--ir-suite", "--ir-json=out.json", timeout=60)
+    result.assert_outcomes(passed=10, errors=1)
+    result.stdout.fnmatch_lines(["'q3': no answer within 0.1 s; the call was left running in its thread"])
+    assert project.outcomes()["ndcg-10"] == "passed"
+
+
+def test_a_skip_when_called_skips_the_suite_once(project: Project) -> None:
+    project.suite(SUITE)
+    project.conftest(
+        "asked = []\ndef ask(query):\n    asked.append(query)\n    pytest.skip('no GPU here')\n"
+        "@pytest.fixture\ndef retriever(): return ask\n"
+        "def pytest_terminal_summary(terminalreporter): terminalreporter.write_line(f'ASKED {asked}')\n"
+    )
+    result = project.run("-rs")
+    result.assert_outcomes(skipped=10)
+    result.stdout.fnmatch_lines(["shop.ir.yaml: NOT EVALUATED", "ASKED ['q0']", "SKIPPED *no GPU here"])
+
+
+def test_a_fixture_that_is_not_there_is_named_with_its_line_and_its_like(project: Project) -> None:
+    project.suite("retriever: shop_serch\n" + SUITE)
+    project.conftest("@pytest.fixture\ndef shop_search(): return lambda query: []\n")
+    result = project.run()
+    result.assert_outcomes(errors=10)
+    result.stdout.fnmatch_lines(
+        [
+            "shop.ir.yaml:1:12: no fixture 'shop_serch' is found from here; did you mean 'shop_search'?",
+            "not evaluated: no fixture 'shop_serch' (shown at q0)",
+        ]
+    )
+    project.suite(SUITE)
+    project.run().stdout.fnmatch_lines(["shop.ir.yaml: no fixture 'retriever' is found from here; write it in*"])
+
+
+def test_what_cannot_be_asked_is_told_once(project: Project) -> None:
+    project.suite(SUITE)
+    project.conftest("@pytest.fixture\ndef retriever(): return 42\n")
+    text = project.run().stdout.str()
+    assert text.count("the retriever fixture gave 42 (int)") == 2  # in full, and in pytest's short summary
+    assert text.count("not evaluated (shown at q0)") >= 9
+    assert "Failed: not evaluated" not in text.partition("short test summary")[0]
+
+
+@pytest.mark.parametrize(
+    ("args", "ini", "said"),
+    [
+        (["--ir-concurrency=0"], "", "ERROR: --ir-concurrency must be a whole number of at least 1, not '0'"),
+        ([], "many", "ERROR: ini key ir_concurrency must be a whole number of at least 1, not 'many'"),
+        (["--ir-concurrency=3"], "2", "MOST 3"),
+        ([], "2", "MOST 2"),
+    ],
+)
+def test_the_command_line_beats_the_suite_which_beats_the_ini_file(
+    project: Project, args: list[str], ini: str, said: str
+) -> None:
+    project.suite("queries: [{query: a}, {query: b}, {query: c}, {query: d}]\nmetrics: [zero_results]\n")
+    project.pytester.makeini(f"[pytest]\nir_concurrency = {ini}\n")
+    project.conftest(
+        "import threading\nlock, under_way, most = threading.Lock(), [], []\n"
+        "def ask(query):\n    with lock:\n        under_way.append(query)\n        most.append(len(under_way))\n"
+        "    full.wait(10)\n    with lock: under_way.remove(query)\n    return ['d']\n"
+        "full = threading.Event()\n"
+        "threading.Timer(0.2, full.set).start()\n"
+        "@pytest.fixture\ndef retriever(): return ask\n"
+        "def pytest_terminal_summary(terminalreporter): terminalreporter.write_line(f'MOST {max(most)}')\n"
+    )
+    project.run(*args).stdout.fnmatch_lines([said]) if "MOST" in said else project.run(*args).stderr.fnmatch_lines(
+        [said]
+    )
+
+
+RERUNS = (
+    "asked, shown = [], []\n"
+    "def ask(query):\n    asked.append(query)\n"
+    "    if query in ('q1', 'q2') and asked.count(query) < 2: raise ConnectionError('down')\n"
+    "    return ['d' + query[1:]] if query != 'q3' else []\n"
+    "@pytest.fixture\ndef retriever(): return ask\n"
+    "def pytest_terminal_summary(terminalreporter): terminalreporter.write_line(f'ASKED {asked[10:]}')\n"
+)
+
+
+def test_reruns_ask_again_only_what_had_no_answer(project: Project) -> None:
+    pytest.importorskip("pytest_rerunfailures")
+    project.suite(SUITE + LINE.replace("0.9", "0.8"))
+    project.conftest(RERUNS)
+    result = project.run("--reruns=2")
+    result.assert_outcomes(passed=10, failed=1)  # q3's rule is broken whatever is asked again
+    result.stdout.fnmatch_lines(["ASKED ['q1', 'q2']"])
+    assert project.outcomes()["q1"] == "passed"
+    assert not project.data["suites"][0]["queries"][1]["fault"]
+
+
+def test_a_fixture_that_was_broken_is_tried_again_by_a_rerun(project: Project) -> None:
+    pytest.importorskip("pytest_rerunfailures")
+    project.suite(SUITE)
+    project.conftest(
+        "tried = []\n@pytest.fixture\ndef retriever():\n    tried.append(1)\n"
+        "    if len(tried) < 2: raise OSError('not up yet')\n    return lambda query: ['d' + query[1:]]\n"
+    )
+    project.run("--reruns=1").assert_outcomes(passed=10)

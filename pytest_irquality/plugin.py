@@ -36,6 +36,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Write what was retrieved as the new baseline; drops are shown and do not fail.",
     )  # fmt: skip
     group.addoption(
+        "--ir-save-runs", metavar="DIR", default=None,
+        help="Keep what was retrieved in this folder, to be judged again by --ir-runs; FILE.run for one run in TREC's"
+        " format.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-runs", metavar="PATH", action="append", default=[],
+        help="Judge the runs kept in this folder or file (JSONL, or TREC's .run and .trec, gzip too) instead of calling"
+        " the retriever; repeatable.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-shard", metavar="I/N", default=None,
+        help="Ask share I of N of every suite's queries, to be kept by --ir-save-runs and joined by --ir-runs.",
+    )  # fmt: skip
+    group.addoption(
         "--ir-concurrency", metavar="N", default=None,
         help="Calls in flight at once, over what the suites and the ini key ir_concurrency say (default: 1).",
     )  # fmt: skip

@@ -73,12 +73,12 @@ def test_a_worker_that_dies_is_reported_and_what_was_finished_is_kept(project: P
 def test_a_retriever_that_answers_otherwise_elsewhere_fails_and_is_said(project: Project) -> None:
     project.suite(QUERIES)
     project.conftest(
-        "import os\n@pytest.fixture\ndef retriever():\n"
-        "    good = os.environ['PYTEST_XDIST_WORKER'] == 'gw1'\n"
+        # two workers begin with q0 and q8 (each gets two items first); q8 runs where it passes, and only the other worker knows better
+        "@pytest.fixture\ndef retriever(request):\n"
+        "    good = request.node.name == 'q8'\n"
         "    return lambda query: ['d' + query[1:]] if good or query != 'q8' else []\n"
-        # q8 is run where it passes, and only the other worker knows better
         "@pytest.hookimpl(tryfirst=True)\n"
-        "def pytest_collection_modifyitems(items): items.insert(1, items.pop())\n"
+        "def pytest_collection_modifyitems(items): items.insert(2, items.pop())\n"
     )
     result = project.run("-n2", "--dist=load")
     result.assert_outcomes(passed=9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pytest_irquality.metrics.definition import Compute
 from pytest_irquality.metrics.errors import MeasureError
@@ -12,6 +12,7 @@ from pytest_irquality.metrics.measure import Measure
 from pytest_irquality.metrics.scores import Scores
 
 UNJUDGED = Judgments({})
+INFINITE = float("inf")
 
 
 def evaluate(
@@ -23,15 +24,15 @@ def evaluate(
     seconds: Mapping[str, float] | None = None,
     before: Mapping[str, Sequence[str]] | None = None,
 ) -> Scores:
-    """Score every query of `run`: document ids, best first.
+    """Score every query of `run`: document ids, best first; of a document that comes twice, the first place counts.
 
     A query without a relevant document is undefined (None) under `skip`; under `zero` it scores what a ranking without
     one would, as in trec_eval. `seconds` and `before` are each query's latency and its ranking in the baseline.
     """
     if undefined not in ("skip", "zero"):
         raise MeasureError(f"undefined is 'skip' or 'zero', not {undefined!r}")
-    hits = [*see(qrels, run, measures, seconds or {}, before or {})]
-    all_have_relevant = all(seen.judgments.relevant for seen in hits)
+    hits = see(qrels, run, measures, seconds or {}, before or {})
+    all_have_relevant = all(seen.relevant or seen.judgments.relevant for seen in hits)
     columns = []
     for measure in measures:
         may_lack = undefined == "skip" and (measure.rel is not None or not all_have_relevant)
@@ -47,21 +48,24 @@ def see(
     measures: Sequence[Measure],
     seconds: Mapping[str, float],
     before: Mapping[str, Sequence[str]],
-) -> Iterator[Hits]:
+) -> list[Hits]:
     """Find each query's judged documents, as deep as the measures ask."""
     depth, at_least_all_relevant = depth_of(measures)
-    top_grade = min((measure.top_grade for measure in measures), default=float("inf"))
+    top_grade = min((measure.top_grade for measure in measures), default=INFINITE)
+    limited = top_grade < INFINITE
+    hits = []
     for query, ranking in run.items():
         judgments = qrels.get(query, UNJUDGED)
-        if judgments.top_grade > top_grade:
+        if limited and judgments.top_grade > top_grade:
             raise beyond_scale(query, judgments, measures)
         reach = max(depth, len(judgments.gains)) if at_least_all_relevant and depth is not None else depth
-        hits = Hits(query, ranking, judgments, reach)
+        seen = Hits(query, ranking, judgments, reach)
         if seconds:
-            hits.seconds = seconds.get(query)
+            seen.seconds = seconds.get(query)
         if before:
-            hits.before = before.get(query)
-        yield hits
+            seen.before = before.get(query)
+        hits.append(seen)
+    return hits
 
 
 def depth_of(measures: Sequence[Measure]) -> tuple[int | None, bool]:

@@ -1,38 +1,48 @@
 """Where judged documents stand in a ranking: the one seam at which rankings and judgments meet.
 
-Most documents of a ranking are not relevant. One pass, no deeper than the deepest cutoff asked for, finds the few that
-are; every measure then reads that short list.
+Most documents of a ranking are not relevant. The few that are get found once, no deeper than the deepest cutoff asked
+for; every measure then reads that short list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from itertools import compress, count
 
 from pytest_irquality.metrics.judgments import Judgments
+
+FEW = 12  # judged documents that are sooner looked up in a ranking one by one than its documents among them
 
 
 class Hits:
     """What the measures see of one query; ranks count from 1 and ascend.
 
-    `gains` is the grade at each rank where it is positive, `relevant` the ranks of the relevant documents among those.
+    `gains` are the ranks where the grade is positive, each with its grade; `relevant` those where it suffices.
     """
 
     __slots__ = ("before", "gains", "judgments", "query", "ranking", "relevant", "seconds")
 
     def __init__(self, query: str, ranking: Sequence[str], judgments: Judgments, depth: int | None = None) -> None:
-        """Look for judged documents in the first `depth` results."""
-        gain_of = judgments.gains
-        ranks = [*compress(count(1), map(gain_of.__contains__, ranking[:depth]))]
-        if len({ranking[rank - 1] for rank in ranks}) < len(ranks):  # a document is credited once, and ranks close up
+        """Look for judged documents in the first `depth` results, each document being there once."""
+        top = ranking[:depth]
+        documents = {*top}
+        if len(documents) < len(top):
             ranking = [*dict.fromkeys(ranking)]
-            ranks = [*compress(count(1), map(gain_of.__contains__, ranking[:depth]))]
+            top = ranking[:depth]
+            documents = {*top}
+        gain_of = judgments.gains
+        if len(gain_of) <= FEW:
+            rank = top.index
+            gains = [(rank(document) + 1, gain) for document, gain in gain_of.items() if document in documents]
+            gains.sort()
+        else:
+            gains = [(rank, gain_of[document]) for rank, document in enumerate(top, 1) if document in gain_of]
         self.query = query
         self.ranking = ranking
         self.judgments = judgments
-        self.gains = {rank: gain_of[ranking[rank - 1]] for rank in ranks}
-        self.relevant = ranks if judgments.all_gains_relevant else ranks_from(judgments.relevant_from, self.gains)
+        self.gains = gains
+        relevant_from = judgments.relevant_from
+        self.relevant = [rank for rank, gain in gains if gain >= relevant_from]
         self.seconds: float | None = None
         self.before: Sequence[str] | None = None
 
@@ -40,10 +50,5 @@ class Hits:
         """The same ranking, seen with another lowest relevant grade."""
         seen = copy(self)
         seen.judgments = self.judgments.at(relevant_from)
-        seen.relevant = ranks_from(relevant_from, self.gains)
+        seen.relevant = [rank for rank, gain in self.gains if gain >= relevant_from]
         return seen
-
-
-def ranks_from(relevant_from: float, gains: dict[int, float]) -> list[int]:
-    """The ranks where the grade suffices."""
-    return [rank for rank, gain in gains.items() if gain >= relevant_from]

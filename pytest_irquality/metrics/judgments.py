@@ -42,11 +42,6 @@ class Judgments:
         return len(self.relevant)
 
     @cached_property
-    def all_gains_relevant(self) -> bool:
-        """Whether every positive grade is a relevant one."""
-        return len(self.gains) == self.relevant_count
-
-    @cached_property
     def top_grade(self) -> float:
         """The best grade given, 0 where there is none above."""
         return max(self.gains.values(), default=0)

@@ -118,6 +118,17 @@ def test_duplicates_are_credited_once_and_ranks_close_up() -> None:
     assert one("zero_results", grades, ["a", "a"]) == 0
 
 
+@pytest.mark.parametrize("others", [0, 20], ids=["few judged", "many judged"])
+def test_copies_of_an_unjudged_document_push_no_judged_one_down(others: int) -> None:
+    """With `by=found`, what falls out of the cutoff is no longer divided by, so that a copy would raise the value."""
+    grades = {"a": 1.0, "b": 2.0} | {f"elsewhere {number}": 1.0 for number in range(others)}
+    honest, doubled = ["a", "x", "b", "c", "d", "y"], ["a", "x", "x", "b", "x", "c", "d", "y", "y"]
+    for measure in [*ALL, parse_measure("map(by=found)@3"), parse_measure("bpref"), parse_measure("rprec")]:
+        assert one(measure, grades, doubled) == one(measure, grades, honest), measure
+    assert one("map(by=found)@3", grades, doubled) == (1 + 2 / 3) / 2
+    assert one("mrr@3", grades, ["x", "x", "x", "x", "b"]) == 1 / 2
+
+
 def test_ndcg_does_not_pass_one_by_the_last_bit_of_a_sum() -> None:
     """These grades differ in their last bit; summed in this order, their DCG is above the ideal one by one more."""
     grades = {"a": 0.25829817314563935, "b": 0.2582981731456394, "c": 0.2582981731456393, "d": 2.0799902549065052}

@@ -69,19 +69,12 @@ def test_names_of_documents_do_not_matter(case: Case, others: list[str]) -> None
 
 @often
 @given(cases, st.data())
-def test_a_duplicate_never_helps(case: Case, data: st.DataObject) -> None:
+def test_a_duplicate_changes_nothing(case: Case, data: st.DataObject) -> None:
     assume(case.ranking)
     copied = case.ranking.copy()
     for document in data.draw(st.lists(st.sampled_from(case.ranking), min_size=1, max_size=3)):
         copied.insert(data.draw(st.integers(0, len(copied))), document)
-    collapsed = [*dict.fromkeys(copied)]
-    honest, doubled = values(case, collapsed), values(case, copied)
-    for measure in ALL:
-        was, now = honest[measure], doubled[measure]
-        assert (was is None) == (now is None)
-        if was is not None and now is not None:
-            better = now - was if measure.higher_is_better is not False else was - now
-            assert better <= 1e-12, measure
+    assert values(case, copied) == values(case, [*dict.fromkeys(copied)])
 
 
 @often

@@ -25,7 +25,7 @@ def dcg(k: int, gains: str) -> Compute:
 
     def score(hits: Hits) -> float:
         total = 0.0
-        for rank, grade in hits.gains.items():
+        for rank, grade in hits.gains:
             if rank > k:
                 break
             total += (grade if linear else exponential(grade)) / log2(rank + 1)
@@ -53,7 +53,7 @@ def cumulated_gain(k: int) -> Compute:
     """The sum of the first k results' grades."""
 
     def score(hits: Hits) -> float:
-        return float(sum(grade for rank, grade in hits.gains.items() if rank <= k))
+        return float(sum(grade for rank, grade in hits.gains if rank <= k))
 
     return score
 
@@ -64,7 +64,7 @@ def expected_reciprocal_rank(k: int, max: float) -> Compute:
 
     def score(hits: Hits) -> float:
         total, still_reading = 0.0, 1.0
-        for rank, grade in hits.gains.items():
+        for rank, grade in hits.gains:
             if rank > k:
                 break
             content = (2.0**grade - 1) / scale

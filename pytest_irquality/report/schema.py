@@ -9,6 +9,7 @@ import dataclasses
 import json
 import types
 import typing
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         if len(parts) == 2 and parts[1] is Ellipsis:
             return {"type": "array", "items": _schema(parts[0], definitions)}
         return {"type": "array", "prefixItems": [_schema(part, definitions) for part in parts], "items": False}
-    if typing.get_origin(kind) is dict:
+    if typing.get_origin(kind) in (dict, Mapping):
         return {"type": "object", "additionalProperties": _schema(parts[1], definitions)}
     if isinstance(kind, types.UnionType):
         return {"anyOf": [_schema(part, definitions) for part in parts]}

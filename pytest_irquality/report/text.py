@@ -141,7 +141,7 @@ def _change_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     if mean and mean.change:
         change = mean.change
         certain = [] if change.low is None or change.high is None else [_interval(change.low, change.high, mean.unit)]
-        certain += [] if change.p is None else [f"p {_is(change.p)}"]
+        certain += [] if change.p is None else [probability(change.p)]
         sure = f" ({', '.join(certain)})" if certain else ""
         counts = f"{change.worse} worse, {change.better} better, {change.equal} equal"
         yield f"  change {signed(change.difference, mean.unit)}{sure}; {counts}"
@@ -158,11 +158,6 @@ def _worsening(mean: Mean) -> float:
     if mean.change is None:
         return 0.0
     return mean.change.difference if mean.higher_is_better is False else -mean.change.difference
-
-
-def _is(p: float) -> str:
-    text = probability(p)
-    return text.replace("under", "<") if text.startswith("under") else f"= {text}"
 
 
 def _interval(low: float, high: float, unit: str) -> str:
@@ -244,6 +239,7 @@ def headline(result: SuiteResult) -> str:
     passed = f"{count(len(result.queries), 'query', 'queries')}, {count(len(limits), 'limit', 'limits')}"
     said = f"FAILED: {', '.join(parts)}" if bad else f"passed: {passed}"
     partial = "PARTIAL, " if result.interrupted else ""
+    said += "" if result.gated else ", nothing gated"
     return f"{partial}{said}{f', {count(known, *KNOWN)}' if known else ''}"
 
 
@@ -271,7 +267,7 @@ def summary(result: SuiteResult) -> Iterator[str]:
     yield from _bulk(result)
     for verdict in result.verdicts:
         if verdict.outcome == "known":
-            yield f"  known issue {verdict.known_issue}: {verdict.reason}"
+            yield f"  known issue {verdict.known_issue}: {clipped(verdict.reason, 160)}"
     for warning in result.warnings[:FINDINGS]:
         yield f"  ! {warning}"
     if len(result.warnings) > FINDINGS:
@@ -308,8 +304,16 @@ def _rows(result: SuiteResult) -> Iterator[Row]:
         if subject:
             yield _row(verdict.label, subject, limit, MARKS[verdict.outcome], on)
         else:
-            value = shown(worst.value, worst.unit) if worst and worst.value is not None else ""
-            yield (verdict.label, "", value, "", "", limit, MARKS[verdict.outcome], on)
+            yield (verdict.label, "", *_extreme(worst), "", limit, MARKS[verdict.outcome], on)
+
+
+def _extreme(finding: Finding | None) -> tuple[str, str]:
+    """The value or else the change that came nearest to a limit on every query."""
+    if finding is None or finding.value is None:
+        return "", ""
+    if finding.kind not in ON_CHANGE:
+        return shown(finding.value, finding.unit), ""
+    return "", signed(finding.value if finding.kind == "max_rise" else -finding.value, finding.unit)
 
 
 def _row(label: str, mean: Mean, limit: str, mark: str, on: str) -> Row:

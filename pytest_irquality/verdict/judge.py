@@ -15,7 +15,7 @@ from pytest_irquality.verdict.comparison import UPDATE, Comparison
 from pytest_irquality.verdict.condensed import condensed
 from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare
 from pytest_irquality.verdict.measured import Measured, counts_zero, texts
-from pytest_irquality.verdict.notes import notes
+from pytest_irquality.verdict.notes import can_fail, notes
 from pytest_irquality.verdict.numbers import share
 from pytest_irquality.verdict.passages import by_passages
 from pytest_irquality.verdict.result import Baseline, Finding, Mean, Outcome, SuiteResult, Verdict
@@ -94,6 +94,7 @@ class _Judge:
                 for finding in verdict.findings
                 if not finding.fails and not finding.ok
             ),
+            gated=any(map(can_fail, suite.checks)),
             judged=judged,
             returned=returned,
             interrupted=now.run.interrupted,

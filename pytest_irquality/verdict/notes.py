@@ -123,9 +123,9 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[str]
         return
     least = "" if change.detectable is None else f"; {n} queries can show a worsening of about {change.detectable:.2g}"
     if change.p >= SIGNIFICANT:
-        said = f"the mean of {measure} alone cannot be told from chance (p = {probability(change.p)}){stands}"
+        said = f"the mean of {measure} alone cannot be told from chance ({probability(change.p)}){stands}"
     else:
-        said = f"the change of {measure} is more than chance (p = {probability(change.p)})"
+        said = f"the change of {measure} is more than chance ({probability(change.p)})"
     yield f"{apart}{said}{least}"
 
 

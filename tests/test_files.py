@@ -111,7 +111,9 @@ def test_lines_of_jsonl_carry_what_a_query_may(project: Project) -> None:
     assert (first.tags, first.why, first.place, third.bulk) == (("head",), "revenue", (1, 1, "rules.jsonl"), False)
     assert first.judgments.grades == {"d7": 1, "d1": 2}
     assert (second.weight, second.params) == (2.5, {"n": 3, "text": "4"})
-    project.conftest("@pytest.fixture\ndef retriever():\n    return lambda query, **params: ['d1'] if query == 'inline' else ['d2']\n")
+    project.conftest(
+        "@pytest.fixture\ndef retriever():\n    return lambda query, **params: ['d1'] if query == 'inline' else ['d2']\n"
+    )
     result = project.run()
     result.assert_outcomes(passed=3, failed=1)
     result.stdout.fnmatch_lines(["*at rules.jsonl:1*"])

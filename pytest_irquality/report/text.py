@@ -239,6 +239,7 @@ def headline(result: SuiteResult) -> str:
     passed = f"{count(len(result.queries), 'query', 'queries')}, {count(len(limits), 'limit', 'limits')}"
     said = f"FAILED: {', '.join(parts)}" if bad else f"passed: {passed}"
     partial = "PARTIAL, " if result.interrupted else ""
+    said += "" if result.gated else ", nothing gated"
     return f"{partial}{said}{f', {count(known, *KNOWN)}' if known else ''}"
 
 

@@ -181,6 +181,7 @@ class Baseline:
 class SuiteResult:
     """A suite and retriever, judged. ``formulas`` says of each of ``measures`` what it is.
 
+    ``gated`` is False where nothing in the suite could fail.
     ``commit`` and ``version`` are those of the code and of the retriever today, where known. ``written`` says in lines
     for people which files this run brought up to date, and what that changed.
     """
@@ -197,6 +198,7 @@ class SuiteResult:
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    gated: bool = True
     judged: int = 0
     returned: int = 0
     interrupted: bool = False

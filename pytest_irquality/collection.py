@@ -352,7 +352,8 @@ def _ask(item: Any, retriever: object, needed: Collection[str], earlier: Judged 
                 suite, retriever, asked, variant(item), concurrency=_concurrency(item.config, suite), progress=progress
             )
     except RetrieverError as error:
-        raise pytest.fail.Exception(f"{error} (fixture {suite.retriever!r}, {suite.path})", pytrace=False) from None
+        at = f"{error.place.path or suite.path}:{error.place.line}" if error.place else suite.path
+        raise pytest.fail.Exception(f"{error} (fixture {suite.retriever!r}, {at})", pytrace=False) from None
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
     return replace(earlier.run.retried(run) if earlier else run, version=_version(retriever))

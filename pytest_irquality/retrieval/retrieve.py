@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from itertools import cycle, islice
 
-from pytest_irquality.retrieval.call import RetrieverError, how_to_call, takes_batches
+from pytest_irquality.retrieval.call import Call, RetrieverError, how_to_call, takes_batches
 from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, forget, in_turn
 from pytest_irquality.retrieval.results import Hits, UnreadableResult, apart, read_result, split_batch
 from pytest_irquality.retrieval.run import Fault, Ranking, Run
@@ -92,7 +92,7 @@ def retrieve(
 def _singles(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterable[Job]:
     """A call for each query."""
     __tracebackhide__ = True
-    calls = {frozenset(query.params): how_to_call(retriever, {**suite.params, **query.params}) for query in asked}
+    calls = {frozenset(query.params): _settle(suite, retriever, query) for query in asked}
 
     def job(query: Query) -> Job:
         call, params = calls[frozenset(query.params)], {**suite.params, **query.params}
@@ -127,7 +127,7 @@ def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
 
     def job(group: Sequence[Query]) -> Job:
         params = {**suite.params, **group[0].params}
-        call = how_to_call(retriever, params)
+        call = _settle(suite, retriever, group[0])
         return Job(
             tuple(group),
             lambda: call([query.text for query in group], suite.depth, params),
@@ -136,6 +136,16 @@ def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
         )
 
     return [job(group) for group in groups.values()]
+
+
+def _settle(suite: Suite, retriever: object, query: Query) -> Call:
+    """How to call the retriever with a query's params; an error knows where those stand."""
+    __tracebackhide__ = True
+    try:
+        return how_to_call(retriever, {**suite.params, **query.params})
+    except RetrieverError as error:
+        error.place = query.place if query.params else suite.params_place
+        raise
 
 
 def _read(suite: Suite, result: object) -> Hits:

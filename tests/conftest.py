@@ -19,7 +19,8 @@ pytest_plugins = ["pytester"]
 
 SHARED = Path(os.environ.get("IRQUALITY_SHARED", Path(__file__).parents[2] / "shared"))
 
-QUIET = ("-p", "no:hypothesispytest", "-p", "no:anyio")
+# An inner run inherits this run's filters, under which a warning is an error.
+QUIET = ("-p", "no:hypothesispytest", "-p", "no:anyio", "-W", "default::pytest_irquality.IRQualityWarning")
 
 
 @dataclass

@@ -173,7 +173,21 @@ yaml_values = st.recursive(
 )
 @given(
     key=st.sampled_from(
-        ["query", "id", "tags", "why", "relevant", "must_find", "must_find_any", "in_order", "thresholds", "weight", "params", "known_issue", "expect_no_results"]
+        [
+            "query",
+            "id",
+            "tags",
+            "why",
+            "relevant",
+            "must_find",
+            "must_find_any",
+            "in_order",
+            "thresholds",
+            "weight",
+            "params",
+            "known_issue",
+            "expect_no_results",
+        ]
     ),
     value=yaml_values,
 )

@@ -18,6 +18,7 @@ from pytest_irquality import baseline
 from pytest_irquality.files import Files, Target
 from pytest_irquality.metrics import MeasureError, with_own
 from pytest_irquality.metrics.names import did_you_mean
+from pytest_irquality.plugin import is_suite
 from pytest_irquality.progress import shown_progress
 from pytest_irquality.report.data import encode
 from pytest_irquality.report.text import explain
@@ -148,10 +149,7 @@ class SuiteModule(pytest.Module):
 
     def _make(self) -> types.ModuleType:
         self.stash[OUTCOMES] = {}
-        try:
-            shown = self.path.relative_to(self.config.invocation_params.dir).as_posix()
-        except ValueError:
-            shown = str(self.path)
+        shown = shown_path(self.config, self.path)
         try:
             own = [measure for given in self.ihook.pytest_ir_measures(config=self.config) for measure in given or ()]
             self.suite = load_suite(self.path, shown=shown, definitions=with_own(own))
@@ -190,6 +188,14 @@ class SuiteModule(pytest.Module):
                 words = (*query.tags, query.text, slug(query.text)) if query else (check.label, slug(check.label))
                 item.extra_keyword_matches.update(words)
             yield item
+
+
+def shown_path(config: pytest.Config, path: Path) -> str:
+    """How messages name a file: from where pytest was called."""
+    try:
+        return path.relative_to(config.invocation_params.dir).as_posix()
+    except ValueError:
+        return str(path)
 
 
 def _function(check: Check, path: Path, module: str) -> Callable[..., None]:
@@ -435,3 +441,13 @@ def suite_of(item: Any) -> tuple[str, str] | None:
     if isinstance(item.parent, SuiteModule):
         return item.parent.suite.path, variant(item)
     return None
+
+
+def suite_of_id(config: pytest.Config, id: str) -> tuple[str, str] | None:
+    """The same for an item that another process has collected, by its node id."""
+    file, _, name = id.partition("::")
+    path = config.rootpath / file
+    named = {Path(config.invocation_params.dir, arg.partition("::")[0]).resolve() for arg in config.args}
+    if not is_suite(config, path, path.resolve() in named):
+        return None
+    return shown_path(config, path), name.partition("[")[2].removesuffix("]")

@@ -113,13 +113,17 @@ def _activate(config: pytest.Config) -> None:
         config.pluginmanager.register(Session(config), "irquality-session")
 
 
+def is_suite(config: pytest.Config, path: Path, named: bool) -> bool:
+    """Whether a file is to be collected; ``named``: the command line names it."""
+    if path.suffix not in (".yaml", ".yml"):
+        return False
+    matches, asked = any(map(path.match, config.getini("ir_suite_files"))), config.getoption("ir_suite") is not None
+    return (asked and (named or matches)) or (named and matches)
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteModule | None:
     """Collect a suite: one that matches, or under ``--ir-suite`` any YAML file the command line names."""
-    if file_path.suffix not in (".yaml", ".yml"):
-        return None
-    named, asked = parent.session.isinitpath(file_path), parent.config.getoption("ir_suite") is not None
-    matches = any(file_path.match(pattern) for pattern in parent.config.getini("ir_suite_files"))
-    if not ((asked and (named or matches)) or (named and matches)):
+    if not is_suite(parent.config, file_path, parent.session.isinitpath(file_path)):
         return None
     _activate(parent.config)
     from pytest_irquality.collection import SuiteModule  # noqa: PLC0415

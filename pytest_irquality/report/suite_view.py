@@ -167,7 +167,9 @@ class SuiteView:
             tags_title="Tags, most damaged first" if self.queries.compared else "Tags, lowest first",
             tags_same=same_tags,
             tags_folded=f"{counted(len(same_tags), 'tag')} unchanged",
-            coverage=f"{share(result.judged, result.returned)} results in the top {result.top_k} are judged.",
+            coverage=f"{share(result.judged, result.returned)} results in the top {result.top_k} are judged."
+            if result.returned
+            else "",
             coverage_top=self.coverage_top,
             coverage_bar=Bar("quiet", _percent(judged)) if judged is not None else None,
             changes=self.changes,
@@ -183,7 +185,8 @@ class SuiteView:
         """How many of the places that weigh most nobody has judged."""
         top = [document for query in self.result.queries for document in query.ranking[:3]]
         unjudged = sum(document.grade is None for document in top)
-        return f"{share(unjudged, len(top))} of the first three places hold an unjudged document." if unjudged else ""
+        known = unjudged and self.result.returned
+        return f"{share(unjudged, len(top))} of the first three places hold an unjudged document." if known else ""
 
     # -- limits ----------------------------------------------------------------------------------------------------
 

@@ -96,6 +96,7 @@ class _Reader:
     def __init__(self, document: Document, definitions: Mapping[str, Definition]) -> None:
         self.doc = document
         self.definitions = definitions
+        self.by_text = False
         self.path = ""  # of what stands in the suite itself
         self.numbers: dict[str, float] = {}
         self.query_readers: Mapping[str, Callable[[Event], Any]] = {
@@ -324,6 +325,7 @@ class _Reader:
     # -- then what it means, once every key is known -----------------------------------------------------------------
 
     def _assemble(self, path: Path, found: Mapping[str, Any]) -> Suite:
+        self.by_text = found.get("match") == "text"
         top_k: int = found.get("top_k", 10)
         relevant_from: float = found.get("relevant_from", 1.0)
         grades: Mapping[str, float] = found.get("grades", {})
@@ -434,6 +436,10 @@ class _Reader:
             measure = parse_measure(text, top_k, self.definitions)
         except MeasureError as error:
             raise self.fail(place, str(error)) from None
+        if self.by_text and measure.definition.name == "judged":
+            raise self.fail(
+                place, f"{measure} does not apply under 'match: text': whoever lists passages judges no results"
+            )
         return measure
 
     def _limits(

@@ -17,6 +17,7 @@ from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_co
 from pytest_irquality.verdict.measured import Measured, counts_zero, texts
 from pytest_irquality.verdict.notes import can_fail, notes
 from pytest_irquality.verdict.numbers import share
+from pytest_irquality.verdict.passages import by_passages
 from pytest_irquality.verdict.result import Baseline, Finding, Mean, Outcome, SuiteResult, Verdict
 from pytest_irquality.verdict.rules import check_rule
 from pytest_irquality.verdict.shown import query_result
@@ -40,6 +41,7 @@ def judge(
     ``baseline`` what is known of it; with one, the default guard is among the suite's checks. While ``updating`` it,
     drops are shown and do not fail.
     """
+    run, before = by_passages(suite, run), before and by_passages(suite, before)
     if before is not None and checks is None:
         suite = suite.guarded()
     chosen = suite.checks if checks is None else tuple(checks)

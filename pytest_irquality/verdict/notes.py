@@ -156,8 +156,8 @@ def _in_no_ranking(now: Measured) -> Iterator[str]:
     """Relevant documents that the baseline found and no ranking holds any more: they may have left the index."""
     if now.faults or len(now.asked) < len(now.suite.queries):
         return
-    returned = {document for ids in now.rankings.values() for document in ids}
-    before = {document for ids in now.before.values() for document in ids}
+    returned = {document for query in now.asked for document in now.ranks(query)}
+    before = {document for id in now.before for document in now.ranks_before(id)}
     relevant = {document for query in now.asked for document in query.judgments.relevant}
     lost = sorted((relevant & before) - returned)
     if lost:

@@ -20,6 +20,7 @@ def notes(
     """Every line, the most general first. ``otherwise``: what would turn if unjudged documents were left out."""
     now = sides.measured
     yield from _retrieval(now)
+    yield from now.suite.notes
     if baseline is not None:
         yield from _queries_on_one_side(now, baseline)
         yield from _movement(now)

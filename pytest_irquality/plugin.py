@@ -27,6 +27,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
     group.addoption("--ir-json", metavar="PATH", default=None, help="Write the report's content as JSON to PATH.")
     group.addoption(
+        "--ir-markdown", metavar="PATH", default=None,
+        help="Write the report as Markdown to PATH (and to $GITHUB_STEP_SUMMARY by itself, where that is set).",
+    )  # fmt: skip
+    group.addoption(
         "--ir-baseline", metavar="PATH|git:REF", default=None,
         help="Compare with this stored run (a file, or a folder of them), or with the baseline as it stands at a"
         " revision (default: .ir-baseline/ beside the suite).",

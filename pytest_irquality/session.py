@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from pytest_irquality.collection import SuiteModule, suite_of, suite_of_id
+from pytest_irquality.report.annotations import github_annotations
 from pytest_irquality.report.data import decode, document
 from pytest_irquality.report.text import headline, summaries
 from pytest_irquality.verdict import SuiteResult, Verdict
@@ -90,6 +93,16 @@ class Session:
             self._write(option.ir_report, html_report(self.ordered, definitions=formulas, not_evaluated=self.missing))
         if option.ir_json:
             self._write(option.ir_json, document(self.ordered, self.missing))
+        summary = os.environ.get("GITHUB_STEP_SUMMARY")
+        if option.ir_markdown or summary:
+            from pytest_irquality.report.markdown import markdown_report  # noqa: PLC0415
+
+            text = markdown_report(self.ordered, not_evaluated=self.missing)
+            if option.ir_markdown:
+                self._write(option.ir_markdown, text)
+            if summary:
+                with suppress(OSError), open(summary, "a", encoding="utf-8") as file:
+                    file.write(text)
 
     def _write(self, name: str, text: str) -> None:
         path = Path(self.config.invocation_params.dir, name)
@@ -121,3 +134,8 @@ class Session:
         for line in [*lines, *self.written]:
             bad = "✗" in line or "FAILED" in line or "NOT " in line
             terminalreporter.write_line(line, red=bad)
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            root = os.environ.get("GITHUB_WORKSPACE")
+            folder = self.config.invocation_params.dir
+            for command in github_annotations(self.ordered, folder, Path(root) if root else None):
+                terminalreporter.write_line(command)

@@ -204,7 +204,7 @@ class SuiteView:
         return Line(
             anchor=self.line_anchor(verdict),
             label=verdict.label,
-            place=f"{self.result.path}:{verdict.line}",
+            place=self.result.place(verdict),
             state=STATES["warned"] if warned else self.state_of(verdict),
             reason="" if told else verdict.reason,
             rerun=rerun(self.result.path, verdict.check, self.result.retriever) if verdict.outcome in BAD else "",
@@ -360,7 +360,7 @@ class SuiteView:
 
 
 def change_said(change: Change, unit: str) -> str:
-    """What a change is and what statistics can say of it: ``−0.054 (95 % interval −0.170 … +0.030, p = 0.12)``."""
+    """What a change is, and what statistics say of it: ``changed by −0.054 (95 % interval −0.170 … +0.030; ...)``."""
     told = []
     if change.low is not None and change.high is not None:
         told.append(f"95 % interval {signed(change.low, unit)} … {signed(change.high, unit)}")
@@ -369,7 +369,7 @@ def change_said(change: Change, unit: str) -> str:
     if change.adjusted is not None:
         told.append(f"adjusted p = {probability(change.adjusted)}".replace("= under", "<"))
     told.append(f"{change.worse} worse, {change.better} better, {change.equal} equal")
-    return f"{signed(change.difference, unit)} ({'; '.join(told)})"
+    return f"changed by {signed(change.difference, unit)} ({'; '.join(told)})"
 
 
 def _percent(part: float | None) -> str:

@@ -27,6 +27,7 @@ def notes(
     now = sides.measured
     yield from _retrieval(now)
     yield from _unknown_ids(now)
+    yield from now.suite.notes
     if baseline is not None:
         yield from _queries_on_one_side(now, baseline)
         yield from _movement(now)
@@ -91,6 +92,9 @@ def _queries_on_one_side(now: Measured, baseline: Baseline) -> Iterator[str]:
         yield f"none of today's queries is in the baseline ({baseline.source}): no limit on a drop applies"
     elif new:
         yield f"{count(len(new), 'query is', 'queries are')} new: floors apply, drops do not: {texts(new)}"
+    version, before = now.run.version, baseline.version
+    if version != before and version and before and not now.suite.baseline_retriever:
+        yield f"the retriever is of version {version} now; the baseline is that of version {before}"
     if baseline.left:
         named = ", ".join(map(repr, baseline.left[:NAMED])) + and_more(len(baseline.left))
         yield f"{count(len(baseline.left), 'query', 'queries')} of the baseline left the suite: {named}"

@@ -6,7 +6,7 @@ The module object is made from the YAML, so pytest's own machinery does fixtures
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_irquality import baseline
+from pytest_irquality.files import Files, Target
 from pytest_irquality.metrics import MeasureError, with_own
 from pytest_irquality.metrics.names import did_you_mean
+from pytest_irquality.plugin import is_suite
 from pytest_irquality.progress import shown_progress
-from pytest_irquality.provenance import commit
 from pytest_irquality.report.data import encode
 from pytest_irquality.report.text import explain
-from pytest_irquality.retrieval import Fault, RetrieverError, Run, UnreadableResult, retrieve
-from pytest_irquality.retrieval.stored import StoredRun, StoredRunError
+from pytest_irquality.retrieval import RetrieverError, Run, UnreadableResult, retrieve
+from pytest_irquality.retrieval.shards import Shard
+from pytest_irquality.retrieval.stored import StoredRunError
 from pytest_irquality.suite import Check, Suite, SuiteError, load_suite
 from pytest_irquality.suite.names import slug
 from pytest_irquality.verdict import Baseline, SuiteResult, Verdict, judge
@@ -81,8 +83,57 @@ class Skipped:
 
 OUTCOMES = pytest.StashKey[dict[str, "Judged | Failed | Skipped"]]()
 SENT = pytest.StashKey[str]()
-BASELINES = pytest.StashKey[dict[str, "Baselines | StoredRunError"]]()
-COMMIT = pytest.StashKey["str | None"]()
+FILES = pytest.StashKey[Files]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Gather the options that name files. Raises ``pytest.UsageError`` where they contradict each other."""
+    option = config.option
+    try:
+        shard = Shard.parse(option.ir_shard) if option.ir_shard else None
+    except ValueError as error:
+        raise pytest.UsageError(f"--ir-shard: {error}") from None
+    for other, given in (("--ir-runs", option.ir_runs), ("--ir-update-baseline", option.ir_update_baseline)):
+        if shard and given:
+            raise pytest.UsageError(f"--ir-shard asks a share of the queries, and {other} is for all of them")
+    config.stash[FILES] = Files(
+        config.invocation_params.dir, config.rootpath, option.ir_baseline, option.ir_update_baseline,
+        tuple(option.ir_runs), option.ir_save_runs, shard,
+    )  # fmt: skip
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Under ``--ir-shard`` keep what a share of the queries can tell; put the retriever compared with before others."""
+    if shard := config.stash[FILES].shard:
+        here = [item for item in items if not isinstance(item.parent, SuiteModule) or item.parent.is_in(shard, item)]
+        config.hook.pytest_deselected(items=list(set(items).difference(here)))
+        items[:] = here
+    places: dict[SuiteModule, list[int]] = {}
+    for place, item in enumerate(items):
+        if isinstance(item.parent, SuiteModule) and item.parent.suite.baseline_retriever:
+            places.setdefault(item.parent, []).append(place)
+    for module, own in places.items():
+        ordered = sorted((items[n] for n in own), key=lambda item: variant(item) != module.suite.baseline_retriever)
+        for place, item in zip(own, ordered, strict=True):
+            items[place] = item
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Read what an update will replace while no worker of pytest-xdist can have replaced it yet."""
+    files = session.config.stash[FILES]
+    targets = {(item.parent, variant(item)): None for item in session.items if isinstance(item.parent, SuiteModule)}
+    files.targets = len(targets)
+    for module, key in targets if files.updating else ():
+        with suppress(StoredRunError):  # told when its items run
+            files.read_baseline(Target(module.suite, module.path, key))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A share that none of the selected queries falls into is no failure of this job."""
+    if session.config.stash[FILES].shard and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        session.exitstatus = pytest.ExitCode.OK
 
 
 class SuiteModule(pytest.Module):
@@ -97,11 +148,8 @@ class SuiteModule(pytest.Module):
         return self._made
 
     def _make(self) -> types.ModuleType:
-        self.stash[OUTCOMES], self.stash[BASELINES] = {}, {}
-        try:
-            shown = self.path.relative_to(self.config.invocation_params.dir).as_posix()
-        except ValueError:
-            shown = str(self.path)
+        self.stash[OUTCOMES] = {}
+        shown = shown_path(self.config, self.path)
         try:
             own = [measure for given in self.ihook.pytest_ir_measures(config=self.config) for measure in given or ()]
             self.suite = load_suite(self.path, shown=shown, definitions=with_own(own))
@@ -115,8 +163,17 @@ class SuiteModule(pytest.Module):
         # usefixtures rather than an argument: a parametrised retriever gives every item its [bm25], [hybrid].
         vars(module)["pytestmark"] = [pytest.mark.ir_suite, pytest.mark.usefixtures(self.suite.retriever)]
         for name, check in self.checks.items():
-            vars(module)[name] = _function(check, self.path, module.__name__)
+            vars(module)[name] = _function(check, self._file_of(check), module.__name__)
         return module
+
+    def _file_of(self, check: Check) -> Path:
+        """The file a check stands in: a query of a JSONL file may carry rules of its own."""
+        return Path(self.config.invocation_params.dir, check.place.path) if check.place.path else self.path
+
+    def is_in(self, shard: Shard, item: pytest.Item) -> bool:
+        """Whether a share of the queries is enough for this item: its own query's, or that all were answered."""
+        check = self.checks[getattr(item, "originalname", "")]
+        return shard.holds(check.query.id) if check.query else check.scope == "bulk"
 
     def funcnamefilter(self, name: str) -> bool:
         """Only what was made here is a test, whatever ``python_functions`` says."""
@@ -137,8 +194,16 @@ class SuiteModule(pytest.Module):
             yield item
 
 
+def shown_path(config: pytest.Config, path: Path) -> str:
+    """How messages name a file: from where pytest was called."""
+    try:
+        return path.relative_to(config.invocation_params.dir).as_posix()
+    except ValueError:
+        return str(path)
+
+
 def _function(check: Check, path: Path, module: str) -> Callable[..., None]:
-    """A test function of its own whose place is the check's line of the YAML file."""
+    """A test function of its own whose place is the check's line of its file."""
 
     def verdict(_ir_run: Callable[[], None]) -> None:
         _ir_run()
@@ -160,19 +225,18 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
     __tracebackhide__ = _is_theirs
     if not isinstance(item.parent, SuiteModule) or not isinstance(item, pytest.Function):
         return (yield)
-    outcomes, key, attempt = item.parent.stash[OUTCOMES], variant(item), _attempt(item)
-    if _must_ask(item, outcomes.get(key)):
-        try:
-            return (yield)
-        except (Exception, pytest.fail.Exception) as error:  # neither a skip nor Ctrl-C
-            if not isinstance(outcomes.get(key), Judged):
-                outcomes[key] = Failed(f"not evaluated{_briefly(error)} (shown at {item.name})", attempt)
-            if isinstance(error, pytest.FixtureLookupError) and error.argname == item.parent.suite.retriever:
-                raise pytest.fail.Exception(_no_such_fixture(item.parent.suite, error), pytrace=False) from None
-            raise
-    names, item.fixturenames = item.fixturenames, ["_ir_run"]
+    outcomes, key, names = item.parent.stash[OUTCOMES], variant(item), item.fixturenames
+    asks = _must_ask(item, outcomes.get(key))
+    if not asks or item.config.stash[FILES].kept:
+        item.fixturenames = ["_ir_run"]
     try:
         return (yield)
+    except (Exception, pytest.fail.Exception) as error:  # neither a skip nor Ctrl-C
+        if asks and not isinstance(outcomes.get(key), Judged):
+            outcomes[key] = Failed(f"not evaluated{_briefly(error)} (shown at {item.name})", _attempt(item))
+        if isinstance(error, pytest.FixtureLookupError) and error.argname == item.parent.suite.retriever:
+            raise pytest.fail.Exception(_no_such_fixture(item.parent.suite, error), pytrace=False) from None
+        raise
     finally:
         item.fixturenames = names  # a rerun may need them
 
@@ -185,7 +249,8 @@ def _ir_run(request: pytest.FixtureRequest) -> Callable[[], None]:
     outcomes = suite.stash[OUTCOMES]
     outcome = outcomes.get(key)
     if _must_ask(item, outcome):
-        retriever, earlier = request.getfixturevalue(suite.suite.retriever), outcome
+        kept, earlier = item.config.stash[FILES].kept, outcome
+        retriever = None if kept else request.getfixturevalue(suite.suite.retriever)
         try:
             outcome = _retrieve_and_judge(item, retriever, earlier if isinstance(earlier, Judged) else None)
         except pytest.skip.Exception as skip:
@@ -251,40 +316,46 @@ def _retrieve_and_judge(item: pytest.Item, retriever: object, earlier: Judged | 
     __tracebackhide__ = _is_theirs
     module = item.parent
     assert isinstance(module, SuiteModule)
-    suite, key = module.suite, variant(item)
+    files, suite, key = item.config.stash[FILES], module.suite, variant(item)
+    target, asked = Target(suite, module.path, key), files.part(suite)
     selected = {
         getattr(other, "originalname", "")
         for other in item.session.items
         if other.parent is module and variant(other) == key
     }
     checks = [check for check in suite.checks if check.name in selected]
-    needed = {query.id for check in checks for query in suite.needed(check)}
-    compared = _baseline(module, key)  # one that is damaged is told before anything is asked
+    needed = {query.id for check in checks for query in asked.needed(check)}
     try:
-        asked = [query for query in suite.queries if query.id in (earlier.run.faults if earlier else needed)]
+        compared = _baseline(module, key)  # one that is damaged is told before anything is asked
+        run, notes = files.kept_run(target, needed) if files.kept else (_ask(item, retriever, needed, earlier), ())
+    except StoredRunError as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
+    try:
+        before, known = compared or (run, Baseline(key, len(run.rankings), version=run.version))
+        result = judge(asked, run, checks, before=before, baseline=known, updating=files.updating)
+    except MeasureError as error:  # a measure of the project's own
+        raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None
+    result = files.completed(target, run, with_reasons(result, retriever), notes)
+    if not (run.faults or suite.baseline_retriever):
+        run = replace(run, rankings={}, titles={}, texts={})  # large, and nobody will ask for them again
+    return Judged(run, result, {verdict.check: verdict for verdict in result.verdicts}, _attempt(item))
+
+
+def _ask(item: Any, retriever: object, needed: Collection[str], earlier: Judged | None) -> Run:
+    """The run of today: the queries that are needed, after an earlier attempt those of them that had no answer then."""
+    __tracebackhide__ = _is_theirs
+    suite = item.parent.suite
+    asked = [query for query in suite.queries if query.id in (earlier.run.faults if earlier else needed)]
+    try:
         with shown_progress(item.config, suite.path) as progress:
             run = retrieve(
-                suite, retriever, asked, key, concurrency=_concurrency(item.config, suite), progress=progress
+                suite, retriever, asked, variant(item), concurrency=_concurrency(item.config, suite), progress=progress
             )
-        run = replace(earlier.run.retried(run) if earlier else run, version=_version(retriever))
     except RetrieverError as error:
         raise pytest.fail.Exception(f"{error} (fixture {suite.retriever!r}, {suite.path})", pytrace=False) from None
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
-    try:
-        before, known = compared or (run, Baseline(key, len(run.rankings), version=run.version))
-        result = judge(
-            suite, run, checks, before=before, baseline=known, updating=item.config.option.ir_update_baseline
-        )
-    except MeasureError as error:  # a measure of the project's own
-        raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None
-    result = with_reasons(result, retriever)
-    if known is not None:
-        result = replace(result, commit=_commit(item.config))
-    result = replace(result, written=tuple(_write(module, key, run, result)))
-    if not (run.faults or suite.baseline_retriever):
-        run = replace(run, rankings={}, titles={}, texts={})  # large, and nobody will ask for them again
-    return Judged(run, result, {verdict.check: verdict for verdict in result.verdicts}, _attempt(item))
+    return replace(earlier.run.retried(run) if earlier else run, version=_version(retriever))
 
 
 def _concurrency(config: pytest.Config, suite: Suite) -> int:
@@ -296,7 +367,7 @@ def _baseline(module: SuiteModule, key: str) -> tuple[Run, Baseline] | tuple[Non
     """What a retriever is compared with: a stored run, or another retriever of this session; None: with itself."""
     other = module.suite.baseline_retriever
     if other is None:
-        return baseline.compare_with(_baselines(module, key).before, module.suite, key)
+        return module.config.stash[FILES].before(Target(module.suite, module.path, key))
     if other == key:
         return None
     judged = module.stash[OUTCOMES].get(other)
@@ -310,74 +381,6 @@ def _baseline(module: SuiteModule, key: str) -> tuple[Run, Baseline] | tuple[Non
     return judged.run, Baseline(other, len(judged.run.rankings), version=judged.run.version)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the retriever that others are compared with go first among the items of its suite."""
-    places: dict[SuiteModule, list[int]] = {}
-    for place, item in enumerate(items):
-        if isinstance(item.parent, SuiteModule) and item.parent.suite.baseline_retriever:
-            places.setdefault(item.parent, []).append(place)
-    for module, own in places.items():
-        ordered = sorted((items[n] for n in own), key=lambda item: variant(item) != module.suite.baseline_retriever)
-        for place, item in zip(own, ordered, strict=True):
-            items[place] = item
-
-
-@dataclass(frozen=True)
-class Baselines:
-    """What a suite and retriever is compared with, and what an update is laid over, as they were before any update."""
-
-    before: baseline.Found
-    place: baseline.Place
-    old: StoredRun | None
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Read what an update will replace while no worker can have replaced it yet."""
-    if session.config.option.ir_update_baseline:
-        for module, key in {(item.parent, variant(item)): None for item in session.items}:
-            if isinstance(module, SuiteModule):
-                with suppress(pytest.fail.Exception):  # told when its items run
-                    _baselines(module, key)
-
-
-def _baselines(module: SuiteModule, key: str) -> Baselines:
-    """The baselines of a suite and retriever, read once."""
-    read, option = module.stash[BASELINES], module.config.option
-    if key not in read:
-        place = baseline.Place(module.suite, module.path, key, option.ir_baseline, module.config.invocation_params.dir)
-        try:
-            found = place.find(option.ir_update_baseline)
-            read[key] = Baselines(found, place, place.stored() if option.ir_update_baseline else None)
-        except StoredRunError as error:
-            read[key] = error
-    known = read[key]
-    if isinstance(known, StoredRunError):
-        raise pytest.fail.Exception(str(known), pytrace=False)
-    return known
-
-
-def _write(module: SuiteModule, key: str, run: Run, result: SuiteResult) -> Iterator[str]:
-    """Write what the options ask to be written, and say what was."""
-    if module.config.option.ir_update_baseline:
-        known = _baselines(module, key)
-        faulty = {query.id for query in result.queries if query.fault}  # what the suite calls one counts, too
-        good = {id: ranking for id, ranking in run.rankings.items() if id not in faulty}
-        try:
-            answered = replace(run, rankings=good, faults=dict.fromkeys(faulty, Fault("")))
-            whole = [mean for mean in result.means if mean.tag is None and mean.unit != "seconds"]
-            means = {mean.measure: mean.value for mean in whole if mean.value is not None}
-            yield from baseline.update(known.place, known.old, answered, _commit(module.config), means)
-        except OSError as error:
-            yield f"NOT WRITTEN: {known.place.shown}: {error.strerror or error}"
-
-
-def _commit(config: pytest.Config) -> str | None:
-    if COMMIT not in config.stash:  # git is asked once a session
-        config.stash[COMMIT] = commit(config.rootpath)
-    return config.stash[COMMIT]
-
-
 def _version(retriever: object) -> str | None:
     version = getattr(retriever, "version", None)
     return str(version) if isinstance(version, (str, int, float)) else None
@@ -387,11 +390,14 @@ def _raise_fault(item: pytest.Item, verdict: Verdict, judged: Judged) -> None:
     """The cause of an unanswered query: in full the first time, in one line after that."""
     # The user's own error is shown without this frame; a message of ours needs one frame that is not hidden.
     __tracebackhide__ = _is_theirs
-    where = f"{judged.result.path}:{verdict.line}"
-    fault = judged.run.faults.get(verdict.query) if verdict.query is not None else None
-    if fault is None:
-        pytest.fail(f"{verdict.reason}\n  at {where}", pytrace=False)
-    text, cause = judged.result.query(verdict.query or "").text, fault.cause
+    query = verdict.query
+    if verdict.scope == "bulk":  # no bulk query has an item of its own, so their cause is told here
+        query = next((result.id for result in judged.result.queries if result.fault and not result.check), None)
+    fault = judged.run.faults.get(query) if query is not None else None
+    if query is None or fault is None:
+        pytest.fail(f"{verdict.reason}\n  at {judged.result.place(verdict)}", pytrace=False)
+    asked = judged.result.query(query)
+    where, text, cause = judged.result.place(asked), asked.text, fault.cause
     if cause in judged.told:
         pytest.fail(f"{text!r}: {fault.message} (shown at {judged.told[cause]})\n  at {where}", pytrace=False)
     judged.told[cause] = item.name
@@ -442,3 +448,13 @@ def suite_of(item: Any) -> tuple[str, str] | None:
     if isinstance(item.parent, SuiteModule):
         return item.parent.suite.path, variant(item)
     return None
+
+
+def suite_of_id(config: pytest.Config, id: str) -> tuple[str, str] | None:
+    """The same for an item that another process has collected, by its node id."""
+    file, _, name = id.partition("::")
+    path = config.rootpath / file
+    named = {Path(config.invocation_params.dir, arg.partition("::")[0]).resolve() for arg in config.args}
+    if not is_suite(config, path, path.resolve() in named):
+        return None
+    return shown_path(config, path), name.partition("[")[2].removesuffix("]")

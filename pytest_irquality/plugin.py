@@ -27,6 +27,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
     group.addoption("--ir-json", metavar="PATH", default=None, help="Write the report's content as JSON to PATH.")
     group.addoption(
+        "--ir-markdown", metavar="PATH", default=None,
+        help="Write the report as Markdown to PATH (and to $GITHUB_STEP_SUMMARY by itself, where that is set).",
+    )  # fmt: skip
+    group.addoption(
         "--ir-baseline", metavar="PATH|git:REF", default=None,
         help="Compare with this stored run (a file, or a folder of them), or with the baseline as it stands at a"
         " revision (default: .ir-baseline/ beside the suite).",
@@ -34,6 +38,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--ir-update-baseline", action="store_true",
         help="Write what was retrieved as the new baseline; drops are shown and do not fail.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-save-runs", metavar="DIR", default=None,
+        help="Keep what was retrieved in this folder, to be judged again by --ir-runs; FILE.run for one run in TREC's"
+        " format.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-runs", metavar="PATH", action="append", default=[],
+        help="Judge the runs kept in this folder or file (JSONL, or TREC's .run and .trec, gzip too) instead of calling"
+        " the retriever; repeatable.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-shard", metavar="I/N", default=None,
+        help="Ask share I of N of every suite's queries, to be kept by --ir-save-runs and joined by --ir-runs.",
     )  # fmt: skip
     group.addoption(
         "--ir-concurrency", metavar="N", default=None,
@@ -99,13 +117,17 @@ def _activate(config: pytest.Config) -> None:
         config.pluginmanager.register(Session(config), "irquality-session")
 
 
+def is_suite(config: pytest.Config, path: Path, named: bool) -> bool:
+    """Whether a file is to be collected; ``named``: the command line names it."""
+    if path.suffix not in (".yaml", ".yml"):
+        return False
+    matches, asked = any(map(path.match, config.getini("ir_suite_files"))), config.getoption("ir_suite") is not None
+    return (asked and (named or matches)) or (named and matches)
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteModule | None:
     """Collect a suite: one that matches, or under ``--ir-suite`` any YAML file the command line names."""
-    if file_path.suffix not in (".yaml", ".yml"):
-        return None
-    named, asked = parent.session.isinitpath(file_path), parent.config.getoption("ir_suite") is not None
-    matches = any(file_path.match(pattern) for pattern in parent.config.getini("ir_suite_files"))
-    if not ((asked and (named or matches)) or (named and matches)):
+    if not is_suite(parent.config, file_path, parent.session.isinitpath(file_path)):
         return None
     _activate(parent.config)
     from pytest_irquality.collection import SuiteModule  # noqa: PLC0415

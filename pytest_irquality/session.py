@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from pytest_irquality.collection import SuiteModule, suite_of
+from pytest_irquality.collection import SuiteModule, suite_of, suite_of_id
+from pytest_irquality.report.annotations import github_annotations
 from pytest_irquality.report.data import decode, document
 from pytest_irquality.report.text import headline, summaries
-from pytest_irquality.verdict import SuiteResult
+from pytest_irquality.verdict import SuiteResult, Verdict
+from pytest_irquality.verdict.joined import joined
+from pytest_irquality.verdict.result import BAD
 
 
 class Session:
@@ -19,12 +24,19 @@ class Session:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.results: dict[tuple[str, str], SuiteResult] = {}
+        self.by_worker: dict[tuple[str, str], dict[str, SuiteResult]] = {}
+        self.disputed: dict[tuple[str, str], tuple[Verdict, ...]] = {}
         self.expected: dict[tuple[str, str], None] = {}
         self.written: list[str] = []
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which suites and retrievers there should be results of."""
         self.expected.update(dict.fromkeys(key for item in session.items if (key := suite_of(item))))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """The same under xdist, where the items are elsewhere and a worker that dies can report nothing."""
+        self.expected.update(dict.fromkeys(key for id in ids if (key := suite_of_id(self.config, id))))
 
     def pytest_report_collectionfinish(self, config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
         """One line for each folder asked for in which no file is a suite."""
@@ -43,7 +55,11 @@ class Session:
         """Take a result from the report that carries it."""
         if (sent := getattr(report, "ir_result", None)) is not None:
             result = decode(sent)
-            self.results[result.path, result.retriever] = result
+            key = result.path, result.retriever
+            worker = str(getattr(getattr(getattr(report, "node", None), "gateway", None), "id", ""))
+            some = self.by_worker.setdefault(key, {})
+            some[worker] = result  # a rerun's takes the place of what it was a rerun of
+            self.results[key], self.disputed[key] = joined(list(some.values())) if len(some) > 1 else (result, ())
 
     @property
     def missing(self) -> list[str]:
@@ -58,8 +74,11 @@ class Session:
         return [self.results[key] for key in sorted(self.results)]
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reports; nothing where nothing was evaluated."""
+        disputed = [verdict for some in self.disputed.values() for verdict in some]
+        if any(verdict.outcome in BAD for verdict in disputed) and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED  # the item itself ran in a worker where it passed
         option = self.config.option
         if not self.results or option.collectonly or getattr(option, "setupplan", False):
             return
@@ -74,6 +93,16 @@ class Session:
             self._write(option.ir_report, html_report(self.ordered, definitions=formulas, not_evaluated=self.missing))
         if option.ir_json:
             self._write(option.ir_json, document(self.ordered, self.missing))
+        summary = os.environ.get("GITHUB_STEP_SUMMARY")
+        if option.ir_markdown or summary:
+            from pytest_irquality.report.markdown import markdown_report  # noqa: PLC0415
+
+            text = markdown_report(self.ordered, not_evaluated=self.missing)
+            if option.ir_markdown:
+                self._write(option.ir_markdown, text)
+            if summary:
+                with suppress(OSError), open(summary, "a", encoding="utf-8") as file:
+                    file.write(text)
 
     def _write(self, name: str, text: str) -> None:
         path = Path(self.config.invocation_params.dir, name)
@@ -105,3 +134,8 @@ class Session:
         for line in [*lines, *self.written]:
             bad = "✗" in line or "FAILED" in line or "NOT " in line
             terminalreporter.write_line(line, red=bad)
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            root = os.environ.get("GITHUB_WORKSPACE")
+            folder = self.config.invocation_params.dir
+            for command in github_annotations(self.ordered, folder, Path(root) if root else None):
+                terminalreporter.write_line(command)

@@ -62,5 +62,7 @@ class Project:
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester) -> Project:
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):  # an inner run must not speak to the CI around it
+        monkeypatch.delenv(name, raising=False)
     return Project(pytester)

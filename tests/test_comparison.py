@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pytest_irquality import judge, load_suite
 from pytest_irquality.retrieval import Ranking, Run
@@ -263,3 +268,41 @@ def test_the_default_guard_watches_wherever_there_is_a_baseline(tmp_path: Path) 
     assert result.verdicts[-1].reason.startswith("'q7' lost all its relevant documents")
     file.write_text(twenty("each_query: {lost_all_relevant: ignore}\n"), encoding="utf-8")
     assert not judge(load_suite(file), lost, before=run_of(FIRST)).failed
+
+
+STRICT = (
+    "thresholds: {mrr: {max_drop: 0}, ndcg: {max_drop: 0, max_significant_drop: 0}, zero_results: {max_rise: 0}, rbo@5: 1}\n"
+    "each_query: {recall@3: {max_drop: 0}, lost_all_relevant: fail, new_zero_results: fail}\n"
+)
+documents = st.sampled_from([f"d{n}" for n in range(8)])
+scored = st.lists(st.tuples(documents, st.integers(0, 3)), max_size=12, unique_by=lambda hit: hit[0]).map(
+    lambda hits: sorted(hits, key=lambda hit: -hit[1])
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_no_change_that_changes_nothing_is_an_alarm(data: st.DataObject) -> None:
+    """Ties in another order, deeper than the cut too; queries added and removed; judgments added, changed and removed."""
+    names = [f"q{n}" for n in range(data.draw(st.integers(1, 5)))]
+    full = {name: data.draw(scored) for name in names}
+    depth = data.draw(st.integers(5, 8))
+
+    def cut(shuffled: bool) -> Run:
+        rankings = {}
+        for name, hits in full.items():
+            ordered = data.draw(st.permutations(hits)) if shuffled else hits
+            ordered = sorted(ordered, key=lambda hit: -hit[1])[:depth]
+            rankings[name] = Ranking(tuple(id for id, _ in ordered), tuple(float(score) for _, score in ordered))
+        return Run("", rankings)
+
+    before, now = cut(False), cut(True)
+    kept = data.draw(st.sets(st.sampled_from(names)))
+    before = replace(before, rankings={id: ranking for id, ranking in before.rankings.items() if id in kept})
+    grades = {name: data.draw(st.dictionaries(documents, st.integers(0, 3), max_size=3)) for name in names}
+    undefined = "skip" if any(grade for graded in grades.values() for grade in graded.values()) else "zero"
+    queries = json.dumps([{"query": name, "relevant": graded} for name, graded in grades.items()])
+    text = f"depth: {depth}\ntop_k: 5\nundefined: {undefined}\n{STRICT}queries: {queries}\n"
+    with tempfile.TemporaryDirectory() as folder:
+        result = judged(Path(folder), text, now, before, baseline=Baseline("b", len(kept)))
+    assert set(outcomes(result).values()) == {"passed"}

@@ -16,7 +16,7 @@ BINS = 10
 """On each side of no change."""
 HALF, TALL = 280.0, 130.0
 """The histogram: the width of a side and the height of its highest bar."""
-PLOT, GRID = 300.0, 150
+PLOT, GRID = 300.0, 200
 """The plot: its width and height, and how many places a dot can have in each."""
 NAMED = 4
 MOVERS = 5
@@ -47,8 +47,9 @@ def changes(views: QueryViews) -> Changes | None:
     return Changes(
         measure=measure,
         tally=(("bad", str(worse), "worse"), ("quiet", str(same), "unchanged"), ("good", str(better), "better")),
-        said=f"{same} of {counted(len(both), 'query', 'queries')} unchanged in {measure}, "
-        f"{worse} worse, {better} better",
+        said=f"{f'all {same}' if same == len(both) else f'{same} of {len(both)}'} compared "
+        f"{'query is' if len(both) == 1 else 'queries are'} unchanged in {measure}"
+        f"{'' if same == len(both) else f', {worse} worse, {better} better'}",
         bins=tuple(_bins(both, span, views, measure)),
         bin_ticks=tuple(
             Tick(HALF * (1 + at), TALL + 20, signed(at * span, unit) if at else "0") for at in (-1, -0.5, 0, 0.5, 1)

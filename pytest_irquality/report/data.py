@@ -7,17 +7,51 @@ import json
 import types
 import typing
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Literal
 
-from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.verdict.result import Finding, Mean, QueryResult, SuiteResult, Verdict
 
-VERSION = 1
-T = TypeVar("T")
+VERSION: Literal[1] = 1
+
+
+@dataclass(frozen=True)
+class Timing:
+    """All of one suite and retriever that is a time, or rests on one, and so differs between equal runs.
+
+    ``seconds`` is the time spent retrieving, ``queries`` that of each query's call by its id. ``means`` and
+    ``verdicts`` are those on latency in full: under ``suites`` they stand without numbers and words. ``lines`` are
+    warnings and notes that name a latency.
+    """
+
+    path: str
+    retriever: str
+    seconds: float
+    queries: dict[str, float | None]
+    means: tuple[Mean, ...]
+    verdicts: tuple[Verdict, ...]
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """The whole document. ``not_evaluated`` names the suites that were collected and have no result."""
+
+    version: Literal[1]
+    outcome: Literal["passed", "failed"]
+    suites: tuple[SuiteResult, ...]
+    not_evaluated: tuple[str, ...]
+    timing: tuple[Timing, ...]
+
+
+UNTIMED = {SuiteResult: "seconds", QueryResult: "seconds"}
+"""Fields that the document has under ``timing`` only."""
 
 
 def encode(result: SuiteResult) -> str:
     """One result as one line of JSON."""
-    return json.dumps(dataclasses.asdict(result), allow_nan=False)
+    return json.dumps(result, default=vars, allow_nan=False)
 
 
 def decode(text: str) -> SuiteResult:
@@ -28,34 +62,84 @@ def decode(text: str) -> SuiteResult:
 
 def document(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> str:
     """The JSON report: byte-identical between equal runs but for ``timing``, which alone holds times."""
-    suites, timing = [], []
-    for result in results:
-        data = dataclasses.asdict(result)
-        timing.append(
-            {
-                "path": result.path,
-                "retriever": result.retriever,
-                "seconds": data.pop("seconds"),
-                "queries": {query["id"]: query.pop("seconds") for query in data["queries"]},
-            }
-        )
-        suites.append(data)
-    outcome = "failed" if not_evaluated or any(result.failed for result in results) else "passed"
-    report = {
-        "version": VERSION,
-        "outcome": outcome,
-        "suites": suites,
-        "not_evaluated": list(not_evaluated),
-        "timing": timing,
-    }
-    return json.dumps(report, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    report = Report(
+        version=VERSION,
+        outcome="failed" if not_evaluated or any(result.failed for result in results) else "passed",
+        suites=tuple(map(_untimed, results)),
+        not_evaluated=tuple(not_evaluated),
+        timing=tuple(map(_timing, results)),
+    )
+    return json.dumps(report, default=_fields, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {name: entry for name, entry in vars(value).items() if name != UNTIMED.get(type(value))}
+
+
+def _timed(result: SuiteResult) -> frozenset[str]:
+    """The measures that are times."""
+    return frozenset(mean.measure for mean in result.means if mean.unit == "seconds")
+
+
+def _rests_on(verdict: Verdict, timed: frozenset[str]) -> bool:
+    return any(finding.measure in timed for finding in verdict.findings)
+
+
+def _timing(result: SuiteResult) -> Timing:
+    timed = _timed(result)
+    return Timing(
+        path=result.path,
+        retriever=result.retriever,
+        seconds=result.seconds,
+        queries={query.id: query.seconds for query in result.queries},
+        means=tuple(mean for mean in result.means if mean.measure in timed),
+        verdicts=tuple(verdict for verdict in result.verdicts if _rests_on(verdict, timed)),
+        lines=tuple(line for line in (*result.warnings, *result.notes) if any(name in line for name in timed)),
+    )
+
+
+def _untimed(result: SuiteResult) -> SuiteResult:
+    """The result without anything that depends on how long something took."""
+    timed = _timed(result)
+    if not timed:
+        return result
+    columns = [measure not in timed for measure in result.measures]
+
+    def values(all: tuple[float | None, ...] | None) -> tuple[float | None, ...] | None:
+        return all and tuple(value if kept else None for value, kept in zip(all, columns, strict=True))
+
+    def finding(it: Finding) -> Finding:
+        return replace(it, text="", value=None) if it.measure in timed else it
+
+    def verdict(it: Verdict) -> Verdict:
+        return replace(it, reason="", findings=tuple(map(finding, it.findings))) if _rests_on(it, timed) else it
+
+    def kept(lines: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(line for line in lines if not any(name in line for name in timed))
+
+    return replace(
+        result,
+        means=tuple(replace(m, value=None, change=None) if m.measure in timed else m for m in result.means),
+        queries=tuple(
+            replace(q, values=values(q.values) or (), before=values(q.before), compared=values(q.compared))
+            for q in result.queries
+        ),
+        verdicts=tuple(map(verdict, result.verdicts)),
+        warnings=kept(result.warnings),
+        notes=kept(result.notes),
+    )
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
 
 
 def _build(kind: Any, data: Any) -> Any:
     """A value of a declared type from JSON's: dataclasses, tuples of them, and what JSON already has."""
-    if dataclasses.is_dataclass(kind):
-        hints = typing.get_type_hints(kind)
-        return kind(**{name: _build(hints[name], value) for name, value in data.items()})  # type: ignore[operator]
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        hints = _hints(kind)
+        return kind(**{name: _build(hints[name], value) for name, value in data.items()})
     if typing.get_origin(kind) is tuple:
         return tuple(_build(typing.get_args(kind)[0], entry) for entry in data)
     if isinstance(kind, types.UnionType) and data is not None:

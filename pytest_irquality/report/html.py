@@ -16,9 +16,7 @@ import jinja2
 from markupsafe import Markup
 
 from pytest_irquality.report import page_data
-from pytest_irquality.report.headline import REASONS, foremost, headline
-from pytest_irquality.report.suite_view import SuiteView
-from pytest_irquality.report.views import Name, Page
+from pytest_irquality.report.page import page_view
 from pytest_irquality.report.words import visible
 from pytest_irquality.verdict.result import SuiteResult
 
@@ -62,38 +60,3 @@ def _source(name: str) -> str:
 
 def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
-# -- the page --------------------------------------------------------------------------------------------------------
-
-
-def page_view(
-    results: Sequence[SuiteResult],
-    definitions: Mapping[str, str],
-    not_evaluated: Sequence[str],
-    generated: str,
-    now: datetime,
-) -> Page:
-    """The page as values, from which the template draws."""
-    named = list(dict.fromkeys(measure for result in results for measure in result.shown))
-    names = {m: Name(m, f"measure-{n}" if m in definitions else "") for n, m in enumerate(named, 1)}
-    several = len(results) > 1
-    views = [SuiteView(result, f"s{n}", names, now) for n, result in enumerate(results, 1)]
-    state, words = headline(results, not_evaluated)
-    reasons = [reason for view in views for reason in view.reasons(several)]
-    more = len(reasons) - REASONS
-    return Page(
-        title=f"{state.word}: {', '.join(dict.fromkeys(result.suite for result in results)) or 'search quality'}",
-        state=state,
-        headline=words,
-        reasons=tuple(foremost(reasons)),
-        more=f"and {more} more, below" if more > 0 else "",
-        facts=() if several or not views else views[0].facts,
-        said="" if several or not views else views[0].said,
-        not_evaluated=tuple(not_evaluated),
-        generated=generated,
-        compared=tuple(names.values()),
-        sections=tuple(view.section for view in views),
-        rows=tuple(view.compared(named) for view in views) if several else (),
-        definitions=tuple((names[m], definitions[m]) for m in named if m in definitions),
-    )

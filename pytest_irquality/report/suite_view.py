@@ -167,7 +167,9 @@ class SuiteView:
             tags_title="Tags, most damaged first" if self.queries.compared else "Tags, lowest first",
             tags_same=same_tags,
             tags_folded=f"{counted(len(same_tags), 'tag')} unchanged",
-            coverage=f"{share(result.judged, result.returned)} results in the top {result.top_k} are judged.",
+            coverage=f"{share(result.judged, result.returned)} results in the top {result.top_k} are judged."
+            if result.returned
+            else "",
             coverage_top=self.coverage_top,
             coverage_bar=Bar("quiet", _percent(judged)) if judged is not None else None,
             changes=self.changes,
@@ -183,7 +185,8 @@ class SuiteView:
         """How many of the places that weigh most nobody has judged."""
         top = [document for query in self.result.queries for document in query.ranking[:3]]
         unjudged = sum(document.grade is None for document in top)
-        return f"{share(unjudged, len(top))} of the first three places hold an unjudged document." if unjudged else ""
+        known = unjudged and self.result.returned
+        return f"{share(unjudged, len(top))} of the first three places hold an unjudged document." if known else ""
 
     # -- limits ----------------------------------------------------------------------------------------------------
 
@@ -201,7 +204,7 @@ class SuiteView:
         return Line(
             anchor=self.line_anchor(verdict),
             label=verdict.label,
-            place=f"{self.result.path}:{verdict.line}",
+            place=self.result.place(verdict),
             state=STATES["warned"] if warned else self.state_of(verdict),
             reason="" if told else verdict.reason,
             rerun=rerun(self.result.path, verdict.check, self.result.retriever) if verdict.outcome in BAD else "",
@@ -357,7 +360,7 @@ class SuiteView:
 
 
 def change_said(change: Change, unit: str) -> str:
-    """What a change is and what statistics can say of it: ``−0.054 (95 % interval −0.170 … +0.030, p = 0.12)``."""
+    """What a change is, and what statistics say of it: ``changed by −0.054 (95 % interval −0.170 … +0.030; ...)``."""
     told = []
     if change.low is not None and change.high is not None:
         told.append(f"95 % interval {signed(change.low, unit)} … {signed(change.high, unit)}")
@@ -366,7 +369,7 @@ def change_said(change: Change, unit: str) -> str:
     if change.adjusted is not None:
         told.append(f"adjusted p = {probability(change.adjusted)}".replace("= under", "<"))
     told.append(f"{change.worse} worse, {change.better} better, {change.equal} equal")
-    return f"{signed(change.difference, unit)} ({'; '.join(told)})"
+    return f"changed by {signed(change.difference, unit)} ({'; '.join(told)})"
 
 
 def _percent(part: float | None) -> str:

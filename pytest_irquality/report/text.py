@@ -45,7 +45,7 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
         lines += _worst_queries(result, verdict)
     if verdict.known_issue:
         lines.append(f"  known issue: {verdict.known_issue}")
-    return "\n".join([*lines, f"  at {result.path}:{verdict.line}"])
+    return "\n".join([*lines, f"  at {result.place(verdict)}"])
 
 
 def clipped(text: str, width: int = TEXT_WIDTH) -> str:
@@ -141,7 +141,7 @@ def _change_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     if mean and mean.change:
         change = mean.change
         certain = [] if change.low is None or change.high is None else [_interval(change.low, change.high, mean.unit)]
-        certain += [] if change.p is None else [f"p {_is(change.p)}"]
+        certain += [] if change.p is None else [probability(change.p)]
         sure = f" ({', '.join(certain)})" if certain else ""
         counts = f"{change.worse} worse, {change.better} better, {change.equal} equal"
         yield f"  change {signed(change.difference, mean.unit)}{sure}; {counts}"
@@ -158,11 +158,6 @@ def _worsening(mean: Mean) -> float:
     if mean.change is None:
         return 0.0
     return mean.change.difference if mean.higher_is_better is False else -mean.change.difference
-
-
-def _is(p: float) -> str:
-    text = probability(p)
-    return text.replace("under", "<") if text.startswith("under") else f"= {text}"
 
 
 def _interval(low: float, high: float, unit: str) -> str:
@@ -185,7 +180,7 @@ def losers(result: SuiteResult, measure: str, tag: str, most: int) -> Iterator[s
         yield f"  queries that lost most in {measure}{f' of {tag}' if tag else ''}:"
     for _, query, before, now in lost[:most]:
         was, is_now = apart(before, now, mean.unit)
-        place = f"({result.path}:{query.line})"
+        place = f"({result.place(query)})"
         yield f"    {was} → {is_now}  {clipped(query.text)} {place}{_moves(query)}"
     if len(lost) > most:
         yield f"    and {len(lost) - most} more"
@@ -224,7 +219,7 @@ def _worst_queries(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     for value, query in scored[:WORST]:
         missed = [document for document in query.missing if document.relevant]
         lost = f"  without {', '.join(map(_words, missed[:2]))}{' …' if len(missed) > 2 else ''}" if missed else ""
-        yield f"    {shown(value)}  {clipped(query.text)} ({result.path}:{query.line}){lost}"
+        yield f"    {shown(value)}  {clipped(query.text)} ({result.place(query)}){lost}"
 
 
 # -- the summary ------------------------------------------------------------------------------------------------------
@@ -244,6 +239,7 @@ def headline(result: SuiteResult) -> str:
     passed = f"{count(len(result.queries), 'query', 'queries')}, {count(len(limits), 'limit', 'limits')}"
     said = f"FAILED: {', '.join(parts)}" if bad else f"passed: {passed}"
     partial = "PARTIAL, " if result.interrupted else ""
+    said += "" if result.gated else ", nothing gated"
     return f"{partial}{said}{f', {count(known, *KNOWN)}' if known else ''}"
 
 
@@ -271,7 +267,7 @@ def summary(result: SuiteResult) -> Iterator[str]:
     yield from _bulk(result)
     for verdict in result.verdicts:
         if verdict.outcome == "known":
-            yield f"  known issue {verdict.known_issue}: {verdict.reason}"
+            yield f"  known issue {verdict.known_issue}: {clipped(verdict.reason, 160)}"
     for warning in result.warnings[:FINDINGS]:
         yield f"  ! {warning}"
     if len(result.warnings) > FINDINGS:
@@ -308,8 +304,16 @@ def _rows(result: SuiteResult) -> Iterator[Row]:
         if subject:
             yield _row(verdict.label, subject, limit, MARKS[verdict.outcome], on)
         else:
-            value = shown(worst.value, worst.unit) if worst and worst.value is not None else ""
-            yield (verdict.label, "", value, "", "", limit, MARKS[verdict.outcome], on)
+            yield (verdict.label, "", *_extreme(worst), "", limit, MARKS[verdict.outcome], on)
+
+
+def _extreme(finding: Finding | None) -> tuple[str, str]:
+    """The value or else the change that came nearest to a limit on every query."""
+    if finding is None or finding.value is None:
+        return "", ""
+    if finding.kind not in ON_CHANGE:
+        return shown(finding.value, finding.unit), ""
+    return "", signed(finding.value if finding.kind == "max_rise" else -finding.value, finding.unit)
 
 
 def _row(label: str, mean: Mean, limit: str, mark: str, on: str) -> Row:

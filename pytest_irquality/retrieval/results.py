@@ -37,7 +37,7 @@ HINTS = {"DocAddress": "tantivy's addresses are of one index only: return the st
 FIRST = 3
 TITLE_LENGTH = 80
 
-__all__ = ["Hits", "UnreadableResult", "read_result", "split_batch"]
+__all__ = ["Hits", "UnreadableResult", "apart", "read_result", "split_batch"]
 
 Getter = Callable[[Any], Any]
 Column = Sequence[Any]
@@ -79,6 +79,23 @@ def _unreadable(error: UnreadableResult, result: object) -> UnreadableResult:
     return UnreadableResult(f"cannot read the retriever's result: {error.cause}", detail)
 
 
+def apart(ids: Sequence[str], texts: Iterable[str], known: dict[str, str]) -> tuple[str, ...]:
+    """The ids, one that stands for another text in ``known`` made a new one; ``known`` learns them all.
+
+    Chunks may well have their document's id in common, and a text belongs to one id.
+    """
+    found = []
+    for id, text in zip(ids, texts, strict=True):
+        own = id if known.setdefault(id, text) == text else f"{id}#{_digest(text)[:6]}"
+        known[own] = text
+        found.append(own)
+    return tuple(found)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha1(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:12]
+
+
 def _read(hits: Column, id_field: str | None, texts: bool) -> Hits:
     if not hits:
         return Hits(())
@@ -107,7 +124,7 @@ def _bare(ids: tuple[str, ...], texts: bool) -> Hits:
 
 
 def _texts_alone(texts: Sequence[str], scores: tuple[float, ...] | None) -> Hits:
-    ids = tuple(hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()[:12] for text in texts)
+    ids = tuple(map(_digest, texts))
     return Hits(ids, scores, _by_id(ids, map(_title, texts)), _by_id(ids, texts))
 
 
@@ -182,7 +199,9 @@ def _rows(hits: Column, id_field: str | None, texts: bool) -> Hits:
         ids = _ids(columns[rest[0]], set(map(type, columns[rest[0]])))
         if ids is None:
             return _texts_alone(words[-1], scores)
-        return Hits(ids, scores, _by_id(ids, map(_title, words[0])), _by_id(ids, words[-1]))
+        known: dict[str, str] = {}
+        ids = apart(ids, words[-1], known)
+        return Hits(ids, scores, _by_id(ids, map(_title, words[0])), known)
     read = _read(columns[rest[0]], None if id_field and id_field.isdigit() else id_field, texts)
     titles = _by_id(read.ids, map(_title, words[0])) if words and not read.titles else read.titles
     return read._replace(scores=scores or read.scores, titles=titles)
@@ -213,10 +232,12 @@ def _fields(hits: Column, id_field: str | None, texts: bool) -> Hits:
             return _texts_alone(whole, scores)
         raise _no_id(hits[0], tried, id_field)
     ids = _read_ids(hits, get)
+    known: dict[str, str] = {}
+    ids = apart(ids, whole, known) if texts else ids
     get_title = _settle(first, [place + name for name in TITLES for place in inside], _are_texts)
     named = [*map(_words, _column(hits, get_title))] if get_title else whole
     titles = _by_id(ids, (_title(title or text) for title, text in zip(named, whole, strict=True)))
-    return Hits(ids, scores, titles, _by_id(ids, whole) if texts else {})
+    return Hits(ids, scores, titles, known)
 
 
 def _settle(

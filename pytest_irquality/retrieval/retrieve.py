@@ -10,7 +10,7 @@ from itertools import cycle, islice
 
 from pytest_irquality.retrieval.call import RetrieverError, how_to_call, takes_batches
 from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, forget, in_turn
-from pytest_irquality.retrieval.results import Hits, UnreadableResult, read_result, split_batch
+from pytest_irquality.retrieval.results import Hits, UnreadableResult, apart, read_result, split_batch
 from pytest_irquality.retrieval.run import Fault, Ranking, Run
 from pytest_irquality.suite.model import Query, Suite
 
@@ -69,6 +69,7 @@ def retrieve(
     rankings: dict[str, Ranking] = {}
     faults: dict[str, Fault] = {}
     titles: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for query in asked:
         answer = answers.get(query.id)
         if answer is None:
@@ -78,12 +79,14 @@ def retrieve(
             faults[query.id] = fault
         else:
             hits: Hits = answer.value
-            rankings[query.id] = Ranking(hits.ids, hits.scores, answer.seconds)
-            for document, title in hits.titles.items():
-                titles.setdefault(document, title)
+            ids = apart(hits.ids, map(hits.texts.__getitem__, hits.ids), texts) if hits.texts else hits.ids
+            rankings[query.id] = Ranking(ids, hits.scores, answer.seconds)
+            for own, document in zip(ids, hits.ids, strict=True) if hits.titles else ():
+                if document in hits.titles:
+                    titles.setdefault(own, hits.titles[document])
     if takes_batches(retriever):  # no query of a batch has a time of its own
         rankings = {id: replace(ranking, seconds=None) for id, ranking in rankings.items()}
-    return Run(name, rankings, faults, titles, interrupted=interrupted)
+    return Run(name, rankings, faults, titles, texts, interrupted=interrupted)
 
 
 def _singles(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterable[Job]:

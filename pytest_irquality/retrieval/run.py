@@ -18,11 +18,13 @@ class Ranking:
     """The documents returned for one query, best first, duplicates and all.
 
     ``scores`` has one number a document, or is None where the engine gives none. ``seconds`` is the time of the call.
+    ``besides`` is for suites that match by text alone: further passages that a result holds, each with that result.
     """
 
     ids: tuple[str, ...]
     scores: tuple[float, ...] | None = None
     seconds: float | None = None
+    besides: Mapping[str, str] = field(default_factory=dict)
 
     def collapsed(self, depth: int) -> tuple[str, ...]:
         """The first ``depth`` documents, later copies of a document removed and the ranks closed up."""

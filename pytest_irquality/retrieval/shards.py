@@ -22,7 +22,7 @@ class Shard:
         """``2/5``. Raises ``ValueError`` with a clear message."""
         index, _, count = text.partition("/")
         if not (index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count)):
-            raise ValueError(f"{text!r} is no share: I/N, such as 2/5, with I from 1 to N")
+            raise ValueError(f"{text!r} is no share: it must be I/N, such as 2/5, with I from 1 to N")
         return cls(int(index), int(count))
 
     def __str__(self) -> str:
@@ -33,48 +33,49 @@ class Shard:
         return zlib.crc32(id.encode("utf-8", "surrogatepass")) % self.count == self.index - 1
 
     def of(self, suite: Suite) -> Suite:
-        """The suite with this share of its queries, and no check that reads any other's."""
-        queries = tuple(query for query in suite.queries if self.holds(query.id))
-        return replace(
-            suite,
-            queries=queries,
-            checks=tuple(check for check in suite.checks if check.query and self.holds(check.query.id)),
-        )
+        """The suite with this share of its queries."""
+        return replace(suite, queries=tuple(query for query in suite.queries if self.holds(query.id)))
 
 
 def join(suite: Suite, shares: Sequence[tuple[str, StoredRun]]) -> StoredRun:
     """One run of the shares of a suite, each with the name of its file.
 
-    Raises ``StoredRunError`` where a share is missing, is there twice, is of another division or of another suite.
+    Raises ``StoredRunError`` where a share is missing, is there twice, is of another division or of other queries.
     """
-    name, first = shares[0]
-    counts = {Shard.parse(stored.header.shard or "1/1").count: name for name, stored in shares}
-    if len(counts) > 1:
-        pair = " and ".join(f"{file} (of {count})" for count, file in sorted(counts.items()))
-        raise StoredRunError(f"{pair} are shares of different divisions")
-    seen: dict[str | None, str] = {}
+    wanted, first = digest(suite), shares[0][1].header
+    seen: dict[Shard, str] = {}
     for name, stored in shares:
         header = stored.header
-        if header.digest != digest(suite):
-            raise StoredRunError(f"{name}:1: share {header.shard} is of other queries than {suite.path} has now")
-        if header.depth != first.header.depth:
-            raise StoredRunError(f"{name}:1: share {header.shard} has another depth than {shares[0][0]}")
-        if header.shard in seen:
-            raise StoredRunError(f"{name}:1: share {header.shard} is there twice: {seen[header.shard]} is the other")
-        seen[header.shard] = name
-    (count,) = counts
+        shard = _parse(header.shard, name)
+        if header.digest != wanted:
+            raise StoredRunError(f"{name}:1: share {shard} is of other queries than {suite.path} has now")
+        if header.depth != first.depth:
+            raise StoredRunError(
+                f"{name}:1: share {shard} has {header.depth} results a query, {shares[0][0]} {first.depth}"
+            )
+        if shard in seen:
+            raise StoredRunError(f"{name}:1: share {shard} is there twice: {seen[shard]} is the other")
+        if any(shard.count != other.count for other in seen):
+            raise StoredRunError(f"{name}:1: share {shard} is of another division than {shares[0][0]} ({first.shard})")
+        seen[shard] = name
+    count = next(iter(seen)).count
     missing = [
         str(shard)
         for shard in (Shard(index, count) for index in range(1, count + 1))
         # A share that no query falls into has no file.
-        if str(shard) not in seen and any(shard.holds(query.id) for query in suite.queries)
+        if shard not in seen and any(shard.holds(query.id) for query in suite.queries)
     ]
     if missing:
-        raise StoredRunError(
-            f"{suite.path}: share {' and '.join(missing)} is missing; there is only {', '.join(seen.values())}"
-        )
+        there = ", ".join(f"{shard} ({name})" for shard, name in seen.items())
+        raise StoredRunError(f"{suite.path}: share {' and '.join(missing)} is missing; there is {there}")
     queries = {id: query for _, stored in shares for id, query in stored.queries.items()}
-    ordered = {query.id: queries[query.id] for query in suite.queries if query.id in queries}
     versions = {stored.header.version for _, stored in shares}
-    header = replace(first.header, shard=None, version=versions.pop() if len(versions) == 1 else None)
-    return StoredRun(header, ordered)
+    header = replace(first, shard=None, version=versions.pop() if len(versions) == 1 else None)
+    return StoredRun(header, {query.id: queries[query.id] for query in suite.queries if query.id in queries})
+
+
+def _parse(text: str | None, name: str) -> Shard:
+    try:
+        return Shard.parse(text or "1/1")
+    except ValueError as error:
+        raise StoredRunError(f"{name}:1: damaged: {error}") from None

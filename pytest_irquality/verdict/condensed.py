@@ -10,8 +10,10 @@ from pytest_irquality.verdict.measured import Measured
 
 
 def condensed(measured: Measured) -> Measured | None:
-    """Both sides without their unjudged documents; None where every document has a grade."""
+    """Both sides without their unjudged documents; None where every document has a grade, or none could have."""
     suite = measured.suite
+    if suite.match == "text":
+        return None
     now = _judged_only(suite, measured.run)
     before = _judged_only(suite, measured.baseline_run) if measured.baseline_run else None
     if now is measured.run and before is measured.baseline_run:

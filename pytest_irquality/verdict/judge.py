@@ -15,8 +15,9 @@ from pytest_irquality.verdict.comparison import UPDATE, Comparison
 from pytest_irquality.verdict.condensed import condensed
 from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare
 from pytest_irquality.verdict.measured import Measured, counts_zero, texts
-from pytest_irquality.verdict.notes import notes
+from pytest_irquality.verdict.notes import can_fail, notes
 from pytest_irquality.verdict.numbers import share
+from pytest_irquality.verdict.passages import by_passages
 from pytest_irquality.verdict.result import Baseline, Finding, Mean, Outcome, SuiteResult, Verdict
 from pytest_irquality.verdict.rules import check_rule
 from pytest_irquality.verdict.shown import query_result
@@ -40,6 +41,7 @@ def judge(
     ``baseline`` what is known of it; with one, the default guard is among the suite's checks. While ``updating`` it,
     drops are shown and do not fail.
     """
+    run, before = by_passages(suite, run), before and by_passages(suite, before)
     if before is not None and checks is None:
         suite = suite.guarded()
     chosen = suite.checks if checks is None else tuple(checks)
@@ -92,6 +94,7 @@ class _Judge:
                 for finding in verdict.findings
                 if not finding.fails and not finding.ok
             ),
+            gated=any(map(can_fail, suite.checks)),
             judged=judged,
             returned=returned,
             interrupted=now.run.interrupted,
@@ -146,6 +149,7 @@ class _Judge:
             check=check.name,
             label=check.label,
             line=check.place.line,
+            file=check.place.path,
             scope="query" if check.query else check.scope,
             query=check.query.id if check.query else None,
             tag=check.tag,

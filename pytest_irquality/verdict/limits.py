@@ -122,6 +122,6 @@ def _certainty(change: Change, ok: bool) -> str:
         return "but no test could be made"
     corrected = ""
     if change.adjusted is not None and change.adjusted != change.p:
-        corrected = f" (p = {probability(change.adjusted)} corrected for several limits)"
+        corrected = f" ({probability(change.adjusted)} corrected for several limits)"
     verb = "which may be chance" if ok else "which chance does not explain"
-    return f"{verb}: p = {probability(change.p)}{corrected}"
+    return f"{verb}: {probability(change.p)}{corrected}"

@@ -11,6 +11,7 @@ from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.numbers import NAMED, and_more
+from pytest_irquality.verdict.passages import ranks_of, recall_counts_passages
 from pytest_irquality.verdict.ties import in_baseline_order
 
 
@@ -105,7 +106,7 @@ class Measured:
     @cached_property
     def scores(self) -> Scores:
         """Every measure of the suite for every answered query."""
-        scores = self._score(self.rankings)
+        scores = self._score(self.run, self.rankings)
         churn = [place for place, measure in enumerate(self.suite.measures) if measure.definition.compares]
         if not churn or not self.before:
             return scores
@@ -117,21 +118,22 @@ class Measured:
     @cached_property
     def scores_before(self) -> Scores:
         """What the baseline's rankings score today."""
-        return self._score(self.before)
+        return self._score(self.baseline_run or self.run, self.before)
 
     @cached_property
     def scores_compared(self) -> Scores:
         """What today's rankings score with their ties in the baseline's order."""
-        return self._score(self.aligned, self.before)
+        return self._score(self.run, self.aligned, self.before)
 
     def _score(
-        self, rankings: Mapping[str, Sequence[str]], before: Mapping[str, Sequence[str]] | None = None
+        self, run: Run, rankings: Mapping[str, Sequence[str]], before: Mapping[str, Sequence[str]] | None = None
     ) -> Scores:
         """A query that expects nothing is in no mean; it counts in zero_results only if it wrongly finds something."""
         suite = self.suite
         ranked = {id: ids for id, ids in rankings.items() if not suite.by_id[id].expects_nothing}
         took = {id: seconds for id in ranked if (seconds := self.run.rankings[id].seconds) is not None}
         scores = evaluate(suite.qrels, ranked, suite.measures, undefined=suite.undefined, seconds=took, before=before)
+        scores = recall_counts_passages(suite, run, ranked, scores)
         empty = {
             id: tuple(float(bool(ids)) if counts_zero(measure) else None for measure in suite.measures)
             for id, ids in rankings.items()
@@ -147,6 +149,8 @@ class Measured:
     def judged_share(self, rankings: Mapping[str, Sequence[str]]) -> tuple[int, int]:
         """How many of the top k results of these rankings somebody graded, and how many there are."""
         judged = returned = 0
+        if self.suite.match == "text":  # a result without a wanted passage is not unjudged
+            return 0, 0
         for id, ids in rankings.items():
             top = ids[: self.suite.top_k]
             judged += sum(map(self.suite.by_id[id].judgments.grades.__contains__, top))
@@ -158,8 +162,13 @@ class Measured:
         return self.baseline_run is not None and query.id not in self.baseline_run.rankings
 
     def ranks(self, query: Query) -> dict[str, int]:
-        """The rank of each document that a query returned."""
-        return {document: rank for rank, document in enumerate(self.rankings[query.id], 1)}
+        """The rank of each document that a query returned, and of each passage that one of them holds besides."""
+        return ranks_of(self.rankings[query.id], self.run.rankings[query.id])
+
+    def ranks_before(self, query: str) -> dict[str, int]:
+        """The same of the baseline; empty for a query that it does not have."""
+        ids = self.before.get(query, ())
+        return ranks_of(ids, self.baseline_run.rankings[query]) if self.baseline_run and ids else {}
 
     def title(self, document: str) -> str | None:
         """A document's title, as today's results have it or else the baseline's."""

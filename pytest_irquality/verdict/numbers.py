@@ -65,5 +65,5 @@ def count(number: int, one: str, many: str) -> str:
 
 
 def probability(p: float) -> str:
-    """A p-value as people read it."""
-    return "under 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+    """A p-value as people read it: ``p < 0.001``, ``p = 0.016``."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"

@@ -72,7 +72,7 @@ def _in_order(documents: Ranks, ranks: Ranks, name: Name) -> Iterator[Held]:
 
 def _expect_no_results(documents: Ranks, ranks: Ranks, name: Name) -> Iterator[Held]:
     first = next(iter(ranks), None)
-    said = f": {len(ranks)} came, the first is {name(first)}" if first is not None else ""
+    said = f": {max(ranks.values())} came, the first is {name(first)}" if first is not None else ""
     yield first is None, f"must return nothing{said}", tuple(ranks)[:1]
 
 

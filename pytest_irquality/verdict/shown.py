@@ -17,8 +17,8 @@ def query_result(now: Measured, query: Query, check: str | None) -> QueryResult:
     raw = run.rankings.get(query.id)
     grades, relevant = query.judgments.grades, query.judgments.relevant
     scores = dict(zip(reversed(raw.ids), reversed(raw.scores), strict=True)) if raw and raw.scores else {}
-    ranks = {document: rank for rank, document in enumerate(ids, 1)}
-    old = {document: rank for rank, document in enumerate(before, 1)}
+    ranks = now.ranks(query) if query.id in now.rankings else {}
+    old = now.ranks_before(query.id)
     wanted = [d for rule in query.rules for d in rule.documents if rule.kind != "must_not_find"]
     expected = dict.fromkeys([*sorted(relevant, key=lambda d: (-grades[d], d)), *wanted])
 
@@ -28,13 +28,15 @@ def query_result(now: Measured, query: Query, check: str | None) -> QueryResult:
         )
 
     most = min(max(SHOWN_RESULTS, suite.top_k), MOST_SHOWN)
+    besides = [passage for passage in (raw.besides if raw else ()) if ranks.get(passage, most + 1) <= most]
     undefined = (None,) * len(suite.measures)
     return QueryResult(
         id=query.id,
         text=query.text,
         line=query.place.line,
+        file=query.place.path,
         values=now.scores.values.get(query.id, undefined),
-        ranking=tuple(map(document, ids[:most])),
+        ranking=tuple(map(document, sorted([*ids[:most], *besides], key=ranks.__getitem__))),
         missing=tuple(document(id) for id in expected if ranks.get(id, most + 1) > most),
         returned=len(ids),
         expects_nothing=query.expects_nothing,

@@ -7,26 +7,17 @@ import hashlib
 import re
 import shlex
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from html.parser import HTMLParser
 
 import pytest
 
 from pytest_irquality.report.html import html_report
 from pytest_irquality.report.views import STATES
-from pytest_irquality.verdict.result import (
-    Finding,
-    Mean,
-    Outcome,
-    QueryResult,
-    ShownDocument,
-    SuiteResult,
-    Verdict,
-)
+from pytest_irquality.verdict.result import Finding, Mean, Outcome, QueryResult, ShownDocument, Verdict
+from tests.report.made import HOSTILE, check, compared, floor, query, suite
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "base"}
-HOSTILE = (
-    '<script>alert(1)</script></style></title>" onload="alert(1)\' javascript:alert(1) {{ 7*7 }} & \u202eevil \x1b[31m'
-)
 
 
 @dataclass
@@ -88,46 +79,6 @@ def parse(page: str) -> Element:
     parser.close()
     assert len(parser.open) == 1, f"left open: {[element.tag for element in parser.open]}"
     return parser.open[0]
-
-
-def query(id: str, value: float | None = 1.0, **more: object) -> QueryResult:
-    made = QueryResult(id, id, 10, (value,), (ShownDocument(1, f"{id}-doc", "A title", 1.0, True),), returned=1)
-    return replace(made, **more)  # type: ignore[arg-type]
-
-
-def check(id: str, outcome: Outcome = "passed", **more: object) -> Verdict:
-    ok = outcome in ("passed", "fixed")
-    finding = Finding(id, "must_find", f"{id}-doc must be in the top 1: it is at rank {1 if ok else 4}", ok)
-    reason = "" if outcome == "passed" else f"{id!r}: {finding.text}"
-    made = Verdict(id.replace(" ", "-"), id, 10, outcome, reason, (finding,), "query", id)
-    return replace(made, **more)  # type: ignore[arg-type]
-
-
-def floor(value: float, limit: float, outcome: Outcome, subject: str = "", **more: object) -> Verdict:
-    ok = value >= limit
-    text = f"ndcg@10 is {value}, {'at or above' if ok else 'below'} its floor {limit}"
-    finding = Finding(subject, "min", text, ok, True, "ndcg@10", value, limit, 20)
-    made = Verdict("ndcg-10", "ndcg@10", 4, outcome, "" if ok else text, (finding,), "suite")
-    return replace(made, **more)  # type: ignore[arg-type]
-
-
-def suite(*queries: QueryResult, verdicts: tuple[Verdict, ...] = (), **more: object) -> SuiteResult:
-    made = SuiteResult(
-        suite="Shop search",
-        path="shop.ir.yaml",
-        retriever="",
-        top_k=10,
-        measures=("ndcg@10",),
-        formulas=("DCG over ideal DCG",),
-        shown=("ndcg@10",),
-        means=(Mean("ndcg@10", None, 0.9, len(queries), 0),),
-        queries=queries,
-        verdicts=verdicts,
-        judged=3,
-        returned=8,
-        seconds=1.4,
-    )
-    return replace(made, **more)  # type: ignore[arg-type]
 
 
 def row(page: Element, text: str) -> Element:
@@ -431,3 +382,95 @@ def test_long_and_broken_text() -> None:
     page = parse(text)
     assert len(page.one("table", "queries").all("span", "text")[0].text) == 300
     assert "a" * 10_000 in page.one("p", "whole").text
+
+
+# -- compared with a baseline ------------------------------------------------------------------------------------------
+
+NOW = datetime(2026, 1, 3, 12, tzinfo=timezone.utc)
+
+
+def test_what_was_compared_with_what_is_said_first() -> None:
+    header = parse(html_report([compared()], now=NOW)).one("header").text
+    assert "1 of 3 compared queries are unchanged in ndcg@10, 1 worse, 1 better; 1 query is new" in header
+    assert (
+        "suite shop.ir.yaml · retriever version v2 · commit 3f2a91c0ffee · compared with .ir-baseline/shop.jsonl"
+        " (commit 9e01b77aa01b, 2 days old, retriever version v1, both sides scored with today's judgments)"
+    ) in header
+
+
+def test_both_rankings_stand_side_by_side_with_their_moves() -> None:
+    body = row(parse(html_report([compared()], now=NOW)), "desk")
+    before, now, missing = ([item.text for item in part.all("li")] for part in body.all("ol", "documents"))
+    assert before == [
+        "1 best The best one → 2 3 ✓",
+        "2 lost Lost one → left the index 2 ✓",
+        "3 banned Not this one = 0 ✗",
+    ]
+    assert now == [
+        "1 came A newcomer new here 2.5 unjudged",
+        "2 best The best one ▼ was 1 1.25 3 ✓",
+        "3 banned Not this one = 0.5 ⊘ forbidden",
+    ]
+    assert missing == ["✗ lost Lost one left the index, was 2 2 ✓"]
+    assert [item.attributes["class"] for item in body.all("li")[-7:]] == [
+        "grade3", "grade2 lost", "wrong", "unjudged", "grade3", "wrong forbidden", "lost",
+    ]  # fmt: skip
+    assert body.one("dl", "told").text == "lostno stock"
+
+
+def test_changes_are_drawn_and_counted() -> None:
+    page = parse(html_report([compared()], now=NOW))
+    assert [item.text for item in page.one("ul", "tally").all("li")] == ["1 worse", "1 unchanged", "1 better"]
+    bins = page.one("svg", "histogram").all("g")
+    assert [(group.attributes["class"], group.one("text").text) for group in bins] == [("bad", "1"), ("good", "1")]
+    assert bins[0].one("title").text == "1 query changed by −0.500 to −0.450"
+    dots = {dot.one("title").text: dot.attributes for dot in page.one("svg", "plot").all("circle")}
+    assert set(dots) == {"office chair: 0.900 → 0.400", "desk: 0.500 → 0.750", "sofa: 0.800 → 0.800"}
+    assert dots["desk: 0.500 → 0.750"]["class"] == "good"
+    assert (float(dots["desk: 0.500 → 0.750"]["cx"]), float(dots["desk: 0.500 → 0.750"]["cy"])) == (150.0, 75.0)
+    assert [item.text for item in page.one("div", "movers").all("li")] == ["office chair −0.500", "desk +0.250"]
+
+
+def test_limits_on_drops_tell_both_sides_and_what_statistics_say() -> None:
+    body = parse(html_report([compared()], now=NOW)).one("section", "limits").one("tbody")
+    assert [cell.text for cell in body.one("tr").all("td")] == ["0.733", "0.650", "drop ≤ 0.020", "", "3", "✗ failed"]
+    assert body.one("tr", "note").text == (
+        "changed by −0.083 (95 % interval −0.200 … +0.050; p = 0.25; 1 worse, 1 better, 1 equal)"
+    )
+
+
+def test_tags_are_sorted_by_damage_and_a_tick_marks_the_baseline() -> None:
+    page = parse(html_report([compared()], now=NOW))
+    rows = page.one("table", "tags").all("tr")[1:]
+    assert [line.one("th").text for line in rows] == ["all queries", "head", "tail"]
+    assert "−0.500" in rows[1].text
+    assert rows[1].one("line", "was").attributes["x1"] == "90%"
+
+
+def test_filters_count_what_they_let_through() -> None:
+    page = parse(html_report([compared()], now=NOW))
+    assert [button.text for button in page.one("div", "chips").all("button")] == [
+        "Failed 1", "Worse 1", "Better 1", "New 1", "Known issue 0", "Zero results 0", "Errors 0", "All 4",
+    ]  # fmt: skip
+    alone = parse(html_report([suite(query("a"))])).one("div", "chips").all("button")
+    assert [button.text for button in alone] == ["Failed 0", "Known issue 0", "Zero results 0", "Errors 0", "All 1"]
+
+
+@pytest.mark.parametrize(
+    ("word", "quoted"),
+    [
+        ("a/shop.ir.yaml::desk", "a/shop.ir.yaml::desk"),
+        ("it's $HOME `id`", "it's $HOME `id`"),
+        ("näin [bm25]", "näin [bm25]"),
+    ],
+)
+def test_the_rerun_command_survives_a_shell(word: str, quoted: str) -> None:
+    made = suite(query("a", check=word))
+    command = row(parse(html_report([made])), "a").one("code", "command").text
+    assert shlex.split(command)[2] == f"shop.ir.yaml::{quoted}"
+
+
+def test_the_rerun_command_spells_out_what_would_not_survive_being_copied() -> None:
+    made = suite(query("a", check="e\u202evil\x1b's"))
+    command = row(parse(html_report([made])), "a").one("code", "command").text
+    assert command == r"pytest --ir-suite $'shop.ir.yaml::e\U0000202evil\U0000001b\U00000027s'"

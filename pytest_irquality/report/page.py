@@ -1,17 +1,51 @@
-"""The verdict in words over all results, and the few reasons that stand right under it."""
+"""The whole report as values: the verdict in words, the few reasons for it, and a section a suite and retriever."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
-from pytest_irquality.report.views import Reason, State, loudness
+from pytest_irquality.report.suite_view import SuiteView
+from pytest_irquality.report.views import Name, Page, Reason, State, loudness
 from pytest_irquality.report.words import counted
 from pytest_irquality.verdict.result import SuiteResult
 
 REASONS = 6
 
 
-def foremost(reasons: Sequence[Reason]) -> Sequence[Reason]:
+def page_view(
+    results: Sequence[SuiteResult],
+    definitions: Mapping[str, str],
+    not_evaluated: Sequence[str],
+    generated: str,
+    now: datetime,
+) -> Page:
+    """The page as values, from which HTML and Markdown are drawn."""
+    named = list(dict.fromkeys(measure for result in results for measure in result.shown))
+    names = {m: Name(m, f"measure-{n}" if m in definitions else "") for n, m in enumerate(named, 1)}
+    several = len(results) > 1
+    views = [SuiteView(result, f"s{n}", names, now) for n, result in enumerate(results, 1)]
+    state, words = _headline(results, not_evaluated)
+    reasons = [reason for view in views for reason in view.reasons(several)]
+    more = len(reasons) - REASONS
+    return Page(
+        title=f"{state.word}: {', '.join(dict.fromkeys(result.suite for result in results)) or 'search quality'}",
+        state=state,
+        headline=words,
+        reasons=tuple(_foremost(reasons)),
+        more=f"and {more} more, below" if more > 0 else "",
+        facts=() if several or not views else views[0].facts,
+        said="" if several or not views else views[0].said,
+        not_evaluated=tuple(not_evaluated),
+        generated=generated,
+        compared=tuple(names.values()),
+        sections=tuple(view.section for view in views),
+        rows=tuple(view.compared(named) for view in views) if several else (),
+        definitions=tuple((names[m], definitions[m]) for m in named if m in definitions),
+    )
+
+
+def _foremost(reasons: Sequence[Reason]) -> Sequence[Reason]:
     """The few that stand under the headline, loudest first: some of every kind, so that no kind crowds out another."""
     kinds: dict[tuple[int, bool], list[Reason]] = {}
     for reason in reasons:
@@ -21,7 +55,7 @@ def foremost(reasons: Sequence[Reason]) -> Sequence[Reason]:
     return [kinds[kind][turn] for turn, kind in sorted(chosen, key=lambda place: (place[1], place[0]))]
 
 
-def headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> tuple[State, str]:
+def _headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> tuple[State, str]:
     """The verdict in words, counted in checks as pytest counts them."""
     verdicts = [verdict for result in results for verdict in result.verdicts]
 

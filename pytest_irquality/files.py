@@ -1,0 +1,137 @@
+"""What the options ask to be read and written: baselines, kept runs, shares. Knows nothing of pytest."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_irquality import baseline, provenance
+from pytest_irquality.kept import Kept
+from pytest_irquality.retrieval.run import Fault, Run
+from pytest_irquality.retrieval.shards import Shard
+from pytest_irquality.retrieval.stored import StoredRun, StoredRunError, stored_run, write_run
+from pytest_irquality.retrieval.trec import is_trec, write_trec
+from pytest_irquality.suite.model import Suite
+from pytest_irquality.verdict.result import Baseline, SuiteResult
+
+
+class Target(NamedTuple):
+    """A suite, its file and one retriever: what there is one run of."""
+
+    suite: Suite
+    file: Path
+    retriever: str
+
+
+@dataclass(frozen=True)
+class _Known:
+    before: baseline.Found
+    old: StoredRun | None
+
+
+@dataclass
+class Files:
+    """The options, and what was read for them so far. Paths are relative to ``start``; git is asked in ``root``."""
+
+    start: Path
+    root: Path
+    compared: str | None = None
+    updating: bool = False
+    kept: Sequence[str] = ()
+    saved: str | None = None
+    shard: Shard | None = None
+    targets: int = 1
+    _read: dict[tuple[Path, str], _Known | StoredRunError] = field(default_factory=dict)
+
+    def part(self, suite: Suite) -> Suite:
+        """The suite as far as this job asks it."""
+        return self.shard.of(suite) if self.shard else suite
+
+    def kept_run(self, target: Target, needed: Collection[str]) -> tuple[Run, tuple[str, ...]]:
+        """The kept run, and notes on it. Raises ``StoredRunError``."""
+        return self._kept.run(target.suite, target.file, target.retriever, needed)
+
+    @cached_property
+    def _kept(self) -> Kept:
+        return Kept(self.kept, self.start)
+
+    def read_baseline(self, target: Target) -> _Known:
+        """What a target is compared with and what an update will replace, read once. Raises ``StoredRunError``."""
+        key = (target.file, target.retriever)
+        if key not in self._read:
+            place = self._place(target)
+            try:
+                found = place.find(self.updating)
+                self._read[key] = _Known(found, place.stored() if self.updating else None)
+            except StoredRunError as error:
+                self._read[key] = error
+        known = self._read[key]
+        if isinstance(known, StoredRunError):
+            raise known
+        return known
+
+    def before(self, target: Target) -> tuple[Run, Baseline] | tuple[None, None]:
+        """What ``judge`` compares with. Raises ``StoredRunError``, also where what is kept could not be written."""
+        if self.saved and is_trec(Path(self.saved)) and self.targets > 1:
+            raise StoredRunError(
+                f"--ir-save-runs {self.saved} is one file and here are {self.targets} runs: name a folder, or one suite"
+            )
+        return baseline.compare_with(self.read_baseline(target).before, target.suite, target.retriever)
+
+    def completed(self, target: Target, run: Run, result: SuiteResult, notes: Sequence[str] = ()) -> SuiteResult:
+        """The result with what these files add to it, after everything that is asked for was written."""
+        notes = [*notes, *self._notes(target)]
+        return replace(
+            result,
+            notes=(*notes, *result.notes),
+            commit=self.commit if result.baseline else None,
+            written=tuple(self._write(target, run, result)),
+        )
+
+    def _notes(self, target: Target) -> Iterator[str]:
+        if self.shard:
+            here, total = len(self.part(target.suite).queries), len(target.suite.queries)
+            yield f"share {self.shard}: {here} of {total} queries; limits over many wait for --ir-runs"
+
+    def _write(self, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
+        for shown, write in ((self.saved, self._save), (self._place(target).shown, self._update)):
+            try:
+                yield from write(target, run, result)
+            except OSError as error:
+                yield f"NOT WRITTEN: {shown}: {error.strerror or error}"
+
+    def _save(self, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
+        if self.saved is None:
+            return
+        path = self.start / self.saved
+        if is_trec(path):
+            write_trec(path, target.suite, run)
+            yield f"run kept: {self.saved}"
+            return
+        suffix = f".{self.shard.index}-of-{self.shard.count}.jsonl" if self.shard else ".jsonl"
+        path = baseline.below(path, target.suite, baseline.file_name(target.file, target.retriever, suffix))
+        shard = str(self.shard) if self.shard else None
+        header = baseline.header_of(target.suite, run, self.commit, shard)
+        write_run(path, stored_run(target.suite, run, header))
+        yield f"run kept: {self._kept.shown(path)}"
+
+    def _update(self, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
+        if not self.updating:
+            return
+        faulty = {query.id for query in result.queries if query.fault}  # what the suite calls one counts, too
+        good = {id: ranking for id, ranking in run.rankings.items() if id not in faulty}
+        answered = replace(run, rankings=good, faults=dict.fromkeys(faulty, Fault("")))
+        whole = [mean for mean in result.means if mean.tag is None and mean.unit != "seconds"]
+        means = {mean.measure: mean.value for mean in whole if mean.value is not None}
+        yield from baseline.update(self._place(target), self.read_baseline(target).old, answered, self.commit, means)
+
+    def _place(self, target: Target) -> baseline.Place:
+        return baseline.Place(target.suite, target.file, target.retriever, self.compared, self.start)
+
+    @cached_property
+    def commit(self) -> str | None:
+        """The commit of the code, asked for once."""
+        return provenance.commit(self.root)

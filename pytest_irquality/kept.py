@@ -1,0 +1,154 @@
+"""The runs that ``--ir-runs`` names: which of them is a suite's, whole or as shares, JSONL or TREC."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pytest_irquality.baseline import file_name
+from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.retrieval.shards import join
+from pytest_irquality.retrieval.stored import Header, StoredRun, StoredRunError, read_header, read_run
+from pytest_irquality.retrieval.trec import SUFFIXES, is_trec, name_of, read_trec
+from pytest_irquality.suite.model import Suite
+
+NAMED = 3
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The files and folders given, relative to ``start``."""
+
+    given: Sequence[str]
+    start: Path
+
+    def run(self, suite: Suite, file: Path, retriever: str, needed: Collection[str]) -> tuple[Run, tuple[str, ...]]:
+        """What was kept of the ``needed`` queries of a suite and retriever, and what a reader must know of it.
+
+        Raises ``StoredRunError`` where there is no such run, more than one, or shares that do not make a whole.
+        """
+        stored = self._stored(suite, retriever)
+        if stored is None:
+            return self._trec(suite, file, retriever, needed)
+        if stored.header.depth < suite.depth:
+            raise StoredRunError(
+                f"the kept run of {_name(suite.path, retriever)} has {stored.header.depth} results a query, and the"
+                f" suite asks for {suite.depth}: retrieve it again"
+            )
+        run = stored.run(suite)
+        rankings = {id: ranking for id, ranking in run.rankings.items() if id in needed}
+        faults = {id: fault for id, fault in run.faults.items() if id in needed}
+        lacks = [q.text for q in suite.queries if q.id in needed and q.id not in rankings and q.id not in faults]
+        notes = (
+            (f"the kept run lacks {_some(lacks, len(needed))}, or has other words or params for them",) if lacks else ()
+        )
+        return Run(retriever, rankings, faults, run.titles, run.texts, run.version, run.depth), notes
+
+    def _stored(self, suite: Suite, retriever: str) -> StoredRun | None:
+        of_it = [(path, header) for path, header in self._headers if header.retriever == retriever]
+        exact = [(path, header) for path, header in of_it if header.path == suite.path]
+        alike = [(path, header) for path, header in of_it if Path(header.path).name == Path(suite.path).name]
+        # Another job may have been started in another folder; a name that fits one suite alone is good enough.
+        chosen = exact or (alike if len({header.path for _, header in alike}) == 1 else [])
+        if not chosen:
+            return None
+        whole = [path for path, header in chosen if header.shard is None]
+        if whole and len(chosen) > 1:
+            files = ", ".join(self.shown(path) for path, _ in chosen)
+            raise StoredRunError(f"{_name(suite.path, retriever)} has more than one kept run: {files}")
+        runs = [(self.shown(path), read_run(path, self.shown(path))) for path in sorted(path for path, _ in chosen)]
+        try:
+            return runs[0][1] if whole else join(suite, runs)
+        except StoredRunError as error:
+            raise StoredRunError(f"{error}{self._unread}") from None
+
+    def _trec(self, suite: Suite, file: Path, retriever: str, needed: Collection[str]) -> tuple[Run, tuple[str, ...]]:
+        stem = file_name(file, "", "")
+        names = (file_name(file, retriever, ""), retriever) if retriever else (stem,)
+        named = [path for path in self._trec_files if name_of(path) in names]
+        # The only file there is may have any name, but never stands for one retriever of several.
+        found = named or (self._trec_files if not retriever else [])
+        if len(found) != 1:
+            raise StoredRunError(self._none_or_many(_name(suite.path, retriever), found, names))
+        shown = self.shown(found[0])
+        rankings = read_trec(found[0], shown)
+        if rankings and not rankings.keys() & suite.by_id.keys():
+            theirs = ", ".join(repr(id) for id in list(rankings)[:NAMED])
+            raise StoredRunError(f"{shown} has no query of {suite.path}: its ids are {theirs} ...")
+        asked = [query for query in suite.queries if query.id in needed]
+        lacks = [query.text for query in asked if query.id not in rankings and not query.expects_nothing]
+        notes = (f"{shown} has nothing for {_some(lacks, len(needed))}, which therefore score 0",) if lacks else ()
+        return Run(retriever, {query.id: rankings.get(query.id, Ranking(())) for query in asked}), notes
+
+    def _none_or_many(self, name: str, found: Sequence[Path], names: Sequence[str]) -> str:
+        if found:
+            files = ", ".join(map(self.shown, found))
+            return f"more than one TREC run may be that of {name}: {files}; name one {names[0]}.run, or give it alone"
+        held = sorted({_name(header.path, header.retriever) for _, header in self._headers})
+        held += [self.shown(path) for path in self._trec_files]
+        there = f"there is {', '.join(held)}" if held else "there is none of any suite"
+        return f"no kept run of {name} in {', '.join(self.given)}: {there}{self._unread}"
+
+    def shown(self, path: Path) -> str:
+        """A path as messages name it."""
+        return path.relative_to(self.start).as_posix() if path.is_relative_to(self.start) else str(path)
+
+    @cached_property
+    def _files(self) -> Sequence[tuple[Path, bool]]:
+        """Every file that may be a run, and whether it was named itself."""
+        found: dict[Path, bool] = {}
+        for name in self.given:
+            path = self.start / name
+            if path.is_dir():
+                found |= {inside: False for inside in _runs_in(path) if inside not in found}
+            elif path.is_file():
+                found[path] = True
+            else:
+                raise StoredRunError(f"--ir-runs {name}: there is no such file or folder")
+        return list(found.items())
+
+    @cached_property
+    def _trec_files(self) -> Sequence[Path]:
+        return [path for path, _ in self._files if is_trec(path)]
+
+    @cached_property
+    def _scanned(self) -> tuple[Sequence[tuple[Path, Header]], Sequence[str]]:
+        """The headers of the JSONL files, and what is wrong with those that have none: a folder may hold other data."""
+        headers, unread = [], []
+        for path, named in self._files:
+            if is_trec(path):
+                continue
+            try:
+                headers.append((path, read_header(path, self.shown(path))))
+            except StoredRunError as error:
+                if named:
+                    raise
+                unread.append(str(error))
+        return headers, unread
+
+    @property
+    def _headers(self) -> Sequence[tuple[Path, Header]]:
+        return self._scanned[0]
+
+    @property
+    def _unread(self) -> str:
+        unread = self._scanned[1]
+        return f" (passed over: {'; '.join(unread[:NAMED])})" if unread else ""
+
+
+def _runs_in(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.name.endswith((".jsonl", *SUFFIXES)) and not hidden and path.is_file():
+            yield path
+
+
+def _name(path: str, retriever: str) -> str:
+    return f"{path} [{retriever}]" if retriever else path
+
+
+def _some(texts: Sequence[str], of: int) -> str:
+    more = f" and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
+    return f"{len(texts)} of {of} queries ({', '.join(map(repr, texts[:NAMED]))}{more})"

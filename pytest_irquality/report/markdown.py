@@ -1,0 +1,185 @@
+"""The report as Markdown, for a pull request's summary: drawn from the same views as the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timezone
+from types import MappingProxyType
+
+from pytest_irquality.report.page import page_view
+from pytest_irquality.report.views import Document, Held, Line, Page, Query, Row, Section
+from pytest_irquality.report.words import counted, cut, visible
+from pytest_irquality.verdict.result import SuiteResult
+
+LONGEST = 65_000
+QUERIES = 10
+LINES = 40
+TAGS = 30
+NOTES = 20
+CELL = 200
+ELSEWHERE = "The rest is in the HTML report."
+
+
+def markdown_report(
+    results: Sequence[SuiteResult], *, not_evaluated: Sequence[str] = (), now: datetime | None = None
+) -> str:
+    """Verdict, limits, the worst queries with the documents that moved: under 65,000 characters, whatever the run."""
+    page = page_view(results, MappingProxyType({}), not_evaluated, "", now or datetime.now(timezone.utc))
+    text = ""
+    for block in filter(None, _blocks(page)):
+        if len(text) + len(block) + len(ELSEWHERE) + 2 > LONGEST:
+            return f"{text}{ELSEWHERE}\n"
+        text += f"{block}\n"
+    return text
+
+
+def _blocks(page: Page) -> Iterator[str]:
+    """Whole pieces, the weightiest first, so that a report that must be cut is cut between them."""
+    yield f"## {page.state.symbol} {page.state.word}{f' — {_text(page.headline)}' if page.headline else ''}\n"
+    reasons = [
+        f"{reason.state.symbol} {reason.state.word}{f' **{_text(reason.where)}**' if reason.where else ''}"
+        f" {_text(reason.text)}"
+        for reason in page.reasons
+    ]
+    yield _list([*reasons, *([_text(page.more)] if page.more else [])])
+    yield _list(f"✗ not evaluated: {_text(name)}" for name in page.not_evaluated[:NOTES])
+    if page.said:
+        yield f"{_text(page.said)}\n"
+    if page.facts:
+        yield f"{_text(' · '.join(page.facts))}\n"
+    if page.rows:
+        names = [name.text for name in page.compared]
+        rows = (
+            [row.name, f"{row.state.symbol} {row.state.word}" if row.state else "", row.queries, *_values(row)]
+            for row in page.rows
+        )
+        yield _table(["Suite · retriever", "Verdict", "Queries", *names], rows)
+    for section in page.sections:
+        yield from _section(section, several=bool(page.rows))
+
+
+def _section(section: Section, *, several: bool) -> Iterator[str]:
+    if several:
+        retriever = f" · {section.retriever}" if section.retriever else ""
+        yield f"### {section.state.symbol} {_text(section.title + retriever)}\n"
+        yield f"{_text(section.said)}\n" if section.said else ""
+        yield f"{_text(' · '.join(section.facts))}\n"
+    lines = [row for line in section.lines for row in _line(line)]
+    yield _table(["", "Limit", "Before", "Now", "Demanded", "n"], lines[:LINES], compared=section.compared)
+    yield f"{counted(len(lines) - LINES, 'more line')}\n" if len(lines) > LINES else ""
+    yield _list([*(f"⚠ {_text(text)}" for text in section.warnings), *map(_text, section.notes[:NOTES])])
+    yield from _queries(section)
+    if len(section.tags) + len(section.tags_same) > 0:
+        rows = [section.total, *section.tags, *section.tags_same]
+        table = _table(
+            ["Tag", "n", *(name.text for name in section.measures)],
+            ([row.name, row.queries, *_values(row)] for row in rows[:TAGS]),
+        )
+        more = f"\n{counted(len(rows) - TAGS, 'more tag')}\n" if len(rows) > TAGS else ""
+        yield _folded(section.tags_title, f"{table}{more}")
+    yield f"{_text(section.coverage)} {_text(section.coverage_top)}".rstrip() + "\n"
+
+
+def _line(line: Line) -> Iterator[list[str]]:
+    if line.only is None and not line.spread:
+        yield [line.state.symbol, line.label, "", "", line.folded if line.kept else cut(line.reason, CELL), ""]
+    for held in [line.only] if line.only else line.spread:
+        state = line.state if line.only else held.state
+        name = line.label if line.only else f"{line.label} · {held.subject}"
+        yield [state.symbol, name, *_held(held)]
+
+
+def _held(held: Held) -> list[str]:
+    demanded = held.text or "; ".join(filter(None, (held.limit, held.note)))
+    return [held.before, held.value, cut(demanded, CELL), held.queries]
+
+
+def _queries(section: Section) -> Iterator[str]:
+    """The worst first: what failed, then what got worse. What stayed as it was is not told."""
+    worst = [query for query in section.table.queries if query.kinds & {"failed", "error", "worse"}]
+    if not worst:
+        return
+    values = section.measures[0].text if section.measures else ""
+    head = ["", "Query", *([f"{values} before"] if section.compared else []), values, "Why"]
+    shown = worst[:QUERIES]
+    yield _table(head, (_query_row(query, section) for query in shown))
+    more = len(worst) - len(shown)
+    if more:
+        yield f"{counted(more, 'more query', 'more queries')} failed or got worse.\n"
+    for query in shown:
+        yield _folded(cut(query.text, 80), _detail(query))
+
+
+def _query_row(query: Query, section: Section) -> list[str]:
+    value = query.values[0] if query.values else None
+    before = [value.before if value else ""] if section.compared else []
+    return [query.state.symbol, cut(query.text, CELL), *before, value.now if value else "", cut(query.said, CELL)]
+
+
+def _detail(query: Query) -> str:
+    rules = _list(f"{rule.state.symbol} {_text(cut(rule.text, CELL))}" for rule in query.rules[:NOTES])
+    why = f"Why it matters: {_text(cut(query.why, CELL))}\n\n" if query.why else ""
+    told = _list(f"{_code(id)}: {_text(cut(text, CELL))}" for id, text in query.told[:NOTES])
+    fault = f"{_text(cut(query.fault, 2 * CELL))}\n\n" if query.fault else ""
+    moved = [d for d in query.ranking if not query.ranked_before or d.move not in ("", "=")]
+    documents = _table(["Rank", "Document", "Moved", "Grade"], map(_document, [*moved, *query.missing][:NOTES]))
+    return f"{why}{fault}{rules}\n{documents}\n{told}\n{_text(query.place)} · {_code(query.rerun)}\n"
+
+
+def _document(document: Document) -> list[str]:
+    return [document.rank, cut(f"{document.id} {document.title}".strip(), CELL), document.move, document.grade]
+
+
+def _values(row: Row) -> list[str]:
+    return [
+        f"{cell.state.symbol + ' ' if cell.state else ''}{cell.value}{f' ({cell.change})' if cell.change else ''}"
+        for cell in row.cells
+    ]
+
+
+# -- Markdown ----------------------------------------------------------------------------------------------------------
+
+ENTITIES: Mapping[str, str] = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+SPECIAL = re.compile(r"([\\`*_\[\]|~#$])")
+
+
+def _text(text: str) -> str:
+    """A text that stays one line of text: no markup, no HTML, no table cell of its own."""
+    plain = re.sub(r"\s+", " ", visible(text)).strip()
+    plain = SPECIAL.sub(r"\\\1", plain)
+    return "".join(ENTITIES.get(character, character) for character in plain)
+
+
+def _code(text: str) -> str:
+    """An inline code span, fenced by more backticks than the text has in a row."""
+    plain = re.sub(r"[\n\t]", " ", visible(text))
+    fence = "`" * (max((len(run) for run in re.findall("`+", plain)), default=0) + 1)
+    padded = f" {plain} " if plain.startswith("`") or plain.endswith("`") else plain
+    return f"{fence}{padded}{fence}"
+
+
+def _list(items: Iterable[str]) -> str:
+    lines = [f"- {item}" for item in items]
+    return "\n".join([*lines, ""]) if lines else ""
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, compared: bool = True) -> str:
+    made = [[_text(cell) for cell in row] for row in rows]
+    if not made:
+        return ""
+    if not compared:  # no column of a baseline
+        at = head.index("Before")
+        head, made = [*head[:at], *head[at + 1 :]], [[*row[:at], *row[at + 1 :]] for row in made]
+    lines = [list(map(_text, head)), ["---"] * len(head), *made]
+    return "\n".join([*("| " + " | ".join(line) + " |" for line in lines), ""])
+
+
+def _folded(title: str, body: str) -> str:
+    """GitHub reads Markdown inside only after an empty line."""
+    return f"<details><summary>{_html(title)}</summary>\n\n{body}\n</details>\n"
+
+
+def _html(text: str) -> str:
+    plain = re.sub(r"\s+", " ", visible(text)).strip()
+    return "".join(ENTITIES.get(character, character) for character in plain)

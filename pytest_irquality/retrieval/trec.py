@@ -1,0 +1,134 @@
+"""TREC run files: ``query Q0 document rank score tag``, plain or gzip.
+
+A foreign file is read in the order in which trec_eval reads it: score descending as a 32-bit float, ties by document id
+descending; ranks and the order of its lines count for nothing. White space cannot stand in such a file, so ids are
+percent-encoded where they have any; the tag says that we did so, and only such files are decoded.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import re
+import zlib
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from operator import gt
+from pathlib import Path
+
+from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.retrieval.stored import StoredRunError, write_atomically
+from pytest_irquality.suite.model import Suite
+
+SUFFIXES = (".run", ".trec", ".run.gz", ".trec.gz")
+TAG = "pytest-irquality"
+UNFIT = re.compile(r"\s|%(?=[0-9A-Fa-f]{2})|^%$")
+ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+
+
+def is_trec(path: Path) -> bool:
+    """Whether a path is named as a TREC run file."""
+    return path.name.endswith(SUFFIXES)
+
+
+def name_of(path: Path) -> str:
+    """``bm25`` of ``bm25.run.gz``."""
+    return path.name.removesuffix(".gz").rpartition(".")[0]
+
+
+def read_trec(path: Path, shown: str | None = None) -> Mapping[str, Ranking]:
+    """The rankings by query id, as trec_eval orders them. Scores are rounded to 32 bits, as it compares them.
+
+    Raises ``StoredRunError`` for a line that trec_eval would not read either, ``OSError``.
+    """
+    where = shown or str(path)
+    found: dict[bytes, dict[bytes, float]] = {}
+    ours = False
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rb") as file:
+        number = 0
+        try:
+            for number, line in enumerate(file, 1):
+                fields = line.split()
+                if len(fields) != 6:
+                    if not fields:
+                        continue
+                    raise StoredRunError(
+                        f"{where}:{number}: {len(fields)} fields; a line is: query Q0 document rank score tag"
+                    )
+                query, _, document, _, score, tag = fields
+                ranked = found.setdefault(query, {})
+                if document in ranked:
+                    shown_document = document.decode(errors="replace")
+                    raise StoredRunError(
+                        f"{where}:{number}: the document {shown_document!r} stands twice in this query"
+                    )
+                ranked[document] = float(score)
+                ours = ours or tag.startswith(TAG.encode())
+                if math.isnan(ranked[document]):
+                    raise ValueError
+        except ValueError:
+            raise StoredRunError(
+                f"{where}:{number}: the score {score.decode(errors='replace')!r} is no number"
+            ) from None
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise StoredRunError(f"{where}: damaged gzip: {error}") from None
+    try:
+        return {_read_id(query, ours): _ranking(ranked, ours) for query, ranked in found.items()}
+    except UnicodeDecodeError:
+        raise StoredRunError(f"{where}: its ids are not UTF-8") from None
+
+
+def _ranking(scores: Mapping[bytes, float], ours: bool) -> Ranking:
+    # strcmp and Python compare bytes alike.
+    ordered = sorted(zip(array("f", scores.values()), scores, strict=True), reverse=True)
+    return Ranking(tuple(_read_id(id, ours) for _, id in ordered), tuple(score for score, _ in ordered))
+
+
+def _read_id(id: bytes, ours: bool) -> str:
+    text = id.decode()
+    if not ours:
+        return text
+    return "" if text == "%" else ENCODED.sub(_decoded, text)
+
+
+def _decoded(found: re.Match[str]) -> str:
+    return bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "surrogatepass")
+
+
+def write_trec(path: Path, suite: Suite, run: Run) -> None:
+    """Write what was returned, each document once. A query that returned nothing, or failed, has no line.
+
+    Scores are the retriever's own where they fall strictly as 32-bit floats, else they count down to 1, so that
+    whoever sorts by score gets the order back. Raises ``OSError``.
+    """
+    lines = _lines(suite, run)
+    write_atomically(path, [gzip.compress(b"".join(lines), mtime=0)] if path.suffix == ".gz" else lines)
+
+
+def _lines(suite: Suite, run: Run) -> Iterator[bytes]:
+    tag = f"{TAG}:{_fit(run.retriever)}" if run.retriever else TAG
+    for query in suite.queries:
+        if query.id not in run.rankings:
+            continue
+        id, ranking = _fit(query.id), run.rankings[query.id]
+        documents = {document: index for index, document in reversed(list(enumerate(ranking.ids)))}
+        first = sorted(documents.values())
+        scores = falling([ranking.scores[index] for index in first] if ranking.scores else (), len(first))
+        for rank, (index, score) in enumerate(zip(first, scores, strict=True), 1):
+            yield f"{id} Q0 {_fit(ranking.ids[index])} {rank} {score!r} {tag}\n".encode("utf-8", "surrogatepass")
+
+
+def falling(scores: Sequence[float], count: int) -> Sequence[float]:
+    """The scores themselves where each is below the one before it as a 32-bit float, else ``count`` down to 1."""
+    rounded = array("f", scores)
+    strictly = all(map(gt, rounded, rounded[1:]))
+    if len(rounded) == count and strictly and all(map(math.isfinite, rounded)):
+        return scores
+    return [float(count - index) for index in range(count)]
+
+
+def _fit(id: str) -> str:
+    if not id:
+        return "%"
+    return UNFIT.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), id)

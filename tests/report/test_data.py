@@ -1,0 +1,90 @@
+"""The JSON report: its schema, its order, and where times go."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_irquality.report import schema
+from pytest_irquality.report.data import decode, document, encode
+from pytest_irquality.verdict.result import Finding, Mean, SuiteResult, Verdict
+from tests.conftest import Project
+from tests.report.made import check, compared, query, suite
+
+jsonschema = pytest.importorskip("jsonschema")
+
+
+def valid(text: str) -> Any:
+    """The document, held against the schema and against the same one that allows no field it does not name."""
+
+    def strict(part: Any) -> Any:
+        if isinstance(part, dict):
+            closed = {"additionalProperties": False} if "properties" in part else {}
+            return {name: strict(entry) for name, entry in part.items()} | closed
+        return [strict(entry) for entry in part] if isinstance(part, list) else part
+
+    data = json.loads(text)
+    shipped = json.loads(schema.FILE.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(shipped)
+    jsonschema.Draft202012Validator(shipped).validate(data)
+    jsonschema.Draft202012Validator(strict(shipped)).validate(data)
+    return data
+
+
+def timed(seconds: float) -> SuiteResult:
+    finding = Finding("", "max", f"latency_p95 is {seconds}", True, True, "latency_p95", seconds, 0.2, 1, "seconds")
+    return suite(
+        query("a", 0.5, values=(0.5, seconds), seconds=seconds),
+        measures=("ndcg@10", "latency_p95"),
+        verdicts=(check("a"), Verdict("latency_p95", "latency_p95", 3, "passed", "", (finding,), "suite")),
+        means=(Mean("ndcg@10", None, 0.5, 1, 0), Mean("latency_p95", None, seconds, 1, 0, "seconds", False)),
+        notes=("1 query is new", f"latency_p95 took {seconds}"),
+        seconds=seconds,
+    )
+
+
+def test_the_shipped_schema_is_that_of_the_results() -> None:
+    assert schema.FILE.read_text(encoding="utf-8") == schema.text(), "run python -m pytest_irquality.report.schema"
+
+
+def test_documents_are_valid() -> None:
+    for results in ([], [compared()], [timed(0.1), suite(query("b"), interrupted=True)]):
+        data = valid(document(results, ["other.ir.yaml"]))
+        assert data["version"] == 1
+        assert data["outcome"] == "failed"
+        assert [entry["path"] for entry in data["timing"]] == [result.path for result in results]
+
+
+def test_times_and_what_rests_on_them_stand_under_timing_alone() -> None:
+    fast, slow = (valid(document([timed(seconds)], [])) for seconds in (0.01, 0.15))
+    times = fast.pop("timing"), slow.pop("timing")
+    assert fast == slow
+    assert times[1][0]["queries"] == {"a": 0.15}
+    assert times[1][0]["means"][0]["value"] == 0.15
+    assert times[1][0]["verdicts"][0]["findings"][0]["text"] == "latency_p95 is 0.15"
+    assert times[1][0]["lines"] == ["latency_p95 took 0.15"]
+    assert [verdict["outcome"] for verdict in fast["suites"][0]["verdicts"]] == ["passed", "passed"]
+    assert fast["suites"][0]["notes"] == ["1 query is new"]
+
+
+def test_a_result_survives_the_way_through_json() -> None:
+    for result in (compared(), timed(0.5), replace(compared(), retriever="ünï\x1b\u202e")):
+        assert decode(encode(result)) == result
+
+
+def test_equal_runs_give_equal_bytes_but_for_timing(project: Project) -> None:
+    project.suite(
+        "metrics: [ndcg@10, latency_p95]\nthresholds: {latency_p95: {max: 5s}}\n"
+        "queries:\n  - {query: b, relevant: [d1], tags: [t]}\n  - {query: a, must_find: [d2]}\n"
+    )
+    project.answers({"a": ["d1"], "b": [("d2", 2.5), ("d1", 1.0)]})
+    texts = []
+    for _ in range(2):
+        project.run()
+        data = valid((project.path / "out.json").read_text(encoding="utf-8"))
+        del data["timing"]
+        texts.append(json.dumps(data))
+    assert texts[0] == texts[1]

@@ -1,0 +1,170 @@
+"""``match: text``: what stands in a suite are passages, found in whatever chunks come back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_irquality import judge, retrieve
+from pytest_irquality.metrics import Judgments, parse_measure
+from pytest_irquality.retrieval import Run
+from pytest_irquality.suite import Query, Suite
+from pytest_irquality.suite.model import Check, Place, Rule
+from pytest_irquality.verdict import SuiteResult
+from tests.conftest import Project
+
+MEASURES = (
+    "recall@1",
+    "recall@2",
+    "recall@10",
+    "ndcg@10",
+    "precision@2",
+    "map@10",
+    "mrr@10",
+    "set_recall",
+    "num_results",
+)
+
+
+def suite(relevant: dict[str, float], *rules: Rule, **given: Any) -> Suite:
+    query = Query("q", "q", Judgments(relevant), rules)
+    measures = tuple(map(parse_measure, MEASURES))
+    checks = (Check("q", "q", Place(1), query=query),)
+    return Suite("s", "s", (query,), match="text", metrics=measures, checks=checks, **given)
+
+
+def scores(result: SuiteResult) -> dict[str, float | None]:
+    return dict(zip(result.measures, result.query("q").values, strict=True))
+
+
+def judged(suite: Suite, *texts: str) -> SuiteResult:
+    hits = [{"id": f"c{n}", "text": text} for n, text in enumerate(texts, 1)]
+    return judge(suite, retrieve(suite, lambda query: hits))
+
+
+def test_a_passage_is_found_whatever_its_case_white_space_and_unicode_form() -> None:
+    result = judged(suite({"The ﬁrst  CAFE\u0301": 1}), "elsewhere", "… the first\ncafé of the town")
+    assert scores(result)["mrr@10"] == 0.5
+    assert [(d.rank, d.id, d.title) for d in result.query("q").ranking] == [
+        (1, "c1", "elsewhere"),
+        (2, "The ﬁrst  CAFE\u0301", "in c2"),
+    ]
+
+
+def test_recall_counts_passages_and_other_measures_results() -> None:
+    result = judged(suite({"alpha": 1, "beta": 3, "gamma": 1}), "alpha and beta", "nothing", "gamma, and alpha again")
+    found = scores(result)
+    assert found["recall@1"] == pytest.approx(2 / 3)
+    assert found["recall@2"] == pytest.approx(2 / 3)
+    assert found["recall@10"] == found["set_recall"] == 1.0
+    assert found["precision@2"] == 0.5
+    assert found["map@10"] == pytest.approx((1 + 2 / 3) / 3)
+    assert found["num_results"] == 3
+    # One gain a result, the highest newly credited: 3, 0, 1; the ideal has each passage in a result of its own.
+    assert found["ndcg@10"] == pytest.approx((3 + 1 / 2) / (3 + 0.6309297535714575 + 1 / 2))
+    shown = [(document.rank, document.id) for document in result.query("q").ranking]
+    assert shown == [(1, "beta"), (1, "alpha"), (2, "c2"), (3, "gamma")]
+    assert not result.query("q").missing
+
+
+def test_rules_count_passages() -> None:
+    rules = (
+        Rule("must_find", {"alpha": 1, "beta": 1}),
+        Rule("must_not_find", {"secret": 10}),
+        Rule("in_order", {"beta": 10, "gamma": 10}),
+    )
+    verdict = judged(suite({"alpha": 1}, *rules), "alpha beta", "gamma with a secret").verdict("q")
+    assert verdict is not None
+    assert [(finding.ok, finding.kind) for finding in verdict.findings] == [
+        (True, "must_find"),
+        (True, "must_find"),
+        (False, "must_not_find"),
+        (True, "in_order"),
+    ]
+    assert "secret (in c2) must not be in the top 10: it is at rank 2" in verdict.reason
+
+
+def test_a_passage_is_credited_once_and_copies_of_a_chunk_are_collapsed() -> None:
+    chunks = [{"id": id, "text": text} for id, text in (("x", "alpha"), ("x", "alpha"), ("y", "alpha too"))]
+    wanted = suite({"alpha": 1})
+    result = judge(wanted, retrieve(wanted, lambda query: chunks))
+    assert [document.id for document in result.query("q").ranking] == ["alpha", "y"]
+    assert scores(result)["precision@2"] == 0.5
+    assert any("returned a document more than once" in note for note in result.notes)
+
+
+def test_chunks_that_share_an_id_are_told_apart() -> None:
+    chunks = {"q": [("file", "one two"), ("file", "alpha two")], "r": [("file", "beta two")]}
+    queries = (Query("q", "q", Judgments({"alpha": 1})), Query("r", "r", Judgments({"beta": 1})))
+    wanted = Suite("s", "s", queries, match="text", metrics=(parse_measure("mrr@10"),))
+    run = retrieve(wanted, lambda query: [{"id": id, "text": text} for id, text in chunks[query]])
+    assert len(run.texts) == 3
+    result = judge(wanted, run)
+    assert [query.values for query in result.queries] == [(0.5,), (1.0,)]
+
+
+def test_plain_texts_are_passages_too() -> None:
+    wanted = suite({"alpha": 1})
+    result = judge(wanted, retrieve(wanted, lambda query: ["some beta", "some alpha"]))
+    assert scores(result)["mrr@10"] == 0.5
+
+
+def test_judged_shares_do_not_apply() -> None:
+    result = judged(suite({"alpha": 1}), "beta", "alpha")
+    assert (result.judged, result.returned) == (0, 0)
+    assert not any("unjudged" in note for note in result.notes)
+
+
+def test_a_baseline_is_matched_by_its_own_texts() -> None:
+    wanted = suite({"alpha": 1, "beta": 1})
+    before = retrieve(wanted, lambda query: [{"id": "old-1", "text": "alpha and beta"}])
+    same = judge(wanted, retrieve(wanted, lambda query: [{"id": "new-7", "text": "alpha and beta!"}]), before=before)
+    assert all(mean.change is None or not mean.change.difference for mean in same.means)
+    assert not same.failed
+    lost = judge(wanted, retrieve(wanted, lambda query: [{"id": "new-7", "text": "gamma"}]), before=before)
+    assert lost.failed
+    assert next(mean.change.before for mean in lost.means if mean.change and mean.measure == "recall@1") == 1.0
+
+
+def test_a_run_without_texts_is_said_once_a_query() -> None:
+    wanted = suite({"alpha": 1})
+    result = judge(wanted, retrieve(wanted, lambda query: ["c1", "c2"]))
+    assert "'match: text' needs the text of each hit, and these are ids alone" in (result.query("q").fault or "")
+    by_id = retrieve(Suite("s", "s", wanted.queries), lambda query: ["c1"])
+    assert by_id.texts == {}
+    result = judge(wanted, Run("", by_id.rankings))
+    assert result.query("q").fault == "'match: text' needs the text of each result, and of c1 there is none"
+
+
+def test_it_end_to_end(project: Project) -> None:
+    project.suite(
+        """
+match: text
+metrics: [recall@2, ndcg@2]
+thresholds: {recall@2: 1.0}
+queries:
+  - query: refunds
+    relevant: ["paid within 14 days", Keep the receipt]
+    must_find: {"paid within 14 days": 1}
+  - query: delivery
+    relevant: [by courier]
+    must_find: [by courier]
+"""
+    )
+    project.answers(
+        {
+            "refunds": [{"id": "k-1", "content": "Refunds are paid within\n14 days. Keep the receipt!"}],
+            "delivery": [{"id": "k-2", "content": "We deliver on foot."}],
+        }
+    )
+    result = project.run()
+    assert project.outcomes() == {"refunds": "passed", "delivery": "failed", "recall-2": "failed"}
+    result.stdout.fnmatch_lines(["*by courier must be in the top 10: it was not returned*"])
+
+
+def test_judged_is_refused_where_it_does_not_apply(project: Project) -> None:
+    project.suite("match: text\nthresholds: {judged@10: {warn_below: 0.5}}\nqueries: [{query: a, relevant: [b]}]\n")
+    result = project.run()
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["*shop.ir.yaml:2:14: judged@10 does not apply under 'match: text': *"])

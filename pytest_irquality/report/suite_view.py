@@ -204,7 +204,7 @@ class SuiteView:
         return Line(
             anchor=self.line_anchor(verdict),
             label=verdict.label,
-            place=f"{self.result.path}:{verdict.line}",
+            place=self.result.place(verdict),
             state=STATES["warned"] if warned else self.state_of(verdict),
             reason="" if told else verdict.reason,
             rerun=rerun(self.result.path, verdict.check, self.result.retriever) if verdict.outcome in BAD else "",

@@ -34,6 +34,7 @@ def query_result(now: Measured, query: Query, check: str | None) -> QueryResult:
         id=query.id,
         text=query.text,
         line=query.place.line,
+        file=query.place.path,
         values=now.scores.values.get(query.id, undefined),
         ranking=tuple(map(document, sorted([*ids[:most], *besides], key=ranks.__getitem__))),
         missing=tuple(document(id) for id in expected if ranks.get(id, most + 1) > most),

@@ -252,7 +252,7 @@ def _moves(was: Mapping[str, StoredQuery], changed: list[StoredQuery]) -> Iterat
         before = was[query.id]
         sides = [dict.fromkeys(stored.ranking.ids if stored.ranking else ()) for stored in (before, query)]
         old, now = ({document: rank for rank, document in enumerate(side, 1)} for side in sides)
-        titles = {**before.titles, **query.titles}
+        titles = before.by_document(before.titles) | query.by_document(query.titles)
         moved = sorted(
             (min(rank for rank in (old.get(id), now.get(id)) if rank), id)
             for id in dict.fromkeys([*old, *now])

@@ -92,7 +92,8 @@ def retrieve(
 def _singles(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterable[Job]:
     """A call for each query."""
     __tracebackhide__ = True
-    calls = {frozenset(query.params): _settle(suite, retriever, query) for query in asked}
+    asked_by_names = {frozenset(query.params): query for query in asked}  # by the names given, not by their values
+    calls = {names: _settle(suite, retriever, query) for names, query in asked_by_names.items()}
 
     def job(query: Query) -> Job:
         call, params = calls[frozenset(query.params)], {**suite.params, **query.params}

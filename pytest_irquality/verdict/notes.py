@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from pytest_irquality.suite.model import Check
@@ -9,6 +10,11 @@ from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.measured import Measured, texts
 from pytest_irquality.verdict.numbers import EQUAL, NAMED, and_more, apart, count, probability, share
 from pytest_irquality.verdict.result import Baseline, Verdict
+
+MADE_UP = {
+    "row numbers": re.compile(r"\d+"),
+    "ids that the engine made up": re.compile(r"[0-9a-f]{16,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I),
+}
 
 
 def notes(
@@ -20,6 +26,7 @@ def notes(
     """Every line, the most general first. ``otherwise``: what would turn if unjudged documents were left out."""
     now = sides.measured
     yield from _retrieval(now)
+    yield from _unknown_ids(now)
     yield from now.suite.notes
     if baseline is not None:
         yield from _queries_on_one_side(now, baseline)
@@ -55,6 +62,25 @@ def _retrieval(now: Measured) -> Iterator[str]:
             f"{share(len(now.duplicated), len(asked))} queries returned a document more than once, credited once"
             f" and the ranks closed up: {suite.by_id[id].quoted} returned {now.name(twice[0])} twice{more}"
         )
+
+
+def _unknown_ids(now: Measured) -> Iterator[str]:
+    """That retriever and suite speak of documents by different ids, as it seems where they have none in common."""
+    rules = [rule for query in now.suite.queries for rule in query.rules if rule.kind != "must_not_find"]
+    known = dict.fromkeys(document for query in now.suite.queries for document in query.judgments.grades)
+    known.update(dict.fromkeys(document for rule in rules for document in rule.documents))
+    in_common = any(not known.keys().isdisjoint(ids) for ids in now.rankings.values())  # the first, as a rule
+    returned = {} if in_common else dict.fromkeys(document for ids in now.rankings.values() for document in ids)
+    if now.suite.match == "text" or not known or not returned:
+        return
+    kinds = ((words, pattern) for words, pattern in MADE_UP.items() if all(map(pattern.fullmatch, returned)))
+    looks = next((words for words, pattern in kinds if not any(map(pattern.fullmatch, known))), "")
+    ids, names = (", ".join(list(some)[:NAMED]) for some in (returned, known))
+    which = f"they look like {looks} ({ids})" if looks else f"they are {ids}"
+    yield (
+        f"no query returned any document that this suite names: {which}, and the suite names {names}; if a result keeps"
+        " that id in another place, say where with 'id_field'"
+    )
 
 
 def _queries_on_one_side(now: Measured, baseline: Baseline) -> Iterator[str]:

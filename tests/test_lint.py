@@ -76,4 +76,4 @@ def test_collecting_only_is_a_check_that_needs_no_retriever(project: Project) ->
     result = project.run("--collect-only", "-q")
     assert result.ret == 2
     result.stdout.fnmatch_lines(["bad.ir.yaml:2:14: unknown measure 'mmr'; did you mean 'mrr'?"])
-    assert sorted(path.name for path in project.path.iterdir()) == ["bad.ir.yaml", "good.ir.yaml"]
+    assert sorted(path.name for path in project.path.glob("[!.]*") if path.is_file()) == ["bad.ir.yaml", "good.ir.yaml"]

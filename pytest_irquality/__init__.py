@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_irquality.metrics import evaluate, own_measure, parse_measure
     from pytest_irquality.retrieval import retrieve
+    from pytest_irquality.retrieval.stored import read_run
     from pytest_irquality.suite import SuiteError, load_suite
     from pytest_irquality.verdict import judge
 
-__all__ = ["SuiteError", "evaluate", "judge", "load_suite", "own_measure", "parse_measure", "retrieve"]
+__all__ = ["SuiteError", "evaluate", "judge", "load_suite", "own_measure", "parse_measure", "read_run", "retrieve"]
 
 _HOME = {
     "SuiteError": "suite",
     "load_suite": "suite",
+    "read_run": "retrieval.stored",
     "retrieve": "retrieval",
     "evaluate": "metrics",
     "own_measure": "metrics",

@@ -82,7 +82,7 @@ class Skipped:
 
 
 OUTCOMES = pytest.StashKey[dict[str, "Judged | Failed | Skipped"]]()
-SENT = pytest.StashKey[str]()
+SENT = pytest.StashKey[SuiteResult]()
 FILES = pytest.StashKey[Files]()
 
 
@@ -163,13 +163,17 @@ class SuiteModule(pytest.Module):
         # usefixtures rather than an argument: a parametrised retriever gives every item its [bm25], [hybrid].
         vars(module)["pytestmark"] = [pytest.mark.ir_suite, pytest.mark.usefixtures(self.suite.retriever)]
         for name, check in self.checks.items():
-            vars(module)[name] = _function(check, self.path, module.__name__)
+            vars(module)[name] = _function(check, self._file_of(check), module.__name__)
         return module
+
+    def _file_of(self, check: Check) -> Path:
+        """The file a check stands in: a query of a JSONL file may carry rules of its own."""
+        return Path(self.config.invocation_params.dir, check.place.path) if check.place.path else self.path
 
     def is_in(self, shard: Shard, item: pytest.Item) -> bool:
         """Whether a share of the queries is enough for this item: its own query's, or that all were answered."""
         check = self.checks[getattr(item, "originalname", "")]
-        return shard.holds(check.query.id) if check.query else not (check.limits or check.rule or check.guard)
+        return shard.holds(check.query.id) if check.query else check.scope == "bulk"
 
     def funcnamefilter(self, name: str) -> bool:
         """Only what was made here is a test, whatever ``python_functions`` says."""
@@ -199,7 +203,7 @@ def shown_path(config: pytest.Config, path: Path) -> str:
 
 
 def _function(check: Check, path: Path, module: str) -> Callable[..., None]:
-    """A test function of its own whose place is the check's line of the YAML file."""
+    """A test function of its own whose place is the check's line of its file."""
 
     def verdict(_ir_run: Callable[[], None]) -> None:
         _ir_run()
@@ -253,7 +257,7 @@ def _ir_run(request: pytest.FixtureRequest) -> Callable[[], None]:
             outcomes[key] = Skipped(str(skip), _attempt(item))
             raise
         outcomes[key] = outcome
-        item.stash[SENT] = encode(outcome.result)
+        item.stash[SENT] = outcome.result
     if isinstance(outcome, Skipped):
         pytest.skip(outcome.reason)
     if isinstance(outcome, Failed):
@@ -386,11 +390,14 @@ def _raise_fault(item: pytest.Item, verdict: Verdict, judged: Judged) -> None:
     """The cause of an unanswered query: in full the first time, in one line after that."""
     # The user's own error is shown without this frame; a message of ours needs one frame that is not hidden.
     __tracebackhide__ = _is_theirs
-    where = f"{judged.result.path}:{verdict.line}"
-    fault = judged.run.faults.get(verdict.query) if verdict.query is not None else None
-    if fault is None:
-        pytest.fail(f"{verdict.reason}\n  at {where}", pytrace=False)
-    text, cause = judged.result.query(verdict.query or "").text, fault.cause
+    query = verdict.query
+    if verdict.scope == "bulk":  # no bulk query has an item of its own, so their cause is told here
+        query = next((result.id for result in judged.result.queries if result.fault and not result.check), None)
+    fault = judged.run.faults.get(query) if query is not None else None
+    if query is None or fault is None:
+        pytest.fail(f"{verdict.reason}\n  at {judged.result.place(verdict)}", pytrace=False)
+    asked = judged.result.query(query)
+    where, text, cause = judged.result.place(asked), asked.text, fault.cause
     if cause in judged.told:
         pytest.fail(f"{text!r}: {fault.message} (shown at {judged.told[cause]})\n  at {where}", pytrace=False)
     judged.told[cause] = item.name
@@ -424,14 +431,14 @@ def _conclude(result: SuiteResult, verdict: Verdict) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Send the result home on the setup report of the item that retrieved: reports travel through xdist as they are."""
+    """Send the result home on the setup report of the item that retrieved: reports travel through xdist as JSON."""
     report = yield
     crash = getattr(report.longrepr, "reprcrash", None)
     if isinstance(item.parent, SuiteModule) and crash is not None:
         # The short summary, JUnit's message and annotations repeat it, on CI in full: the first line is enough there.
         crash.message = crash.message.split("\n", 1)[0]
     if report.when == "setup" and (sent := item.stash.get(SENT, None)) is not None:
-        vars(report)["ir_result"] = sent
+        vars(report)["ir_result"] = encode(sent) if hasattr(item.config, "workerinput") else sent
         del item.stash[SENT]
     return report
 

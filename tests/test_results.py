@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.retrieval import UnreadableResult
+from pytest_irquality import judge
+from pytest_irquality.metrics import Judgments
+from pytest_irquality.retrieval import Ranking, Run, UnreadableResult
 from pytest_irquality.retrieval.results import read_result, split_batch
+from pytest_irquality.suite import Query, Suite
 
 
 class Row:
@@ -384,3 +387,22 @@ def test_results_without_texts_where_texts_are_wanted(result: object) -> None:
 )
 def test_a_batch_is_split(result: object) -> None:
     assert [read_result(part, 10).ids for part in split_batch(result, 2)] == [("a",), ("b",)]
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (["0", "17"], "they look like row numbers (0, 17), and the suite names sku-1;"),
+        ([str(UUID)], f"they look like ids that the engine made up ({UUID}), and the suite names sku-1;"),
+        (["f" * 64], "they look like ids that the engine made up"),
+        (["c-1"], "they are c-1, and the suite names sku-1;"),
+    ],
+)
+def test_ids_that_no_judgment_has_are_said(returned: list[str], said: str) -> None:
+    suite = Suite("s", "s", (Query("a", "a", Judgments({"sku-1": 1})), Query("b", "b")))
+    notes = judge(suite, Run("", {"a": Ranking(tuple(returned)), "b": Ranking(())})).notes
+    assert [
+        said in note and "'id_field'" in note for note in notes if "any document that this suite names" in note
+    ] == [True]
+    notes = judge(suite, Run("", {"a": Ranking(tuple(returned)), "b": Ranking(("sku-1",))})).notes
+    assert not any("this suite names" in note for note in notes)

@@ -182,7 +182,7 @@ class QueryViews:
             missing=tuple(map(self.absent, query.missing)) if query.fault is None else (),
             told=tuple(self.told(query)),
             opened=outcome in BAD and self.rows[query.id] < OPENED,
-            place=f"{self.result.path}:{query.line}",
+            place=self.result.place(query),
             latency=shown(query.seconds, "seconds") if query.seconds is not None else "",
             rerun=rerun(self.result.path, query.check, self.result.retriever),
         )

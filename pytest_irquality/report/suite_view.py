@@ -158,7 +158,7 @@ class SuiteView:
             facts=self.facts,
             said=self.said,
             warnings=result.warnings,
-            notes=result.notes,
+            notes=(*result.notes, *result.written),
             compared=self.queries.compared,
             measures=tuple(self.names[measure] for measure in result.shown),
             lines=tuple(map(self.line, sorted(self.lines_verdicts, key=lambda v: loudness(v.outcome)))),
@@ -204,7 +204,7 @@ class SuiteView:
         return Line(
             anchor=self.line_anchor(verdict),
             label=verdict.label,
-            place=f"{self.result.path}:{verdict.line}",
+            place=self.result.place(verdict),
             state=STATES["warned"] if warned else self.state_of(verdict),
             reason="" if told else verdict.reason,
             rerun=rerun(self.result.path, verdict.check, self.result.retriever) if verdict.outcome in BAD else "",
@@ -365,9 +365,9 @@ def change_said(change: Change, unit: str) -> str:
     if change.low is not None and change.high is not None:
         told.append(f"95 % interval {signed(change.low, unit)} … {signed(change.high, unit)}")
     if change.p is not None:
-        told.append(f"p = {probability(change.p)}".replace("= under", "<"))
+        told.append(probability(change.p))
     if change.adjusted is not None:
-        told.append(f"adjusted p = {probability(change.adjusted)}".replace("= under", "<"))
+        told.append(f"adjusted {probability(change.adjusted)}")
     told.append(f"{change.worse} worse, {change.better} better, {change.equal} equal")
     return f"changed by {signed(change.difference, unit)} ({'; '.join(told)})"
 

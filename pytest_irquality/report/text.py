@@ -45,7 +45,7 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
         lines += _worst_queries(result, verdict)
     if verdict.known_issue:
         lines.append(f"  known issue: {verdict.known_issue}")
-    return "\n".join([*lines, f"  at {result.path}:{verdict.line}"])
+    return "\n".join([*lines, f"  at {result.place(verdict)}"])
 
 
 def clipped(text: str, width: int = TEXT_WIDTH) -> str:
@@ -180,7 +180,7 @@ def losers(result: SuiteResult, measure: str, tag: str, most: int) -> Iterator[s
         yield f"  queries that lost most in {measure}{f' of {tag}' if tag else ''}:"
     for _, query, before, now in lost[:most]:
         was, is_now = apart(before, now, mean.unit)
-        place = f"({result.path}:{query.line})"
+        place = f"({result.place(query)})"
         yield f"    {was} → {is_now}  {clipped(query.text)} {place}{_moves(query)}"
     if len(lost) > most:
         yield f"    and {len(lost) - most} more"
@@ -219,7 +219,7 @@ def _worst_queries(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     for value, query in scored[:WORST]:
         missed = [document for document in query.missing if document.relevant]
         lost = f"  without {', '.join(map(_words, missed[:2]))}{' …' if len(missed) > 2 else ''}" if missed else ""
-        yield f"    {shown(value)}  {clipped(query.text)} ({result.path}:{query.line}){lost}"
+        yield f"    {shown(value)}  {clipped(query.text)} ({result.place(query)}){lost}"
 
 
 # -- the summary ------------------------------------------------------------------------------------------------------

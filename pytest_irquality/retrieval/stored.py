@@ -11,9 +11,9 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import repeat
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ class Header:
 class StoredQuery:
     """One line: a query as it was asked and its ranking, or the fault of one that could not be answered.
 
-    ``titles`` and ``texts`` are those of its own documents.
+    ``titles`` and ``texts`` are those of its documents, one each where any is known.
     """
 
     id: str
@@ -63,8 +63,13 @@ class StoredQuery:
     params: Mapping[str, Any] = field(default_factory=dict)
     ranking: Ranking | None = None
     fault: str | None = None
-    titles: Mapping[str, str] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict)
+    titles: Sequence[str | None] = ()
+    texts: Sequence[str | None] = ()
+
+    def by_document(self, words: Sequence[str | None]) -> dict[str, str]:
+        """Its ``titles`` or ``texts`` by document id."""
+        known = zip(self.ranking.ids if self.ranking else (), words, strict=False)
+        return {id: text for id, text in known if text is not None}
 
     def same_question(self, other: StoredQuery) -> bool:
         """Whether both ask the same text with the same params."""
@@ -73,7 +78,7 @@ class StoredQuery:
     def same_ranking(self, other: StoredQuery) -> bool:
         """Whether both got the same documents in the same order for the same question: scores and titles may wobble."""
         ids = [query.ranking.ids if query.ranking else None for query in (self, other)]
-        return ids[0] == ids[1] and self.texts == other.texts and self.same_question(other)
+        return ids[0] == ids[1] and (*self.texts,) == (*other.texts,) and self.same_question(other)
 
 
 @dataclass(frozen=True)
@@ -97,9 +102,9 @@ class StoredRun:
                 faults[query.id] = Fault(stored.fault or "no ranking was kept")
             else:
                 rankings[query.id] = stored.ranking
-            for document, title in stored.titles.items():
+            for document, title in stored.by_document(stored.titles).items():
                 titles.setdefault(document, title)
-            texts.update(stored.texts)
+            texts.update(stored.by_document(stored.texts))
         header = self.header
         return Run(header.retriever, rankings, faults, titles, texts, header.version, header.depth)
 
@@ -119,8 +124,7 @@ def answered(suite: Suite, query: Query, run: Run) -> StoredQuery:
     if query.id in run.faults:
         return StoredQuery(query.id, query.text, question.params, fault=run.faults[query.id].message)
     ranking = run.rankings[query.id]
-    titles = {id: run.titles[id] for id in ranking.ids if id in run.titles} if run.titles else {}
-    texts = {id: run.texts[id] for id in ranking.ids if id in run.texts} if run.texts else {}
+    titles, texts = (tuple(map(words.get, ranking.ids)) if words else () for words in (run.titles, run.texts))
     return StoredQuery(query.id, query.text, question.params, ranking, None, titles, texts)
 
 
@@ -177,19 +181,19 @@ def _lines(stored: StoredRun) -> Iterator[bytes]:
         else:
             if query.ranking.seconds is not None:
                 data["seconds"] = query.ranking.seconds
-            data["docs"] = list(_documents(query, query.ranking))
+            data["docs"] = _documents(query, query.ranking)
         yield _line(data)
 
 
-def _documents(query: StoredQuery, ranking: Ranking) -> Iterator[object]:
-    """``[id, score, title, text]`` as far as they are known, an id alone as itself."""
-    for id, score in zip(ranking.ids, ranking.scores or repeat(None)):  # noqa: B905 - as many as there are ids
-        entry = [id, score if score is not None and math.isfinite(score) else None, query.titles.get(id)]
-        if query.texts:
-            entry.append(query.texts.get(id))
-        while entry[-1] is None:
-            entry.pop()
-        yield entry if len(entry) > 1 else id
+def _documents(query: StoredQuery, ranking: Ranking) -> list[Any]:
+    """``[id, score, title, text]`` as far as any document of the query has them; ids alone as themselves."""
+    scores = [score if math.isfinite(score) else None for score in ranking.scores or ()]
+    columns: list[Sequence[object]] = [ranking.ids, scores, query.titles, query.texts]
+    while not any(value is not None for value in columns[-1]) and len(columns) > 1:
+        columns.pop()
+    if len(columns) == 1:
+        return list(ranking.ids)
+    return list(zip(*(column or [None] * len(ranking.ids) for column in columns), strict=True))
 
 
 def _line(data: Mapping[str, object]) -> bytes:
@@ -220,9 +224,10 @@ def parse_run(lines: Iterable[bytes], shown: str) -> StoredRun:
     lines = iter(lines)
     header, count = _header(next(lines, b""), shown)
     queries: dict[str, StoredQuery] = {}
+    same: dict[Any, Any] = {}  # a document is in many rankings: its id and title are kept once
     number = 1
     for number, line in enumerate(lines, 2):
-        query = _query(line, f"{shown}:{number}")
+        query = _query(line, f"{shown}:{number}", same)
         if query.id in queries:
             raise StoredRunError(f"{shown}:{number}: the query {query.id!r} stands here twice")
         queries[query.id] = query
@@ -253,7 +258,7 @@ def _header(line: bytes, shown: str) -> tuple[Header, int]:
     return Header(**known), count
 
 
-def _query(line: bytes, where: str) -> StoredQuery:
+def _query(line: bytes, where: str, same: dict[Any, Any]) -> StoredQuery:
     data = _object(line, where)
     id, text, params = data.get("id"), data.get("query"), data.get("params", {})
     if not isinstance(id, str) or not isinstance(text, str) or not isinstance(params, dict):
@@ -263,31 +268,17 @@ def _query(line: bytes, where: str) -> StoredQuery:
     documents, seconds = data.get("docs"), data.get("seconds")
     if not isinstance(documents, list) or not isinstance(seconds, (float, int, type(None))):
         raise StoredRunError(f"{where}: damaged: the query {id!r} has neither 'docs' nor 'fault'")
-    if all(isinstance(document, str) for document in documents):
-        return StoredQuery(id, text, params, Ranking(tuple(documents), None, seconds))
-    rows = [(*document, None, None, None)[:4] if isinstance(document, list) else (document, None, None, None)
-            for document in documents]  # fmt: skip
-    if not all(_is_document(*row) for row in rows):
+    columns = list(zip_longest(*(document if isinstance(document, list) else [document] for document in documents)))
+    if any(set(map(type, column)) - kinds for column, kinds in zip(columns, COLUMNS, strict=False)) or len(columns) > 4:
         raise StoredRunError(f"{where}: damaged: a document is [id, score, title]")
-    ids, scores, titles, texts = zip(*rows, strict=True)
+    ids, scores, titles, texts = (*columns, (), (), (), ())[:4]
     known = any(score is not None for score in scores)
-    return StoredQuery(
-        id,
-        text,
-        params,
-        Ranking(
-            ids, tuple(math.nan if score is None else float(score) for score in scores) if known else None, seconds
-        ),
-        None,
-        {id: title for id, title in zip(ids, titles, strict=True) if title is not None},
-        {id: passage for id, passage in zip(ids, texts, strict=True) if passage is not None},
-    )
+    numbers = tuple(math.nan if score is None else float(score) for score in scores) if known else None
+    ids, titles, texts = (tuple(map(same.setdefault, column, column)) for column in (ids, titles, texts))
+    return StoredQuery(id, text, params, Ranking(ids, numbers, seconds), None, titles, texts)
 
 
-def _is_document(id: object, score: object, title: object, text: object) -> bool:
-    return isinstance(id, str) and isinstance(score, (float, int, type(None))) and all(
-        isinstance(words, (str, type(None))) for words in (title, text)
-    )  # fmt: skip
+COLUMNS: Sequence[set[type]] = ({str}, {float, int, type(None)}, {str, type(None)}, {str, type(None)})
 
 
 def _object(line: bytes, where: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ BoundKind = Literal["min", "max", "warn_below", "warn_above", "max_drop", "max_r
 GuardKind = Literal["lost_all_relevant", "new_zero_results"]
 LONGEST_QUOTE = 100
 
-Scope = Literal["suite", "tag", "each_tag", "each_query"]
+Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk"]
 
 
 class Place(NamedTuple):
@@ -96,7 +96,7 @@ class Guard:
 
 @dataclass(frozen=True)
 class Query:
-    """A query with what is expected of its ranking."""
+    """A query with what is expected of its ranking. ``bulk``: it stands in a file of queries, not in the suite."""
 
     id: str
     text: str
@@ -108,7 +108,13 @@ class Query:
     weight: float = 1.0
     params: Mapping[str, Any] = field(default_factory=dict)
     known_issue: KnownIssue | None = None
+    bulk: bool = False
     place: Place = field(default=Place(1), compare=False)
+
+    @property
+    def demands(self) -> bool:
+        """Whether it carries anything of its own that could fail."""
+        return bool(self.rules or self.thresholds)
 
     @property
     def quoted(self) -> str:
@@ -126,7 +132,7 @@ class Check:
     """What one test item checks: a query's own rules and thresholds, or one line of limits.
 
     ``name`` is the item's; ``label`` is what a person reads. Exactly one of ``query``, ``limits``, ``rule``,
-    ``guard`` is set.
+    ``guard`` is set, or the scope is "bulk": every bulk query must be answered, no more.
     """
 
     name: str
@@ -142,7 +148,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Suite:
-    """A whole suite file. ``path`` is how messages name it.
+    """A whole suite file. ``path`` is how messages name it; ``notes`` say what its files hold beside what was used.
 
     ``timeout`` is in seconds; ``concurrency`` None leaves the number of calls in flight to the ini file.
     ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it does unless written.
@@ -171,6 +177,7 @@ class Suite:
     default_guard: bool = True
     metrics: tuple[Measure, ...] = ()
     checks: tuple[Check, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def by_id(self) -> Mapping[str, Query]:
@@ -217,6 +224,8 @@ class Suite:
         """The queries whose rankings a check reads."""
         if check.query:
             return (check.query,)
+        if check.scope == "bulk":
+            return tuple(query for query in self.queries if query.bulk)
         return self.tags[check.tag] if check.tag is not None else self.queries
 
 

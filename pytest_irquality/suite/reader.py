@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from yaml.events import Event, MappingStartEvent, ScalarEvent, SequenceStartEvent
 
@@ -36,17 +37,23 @@ from pytest_irquality.suite.yaml import (
     short,
 )
 
+if TYPE_CHECKING:
+    from pytest_irquality.suite.files.formats import Record
+    from pytest_irquality.suite.files.judgments import Judged, JudgmentFile
+    from pytest_irquality.suite.files.source import Source
+
 T = TypeVar("T")
 
 SUITE_KEYS = (
     "suite", "retriever", "top_k", "depth", "params", "grades", "relevant_from", "undefined", "id_field", "match",
     "duplicates", "concurrency", "timeout", "warmup", "errors", "metrics", "thresholds", "tags", "each_tag",
-    "each_query", "baseline", "queries",
+    "each_query", "baseline", "judgments", "queries",
 )  # fmt: skip
 QUERY_KEYS = (
     "query", "id", "tags", "why", "relevant", "must_find", "must_find_any", "must_not_find", "in_order", "thresholds",
     "weight", "params", "known_issue", "expect_no_results",
 )  # fmt: skip
+FILE_KEYS = ("file", "format", "split")
 RANK_RULES = ("must_find", "must_find_any", "must_not_find")
 BOUND_KEYS: Mapping[str, BoundKind] = {
     "min": "min", "max": "max", "warn_below": "warn_below", "warn_above": "warn_above", "max_drop": "max_drop",
@@ -82,6 +89,23 @@ class _Written:
     fields: Mapping[str, Any]
     place: Place
     key_places: Mapping[str, Place]
+    bulk: bool = False
+
+    @property
+    def id(self) -> str:
+        """Its id, which is its text where none is given."""
+        id: str = self.fields.get("id", self.fields["query"])
+        return id
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file of queries or judgments, or a pattern for several, as the suite names it."""
+
+    file: str
+    place: Place
+    format: str | None = None
+    split: str = "test"
 
 
 @dataclass(frozen=True)
@@ -118,8 +142,11 @@ class _Reader:
             "params": self._params,
             "known_issue": self._known_issue,
             "expect_no_results": lambda e: document.choice(e, "'expect_no_results'", ("true", "false")) == "true",
+            "file": lambda e: document.text(e, "'file'"),
+            "format": self._format,
+            "split": lambda e: document.text(e, "'split'"),
         }
-        assert tuple(self.query_readers) == QUERY_KEYS
+        assert tuple(self.query_readers) == (*QUERY_KEYS, *FILE_KEYS)
 
     def fail(self, place: Place, message: str) -> SuiteError:
         return SuiteError(place.path or self.doc.path, place.line, place.column, message)
@@ -155,7 +182,8 @@ class _Reader:
             "each_tag": lambda e: self._lines(e, "'each_tag'"),
             "each_query": lambda e: self._lines(e, "'each_query'", rules=True),
             "baseline": self._baseline_retriever,
-            "queries": lambda e: [self._query(entry) for entry in doc.entries(e, "'queries'")],
+            "judgments": lambda e: self._list_or_one(e, "'judgments'", self._file),
+            "queries": lambda e: self._list_or_one(e, "'queries'", self._query),
         }
         assert tuple(readers) == SUITE_KEYS
         for name, key, value in doc.fields(root, "the suite", SUITE_KEYS):
@@ -289,11 +317,17 @@ class _Reader:
             return KnownIssue(None, retrievers)
         return KnownIssue(self.doc.text(event, "'known_issue'"))
 
-    def _relevant(self, event: Event) -> Mapping[str, float | _Word | None]:
-        """Each document's grade: a number, a word still to be looked up, or None for a bare list entry."""
+    def _relevant(self, event: Event) -> tuple[Mapping[str, float | _Word | None], list[int]]:
+        """Each document's grade (a number, a word still to be looked up, None for a bare list entry), and its line."""
         if isinstance(event, SequenceStartEvent):
-            return {document: None for document, _ in self.doc.texts(event, "'relevant'")}
-        return {document: self._grade(document, value) for document, _, value in self.doc.items(event, "'relevant'")}
+            listed = self.doc.texts(event, "'relevant'")
+            return {document: None for document, _ in listed}, [position(entry)[0] for _, entry in listed]
+        grades: dict[str, float | _Word | None] = {}
+        lines = []
+        for document, key, value in self.doc.items(event, "'relevant'"):
+            grades[document] = self._grade(document, value)
+            lines.append(position(key)[0])
+        return grades, lines
 
     def _grade(self, document: str, event: Event) -> float | _Word:
         if not isinstance(event, ScalarEvent):
@@ -306,10 +340,40 @@ class _Reader:
                 return self.numbers.setdefault(text, number)
         return _Word(text, self.place(event))
 
-    def _query(self, event: Event) -> _Written:
+    def _list_or_one(self, event: Event, what: str, read: Callable[[Event], T]) -> list[T]:
+        if isinstance(event, SequenceStartEvent):
+            return [read(entry) for entry in self.doc.entries(event, what)]
+        return [] if self.doc.is_empty(event) else [read(event)]
+
+    def _file(self, event: Event) -> _File:
+        if isinstance(event, ScalarEvent):
+            return _File(self.doc.text(event, "the path of a file"), self.place(event))
+        readers = {key: self.query_readers[key] for key in FILE_KEYS}
+        found = {name: readers[name](value) for name, _, value in self.doc.fields(event, "a file", readers)}
+        if "file" not in found:
+            self.doc.fail(event, "no 'file': write the path, or {file: path, format: name}")
+        return _File(place=self.place(event), **found)
+
+    def _format(self, event: Event) -> str:
+        from pytest_irquality.suite.files.source import NAMES  # noqa: PLC0415 - the formats only where one is named
+
+        return self.doc.choice(event, "'format'", NAMES)
+
+    def _query(self, event: Event) -> _Written | _File:
+        """A query, or a file of queries: which of the two the keys tell."""
+        if isinstance(event, ScalarEvent):
+            return self._file(event)
         found, places = {}, {}
         for name, key, value in self.doc.fields(event, "a query", self.query_readers):
             found[name], places[name] = self.query_readers[name](value), self.place(key)
+        if of_file := next((name for name in found if name in FILE_KEYS), None):
+            if other := next((name for name in found if name not in FILE_KEYS), None):
+                raise self.fail(
+                    places[other], f"{other!r} does not go with {of_file!r}: this is a query or a file of them"
+                )
+            if "file" not in found:
+                self.doc.fail(event, "no 'file': write the path, or {file: path, format: name}")
+            return _File(place=self.place(event), **found)
         if "query" not in found:
             self.doc.fail(event, "a query has no 'query'")
         if len(found.get("in_order", "ab")) < 2:
@@ -329,18 +393,25 @@ class _Reader:
         top_k: int = found.get("top_k", 10)
         relevant_from: float = found.get("relevant_from", 1.0)
         grades: Mapping[str, float] = found.get("grades", {})
-        queries = []
-        ids: dict[str, Place] = {}
-        for written in found["queries"]:
-            query = self._assemble_query(written, top_k, relevant_from, grades)
-            where = written.key_places.get("id", written.key_places["query"])
-            if query.id in ids:
+        entries, files = self._open_files(path, found, grades)
+        ids: dict[str, _Written] = {}
+        for written in entries:
+            id = written.id
+            if id in ids:
+                place = written.key_places.get("id", written.key_places.get("query", written.place))
+                other = ids[id].key_places.get("id", ids[id].key_places.get("query", ids[id].place))
+                where = (
+                    f"on line {other.line}"
+                    if other.path == place.path
+                    else f"at {other.path or self.doc.path}:{other.line}"
+                )
                 hint = "" if "id" in written.fields else "; give one of the two an 'id'"
-                raise self.fail(where, f"the id {short(query.id)} is already used on line {ids[query.id].line}{hint}")
-            ids[query.id] = where
-            queries.append(query)
+                raise self.fail(place, f"the id {short(id)} is already used {where}{hint}")
+            ids[id] = written
+        judged = self._judged(files, entries)
+        queries = [self._assemble_query(written, top_k, relevant_from, grades, judged) for written in entries]
         metrics = [self._measure(text, place, top_k) for text, place in found.get("metrics", ())]
-        checks = [*self._query_checks(queries), *self._line_checks(found, queries, top_k)]
+        checks = [*self._query_checks(queries, found["queries@"]), *self._line_checks(found, queries, top_k)]
         suite = Suite(
             name=found.get("suite", path.name.rsplit(".", 1)[0].removesuffix(".ir")),
             path=self.doc.path,
@@ -362,6 +433,7 @@ class _Reader:
             max_errors=found.get("errors", 0),
             metrics=tuple(metrics),
             checks=tuple(check_names(checks)),
+            notes=tuple(judged.notes()) if judged else (),
         )
         if not metrics:
             limited = [measure for measure in suite.measures if measure.aggregate == "mean"]
@@ -369,13 +441,99 @@ class _Reader:
             suite = replace(suite, metrics=tuple(shown))
         return replace(suite, depth=self._depth(suite, found))
 
+    # -- files of queries and judgments ------------------------------------------------------------------------------
+
+    def _open_files(
+        self, path: Path, found: Mapping[str, Any], grades: Mapping[str, float]
+    ) -> tuple[list[_Written], list[JudgmentFile]]:
+        """Every query, those of files read, and every file that judges some."""
+        entries: list[_Written] = []
+        files: list[JudgmentFile] = []
+        if not any(isinstance(entry, _File) for entry in (*found["queries"], *found.get("judgments", ()))):
+            return found["queries"], files
+        # Only here: suites without files need no csv, json and gzip.
+        from pytest_irquality.suite.files.judgments import read_judgments  # noqa: PLC0415
+        from pytest_irquality.suite.files.queries import read_queries  # noqa: PLC0415
+        from pytest_irquality.suite.files.source import beir_qrels, beir_queries  # noqa: PLC0415
+
+        further = tuple(key for key in QUERY_KEYS if key not in ("query", "id"))
+        for entry in found["queries"]:
+            if isinstance(entry, _Written):
+                entries.append(entry)
+                continue
+            for source in self._sources(entry, path):
+                split = beir_qrels(source, entry.split) if source.path.is_dir() else None
+                texts = beir_queries(source) if split else source
+                records, judges = read_queries(texts, further)
+                if split or judges:
+                    files.append(read_judgments(split or source, grades))
+                # A BEIR folder has the queries of all its splits; asked are those of one.
+                wanted = files[-1].grades if split else None
+                written = (self._from_record(record, texts.shown) for record in records)
+                entries += (query for query in written if wanted is None or query.id in wanted)
+        for entry in found.get("judgments", ()):
+            for source in self._sources(entry, path):
+                folder = source.path.is_dir()
+                files.append(read_judgments(beir_qrels(source, entry.split) if folder else source, grades))
+        if not entries:
+            raise self.fail(found["queries@"], "'queries' is empty: no file has one")
+        return entries, files
+
+    def _sources(self, entry: _File, path: Path) -> list[Source]:
+        from pytest_irquality.suite.files.source import sources  # noqa: PLC0415
+
+        shown = Path(self.doc.path).parent
+        try:
+            return sources(entry.file, path.parent, shown, entry.format)
+        except ValueError as error:
+            raise self.fail(entry.place, str(error)) from None
+
+    def _from_record(self, record: Record, shown: str) -> _Written:
+        """A query of a file; one of JSONL may carry whatever a query of a suite may."""
+        place = Place(record.line, 1, shown)
+        fields: dict[str, Any] = {name: record.cells[name] for name in ("query", "id", "why") if record.cells.get(name)}
+        if record.further:
+            reader = _Reader(Document.of_json(shown, {**fields, **record.further}, record.line), self.definitions)
+            reader.path = shown
+            written = reader.one_query()
+            return replace(written, bulk=True)
+        if tags := record.cells.get("tags"):
+            fields["tags"] = tuple(dict.fromkeys(tag for part in re.split(r"[;,|]", tags) if (tag := part.strip())))
+        if weight := record.cells.get("weight"):
+            number = as_number(weight)
+            if number is None or number < 0:
+                raise self.fail(place, f"a weight must be a number of 0 or more, not {short(weight)}")
+            fields["weight"] = number
+        return _Written(fields, place, {}, bulk=True)
+
+    def one_query(self) -> _Written:
+        """The query that is all of the document."""
+        query = self._query(self.doc.first())
+        assert isinstance(query, _Written)
+        return query
+
+    def _judged(self, files: list[JudgmentFile], entries: Iterable[_Written]) -> Judged | None:
+        if not files:
+            return None
+        from pytest_irquality.suite.files.judgments import Judged  # noqa: PLC0415
+
+        return Judged(files, {written.id: written.fields["query"] for written in entries})
+
     def _assemble_query(
-        self, written: _Written, top_k: int, relevant_from: float, grades: Mapping[str, float]
+        self, written: _Written, top_k: int, relevant_from: float, grades: Mapping[str, float], judged: Judged | None
     ) -> Query:
         fields, places = written.fields, written.key_places
         listed = max(1.0, relevant_from)
-        written_grades = fields.get("relevant", {})
+        written_grades, lines = fields.get("relevant", ({}, []))
         relevant = {document: self._grade_of(grade, grades, listed) for document, grade in written_grades.items()}
+        if judged:
+
+            def place(document: str) -> str:
+                return (
+                    f"{written.place.path or self.doc.path}:{dict(zip(written_grades, lines, strict=True))[document]}"
+                )
+
+            relevant = judged.joined(written.id, relevant, place)
         rules = []
         for kind in RANK_RULES:
             if kind in fields:
@@ -390,6 +548,10 @@ class _Reader:
                 raise self.fail(places[wrong], f"{wrong!r} contradicts 'expect_no_results'")
             rules.append(Rule("expect_no_results", {}, places["expect_no_results"]))
         judgments = Judgments(relevant, relevant_from)
+        if fields.get("expect_no_results") and judgments.relevant:
+            raise self.fail(
+                places["expect_no_results"], "a judgment file has relevant documents for this query: it expects results"
+            )
         thresholds = []
         for line in fields.get("thresholds", ()):
             limits = self._limits(line, top_k)
@@ -407,7 +569,7 @@ class _Reader:
                 places["known_issue"], "'known_issue' on a query with no rule and no threshold: nothing could fail"
             )
         return Query(
-            id=fields.get("id", fields["query"]),
+            id=written.id,
             text=fields["query"],
             judgments=judgments,
             rules=tuple(rules),
@@ -417,6 +579,7 @@ class _Reader:
             weight=fields.get("weight", 1.0),
             params=fields.get("params", {}),
             known_issue=known,
+            bulk=written.bulk,
             place=written.place,
         )
 
@@ -517,9 +680,12 @@ class _Reader:
                 limits.place, "max_significant_drop is a test over many queries; for one query use max_drop"
             )
 
-    def _query_checks(self, queries: list[Query]) -> Iterator[Check]:
+    def _query_checks(self, queries: list[Query], place: Place) -> Iterator[Check]:
         for query in queries:
-            yield Check(query.id, query.text, query.place, query=query)
+            if query.demands or not query.bulk:
+                yield Check(query.id, query.text, query.place, query=query)
+        if any(query.bulk for query in queries):
+            yield Check("every-query-answered", "every query answered", place, scope="bulk")
 
     def _line_checks(self, found: Mapping[str, Any], queries: list[Query], top_k: int) -> list[Check]:
         tags = list(dict.fromkeys(tag for query in queries for tag in query.tags))

@@ -48,9 +48,9 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     """``; did you mean 'x'?`` where a known name is near, else nothing."""
-    near = difflib.get_close_matches(name, list(known), 1, 0.6)
+    near = difflib.get_close_matches(name, list(known), 1, cutoff)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
@@ -72,6 +72,12 @@ class Document:
         document = cls(path, iter(()))
         document._events = document._checked(text)
         return document
+
+    @classmethod
+    def of_json(cls, path: str, value: Any, line: int) -> Document:
+        """A value of JSON that stands on a line, as the events that YAML would give; its numbers are plain text."""
+        mark = yaml.Mark(path, 0, line - 1, 0, None, 0)
+        return cls(path, _json_events(value, mark))
 
     def finish(self) -> None:
         """Read on to the end of the file, so that a syntax error is found wherever it stands."""
@@ -116,6 +122,10 @@ class Document:
         next(self._events)  # stream start
         if isinstance(start := next(self._events), StreamEndEvent):
             self.fail(start, "the suite is empty; it needs 'queries'")
+        return next(self._events)
+
+    def first(self) -> Event:
+        """The first event of a value of JSON."""
         return next(self._events)
 
     def items(self, start: Event, what: str) -> Iterator[tuple[str, ScalarEvent, Event]]:
@@ -183,6 +193,10 @@ class Document:
             self.fail(event, f"{what} must be a whole number of at least {least}, not {short(self.text(event, what))}")
         return int(value)
 
+    def is_empty(self, event: Event) -> bool:
+        """Whether nothing was written: a key with no value."""
+        return isinstance(event, ScalarEvent) and not event.value and not event.style
+
     def choice(self, event: Event, what: str, known: Iterable[str]) -> str:
         """One of some words."""
         text = self.text(event, what)
@@ -205,6 +219,24 @@ class Document:
             return loader.construct_object(yaml.ScalarNode(tag, event.value))
         except (yaml.YAMLError, ValueError) as error:
             self.fail(event, f"{short(event.value)} is no value YAML knows: {error}")
+
+
+def _json_events(value: Any, mark: Any) -> Iterator[Event]:
+    if isinstance(value, dict):
+        yield MappingStartEvent(None, None, True, mark, mark)
+        for key, entry in value.items():
+            yield ScalarEvent(None, None, (True, True), key, mark, mark, '"')
+            yield from _json_events(entry, mark)
+        yield MappingEndEvent(mark, mark)
+    elif isinstance(value, list):
+        yield SequenceStartEvent(None, None, True, mark, mark)
+        for entry in value:
+            yield from _json_events(entry, mark)
+        yield SequenceEndEvent(mark, mark)
+    else:
+        text = {True: "true", False: "false", None: ""}[value] if value in (True, False, None) else value
+        style = '"' if type(value) is str else None
+        yield ScalarEvent(None, None, (True, True), text, mark, mark, style)
 
 
 def position(event: Event) -> tuple[int, int]:

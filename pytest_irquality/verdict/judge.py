@@ -148,6 +148,7 @@ class _Judge:
             check=check.name,
             label=check.label,
             line=check.place.line,
+            file=check.place.path,
             scope="query" if check.query else check.scope,
             query=check.query.id if check.query else None,
             tag=check.tag,

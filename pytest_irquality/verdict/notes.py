@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_irquality.retrieval.run import Run
@@ -10,6 +11,11 @@ from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.measured import Measured, texts
 from pytest_irquality.verdict.numbers import EQUAL, NAMED, and_more, apart, count, probability, share
 from pytest_irquality.verdict.result import Baseline, Verdict
+
+MADE_UP = {
+    "row numbers": re.compile(r"\d+"),
+    "ids that the engine made up": re.compile(r"[0-9a-f]{16,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I),
+}
 
 
 def notes(
@@ -21,6 +27,8 @@ def notes(
     """Every line, the most general first. ``pardoned``: what would hold if unjudged documents were left out."""
     now = sides.measured
     yield from _retrieval(now)
+    yield from _unknown_ids(now)
+    yield from now.suite.notes
     if baseline is not None:
         yield from _queries_on_one_side(now, baseline)
         yield from _movement(now)
@@ -57,6 +65,25 @@ def _retrieval(now: Measured) -> Iterator[str]:
         )
 
 
+def _unknown_ids(now: Measured) -> Iterator[str]:
+    """That retriever and suite speak of documents by different ids, as it seems where they have none in common."""
+    rules = [rule for query in now.suite.queries for rule in query.rules if rule.kind != "must_not_find"]
+    known = dict.fromkeys(document for query in now.suite.queries for document in query.judgments.grades)
+    known.update(dict.fromkeys(document for rule in rules for document in rule.documents))
+    in_common = any(not known.keys().isdisjoint(ids) for ids in now.rankings.values())  # the first, as a rule
+    returned = {} if in_common else dict.fromkeys(document for ids in now.rankings.values() for document in ids)
+    if now.suite.match == "text" or not known or not returned:
+        return
+    kinds = ((words, pattern) for words, pattern in MADE_UP.items() if all(map(pattern.fullmatch, returned)))
+    looks = next((words for words, pattern in kinds if not any(map(pattern.fullmatch, known))), "")
+    ids, names = (", ".join(list(some)[:NAMED]) for some in (returned, known))
+    which = f"they look like {looks} ({ids})" if looks else f"they are {ids}"
+    yield (
+        f"no query returned any document that this suite names: {which}, and the suite names {names}; if a result keeps"
+        " that id in another place, say where with 'id_field'"
+    )
+
+
 def _queries_on_one_side(now: Measured, baseline: Baseline) -> Iterator[str]:
     if not baseline.queries:
         yield f"{now.suite.path} is new: {baseline.source} does not exist, so no limit on a drop applies"
@@ -66,6 +93,9 @@ def _queries_on_one_side(now: Measured, baseline: Baseline) -> Iterator[str]:
         yield f"none of today's queries is in the baseline ({baseline.source}): no limit on a drop applies"
     elif new:
         yield f"{count(len(new), 'query is', 'queries are')} new: floors apply, drops do not: {texts(new)}"
+    version, before = now.run.version, baseline.version
+    if version != before and version and before and not now.suite.baseline_retriever:
+        yield f"the retriever is of version {version} now; the baseline is that of version {before}"
     if baseline.left:
         named = ", ".join(map(repr, baseline.left[:NAMED])) + and_more(len(baseline.left))
         yield f"{count(len(baseline.left), 'query', 'queries')} of the baseline left the suite: {named}"

@@ -37,7 +37,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of one check, with one line that says why and every demand it looked at."""
+    """The outcome of one check, with one line that says why and every demand it looked at.
+
+    ``file`` is where it stands, at ``line``, if not in the suite itself.
+    """
 
     check: str
     label: str
@@ -49,6 +52,7 @@ class Verdict:
     query: str | None = None
     tag: str | None = None
     known_issue: str | None = None
+    file: str = ""
 
     @property
     def broken(self) -> tuple[Finding, ...]:
@@ -83,7 +87,8 @@ class QueryResult:
     the baseline's order: a change is ``compared - before``. Both are None where there is nothing to compare with.
     ``ranking_before`` holds the baseline's top documents (``before`` is their rank then, ``rank`` today's) and is empty
     where they are those of today. ``new``: there is a baseline, but it lacks this query, or has it with another text
-    or params. ``check`` is the name of the query's item, None for bulk queries.
+    or params. ``check`` is the name of the query's item, None for bulk queries. ``file`` is where the query stands, at
+    ``line``, if not in the suite itself.
     """
 
     id: str
@@ -103,6 +108,7 @@ class QueryResult:
     tags: tuple[str, ...] = ()
     why: str | None = None
     seconds: float | None = None
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -206,6 +212,10 @@ class SuiteResult:
     def failed(self) -> bool:
         """Whether any check ended otherwise than it should."""
         return any(verdict.outcome in BAD for verdict in self.verdicts)
+
+    def place(self, of: Verdict | QueryResult) -> str:
+        """Where a check or a query stands, as ``path:line``."""
+        return f"{of.file or self.path}:{of.line}"
 
     def query(self, id: str) -> QueryResult:
         """A query's result by its id."""

@@ -22,7 +22,7 @@ def query_result(now: Measured, query: Query, check: str | None) -> QueryResult:
     expected = dict.fromkeys([*sorted(relevant, key=lambda d: (-grades[d], d)), *wanted])
 
     def document(id: str) -> ShownDocument:
-        score = raw.scores[raw.ids.index(id)] if raw and raw.scores and id in ranks else None
+        score = raw.scores[raw.ids.index(raw.besides.get(id, id))] if raw and raw.scores and id in ranks else None
         return ShownDocument(ranks.get(id), id, now.title(id), grades.get(id), id in relevant, score, old.get(id))
 
     most = min(max(SHOWN_RESULTS, suite.top_k), MOST_SHOWN)
@@ -32,6 +32,7 @@ def query_result(now: Measured, query: Query, check: str | None) -> QueryResult:
         id=query.id,
         text=query.text,
         line=query.place.line,
+        file=query.place.path,
         values=now.scores.values.get(query.id, undefined),
         ranking=tuple(map(document, sorted([*ids[:most], *besides], key=ranks.__getitem__))),
         missing=tuple(document(id) for id in expected if ranks.get(id, most + 1) > most),

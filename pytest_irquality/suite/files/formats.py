@@ -1,0 +1,272 @@
+"""The formats: how each is recognised, and how its lines become records.
+
+A record is what one line says, under one set of names (``id``, ``query``, ``document``, ``grade``) whatever the file
+calls them, with every value as the text that was written.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from pytest_irquality.suite.yaml import as_number, did_you_mean, short
+
+SPELLINGS: Mapping[str, tuple[str, ...]] = {
+    "id": ("queryid", "qid", "topicid", "topic", "qno", "id"),
+    "query": ("query", "querytext", "text", "question", "searchterm", "searchquery", "keywords"),
+    "document": (
+        "docid", "documentid", "doc", "document", "docno", "did", "corpusid", "passageid", "pid", "productid",
+        "product", "itemid", "item", "sku",
+    ),
+    "grade": ("rating", "grade", "score", "relevance", "rel", "label", "judgment", "judgement", "gain"),
+    "tags": ("tags", "tag"),
+    "weight": ("weight",),
+    "why": ("why",),
+}  # fmt: skip
+PAIR = ("id", "query", "document", "grade")
+BEIR_HEADER = ["query-id", "corpus-id", "score"]
+QUEPID_HEADER = {"query", "docid", "rating"}
+
+
+class Bad(Exception):
+    """A line that cannot be read, and where in it."""
+
+    def __init__(self, line: int, column: int, message: str) -> None:
+        super().__init__(message)
+        self.line, self.column = line, column
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line: its number, its text as it stands, what it says by name, and further keys of JSON as they came."""
+
+    line: int
+    raw: str
+    cells: Mapping[str, str]
+    further: Mapping[str, Any] = field(default_factory=dict)
+
+    def fail(self, name: str, message: str) -> NoReturn:
+        """Refuse the line for one of its cells."""
+        cell = self.cells.get(name, "")
+        find = self.raw.rfind if name == "grade" else self.raw.find  # a grade stands behind what may hold its digits
+        raise Bad(self.line, max(find(cell) if cell else 0, 0) + 1, message)
+
+
+@dataclass(frozen=True)
+class Format:
+    """``what`` names it in errors. ``words``: whether a grade may be a word of the suite's ``grades``."""
+
+    what: str
+    records: Callable[[Iterable[str]], Iterator[Record]]
+    words: bool = True
+
+
+def meaningful(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """The lines that are neither blank nor a comment, numbered."""
+    return ((n, line) for n, line in enumerate(lines, 1) if line.strip() and not line.startswith("#"))
+
+
+# -- TREC and other lines without a header ---------------------------------------------------------------------------
+
+
+def trec(lines: Iterable[str]) -> Iterator[Record]:
+    """TREC qrels: query, anything, document, grade, between white space."""
+    for number, line in meaningful(lines):
+        parts = re.split(r"[ \t\r\n\f\v]+", line.strip(" \t\r\n\f\v"))
+        if len(parts) != 4:
+            raise Bad(number, 1, f"a line of TREC qrels is 'query 0 document grade', not {len(parts)} columns")
+        yield Record(number, line, {"id": parts[0], "document": parts[2], "grade": parts[3]})
+
+
+def topics(lines: Iterable[str]) -> Iterator[Record]:
+    """``id<TAB>text``, as MS MARCO and TREC topics are handed round."""
+    for number, line in meaningful(lines):
+        id, tab, text = line.rstrip("\r\n").partition("\t")
+        if not tab:
+            raise Bad(number, 1, "a line of topics is an id, a tab and the query's text")
+        yield Record(number, line, {"id": id, "query": text})
+
+
+def plain(lines: Iterable[str]) -> Iterator[Record]:
+    """One query a line."""
+    return (Record(number, line, {"query": line.strip()}) for number, line in meaningful(lines))
+
+
+# -- tables --------------------------------------------------------------------------------------------------------
+
+
+def named(names: Sequence[str]) -> dict[str, int]:
+    """Which column holds what, by its name in the usual spellings."""
+    plainly = [re.sub(r"[\W_]+", "", name.lower()) for name in names]
+    found = {}
+    for meaning, spellings in SPELLINGS.items():
+        if spelling := next((spelling for spelling in spellings if spelling in plainly), None):
+            found[meaning] = plainly.index(spelling)
+    if "document" in found and "id" in found and plainly[found["id"]] == "id":
+        del found["id"]  # the row's own number, or anything; of a query or of a document nobody can tell
+    return found
+
+
+def cells_of(line: str, delimiter: str) -> list[str]:
+    """A line of a table as its cells; in TSV a quote within a cell is just a character."""
+    if delimiter == "\t":
+        return [unquoted(cell) for cell in line.rstrip("\r\n").split("\t")]
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []
+
+
+def unquoted(cell: str) -> str:
+    """A TSV cell without the quotes that spreadsheets put round it."""
+    return cell[1:-1].replace('""', '"') if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell
+
+
+def is_header(names: Sequence[str]) -> bool:
+    """Whether a table with such columns holds queries or judgments."""
+    found = named(names)
+    return "query" in found or {"id", "document", "grade"} <= set(found)
+
+
+def table(delimiters: str) -> Callable[[Iterable[str]], Iterator[Record]]:
+    """The reader of tables with a header, between the first of the delimiters that makes sense of it."""
+
+    def records(lines: Iterable[str]) -> Iterator[Record]:
+        lines = iter(lines)
+        start, header = next(meaningful(lines), (1, ""))
+        delimiter = next((d for d in delimiters if is_header(cells_of(header, d))), delimiters[0])
+        names = [name.strip() for name in cells_of(header, delimiter)]
+        columns = named(names)
+        if not is_header(names):
+            there = ", ".join(short(name) for name in names[:8])
+            raise Bad(
+                start, 1, f"no header with a column for the query (query_id or query, docid, rating); it has {there}"
+            )
+        for number, raw, row in rows(lines, delimiter, start):
+            if not any(row) or (len(row) < len(names) and row[0].startswith("#")):
+                continue
+            if len(row) < len(names) or any(row[len(names) :]):
+                raise Bad(number, 1, f"a line of {len(row)} cells under a header of {len(names)}")
+            yield Record(number, raw, {meaning: row[column].strip() for meaning, column in columns.items()})
+
+    return records
+
+
+def rows(lines: Iterator[str], delimiter: str, before: int) -> Iterator[tuple[int, str, list[str]]]:
+    """Each row's first line, its last line's text, and its cells."""
+    if delimiter == "\t":
+        for number, line in enumerate(lines, before + 1):
+            yield number, line, cells_of(line, delimiter)
+        return
+    last = ""
+
+    def remembered() -> Iterator[str]:
+        nonlocal last
+        for last in lines:  # noqa: UP028 - kept for the errors
+            yield last
+
+    reader, number = csv.reader(remembered(), delimiter=delimiter, strict=True), before + 1
+    try:
+        for row in reader:
+            yield number, last, row
+            number = before + reader.line_num + 1
+    except csv.Error as error:
+        raise Bad(number, 1, f"not CSV: {error}") from None
+
+
+# -- JSON lines ----------------------------------------------------------------------------------------------------
+
+
+class Number(str):
+    """A number of JSON, as written: an id ``1.10`` stays one."""
+
+    __slots__ = ()
+
+
+class Repeated(ValueError):
+    """A key that stands twice in a JSON object."""
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object whose keys differ."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise Repeated(f"{short(next(key for key in keys if keys.count(key) > 1))} is given twice")
+    return found
+
+
+def no_number(text: str) -> NoReturn:
+    """Refuse NaN and Infinity."""
+    raise Repeated(f"{text} is no number")
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=once, parse_int=Number, parse_float=Number, parse_constant=no_number)
+
+
+def jsonl(further: Iterable[str] = ()) -> Callable[[Iterable[str]], Iterator[Record]]:
+    """The reader of a JSON object a line. Keys among ``further`` are kept as they are; others are nobody's business."""
+    further = tuple(further)
+    seen: dict[tuple[str, ...], Mapping[str, str]] = {}
+
+    def meanings(keys: tuple[str, ...]) -> Mapping[str, str]:
+        found = {meaning: keys[column] for meaning, column in named(keys).items() if meaning in PAIR}
+        for key in keys:
+            if key not in (*further, *found.values()) and (hint := did_you_mean(key, further, 0.85)):
+                raise Repeated(f"unknown key {short(key)}{hint}")
+        return found
+
+    def records(lines: Iterable[str]) -> Iterator[Record]:
+        for number, line in meaningful(lines):
+            try:
+                value = DECODER.decode(line)
+                if not isinstance(value, dict):
+                    raise Repeated("a line of JSONL is an object, {...}")
+                keys = tuple(value)
+                if keys not in seen:
+                    seen[keys] = meanings(keys)
+            except json.JSONDecodeError as error:
+                raise Bad(number, min(error.pos, len(line.rstrip())) + 1, f"not JSON: {error.msg}") from None
+            except RecursionError:
+                raise Bad(number, 1, "not JSON: nested too deep") from None
+            except ValueError as error:
+                raise Bad(number, 1, str(error)) from None
+            cells = {}
+            for meaning, key in seen[keys].items():
+                cell = value[key]
+                if cell is None or isinstance(cell, str):
+                    cells[meaning] = str(cell or "")
+                elif meaning in ("id", "query") or isinstance(cell, bool):
+                    raise Bad(number, max(line.find(json.dumps(key)), 0) + 1, f"{short(key)} must be text or a number")
+            taken = seen[keys].values()
+            rest = {key: value[key] for key in further if value.get(key) is not None and key not in taken}
+            yield Record(number, line, cells, rest)
+
+    return records
+
+
+# -- which is it? --------------------------------------------------------------------------------------------------
+
+
+def recognise(lines: Iterable[str], suffix: str) -> Iterator[str]:
+    """The names of the formats a file may be in, likeliest first, by its first line that says anything."""
+    _, head = next(meaningful(lines), (0, ""))
+    if head.lstrip().startswith("{"):
+        yield "jsonl"
+    if [cell.strip() for cell in head.split("\t")] == BEIR_HEADER:
+        yield "beir"
+    for delimiter, name in (("\t", "tsv"), (",", "csv"), (";", "csv")):
+        if is_header(names := cells_of(head, delimiter)):
+            of_quepid = delimiter == "," and {name.strip().lower() for name in names} >= QUEPID_HEADER
+            yield "quepid" if of_quepid else name
+    parts = head.split()
+    if len(parts) == 4 and as_number(parts[3]) is not None:
+        yield "trec"
+    if "\t" in head and head.partition("\t")[0].isdigit():
+        yield "topics"
+    if suffix == ".txt":
+        yield "text"

@@ -1,0 +1,196 @@
+"""Files of judgments: who judged what, by query, whatever the format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pytest_irquality.suite.files.formats import BEIR_HEADER, Record
+from pytest_irquality.suite.files.source import FORMATS, JUDGMENTS, Source
+from pytest_irquality.suite.yaml import SuiteError, as_number, did_you_mean, short
+
+Grades = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class JudgmentFile:
+    """What a file says: grades by document by query, the query by its id or, in a file without ids, by its text.
+
+    ``texts`` are the queries' texts by id, where the file has both.
+    """
+
+    source: Source
+    format: str
+    grades: Grades
+    by_text: bool
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    def line_of(self, query: str, document: str) -> int:
+        """Where it judges a pair first; the file is read again up to there."""
+        return _first_line(self.source, self.format, query, document)
+
+
+USUAL_GRADES = {str(grade): float(grade) for grade in range(-10, 101)}
+
+
+def read_judgments(source: Source, words: Mapping[str, float]) -> JudgmentFile:
+    """Read a file of judgments. ``words`` may stand for grades where the format has any."""
+    name = source.recognised(JUDGMENTS, "judgments")
+    if name in ("trec", "beir") and (grades := _read_regular(source, name)) is not None:
+        return JudgmentFile(source, name, grades, by_text=False)
+    return _read_carefully(source, name, words if FORMATS[name].words else {})
+
+
+def _read_regular(source: Source, name: str) -> Grades | None:
+    """A file without a surprise, fast: lines alike, grades whole numbers, no pair twice. Any other gives None.
+
+    Most files are so, and some have a million lines: this loop does little more than split them.
+    """
+    grades: Grades = {}
+    number, current = USUAL_GRADES, None
+    line = "\n"
+    with source.open() as lines:
+        remaining = iter(lines)
+        skipped = 0
+        try:
+            if name == "trec":
+                for line in remaining:
+                    query, _, document, written = line.split()
+                    if query != current:
+                        current, judged = query, grades.setdefault(query, {})
+                    judged[document] = number[written]
+            else:
+                skipped = 1
+                if next(remaining, "").split() != BEIR_HEADER:
+                    return None
+                for line in remaining:
+                    query, document, written = line.split()
+                    if query != current:
+                        current, judged = query, grades.setdefault(query, {})
+                    judged[document] = number[written]
+        except (ValueError, KeyError):
+            return None
+        read = lines.ended - skipped + (not line.endswith("\n"))
+    regular = sum(map(len, grades.values())) == read and not any(query.startswith(("#", '"')) for query in grades)
+    return grades if regular else None
+
+
+def _read_carefully(source: Source, name: str, words: Mapping[str, float]) -> JudgmentFile:
+    """Any file, a line at a time, with an error for whatever is wrong with one."""
+    grades: Grades = {}
+    texts: dict[str, str] = {}
+    known: dict[str, float | None] = {"": None}  # a row of a spreadsheet that nobody has graded yet
+    by_text: bool | None = None
+    with source.open() as lines:
+        for record in FORMATS[name].records(lines):
+            query, document = _pair(record)
+            if by_text not in (None, by_text := "id" not in record.cells):
+                record.fail("query", "some lines name their query by id, others by text only")
+            if not by_text and "query" in record.cells:
+                texts[query] = record.cells["query"].strip()
+            if "grade" not in record.cells:
+                record.fail("grade", "no grade on this line: no column or key for it (rating, grade, score, relevance)")
+            written = record.cells["grade"]
+            if written not in known:
+                known[written] = _grade(record, written, words)
+            if (grade := known[written]) is None:
+                continue
+            if not document.strip():
+                record.fail("grade", "a grade without a document")
+            before = grades.setdefault(query, {}).setdefault(document, grade)
+            if before != grade:
+                first = _first_line(source, name, query, document)
+                record.fail(
+                    "grade",
+                    f"{short(document)} is graded {grade:g} here for {short(query)}, but {before:g} at"
+                    f" {source.shown}:{first}",
+                )
+    return JudgmentFile(source, name, grades, bool(by_text), texts)
+
+
+def _pair(record: Record) -> tuple[str, str]:
+    """The query, by its id where the file has ids, and the document."""
+    query = record.cells.get("id", record.cells.get("query"))
+    for name, value in (("query", query), ("document", record.cells.get("document"))):
+        if value is None:
+            record.fail(name, f"no {name} on this line: no column or key for it (query_id, query; docid, doc_id)")
+    if not query or not query.strip():
+        record.fail("query", "the query is empty")
+    return query.strip(), record.cells["document"]
+
+
+def _grade(record: Record, written: str, words: Mapping[str, float]) -> float:
+    number = words.get(written, as_number(written))
+    if number is None:
+        or_word = " or a word of grades" if words else ""
+        record.fail("grade", f"a grade must be a number{or_word}, not {short(written)}{did_you_mean(written, words)}")
+    return number
+
+
+def _first_line(source: Source, name: str, query: str, document: str) -> int:
+    with source.open() as lines:
+        for record in FORMATS[name].records(lines):
+            if record.cells.get("grade") and _pair(record) == (query, document):
+                return record.line
+    return 1
+
+
+class Judged:
+    """All the judgment files of a suite, by its queries."""
+
+    def __init__(self, files: Iterable[JudgmentFile], queries: Mapping[str, str]) -> None:
+        """``queries``: the text of every query of the suite by its id."""
+        self.ids = queries
+        self.texts = {text.strip() for text in queries.values()}
+        self.files = [(file, {text: id for id, text in file.texts.items()}, set[str]()) for file in files]
+
+    def joined(self, id: str, inline: dict[str, float], place: Callable[[str], str]) -> dict[str, float]:
+        """What all files say of a query, joined to what the suite says; ``place`` tells where it says so.
+
+        Raises ``SuiteError``, in the file, where a pair has two grades.
+        """
+        grades, own = inline, not self.files
+        before: list[tuple[JudgmentFile, str]] = []
+        for file, id_of, used in self.files:
+            key = self._key(file, id_of, id)
+            if key is None:
+                continue
+            used.add(key)
+            more = file.grades[key]
+            if not grades:
+                grades = more
+            else:
+                if not own:
+                    grades, own = dict(grades), True
+                for document, grade in more.items():
+                    if grades.setdefault(document, grade) != grade:
+                        other = next(((f, k) for f, k in before if document in f.grades[k]), None)
+                        first = f"{other[0].source.shown}:{other[0].line_of(other[1], document)}" if other else ""
+                        raise SuiteError(
+                            file.source.shown,
+                            file.line_of(key, document),
+                            1,
+                            f"{short(document)} is graded {grade:g} here for {short(id)}, but {grades[document]:g} at"
+                            f" {first or place(document)}",
+                        )
+            before.append((file, key))
+        return grades
+
+    def _key(self, file: JudgmentFile, id_of: Mapping[str, str], id: str) -> str | None:
+        """What a file calls a query: its id; in a file without ids, its text."""
+        text = self.ids[id].strip()
+        if file.by_text:
+            key = text if text in file.grades or id in self.texts else id
+        else:
+            key = id
+            if id not in file.grades and (other := id_of.get(text)) not in self.ids:
+                key = other or id
+        return key if key in file.grades else None
+
+    def notes(self) -> Iterator[str]:
+        """What the files judge that nobody asks: usual, as they are often made for more queries than are run."""
+        for file, _, used in self.files:
+            if unused := [key for key in file.grades if key not in used]:
+                named = ", ".join(map(short, unused[:3])) + (f" and {len(unused) - 3} more" if len(unused) > 3 else "")
+                none = "" if used else "none of this suite's queries, but "
+                yield f"{file.source.shown} judges {none}{len(unused)} queries that the suite does not ask: {named}"

@@ -1,0 +1,114 @@
+"""Which files a suite names: paths, globs and BEIR folders."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import NoReturn
+
+from pytest_irquality.suite.files.formats import (
+    Bad,
+    Format,
+    jsonl,
+    plain,
+    recognise,
+    table,
+    topics,
+    trec,
+)
+from pytest_irquality.suite.files.lines import Lines, open_lines
+from pytest_irquality.suite.yaml import SuiteError, short
+
+MAX_FILES = 1000
+QUERIES = ("jsonl", "csv", "tsv", "quepid", "topics", "text")
+JUDGMENTS = ("trec", "beir", "quepid", "jsonl", "csv", "tsv")
+NAMES = tuple(dict.fromkeys((*JUDGMENTS, *QUERIES)))
+
+FORMATS: Mapping[str, Format] = {
+    "trec": Format("TREC qrels", trec, words=False),
+    "beir": Format("BEIR qrels", table("\t"), words=False),
+    "quepid": Format("a Quepid CSV", table(",")),
+    "jsonl": Format("JSONL", jsonl()),
+    "csv": Format("CSV", table(",;")),
+    "tsv": Format("TSV", table("\t")),
+    "topics": Format("topics", topics),
+    "text": Format("a plain list of queries", plain),
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file of queries or judgments. ``shown`` is how messages name it; ``format`` None: see what it holds."""
+
+    path: Path
+    shown: str
+    format: str | None = None
+
+    @contextmanager
+    def open(self, head: bool = False) -> Iterator[Lines]:
+        """Its lines, or those of its ``head``; a ``Bad`` one becomes the error that names this file."""
+        with open_lines(self.path, self.shown, head) as lines:
+            try:
+                yield lines
+            except Bad as bad:
+                raise SuiteError(self.shown, bad.line, bad.column, str(bad)) from None
+
+    def recognised(self, known: tuple[str, ...], what: str) -> str:
+        """The name of the format it is in, which must be one of ``known``."""
+        if self.format == "beir" and "beir" not in known:
+            return "jsonl"  # as BEIR's queries are
+        names = [self.format] if self.format else []
+        if not names:
+            with self.open(head=True) as lines:
+                names += recognise(lines, Path(self.path.name.removesuffix(".gz")).suffix.lower())
+        if name := next((name for name in names if name in known), None):
+            return name
+        if names:
+            raise SuiteError(self.shown, 1, 1, f"this is {FORMATS[names[0]].what}, which has no {what}")
+        message = f"cannot tell the format of these {what}; name it, as in {{file: ..., format: {known[0]}}}"
+        raise SuiteError(self.shown, 1, 1, f"{message} (one of {', '.join(known)})")
+
+
+def sources(written: str, folder: Path, shown: Path, format: str | None) -> list[Source]:
+    """The files a path or a glob means, relative to the suite's folder. Raises ``ValueError``."""
+    try:
+        if (folder / written).exists() or not glob.has_magic(written):
+            found = [written]
+        else:
+            matches = glob.iglob(written, root_dir=folder)
+            found = sorted(islice(matches, MAX_FILES + 1))
+            if not found:
+                raise ValueError(f"no file matches {short(written)}")
+            if len(found) > MAX_FILES:
+                raise ValueError(f"more than {MAX_FILES} files match {short(written)}")
+        return [Source(folder / name, os.path.normpath(shown / name).replace(os.sep, "/"), format) for name in found]
+    except OSError as error:  # a name too long, say
+        raise ValueError(f"{short(written)} cannot be read: {error.strerror or error}") from None
+
+
+def beir_queries(folder: Source) -> Source:
+    """The queries of a BEIR folder, of all its splits."""
+    names = ("queries.jsonl", "queries.jsonl.gz")
+    return _part(folder, names) or _refuse(folder, "is no BEIR folder: it has no queries.jsonl")
+
+
+def beir_qrels(folder: Source, split: str) -> Source:
+    """The judgments of one split of a BEIR folder."""
+    found = _part(folder, (f"qrels/{split}.tsv", f"qrels/{split}.tsv.gz"))
+    splits = sorted({path.name.partition(".")[0] for path in (folder.path / "qrels").glob("*.tsv*")})
+    hint = f"; name one it has, as in {{file: ..., split: {splits[0]}}}" if splits else ""
+    return found or _refuse(folder, f"is no BEIR folder with the split {short(split)}: no qrels/{split}.tsv{hint}")
+
+
+def _part(folder: Source, names: Iterable[str]) -> Source | None:
+    name = next((name for name in names if (folder.path / name).exists()), None)
+    return Source(folder.path / name, f"{folder.shown}/{name}") if name else None
+
+
+def _refuse(folder: Source, message: str) -> NoReturn:
+    raise SuiteError(folder.shown, 1, 1, message)

@@ -82,7 +82,7 @@ class Skipped:
 
 
 OUTCOMES = pytest.StashKey[dict[str, "Judged | Failed | Skipped"]]()
-SENT = pytest.StashKey[str]()
+SENT = pytest.StashKey[SuiteResult]()
 FILES = pytest.StashKey[Files]()
 
 
@@ -257,7 +257,7 @@ def _ir_run(request: pytest.FixtureRequest) -> Callable[[], None]:
             outcomes[key] = Skipped(str(skip), _attempt(item))
             raise
         outcomes[key] = outcome
-        item.stash[SENT] = encode(outcome.result)
+        item.stash[SENT] = outcome.result
     if isinstance(outcome, Skipped):
         pytest.skip(outcome.reason)
     if isinstance(outcome, Failed):
@@ -431,14 +431,14 @@ def _conclude(result: SuiteResult, verdict: Verdict) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Send the result home on the setup report of the item that retrieved: reports travel through xdist as they are."""
+    """Send the result home on the setup report of the item that retrieved: reports travel through xdist as JSON."""
     report = yield
     crash = getattr(report.longrepr, "reprcrash", None)
     if isinstance(item.parent, SuiteModule) and crash is not None:
         # The short summary, JUnit's message and annotations repeat it, on CI in full: the first line is enough there.
         crash.message = crash.message.split("\n", 1)[0]
     if report.when == "setup" and (sent := item.stash.get(SENT, None)) is not None:
-        vars(report)["ir_result"] = sent
+        vars(report)["ir_result"] = encode(sent) if hasattr(item.config, "workerinput") else sent
         del item.stash[SENT]
     return report
 

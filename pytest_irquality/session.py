@@ -54,7 +54,7 @@ class Session:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take a result from the report that carries it."""
         if (sent := getattr(report, "ir_result", None)) is not None:
-            result = decode(sent)
+            result = decode(sent) if isinstance(sent, str) else sent
             key = result.path, result.retriever
             worker = str(getattr(getattr(getattr(report, "node", None), "gateway", None), "id", ""))
             some = self.by_worker.setdefault(key, {})
@@ -125,7 +125,7 @@ class Session:
                 for result in self.ordered
                 for line in (
                     f"{result.path}{f' [{result.retriever}]' * bool(result.retriever)}: {headline(result)}",
-                    *result.written[:1],
+                    *(line for line in result.written if not line.startswith(" ")),
                 )
             ]
         else:

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
@@ -56,7 +56,9 @@ def encode(result: SuiteResult) -> str:
 
 def decode(text: str) -> SuiteResult:
     """The inverse of ``encode``."""
-    result: SuiteResult = _build(SuiteResult, json.loads(text))
+    read = _reader(SuiteResult)
+    assert read is not None
+    result: SuiteResult = read(json.loads(text))
     return result
 
 
@@ -131,17 +133,21 @@ def _untimed(result: SuiteResult) -> SuiteResult:
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
-
-
-def _build(kind: Any, data: Any) -> Any:
-    """A value of a declared type from JSON's: dataclasses, tuples of them, and what JSON already has."""
+def _reader(kind: Any) -> Callable[[Any], Any] | None:
+    """What makes a value of a declared type from JSON's; None where JSON already has it."""
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        hints = _hints(kind)
-        return kind(**{name: _build(hints[name], value) for name, value in data.items()})
+        of = {name: read for name, hint in typing.get_type_hints(kind).items() if (read := _reader(hint))}
+
+        def build(data: dict[str, Any]) -> Any:
+            for name, read in of.items():
+                if data.get(name) is not None:
+                    data[name] = read(data[name])
+            return kind(**data)
+
+        return build
     if typing.get_origin(kind) is tuple:
-        return tuple(_build(typing.get_args(kind)[0], entry) for entry in data)
-    if isinstance(kind, types.UnionType) and data is not None:
-        return _build(next(part for part in typing.get_args(kind) if part is not type(None)), data)
-    return data
+        one = _reader(typing.get_args(kind)[0])
+        return tuple if one is None else lambda entries: tuple(map(one, entries))
+    if isinstance(kind, types.UnionType):
+        return _reader(next(part for part in typing.get_args(kind) if part is not type(None)))
+    return None

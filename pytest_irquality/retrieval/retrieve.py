@@ -92,7 +92,10 @@ def retrieve(
 def _singles(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterable[Job]:
     """A call for each query."""
     __tracebackhide__ = True
-    calls = {frozenset(query.params): how_to_call(retriever, {**suite.params, **query.params}) for query in asked}
+    calls = {
+        names: how_to_call(retriever, {**suite.params, **params})  # by the names that a query gives, not their values
+        for names, params in {frozenset(query.params): query.params for query in asked}.items()
+    }
 
     def job(query: Query) -> Job:
         call, params = calls[frozenset(query.params)], {**suite.params, **query.params}

@@ -186,10 +186,10 @@ def _in_no_ranking(now: Measured) -> Iterator[str]:
     """Relevant documents that the baseline found and no ranking holds any more: they may have left the index."""
     if now.faults or len(now.asked) < len(now.suite.queries):
         return
-    returned = {document for query in now.asked for document in now.ranks(query)}
-    before = {document for id in now.before for document in now.ranks_before(id)}
     relevant = {document for query in now.asked for document in query.judgments.relevant}
-    lost = sorted((relevant & before) - returned)
+    returned = {document for query in now.asked for document in relevant.intersection(now.ranks(query))}
+    before = {document for id in now.before for document in relevant.intersection(now.ranks_before(id))}
+    lost = sorted(before - returned)
     if lost:
         named = ", ".join(map(now.name, lost[:NAMED])) + and_more(len(lost))
         what = count(len(lost), "relevant document of the baseline is", "relevant documents of the baseline are")

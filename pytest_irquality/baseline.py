@@ -78,10 +78,15 @@ class Place:
     start: Path
 
     @property
+    def in_git(self) -> bool:
+        """Whether what is compared with is a commit's and not the file that an update writes."""
+        return self.option is not None and self.option.startswith(GIT)
+
+    @property
     def path(self) -> Path:
         """The file that is read, and written by an update. Under ``git:REF`` that is the default one."""
         name = file_name(self.file, self.retriever)
-        if self.option is None or self.option.startswith(GIT):
+        if self.option is None or self.in_git:
             return self.file.parent / FOLDER / name
         given = self.start / self.option
         if given.is_file() or (given.suffix == ".jsonl" and not given.is_dir()):
@@ -101,7 +106,7 @@ class Place:
 
     def find(self, updating: bool = False) -> Found:
         """What to compare with. Raises ``StoredRunError``: damaged, of another suite, or a revision that git lacks."""
-        if self.option is not None and self.option.startswith(GIT):
+        if self.option is not None and self.in_git:
             return self._at(self.option.removeprefix(GIT))
         stored = self.stored()
         if stored is None and self.option is not None and not updating and not (self.start / self.option).exists():

@@ -125,7 +125,7 @@ class Session:
                 for result in self.ordered
                 for line in (
                     f"{result.path}{f' [{result.retriever}]' * bool(result.retriever)}: {headline(result)}",
-                    *result.written[:1],
+                    *(line for line in result.written if not line.startswith(" ")),
                 )
             ]
         else:

@@ -19,6 +19,14 @@ pytest_plugins = ["pytester"]
 
 SHARED = Path(os.environ.get("IRQUALITY_SHARED", Path(__file__).parents[2] / "shared"))
 
+
+def absent(what: str) -> None:
+    """Skip, or fail where IRQUALITY_BROWSER=required says that nothing may be missing."""
+    if os.environ.get("IRQUALITY_BROWSER") == "required":
+        pytest.fail(what, pytrace=False)
+    pytest.skip(what)
+
+
 QUIET = ("-p", "no:hypothesispytest", "-p", "no:anyio")
 
 

@@ -158,7 +158,7 @@ class SuiteView:
             facts=self.facts,
             said=self.said,
             warnings=result.warnings,
-            notes=result.notes,
+            notes=(*result.notes, *result.written),
             compared=self.queries.compared,
             measures=tuple(self.names[measure] for measure in result.shown),
             lines=tuple(map(self.line, sorted(self.lines_verdicts, key=lambda v: loudness(v.outcome)))),
@@ -365,9 +365,9 @@ def change_said(change: Change, unit: str) -> str:
     if change.low is not None and change.high is not None:
         told.append(f"95 % interval {signed(change.low, unit)} … {signed(change.high, unit)}")
     if change.p is not None:
-        told.append(f"p = {probability(change.p)}".replace("= under", "<"))
+        told.append(probability(change.p))
     if change.adjusted is not None:
-        told.append(f"adjusted p = {probability(change.adjusted)}".replace("= under", "<"))
+        told.append(f"adjusted {probability(change.adjusted)}")
     told.append(f"{change.worse} worse, {change.better} better, {change.equal} equal")
     return f"changed by {signed(change.difference, unit)} ({'; '.join(told)})"
 

@@ -1,61 +1,161 @@
-"""Paired tests on the differences of single queries, in the standard library."""
+"""Statistics of paired differences, one a query: now less before, negative where it got worse."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import product
-from math import sqrt
-from operator import mul
+from functools import partial, reduce
+from math import remainder, sqrt
 from random import Random
 from statistics import fmean, stdev
 
-FLIPS = 10_000
-ENUMERATED = 12
+EQUAL = 1e-9  # two values that differ by no more are the same
+ENUMERATED = 24  # differing queries up to which every pattern of signs is looked at
+EXACT = 50  # and up to which they are counted on a grid
+FLIPS = 10_000  # patterns drawn where there are more
+TABLE = 8  # differences of which every combination is in a table, so that one random byte picks one
+BATCH = 32 * TABLE  # differences taken at a time, so that their tables stay in the processor's cache
+FINE = 2**40  # steps of the grid up to the largest difference
+COARSE = 10_000  # the same where the grid is what costs time
+SEED = 0
+
+# Student's t at 97.5 %, for 1 to 9 degrees of freedom; beyond, Fisher and Cornish's expansion around the normal.
+NORMAL = 1.959963984540054
+STUDENT = (12.70620474, 4.30265273, 3.18244631, 2.77644511, 2.57058184, 2.44691185, 2.36462425, 2.30600414, 2.26215716)
+SMALLEST_SHOWN = 2.49  # a drop so many standard errors large is found at 5 %, one-sided, four times in five
 
 
-def sign_flip(differences: Sequence[float]) -> float:
-    """One-sided p of a sign-flip test that the mean got worse; negative differences are worse."""
-    differing = [difference for difference in differences if difference]
+def sign_flip(differences: Sequence[float], *, two_sided: bool = False) -> float:
+    """The p of a paired sign-flip (randomisation) test that the mean got worse, or that it changed at all.
+
+    If nothing but chance was at work, each difference might as well have had the other sign: p is the share of all
+    patterns of signs whose mean is as low as the one observed. It is exact up to 50 queries that differ, and estimated
+    from 10,000 patterns drawn with a fixed seed above; it is never 0, and 1 where no query differs.
+    """
+    differing = sorted(difference for difference in differences if abs(difference) > EQUAL)
+    if two_sided:
+        worse = differing if sum(differing) <= 0 else [-difference for difference in reversed(differing)]
+        return min(1.0, 2 * sign_flip(worse))
     if not differing:
         return 1.0
-    observed = sum(differing) + 1e-12
     if len(differing) <= ENUMERATED:
-        signs = product((1.0, -1.0), repeat=len(differing))
-        count = sum(dot(differing, sign) <= observed for sign in signs)
-        return count / (1 << len(differing))
-    flip = Random(0).choices
-    count = sum(dot(differing, flip((1.0, -1.0), k=len(differing))) <= observed for _ in range(FLIPS))
-    return (1 + count) / (1 + FLIPS)
+        return enumerated(*on_grid(differing, steps=FINE))
+    if len(differing) <= EXACT:
+        return counted(*on_grid(differing, steps=COARSE))
+    return drawn(*on_grid(differing, steps=FINE))
 
 
-def dot(differences: Sequence[float], signs: Sequence[float]) -> float:
-    """The sum of the differences under these signs."""
-    return float(sum(map(mul, differences, signs)))
+def on_grid(differences: Sequence[float], steps: int) -> tuple[list[int], int]:
+    """Sizes of the differences as whole numbers, and the sum of those for the better: what the patterns must not pass.
+
+    A pattern of signs is a choice of sizes that count for the better; its mean is as low as the observed one where
+    their sum is. Differences of recall, precision or reciprocal ranks are multiples of one fraction, which then is the
+    unit, so that equal sums are equal. Otherwise the largest difference is cut into `steps`, and the sum is raised by
+    all that rounding may have taken from an equal one: p may be too high by a trifle, never too low.
+    """
+    sizes = list(map(abs, differences))
+    largest = max(sizes)
+    unit = max(reduce(partial(common_unit, noise=largest * EQUAL), sizes), largest / steps)
+    rounded = [round(size / unit) for size in sizes]
+    better = sum(size for size, difference in zip(rounded, differences, strict=True) if difference > 0)
+    slack = sum(abs(size / unit - whole) for size, whole in zip(sizes, rounded, strict=True))
+    return rounded, better + round(slack)
+
+
+def common_unit(one: float, other: float, noise: float) -> float:
+    """The largest number that both are multiples of, by Euclid's algorithm."""
+    while other > noise:
+        one, other = other, abs(remainder(one, other))
+    return one
+
+
+def enumerated(sizes: Sequence[int], better: int) -> float:
+    """The share of all patterns: those of one half meet the sorted ones of the other."""
+    half = sorted(sums(sizes[::2]))
+    count = sum(bisect_right(half, better - rest) for rest in sums(sizes[1::2]))
+    return float(count / 2 ** len(sizes))
+
+
+def counted(sizes: Sequence[int], better: int) -> float:
+    """The share of all patterns, counted for every sum at once.
+
+    The counts are the digits of one big number, as many bits each as the patterns need; a difference adds the number to
+    itself, moved up by its size. The sum of a number's digits is its remainder by the base less 1.
+    """
+    bits = len(sizes) + 1
+    up_to_better = (1 << (better + 1) * bits) - 1
+    counts = 1
+    for size in sorted(sizes):
+        counts = (counts + (counts << size * bits)) & up_to_better
+    return float(counts % ((1 << bits) - 1) / 2 ** len(sizes))
+
+
+def drawn(sizes: Sequence[int], better: int) -> float:
+    """An estimate of the share, which counts the pattern observed among those drawn."""
+    pick, totals = Random(SEED).randbytes, [0] * FLIPS
+    for start in range(0, len(sizes), BATCH):
+        batch = sizes[start : start + BATCH]
+        tables = [sums(batch[place : place + TABLE]) for place in range(0, len(batch), TABLE)]
+        tables[-1] *= 2**TABLE // len(tables[-1])  # any byte finds its place in a short table too
+        picked = [map(table.__getitem__, pick(FLIPS)) for table in tables]
+        totals = [*map(sum, zip(totals, *picked, strict=True))]
+    return (1 + sum(total <= better for total in totals)) / (1 + FLIPS)
+
+
+def sums(sizes: Sequence[int]) -> list[int]:
+    """The sum of every choice of them."""
+    found = [0]
+    for size in sizes:
+        found += [size + rest for rest in found]
+    return found
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """P-values corrected for their number, in the order given."""
+    """P-values corrected for their number, in the order given (Holm's step-down method)."""
     adjusted, highest = [0.0] * len(ps), 0.0
-    for rank, place in enumerate(sorted(range(len(ps)), key=lambda place: ps[place])):
+    for rank, place in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
         highest = max(highest, min(1.0, (len(ps) - rank) * ps[place]))
         adjusted[place] = highest
     return adjusted
 
 
 def interval(differences: Sequence[float]) -> tuple[float, float] | None:
-    """A 95 % interval for the mean difference."""
-    if len(differences) < 2:
+    """The 95 % interval of Student's t for the mean; None for fewer than two differences, or where all are the same."""
+    error = standard_error(differences)
+    if error is None:
         return None
-    mean, half = fmean(differences), 1.96 * stdev(differences) / sqrt(len(differences))
+    mean, half = fmean(differences), student(len(differences) - 1) * error
     return mean - half, mean + half
 
 
 def detectable(differences: Sequence[float]) -> float | None:
-    """The smallest worsening that so many queries would show, four times in five."""
-    return 2.49 * stdev(differences) / sqrt(len(differences)) if len(differences) > 1 else None
+    """The smallest worsening of the mean that so many queries would show, four times in five; None as in `interval`."""
+    error = standard_error(differences)
+    return None if error is None else SMALLEST_SHOWN * error
 
 
-def win_tie_loss(differences: Sequence[float], tolerance: float = 1e-9) -> tuple[int, int, int]:
+def standard_error(differences: Sequence[float]) -> float | None:
+    """The standard error of the mean, where there is one."""
+    if len(differences) < 2 or max(differences) - min(differences) <= EQUAL:
+        return None
+    return stdev(differences) / sqrt(len(differences))
+
+
+def student(freedom: int) -> float:
+    """Student's t at 97.5 %, to five digits."""
+    if freedom <= len(STUDENT):
+        return STUDENT[freedom - 1]
+    z = NORMAL
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return float(z + sum(term / freedom**power for power, term in enumerate(terms, 1)))
+
+
+def win_tie_loss(differences: Sequence[float], tolerance: float = EQUAL) -> tuple[int, int, int]:
     """How many are better, equal and worse."""
     better = sum(difference > tolerance for difference in differences)
     worse = sum(difference < -tolerance for difference in differences)

@@ -83,8 +83,8 @@ def moved(id: str, before: float, now: float, **more: object) -> QueryResult:
 
 
 def compared(*queries: QueryResult, verdicts: tuple[Verdict, ...] = (), **more: object) -> SuiteResult:
-    """Four queries against a baseline: one worse, one better, one the same, one new."""
-    queries = queries or (
+    """Queries against a baseline; where none are given four: one worse, one better and failed, one the same, one new."""
+    four = (
         moved("office chair", 0.9, 0.4, tags=("head",)),
         moved("desk", 0.5, 0.75, tags=("tail",)),
         query("sofa", 0.8, before=(0.8,), compared=(0.8,), tags=("tail",)),
@@ -94,10 +94,10 @@ def compared(*queries: QueryResult, verdicts: tuple[Verdict, ...] = (), **more: 
     banned = Finding("desk", "must_not_find", "banned must not be in the top 3", False, documents=("banned",))
     drop = Finding("", "max_drop", "ndcg@10 fell", False, True, "ndcg@10", 0.083, 0.02, 3)
     made = suite(
-        *queries,
+        *(queries or four),
         verdicts=(
             *verdicts,
-            check("desk", "failed", findings=(banned,)),
+            *(() if queries else (check("desk", "failed", findings=(banned,)),)),
             Verdict("ndcg-10", "ndcg@10", 4, "failed", "ndcg@10 fell", (drop,), "suite"),
         ),
         means=(

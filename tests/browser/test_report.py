@@ -1,0 +1,354 @@
+"""The HTML report as a person uses it, in Chromium."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_irquality.report.html import html_report
+from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
+from tests.browser.conftest import Open
+from tests.report.made import HOSTILE, check, compared, floor, moved, query, suite
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+LONG = "ten thousand characters " * 417
+
+
+def report() -> SuiteResult:
+    """300 queries: 20 failed, 30 worse (10 of them failed), 20 better, 5 new, 2 known, 1 empty, 1 error."""
+    queries: list[QueryResult] = []
+    verdicts: list[Verdict] = []
+    for n in range(300):
+        tags = ("head" if n % 2 else "tail", f"group {n % 3}")
+        id, text = f"q{n}", f"query number {n}"
+        if n < 10:
+            made = moved(id, 0.9, 0.3 + n / 100, text=text, tags=tags, why="it sells", check=f"query-number-{n}")
+        elif n < 30:
+            made = moved(id, 0.9, 0.8, text=text, tags=tags)
+        elif n < 50:
+            made = moved(id, 0.5, 0.7, text=text, tags=tags)
+        elif n == 60:
+            made = query(id, None, text=text, fault="TimeoutError: 5 s", ranking=(), returned=0)
+        elif n == 61:
+            made = query(id, 0.0, text=text, ranking=(), returned=0, before=(0.0,), compared=(0.0,))
+        else:
+            new = 70 <= n < 75
+            same = None if new else (0.5 + n / 1000,)
+            made = query(id, 0.5 + n / 1000, text=text, tags=tags, new=new, before=same, compared=same, seconds=n / 1e3)
+        queries.append(made)
+        if n < 10 or 100 <= n < 110:
+            verdicts.append(check(id, "failed", query=id))
+        if n in (120, 121):
+            verdicts.append(check(id, "known", query=id, known_issue="S-1"))
+    return compared(*queries, verdicts=(*verdicts, floor(0.5, 0.8, "failed")))
+
+
+PAGE = html_report([report()])
+
+
+def texts(page: Page) -> list[str]:
+    """The drawn rows' queries, top to bottom."""
+    return page.locator("table.rows button.text").all_inner_texts()
+
+
+def found(page: Page) -> str:
+    return page.locator(".found").inner_text()
+
+
+def focused(page: Page) -> str:
+    text: str = page.evaluate("document.activeElement.textContent")
+    return text
+
+
+def test_filters_have_counts_and_let_through_what_they_count(show: Open) -> None:
+    page = show(PAGE)
+    chips = dict(chip.rsplit(" ", 1) for chip in page.locator(".chips button").all_inner_texts())
+    assert chips == {
+        "Failed": "20", "Worse": "30", "Better": "20", "New": "5", "Known issue": "2", "Zero results": "1", "Errors": "1",
+        "All": "300",
+    }  # fmt: skip
+    for label, count in chips.items():
+        page.get_by_role("button", name=f"{label} {count}").click()
+        assert found(page).startswith("300 queries" if label == "All" else f"{count} of 300 queries"), label
+        assert page.locator(".chips [aria-pressed=true]").inner_text() == f"{label} {count}"
+    page.get_by_role("button", name="Known issue 2").click()
+    assert texts(page) == ["query number 120", "query number 121"]
+    page.get_by_role("button", name="show all").click()
+    assert found(page) == "300 queries"
+
+
+def test_search_over_text_id_tag_and_document(show: Open) -> None:
+    page = show(PAGE)
+    search = page.get_by_role("searchbox")
+    for wanted, count in [
+        ("query number 29", 13), ("NUMBER 299", 1), ("q299", 1), ("tag:head", 149), ("tag:hea", 149),
+        ('tag:"group 1" tag:tail', 50), ("doc:lost", 50), ("doc:q299-doc", 1), ("doc:q29", 6), ("nothing like it", 0),
+    ]:  # fmt: skip
+        search.fill(wanted)
+        assert found(page).startswith(f"{count} of 300 queries"), wanted
+    search.fill("")
+    page.locator("table.rows button.tag", has_text="tail").first.click()
+    assert search.input_value() == "tag:tail"
+    assert found(page).startswith("149 of 300")
+    page.get_by_role("button", name="head", exact=True).first.click()
+    assert search.input_value() == "tag:head"
+
+
+def test_every_column_sorts_both_ways_and_worst_comes_first(show: Open) -> None:
+    page = show(PAGE)
+    assert texts(page)[:3] == ["query number 0", "query number 1", "query number 2"]
+    heads = page.locator("table.rows thead button")
+    for n, name in enumerate(heads.all_inner_texts()):
+        heads.nth(n).click()
+        assert page.locator("table.rows [aria-sort=ascending]").inner_text().startswith(name)
+        up = texts(page)[0]
+        heads.nth(n).click()
+        assert page.locator("table.rows [aria-sort=descending]").inner_text().startswith(name)
+        assert texts(page)[0] != up
+        heads.nth(n).click()
+        assert page.locator("table.rows [aria-sort=none]").count() == heads.count()
+    page.get_by_label("Sort").select_option(label="Latency ↓")
+    assert texts(page)[:2] == ["query number 299", "query number 298"]
+
+
+def test_the_address_holds_the_view(show: Open) -> None:
+    page = show(PAGE)
+    page.get_by_role("button", name="Worse 30").click()
+    page.get_by_role("searchbox").fill("tag:head")
+    page.locator("table.rows thead button", has_text="change").click()
+    page.get_by_role("button", name="query number 15", exact=True).click()
+    assert page.url.endswith("#show=worse&find=tag%3Ahead&sort=ndcg%4010+change&open=q15")
+    rows = texts(page)
+    page.reload()
+    page.wait_for_selector("html[data-ready]", state="attached")
+    assert texts(page) == rows
+    assert page.get_by_role("searchbox").input_value() == "tag:head"
+    assert page.locator("table.rows tr.more .detail").is_visible()
+    page.go_back()
+    assert page.locator("table.rows tr.more").count() == 0
+    page.go_back()
+    assert page.locator("table.rows [aria-sort=ascending]").count() == 0
+
+
+def test_a_link_to_one_query_shows_it_even_where_its_filter_would_not(show: Open) -> None:
+    page = show(PAGE, "#show=failed&open=q250")
+    assert page.locator("tr.row:has([aria-expanded=true])").inner_text().startswith("query number 250")
+    assert page.locator("table.rows tr.more .detail").is_visible()
+    assert focused(page) == "query number 250"
+    box = page.locator("table.rows tr.more").bounding_box()
+    assert box is not None
+    assert 0 < box["y"] < 800
+
+
+def test_rows_are_drawn_as_they_come_into_view(show: Open) -> None:
+    page = show(PAGE)
+    assert len(texts(page)) < 60
+    height = page.evaluate("document.documentElement.scrollHeight")
+    page.evaluate("scrollTo(0, document.querySelector('table.rows').getBoundingClientRect().bottom)")
+    page.wait_for_function("[...document.querySelectorAll('tr.row')].at(-1).ariaRowIndex === '301'")
+    assert len(texts(page)) < 60
+    assert page.evaluate("document.documentElement.scrollHeight") == pytest.approx(height, abs=2)
+    heights = page.evaluate("[...document.querySelectorAll('tr.row')].map(row => row.getBoundingClientRect().height)")
+    assert max(heights) - min(heights) < 0.5
+    assert page.locator("table.rows").get_attribute("aria-rowcount") == "301"
+
+
+def test_the_keyboard_alone_is_enough(show: Open) -> None:
+    page = show(PAGE)
+    keys = page.keyboard
+    keys.press("j")
+    assert focused(page) == "query number 0"
+    keys.press("j")
+    keys.press("ArrowDown")
+    assert focused(page) == "query number 2"
+    keys.press("k")
+    keys.press("ArrowUp")
+    assert focused(page) == "query number 0"
+    for _ in range(70):
+        keys.press("j")
+    assert focused(page) == page.locator("tr.row [tabindex='0']").inner_text()
+    assert page.locator("tr.row:has(:focus)").get_attribute("aria-rowindex") == "72"
+    keys.press("Enter")
+    assert page.locator("table.rows tr.more .detail").is_visible()
+    assert page.locator(":focus").get_attribute("aria-expanded") == "true"
+    keys.press("Escape")
+    assert page.locator("table.rows tr.more").count() == 0
+    assert page.locator("tr.row:has(:focus)").get_attribute("aria-rowindex") == "72"
+    keys.press("/")
+    keys.type("number 142")
+    assert texts(page) == ["query number 142"]
+    keys.press("ArrowDown")
+    assert focused(page) == "query number 142"
+    keys.press("/")
+    keys.press("Escape")
+    assert found(page) == "300 queries"
+
+
+def test_a_query_opens_to_everything_about_it(show: Open) -> None:
+    page = show(PAGE)
+    page.get_by_role("button", name="query number 3", exact=True).click()
+    detail = page.locator("table.rows tr.more .detail")
+    before, now, missing = (detail.locator("ol").nth(n) for n in range(3))
+    assert before.locator("li").all_inner_texts() == [
+        "1\nbest The best one\n→ 2\n3 ✓", "2\nlost Lost one\n→ left the index\n2 ✓", "3\nbanned Not this one\n=\n0 ✗",
+    ]  # fmt: skip
+    assert now.locator("li").first.inner_text() == "1\ncame A newcomer\nnew here\n2.5\nunjudged"
+    assert missing.inner_text() == "✗\nlost Lost one\nleft the index, was 2\n2 ✓"
+    for words in (
+        "Why it matters: it sells", "✗ failed q3-doc must be in the top 1: it is at rank 4", "What the retriever says",
+        "no stock", "shop.ir.yaml:10", "pytest --ir-suite shop.ir.yaml::query-number-3",
+    ):  # fmt: skip
+        assert words in detail.inner_text()
+    assert detail.locator("table.values tbody tr").all_inner_texts() == ["ndcg@10\t0.900\t0.330\t−0.570"]
+    style = "element => getComputedStyle(element).borderTopStyle"
+    assert now.locator("li.unjudged").evaluate(style) == "dashed"
+    assert now.locator("li.grade3").evaluate("e => getComputedStyle(e).backgroundColor") != "rgba(0, 0, 0, 0)"
+    page.get_by_role("button", name="query number 3", exact=True).click()
+    assert detail.count() == 0
+    page.get_by_role("button", name="Errors 1").click()
+    page.locator("tr.row").click()
+    assert detail.locator("pre.fault").inner_text() == "TimeoutError: 5 s"
+
+
+def test_the_plot_names_on_hover_and_opens_on_click(show: Open) -> None:
+    page = show(PAGE)
+    dot = page.locator("svg.plot circle.bad").last
+    dot.hover()
+    assert page.locator(".caption").inner_text() == dot.locator("title").text_content()
+    dot.click()
+    opened = page.locator("tr.row:has([aria-expanded=true]) .text").inner_text()
+    assert opened in (dot.locator("title").text_content() or "")
+    page.locator(".movers a").first.click()
+    assert page.locator("[aria-expanded=true]").inner_text() == "query number 0"
+
+
+def test_reasons_lead_to_limits_and_queries(show: Open) -> None:
+    page = show(PAGE)
+    page.locator(".reasons a", has_text="q1-doc").click()
+    assert page.locator("[aria-expanded=true]").inner_text() == "query number 1"
+    page.locator(".reasons a", has_text="below its floor").click()
+    box = (
+        page.locator(".limits tbody", has_text="below its floor")
+        .or_(page.locator(".limits tbody"))
+        .first.bounding_box()
+    )
+    assert box is not None
+    assert -5 < box["y"] < 800
+
+
+def test_several_retrievers_are_shown_one_at_a_time(show: Open) -> None:
+    other = suite(query("q3", 0.99, text="query number 3"), query("else"), retriever="hybrid")
+    page = show(html_report([replace(report(), retriever="bm25"), other]))
+    assert page.locator("section.suite:visible").count() == 1
+    page.get_by_role("link", name="Shop search · hybrid").click()
+    assert page.locator("section.suite:visible h2").first.inner_text() == "✓ pass Shop search hybrid"
+    assert page.url.endswith("#s=2")
+    page.go_back()
+    page.get_by_role("button", name="query number 3", exact=True).click()
+    assert "hybrid · no rules ndcg@10 0.990" in page.locator("table.rows tr.more").inner_text()
+    page.get_by_role("button", name="hybrid").click()
+    assert page.url.endswith("#s=2&open=q3")
+
+
+def hostile() -> SuiteResult:
+    words = (
+        HOSTILE, "</script><img src=x onerror=alert(2)>", "javascript:alert(3)", "\u200fמימין\u200e \u202egnp.exe",
+        "👩‍👩‍👧‍👦🏳️‍🌈", LONG, "<!--<script>", "]]>", "__proto__", "constructor", " ",
+    )  # fmt: skip
+    documents = tuple(ShownDocument(n, f"{word} {n}", f"{word} title", 1.0, True) for n, word in enumerate(words, 1))
+    queries = tuple(
+        query(f"{word}{n}", 0.5, text=word, tags=(word,), why=word, ranking=documents, missing=documents, fault=word if not n else None,
+              check=word, returned=99)
+        for n, word in enumerate(words)
+    )  # fmt: skip
+    return suite(
+        *queries, verdicts=tuple(check(q.id, "failed", query=q.id) for q in queries), suite=HOSTILE, notes=words,
+        warnings=words, retriever=HOSTILE, path=HOSTILE,
+    )  # fmt: skip
+
+
+def test_hostile_titles_and_queries_stay_text(show: Open) -> None:
+    page = show(html_report([hostile()], not_evaluated=[HOSTILE], generated=HOSTILE))
+    for row in range(11):
+        page.evaluate("row => document.querySelector(`tr.row[data-row='${row}'] button`).click()", row)
+        assert page.locator("table.rows tr.more .documents li").count() == (22 if row else 0)
+    page.get_by_role("searchbox").fill("</script><img")
+    assert texts(page) == ["</script><img src=x onerror=alert(2)>"]
+    page.locator("tr.row").click()
+    assert "</script><img src=x onerror=alert(2)> title" in page.locator("table.rows tr.more").inner_text()
+    assert (
+        page.evaluate("document.querySelectorAll('img, script:not([type]), iframe, [onload], [onerror]').length") == 1
+    )
+    assert page.locator("a:not([href^='#'])").count() == 0
+    assert "⟨U+202E⟩gnp.exe" in page.content()
+    page.get_by_role("searchbox").fill("ten thousand")
+    assert LONG.strip() in page.locator("section.suite").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1200
+
+
+def test_a_script_that_is_not_ours_does_not_run(show: Open, told: list[str]) -> None:
+    page = show(PAGE)
+    ran = page.evaluate(
+        """() => {
+          const script = document.createElement("script");
+          try { script.textContent = "window.ran = 1"; document.body.append(script); } catch { /* trusted types */ }
+          return window.ran ?? 0;
+        }"""
+    )
+    assert ran == 0
+    assert "requires 'TrustedScript'" in told.pop()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 1200), ("light", 320)])
+def test_axe_finds_no_serious_violation(show: Open, axe: str, scheme: str, width: int) -> None:
+    made = [replace(report(), retriever="bm25"), suite(query("q3", 0.99, text="query number 3"), retriever="hybrid")]
+    page = show(html_report(made), "#open=q3", viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page.evaluate(f"{axe};0")
+    told = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    bad: list[Any] = [
+        (
+            violation["id"],
+            violation["impact"],
+            violation["nodes"][0]["html"][:200],
+            violation["nodes"][0]["failureSummary"],
+        )
+        for violation in told["violations"]
+        if violation["impact"] in ("serious", "critical")
+    ]
+    assert not bad
+    assert told["passes"]
+
+
+@pytest.mark.parametrize("width", [320, 768, 2200])
+def test_no_width_makes_the_page_scroll_sideways(show: Open, width: int) -> None:
+    page = show(PAGE, "#open=q3", viewport={"width": width, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    heights = page.evaluate("[...document.querySelectorAll('tr.row')].map(row => row.getBoundingClientRect().height)")
+    assert max(heights) - min(heights) < 0.5
+
+
+def test_without_scripts_it_is_still_a_report(show: Open) -> None:
+    page = show(PAGE, java_script_enabled=False)
+    assert page.locator("h1").inner_text().startswith("✗ FAIL — 2 limits, 20 queries, 2 known issues")
+    assert page.locator(".limits tbody").first.is_visible()
+    assert page.locator(".tools").first.is_hidden()
+    failed = page.locator("table.queries tbody.bad")
+    assert failed.count() == 21  # with the one that has an error
+    assert failed.first.locator("ol.documents").first.is_visible()
+    failed.nth(5).locator("summary").click()
+    assert failed.nth(5).locator("ol.documents").first.is_visible()
+    assert "200 more queries" in page.locator("div.static").inner_text()
+
+
+def test_print_shows_the_failures_and_no_controls(show: Open) -> None:
+    page = show(html_report([replace(report(), retriever="a"), replace(report(), retriever="b")]))
+    page.emulate_media(media="print")
+    assert page.locator("section.suite:visible").count() == 2
+    assert page.locator("table.queries").first.is_visible()
+    assert page.locator(".tools:visible, table.rows:visible").count() == 0
+    assert re.search(r"lost\s+Lost one", page.locator("table.queries").first.inner_text())

@@ -40,9 +40,12 @@ def lines(project: Project, path: str = BASELINE) -> dict[str, Any]:
 
 def test_an_update_writes_what_changed_says_so_and_otherwise_touches_nothing(shop: Project) -> None:
     path = shop.path / BASELINE
+    shop.suite(SUITE + "each_query: {lost_all_relevant: fail, mrr: {max_drop: 0.1}}\n")
     result = shop.run("--ir-update-baseline")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["  baseline written: .ir-baseline/shop.jsonl: 3 new"])
+    result.stdout.no_fnmatch_line("*nothing to compare*")
+    shop.suite(SUITE)
     header, q1, desk, lamp = path.read_text(encoding="utf-8").splitlines()
     assert q1 == '{"id":"q1","query":"office chair","docs":[["d1",2.0,"Chair"],["d9",1.0,"Mat"]]}'
     assert desk == '{"id":"desk","query":"desk","docs":["d2"]}'

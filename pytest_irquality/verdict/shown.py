@@ -46,5 +46,6 @@ def query_result(now: Measured, query: Query, check: str | None) -> QueryResult:
         check=check,
         tags=query.tags,
         why=query.why,
+        weight=query.weight,
         seconds=raw.seconds if raw else None,
     )

@@ -209,7 +209,8 @@ class _Judge:
     def limits(self, limits: Limits, over: Callable[[Limits], Iterable[Finding]]) -> Iterator[Finding]:
         """The findings of a line; the bounds that lack a baseline are told once, not for each of its subjects."""
         missing = list(nothing_to_compare(self.sides, limits))
-        yield from missing
+        if not self.updating:  # which makes the baseline that is missed
+            yield from missing
         told = {finding.kind for finding in missing}
         rest = tuple(bound for bound in limits.bounds if bound.kind not in told)
         if rest:
@@ -222,6 +223,8 @@ class _Judge:
 
     def over_guard(self, guard: Guard) -> Iterator[Finding]:
         if self.baseline is None:
+            if self.updating:
+                return
             text = f"{guard.kind} has nothing to compare with: there is no baseline; make one with `{UPDATE}`"
             yield Finding("", guard.kind, text, not guard.written, guard.most is not None)
             return

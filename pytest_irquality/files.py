@@ -44,7 +44,7 @@ class Files:
     saved: str | None = None
     shard: Shard | None = None
     targets: int = 1
-    _read: dict[tuple[Path, str], _Known | StoredRunError] = field(default_factory=dict)
+    _read: dict[tuple[Path, str], _Known] = field(default_factory=dict)
 
     def part(self, suite: Suite) -> Suite:
         """The suite as far as this job asks it."""
@@ -59,19 +59,14 @@ class Files:
         return Kept(self.kept, self.start)
 
     def read_baseline(self, target: Target) -> _Known:
-        """What a target is compared with and what an update will replace, read once. Raises ``StoredRunError``."""
-        key = (target.file, target.retriever)
+        """What a target is compared with, and what an update replaces, as it first was. Raises ``StoredRunError``."""
+        key, place = (target.file, target.retriever), self._place(target)
         if key not in self._read:
-            place = self._place(target)
-            try:
-                found = place.find(self.updating)
-                self._read[key] = _Known(found, place.stored() if self.updating else None)
-            except StoredRunError as error:
-                self._read[key] = error
-        known = self._read[key]
-        if isinstance(known, StoredRunError):
-            raise known
-        return known
+            found = place.find(self.updating)
+            if not self.updating:  # it may be large, and is asked for once
+                return _Known(found, None)
+            self._read[key] = _Known(found, place.stored() if place.in_git else found.stored)
+        return self._read[key]
 
     def before(self, target: Target) -> tuple[Run, Baseline] | tuple[None, None]:
         """What ``judge`` compares with. Raises ``StoredRunError``, also where what is kept could not be written."""

@@ -157,3 +157,27 @@ def test_an_async_fixture_that_nobody_awaited() -> None:
 
     with pytest.raises(RetrieverError, match="fixture is async and nothing has awaited it"):
         retrieve(SUITE, retriever())
+
+
+@pytest.mark.parametrize("method", ["search", "retrieve", "invoke", "ainvoke", "run", "query", "__call__"])
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["plain", "async"])
+def test_an_object_with_any_of_the_methods(method: str, asynchronous: bool) -> None:
+    def answer(self: object, query: str, limit: int) -> list[str]:
+        return [f"{query}-{limit}"]
+
+    async def answer_async(self: object, query: str, limit: int) -> list[str]:
+        return [f"{query}-{limit}"]
+
+    engine = type("Engine", (), {method: answer_async if asynchronous else answer})()
+    assert retrieve(SUITE, engine).rankings["a"].ids == ("a-7",)
+
+
+def test_invoke_comes_before_ainvoke() -> None:
+    class Runnable:
+        def invoke(self, input: str) -> list[str]:
+            return [input]
+
+        async def ainvoke(self, input: str) -> list[str]:
+            raise AssertionError
+
+    assert retrieve(SUITE, Runnable()).rankings["a"].ids == ("a",)

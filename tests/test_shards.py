@@ -143,6 +143,28 @@ def test_a_share_that_no_query_falls_into_neither_fails_nor_is_missed(project: P
     project.run("--ir-runs=runs").assert_outcomes(passed=1)
 
 
+def test_bulk_queries_are_shared_out_too(project: Project) -> None:
+    (project.path / "queries.jsonl").write_text("".join(f'{{"_id": "{n}", "text": "query {n}"}}\n' for n in range(4)))
+    (project.path / "qrels.txt").write_text("".join(f"{n} 0 d{n} 1\n" for n in range(4)))
+    project.suite("queries: queries.jsonl\njudgments: qrels.txt\nthresholds: {mrr: 1.0}\n")
+    project.answers({f"query {n}": [f"d{n}"] for n in range(4)})
+    asked = []
+    for index in range(1, 4):  # three shares of four queries: at least one is empty, or has one query
+        project.run(f"--ir-shard={index}/3", "--ir-save-runs=runs").assert_outcomes(passed=1, deselected=1)
+        asked += [query["id"] for query in project.data["suites"][0]["queries"]]
+    assert sorted(asked) == ["0", "1", "2", "3"]
+    project.conftest(GONE)
+    project.run("--ir-runs=runs").assert_outcomes(errors=4)  # of other retrievers
+    project.conftest("@pytest.fixture\ndef retriever(): raise OSError\n")
+    (project.path / "moved").mkdir()
+    for name in ("queries.jsonl", "qrels.txt", "shop.ir.yaml"):
+        (project.path / name).rename(project.path / "moved" / name)
+    project.run("--ir-runs=runs").assert_outcomes(passed=2)  # found by its name
+    project.run("--ir-runs=runs", "--ir-update-baseline", "--ir-save-runs=again", "-q").stdout.fnmatch_lines(
+        ["run kept: again/moved/shop.jsonl", "baseline written: moved/.ir-baseline/shop.jsonl: 4 new"]
+    )
+
+
 def test_under_xdist_files_are_written_as_without_and_told_once(shop: Project) -> None:
     result = shop.pytester.runpytest_subprocess(
         "--ir-suite",

@@ -177,34 +177,44 @@ def _rows(hits: Column, id_field: str | None, texts: bool) -> Hits:
     if len(set(map(len, hits))) > 1:
         raise UnreadableResult("its rows are of different lengths")
     columns = list(zip(*hits, strict=True))
-    if len(columns) == 1 and all(_is_id(type(value)) for value in columns[0]):
-        return _read(columns[0], id_field, texts)
     kinds = [set(map(type, column)) - {type(None)} for column in columns]
-    numeric = [i for i, found in enumerate(kinds) if all(map(_is_number, found))]
-    fractions = [i for i in numeric if any(map(_is_fraction, kinds[i]))]
-    prose = [i for i, column in enumerate(columns) if kinds[i] == {str} and any(map(_is_prose, column))]
-    if not columns or not (numeric or all(_is_id(kind) for found in kinds for kind in found)):
-        raise UnreadableResult("it looks like the results of several queries; return those of the one that was asked")
-    pair = len(columns) == 2
-    at = (fractions or (numeric if pair and not prose else []))[-1:]  # where the score is
-    rest = [i for i in range(len(columns)) if i not in at and i not in prose]
-    rest = rest or ([i for i in prose if i not in at] if pair else [])
-    if id_field and id_field.isdigit() and int(id_field) < len(columns):
-        rest = [int(id_field)]
-    if not rest or (pair and not at and not prose):
-        raise UnreadableResult("neither side of its pairs is a score" if pair else "none of its columns is an id")
-    scores = _scores(columns[at[0]]) if at and at[0] != rest[0] else None
-    words = [columns[i] for i in range(len(columns)) if kinds[i] == {str} and i != rest[0]]
+    if len(columns) == 1 and all(map(_is_id, kinds[0])):
+        return _read(columns[0], id_field, texts)
+    place = int(id_field) if id_field and id_field.isdigit() else None
+    at, score = _id_and_score(columns, kinds, place)
+    scores = _scores(columns[score]) if score is not None else None
+    words = [column for i, column in enumerate(columns) if kinds[i] == {str} and i != at]
     if texts and words:
-        ids = _ids(columns[rest[0]], set(map(type, columns[rest[0]])))
+        ids = _ids(columns[at], set(map(type, columns[at])))
         if ids is None:
             return _texts_alone(words[-1], scores)
         known: dict[str, str] = {}
         ids = apart(ids, words[-1], known)
         return Hits(ids, scores, _by_id(ids, map(_title, words[0])), known)
-    read = _read(columns[rest[0]], None if id_field and id_field.isdigit() else id_field, texts)
-    titles = _by_id(read.ids, map(_title, words[0])) if words and not read.titles else read.titles
+    read = _read(columns[at], id_field if place is None else None, texts)
+    titles = read.titles or (_by_id(read.ids, map(_title, words[0])) if words else {})
     return read._replace(scores=scores or read.scores, titles=titles)
+
+
+def _id_and_score(columns: Sequence[Column], kinds: Sequence[set[type]], place: int | None) -> tuple[int, int | None]:
+    """Which column is the id's, and which the score's.
+
+    A score is the last column with fractions; of a pair, whole numbers will do if the other side is no prose. The id is
+    the first other column that is no prose, or stands at ``place``.
+    """
+    every, pair = range(len(columns)), len(columns) == 2
+    numeric = [i for i in every if all(map(_is_number, kinds[i]))]
+    fractions = [i for i in numeric if any(map(_is_fraction, kinds[i]))]
+    prose = [i for i in every if kinds[i] == {str} and any(map(_is_prose, columns[i]))]
+    if not columns or not (numeric or all(map(_is_id, set().union(*kinds)))):
+        raise UnreadableResult("it looks like the results of several queries; return those of the one that was asked")
+    score = max(fractions or (numeric if pair and not prose else []), default=None)
+    ids = [i for i in every if i not in (score, *prose)] or [i for i in prose if pair]
+    if place is not None and place in every:
+        ids = [place]
+    if not ids or (pair and score is None and not prose):
+        raise UnreadableResult("neither side of its pairs is a score" if pair else "none of its columns is an id")
+    return ids[0], score if score != ids[0] else None
 
 
 # -- hits with named fields ----------------------------------------

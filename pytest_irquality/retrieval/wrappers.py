@@ -70,12 +70,9 @@ def results_of(result: object, queries: int) -> list[Any]:
             raise UnreadableResult("a batch must give one list of hits a query, not a mapping")
         return results_of(inside, queries)
     results = list(_plain(result))
-    if (
-        isinstance(result, tuple)
-        and tuple.__len__(result) == 2
-        and (hasattr(result, "_fields") or all(map(_is_table, result)))
-    ):
-        results = list(zip(*map(_plain, result), strict=False))
+    in_columns = isinstance(result, tuple) and len(results) == 2 and all(map(_is_column, results))
+    if in_columns and (hasattr(result, "_fields") or all(map(_is_table, results))):
+        results = list(zip(*map(_plain, results), strict=False))
     if len(results) != queries:
         raise UnreadableResult(f"a batch of {queries} queries must give as many results, not {len(results)}")
     return results

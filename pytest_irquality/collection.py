@@ -6,6 +6,7 @@ The module object is made from the YAML, so pytest's own machinery does fixtures
 from __future__ import annotations
 
 import types
+import warnings
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,8 @@ from pytest_irquality.report.text import explain
 from pytest_irquality.retrieval import RetrieverError, Run, UnreadableResult, retrieve
 from pytest_irquality.retrieval.shards import Shard
 from pytest_irquality.retrieval.stored import StoredRunError
-from pytest_irquality.suite import Check, Suite, SuiteError, load_suite
+from pytest_irquality.suite import Check, Place, Suite, SuiteError, load_suite
+from pytest_irquality.suite.lint import IRQualityWarning, lint
 from pytest_irquality.suite.names import slug
 from pytest_irquality.verdict import Baseline, SuiteResult, Verdict, judge
 from pytest_irquality.why import with_reasons
@@ -163,12 +165,12 @@ class SuiteModule(pytest.Module):
         # usefixtures rather than an argument: a parametrised retriever gives every item its [bm25], [hybrid].
         vars(module)["pytestmark"] = [pytest.mark.ir_suite, pytest.mark.usefixtures(self.suite.retriever)]
         for name, check in self.checks.items():
-            vars(module)[name] = _function(check, self._file_of(check), module.__name__)
+            vars(module)[name] = _function(check, self._file(check.place), module.__name__)
         return module
 
-    def _file_of(self, check: Check) -> Path:
-        """The file a check stands in: a query of a JSONL file may carry rules of its own."""
-        return Path(self.config.invocation_params.dir, check.place.path) if check.place.path else self.path
+    def _file(self, place: Place) -> Path:
+        """The file of a place: a query of a JSONL file may carry rules of its own."""
+        return Path(self.config.invocation_params.dir, place.path) if place.path else self.path
 
     def is_in(self, shard: Shard, item: pytest.Item) -> bool:
         """Whether a share of the queries is enough for this item: its own query's, or that all were answered."""
@@ -184,7 +186,9 @@ class SuiteModule(pytest.Module):
         return False
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """The items, with tags and query text as keywords for ``-k``."""
+        """The items, with tags and query text as keywords for ``-k``. Doubts about the suite become warnings."""
+        _ = self.obj
+        self._warn()
         for item in super().collect():
             check = self.checks.get(getattr(item, "originalname", ""))
             if check:
@@ -192,6 +196,16 @@ class SuiteModule(pytest.Module):
                 words = (*query.tags, query.text, slug(query.text)) if query else (check.label, slug(check.label))
                 item.extra_keyword_matches.update(words)
             yield item
+
+    def _warn(self) -> None:
+        for place, text in lint(self.suite):
+            try:
+                # As node.warn does it, which knows no line but the file's first.
+                warnings.warn_explicit(IRQualityWarning(text), None, str(self._file(place)), place.line)
+            except IRQualityWarning as error:  # under -W error
+                raise self.CollectError(
+                    f"{place.path or self.suite.path}:{place.line}:{place.column}: {error}"
+                ) from None
 
 
 def shown_path(config: pytest.Config, path: Path) -> str:
@@ -352,7 +366,8 @@ def _ask(item: Any, retriever: object, needed: Collection[str], earlier: Judged 
                 suite, retriever, asked, variant(item), concurrency=_concurrency(item.config, suite), progress=progress
             )
     except RetrieverError as error:
-        raise pytest.fail.Exception(f"{error} (fixture {suite.retriever!r}, {suite.path})", pytrace=False) from None
+        at = f"{error.place.path or suite.path}:{error.place.line}" if error.place else suite.path
+        raise pytest.fail.Exception(f"{error} (fixture {suite.retriever!r}, {at})", pytrace=False) from None
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
     return replace(earlier.run.retried(run) if earlier else run, version=_version(retriever))

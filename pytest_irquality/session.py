@@ -13,6 +13,7 @@ from pytest_irquality.collection import SuiteModule, suite_of, suite_of_id
 from pytest_irquality.report.annotations import github_annotations
 from pytest_irquality.report.data import decode, document
 from pytest_irquality.report.text import headline, summaries
+from pytest_irquality.suite.names import printable
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.joined import joined
 from pytest_irquality.verdict.result import BAD
@@ -133,7 +134,7 @@ class Session:
         lines += [f"{name}: NOT EVALUATED" for name in self.missing]
         for line in [*lines, *self.written]:
             bad = "✗" in line or "FAILED" in line or "NOT " in line
-            terminalreporter.write_line(line, red=bad)
+            terminalreporter.write_line(printable(line), red=bad)
         if os.environ.get("GITHUB_ACTIONS") == "true":
             root = os.environ.get("GITHUB_WORKSPACE")
             folder = self.config.invocation_params.dir

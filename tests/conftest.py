@@ -27,7 +27,8 @@ def absent(what: str) -> None:
     pytest.skip(what)
 
 
-QUIET = ("-p", "no:hypothesispytest", "-p", "no:anyio")
+# An inner run inherits this run's filters, under which a warning is an error.
+QUIET = ("-p", "no:hypothesispytest", "-p", "no:anyio", "-W", "default::pytest_irquality.IRQualityWarning")
 
 
 @dataclass

@@ -40,9 +40,12 @@ def lines(project: Project, path: str = BASELINE) -> dict[str, Any]:
 
 def test_an_update_writes_what_changed_says_so_and_otherwise_touches_nothing(shop: Project) -> None:
     path = shop.path / BASELINE
+    shop.suite(SUITE + "each_query: {lost_all_relevant: fail, mrr: {max_drop: 0.1}}\n")
     result = shop.run("--ir-update-baseline")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["  baseline written: .ir-baseline/shop.jsonl: 3 new"])
+    result.stdout.no_fnmatch_line("*nothing to compare*")
+    shop.suite(SUITE)
     header, q1, desk, lamp = path.read_text(encoding="utf-8").splitlines()
     assert q1 == '{"id":"q1","query":"office chair","docs":[["d1",2.0,"Chair"],["d9",1.0,"Mat"]]}'
     assert desk == '{"id":"desk","query":"desk","docs":["d2"]}'
@@ -116,7 +119,7 @@ def test_each_retriever_has_its_file_in_the_folder_that_is_named(shop: Project) 
     [
         ("{}\n", (), "Failed: .ir-baseline/shop.jsonl:1: not a run that pytest-irquality wrote"),
         (None, ("--ir-baseline=none.jsonl",), "Failed: --ir-baseline none.jsonl: there is no such file or folder"),
-        (None, ("--ir-baseline=git:HEAD",), "Failed: --ir-baseline git:HEAD: * is in no git repository"),
+        (None, ("--ir-baseline=git:HEAD",), "Failed: --ir-baseline git:HEAD: fatal: not a git repository"),
     ],
 )
 def test_a_baseline_that_cannot_be_read_is_one_line(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from pytest_irquality import SuiteError, load_suite
 
@@ -144,25 +142,3 @@ queries:
     mrr = suite.checks[2].limits
     assert mrr is not None
     assert mrr.bounds[0].value == 0.8
-
-
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_a_mutated_suite_is_read_or_refused_in_one_line(tmp_path: Path, data: st.DataObject) -> None:
-    example = Path(__file__).parents[1] / "example_project" / "shop.ir.yaml"
-    content = bytearray(example.read_bytes()[:3000])
-    for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, len(content) - 1))
-        content[at : at + data.draw(st.integers(0, 3))] = data.draw(
-            st.binary(max_size=3)
-            | st.sampled_from([b"[", b"{", b"- ", b"\n", b"&a", b"*a", b"!!python/object:os.system ", b"? ", b"\t"])
-        )
-    path = tmp_path / "m.ir.yaml"
-    path.write_bytes(content)
-    said = "m.ir.yaml:"
-    try:
-        load_suite(path, shown="m.ir.yaml")
-    except SuiteError as error:
-        said = str(error)
-    assert said.startswith("m.ir.yaml:")
-    assert "\n" not in said

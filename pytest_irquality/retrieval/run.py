@@ -28,7 +28,9 @@ class Ranking:
 
     def collapsed(self, depth: int) -> tuple[str, ...]:
         """The first ``depth`` documents, later copies of a document removed and the ranks closed up."""
-        return tuple(dict.fromkeys(self.ids[:depth]))
+        ids = self.ids[:depth]
+        once = dict.fromkeys(ids)
+        return ids if len(once) == len(ids) else tuple(once)
 
 
 @dataclass(frozen=True)

@@ -418,6 +418,7 @@ class _Reader:
             queries=tuple(queries),
             retriever=found.get("retriever", ("retriever", None))[0],
             retriever_place=found.get("retriever", ("retriever", None))[1],
+            params_place=found.get("params@"),
             top_k=top_k,
             params=found.get("params", {}),
             relevant_from=relevant_from,

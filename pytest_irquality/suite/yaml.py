@@ -26,6 +26,8 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from pytest_irquality.suite.names import printable
+
 try:
     from yaml import CBaseLoader as Loader
 except ImportError:  # PyYAML built without libyaml
@@ -41,11 +43,6 @@ class SuiteError(Exception):
     def __init__(self, path: str, line: int, column: int, message: str) -> None:
         super().__init__(printable(f"{path}:{line}:{column}: {message}"))
         self.path, self.line, self.column = path, line, column
-
-
-def printable(text: str) -> str:
-    """A text that a terminal shows as it stands: control and direction characters are written as escapes."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:

@@ -13,5 +13,18 @@ from pytest_irquality.verdict.result import (
     SuiteResult,
     Verdict,
 )
+from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 
-__all__ = ["Baseline", "Change", "Finding", "Mean", "QueryResult", "ShownDocument", "SuiteResult", "Verdict", "judge"]
+__all__ = [
+    "Baseline",
+    "Change",
+    "Finding",
+    "Mean",
+    "QueryResult",
+    "ShownDocument",
+    "SideBySide",
+    "SuiteResult",
+    "Verdict",
+    "judge",
+    "side_by_side",
+]

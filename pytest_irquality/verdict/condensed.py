@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import compress, count
 
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Suite
@@ -26,7 +27,7 @@ def _judged_only(suite: Suite, run: Run) -> Run:
     changed = False
     for id, ranking in run.rankings.items():
         grades = suite.by_id[id].judgments.grades if id in suite.by_id else {}
-        kept = [place for place, document in enumerate(ranking.ids) if document in grades]
+        kept = [*compress(count(), map(grades.__contains__, ranking.ids))]
         changed |= len(kept) < len(ranking.ids)
         scores = None if ranking.scores is None else tuple(ranking.scores[place] for place in kept)
         rankings[id] = Ranking(tuple(ranking.ids[place] for place in kept), scores, ranking.seconds)

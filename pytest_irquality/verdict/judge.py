@@ -87,7 +87,7 @@ class _Judge:
             means=tuple(self.means()),
             queries=tuple(query_result(now, query, self.items.get(query.id)) for query in now.asked),
             verdicts=self.verdicts,
-            notes=tuple(notes(self.sides, self.baseline, self.verdicts, self.otherwise)),
+            notes=tuple(notes(self.sides, self.baseline, self.verdicts, self.pardoned)),
             warnings=tuple(
                 finding.text
                 for verdict in self.verdicts
@@ -127,18 +127,17 @@ class _Judge:
                 )
 
     @cached_property
-    def otherwise(self) -> Sequence[tuple[Verdict, Verdict]]:
-        """The verdicts on relevance that would turn if unjudged documents were left out, as they are and would be."""
-        checks = tuple(check for check in self.sides.checks if _rests_on_judgments(check))
+    def pardoned(self) -> Sequence[str]:
+        """The labels of the checks that failed and would hold if unjudged documents were left out."""
+        failed = {verdict.check for verdict in self.verdicts if verdict.outcome == "failed"}
+        checks = [check for check in self.sides.checks if check.name in failed and _rests_on_judgments(check)]
         if not checks:
             return ()
         left_out = condensed(self.now)
         if left_out is None:
             return ()
         other = _Judge(Comparison(left_out, self.sides.checks), self.baseline, self.updating)
-        now = {verdict.check: verdict for verdict in self.verdicts}
-        pairs = ((now[check.name], other.verdict(check)) for check in checks)
-        return [(one, two) for one, two in pairs if (one.outcome == "failed") != (two.outcome == "failed")]
+        return [check.label for check in checks if other.verdict(check).outcome != "failed"]
 
     # -- one check ----------------------------------------------------------------------------------------------------
 
@@ -210,7 +209,8 @@ class _Judge:
     def limits(self, limits: Limits, over: Callable[[Limits], Iterable[Finding]]) -> Iterator[Finding]:
         """The findings of a line; the bounds that lack a baseline are told once, not for each of its subjects."""
         missing = list(nothing_to_compare(self.sides, limits))
-        yield from missing
+        if not self.updating:  # which makes the baseline that is missed
+            yield from missing
         told = {finding.kind for finding in missing}
         rest = tuple(bound for bound in limits.bounds if bound.kind not in told)
         if rest:
@@ -223,6 +223,8 @@ class _Judge:
 
     def over_guard(self, guard: Guard) -> Iterator[Finding]:
         if self.baseline is None:
+            if self.updating:
+                return
             text = f"{guard.kind} has nothing to compare with: there is no baseline; make one with `{UPDATE}`"
             yield Finding("", guard.kind, text, not guard.written, guard.most is not None)
             return

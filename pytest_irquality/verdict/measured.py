@@ -95,8 +95,10 @@ class Measured:
     def aligned(self) -> Mapping[str, tuple[str, ...]]:
         """Today's rankings of those queries, ties in the baseline's order: what drops, guards and churn look at."""
         stored = self.baseline_run.rankings if self.baseline_run else {}
-        depth = self.suite.depth
-        return {id: in_baseline_order(self.run.rankings[id], stored[id], depth) for id in self.before}
+        return {
+            id: in_baseline_order(self.rankings[id], self.run.rankings[id], ids, stored[id], self.suite.depth)
+            for id, ids in self.before.items()
+        }
 
     @cached_property
     def moved(self) -> Mapping[str, None]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Check
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.measured import Measured, texts
@@ -21,9 +22,9 @@ def notes(
     sides: Comparison,
     baseline: Baseline | None,
     verdicts: Sequence[Verdict],
-    otherwise: Sequence[tuple[Verdict, Verdict]],
+    pardoned: Sequence[str],
 ) -> Iterator[str]:
-    """Every line, the most general first. ``otherwise``: what would turn if unjudged documents were left out."""
+    """Every line, the most general first. ``pardoned``: what would hold if unjudged documents were left out."""
     now = sides.measured
     yield from _retrieval(now)
     yield from _unknown_ids(now)
@@ -33,7 +34,7 @@ def notes(
         yield from _movement(now)
         yield from _judgments(sides, baseline)
         yield from _resolution(sides, verdicts)
-    yield from _unjudged(now, otherwise)
+    yield from _unjudged(now, pardoned)
     yield from _in_no_ranking(now)
     if not any(map(can_fail, now.suite.checks)):
         yield "nothing gated: this suite has no rule and no limit that could fail"
@@ -159,15 +160,11 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[str]
     yield f"{apart}{said}{least}"
 
 
-def _unjudged(now: Measured, otherwise: Sequence[tuple[Verdict, Verdict]]) -> Iterator[str]:
+def _unjudged(now: Measured, pardoned: Sequence[str]) -> Iterator[str]:
     """Whether the verdict rests on documents that nobody judged, and which of them to judge first."""
-    if not otherwise:
+    if not pardoned:
         return
-    for failed, words in ((True, "would hold"), (False, "would fail")):
-        labels = [repr(one.label) for one, _ in otherwise if (one.outcome == "failed") == failed]
-        if labels:
-            named = ", ".join(labels[:NAMED]) + and_more(len(labels))
-            yield f"without unjudged documents {named} {words}"
+    yield f"without unjudged documents {', '.join(map(repr, pardoned[:NAMED]))}{and_more(len(pardoned))} would hold"
     seen: dict[str, list[int]] = {}
     for id, ids in now.rankings.items():
         grades = now.suite.by_id[id].judgments.grades
@@ -187,8 +184,12 @@ def _in_no_ranking(now: Measured) -> Iterator[str]:
     if now.faults or len(now.asked) < len(now.suite.queries):
         return
     relevant = {document for query in now.asked for document in query.judgments.relevant}
-    returned = {document for query in now.asked for document in relevant.intersection(now.ranks(query))}
-    before = {document for id in now.before for document in relevant.intersection(now.ranks_before(id))}
+
+    def found(run: Run | None, rankings: Mapping[str, Sequence[str]]) -> set[str]:
+        passages = [run.rankings[id].besides for id in rankings] if run else []
+        return set().union(*map(relevant.intersection, rankings.values()), *map(relevant.intersection, passages))
+
+    returned, before = found(now.run, now.rankings), found(now.baseline_run, now.before)
     lost = sorted(before - returned)
     if lost:
         named = ", ".join(map(now.name, lost[:NAMED])) + and_more(len(lost))

@@ -52,9 +52,8 @@ def by_passages(suite: Suite, run: Run) -> Run:
 def ranks_of(ids: Sequence[str], ranking: Ranking) -> dict[str, int]:
     """The rank of everything that the first of a ranking's documents are or hold."""
     ranks = dict(zip(ids, range(1, len(ids) + 1), strict=True))
-    if not ranking.besides:
-        return ranks
-    return {**ranks, **{passage: ranks[holder] for passage, holder in ranking.besides.items() if holder in ranks}}
+    ranks.update({passage: ranks[holder] for passage, holder in ranking.besides.items() if holder in ranks})
+    return ranks
 
 
 def recall_counts_passages(suite: Suite, run: Run, rankings: Mapping[str, Sequence[str]], scores: Scores) -> Scores:

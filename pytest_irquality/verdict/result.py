@@ -109,6 +109,7 @@ class QueryResult:
     why: str | None = None
     seconds: float | None = None
     file: str = ""
+    weight: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,14 @@ def query_result(now: Measured, query: Query, check: str | None) -> QueryResult:
     ids, before = now.rankings.get(query.id, ()), now.before.get(query.id, ())
     raw = run.rankings.get(query.id)
     grades, relevant = query.judgments.grades, query.judgments.relevant
-    scores = dict(zip(reversed(raw.ids), reversed(raw.scores), strict=True)) if raw and raw.scores else {}
     ranks = now.ranks(query) if query.id in now.rankings else {}
     old = now.ranks_before(query.id)
     wanted = [d for rule in query.rules for d in rule.documents if rule.kind != "must_not_find"]
     expected = dict.fromkeys([*sorted(relevant, key=lambda d: (-grades[d], d)), *wanted])
 
     def document(id: str) -> ShownDocument:
-        return ShownDocument(
-            ranks.get(id), id, now.title(id), grades.get(id), id in relevant, scores.get(id), old.get(id)
-        )
+        score = raw.scores[raw.ids.index(raw.besides.get(id, id))] if raw and raw.scores and id in ranks else None
+        return ShownDocument(ranks.get(id), id, now.title(id), grades.get(id), id in relevant, score, old.get(id))
 
     most = min(max(SHOWN_RESULTS, suite.top_k), MOST_SHOWN)
     besides = [passage for passage in (raw.besides if raw else ()) if ranks.get(passage, most + 1) <= most]
@@ -48,5 +46,6 @@ def query_result(now: Measured, query: Query, check: str | None) -> QueryResult:
         check=check,
         tags=query.tags,
         why=query.why,
+        weight=query.weight,
         seconds=raw.seconds if raw else None,
     )

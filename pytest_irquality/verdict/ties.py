@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-from itertools import groupby
+from itertools import groupby, takewhile
 from math import inf
 
 from pytest_irquality.retrieval.run import Ranking
 
 
-def in_baseline_order(now: Ranking, before: Ranking, depth: int) -> tuple[str, ...]:
+def in_baseline_order(
+    ids: tuple[str, ...], now: Ranking, old: tuple[str, ...], before: Ranking, depth: int
+) -> tuple[str, ...]:
     """Today's first ``depth`` documents, those with equal scores in the order they had in the baseline.
 
+    ``ids`` and ``old`` are both rankings as they are judged, cut to ``depth`` and without duplicates.
     The cut at ``depth`` may fall within a tie: a document that the baseline kept with that very score is then as good
     a candidate for the last places as those that came.
     """
-    ids, old = now.collapsed(depth), before.collapsed(depth)
     if now.scores is None or ids == old:
         return ids
-    score = dict(zip(reversed(now.ids), reversed(now.scores), strict=True))
-    rank = {document: rank for rank, document in enumerate(old)}
+    score = now.scores[: len(ids)] if ids == now.ids[:depth] else tuple(map(_scores(now).__getitem__, ids))
+    rank = dict(zip(old, range(len(old)), strict=True))
 
     def was(document: str) -> float:
         return rank.get(document, inf)
 
-    groups = [list(group) for _, group in groupby(ids, key=score.__getitem__)]
-    aligned = [document for group in groups for document in sorted(group, key=was)]
-    if groups and before.scores is not None and len(now.ids) >= depth:
-        then = dict(zip(reversed(before.ids), reversed(before.scores), strict=True))
-        tied = [d for d in old if d not in score and then[d] == score[ids[-1]]]
-        aligned[-len(groups[-1]) :] = sorted([*groups[-1], *tied], key=was)[: len(groups[-1])]
+    aligned = list(ids)
+    if len(set(score)) < len(score):
+        places = (list(group) for _, group in groupby(range(len(ids)), key=score.__getitem__))
+        aligned = [document for tie in places for document in sorted((ids[place] for place in tie), key=was)]
+    if ids and before.scores is not None and len(now.ids) >= depth and score[-1] in before.scores:
+        last = sum(1 for _ in takewhile(score[-1].__eq__, reversed(score)))
+        then = _scores(before)
+        tied = [document for document in set(old).difference(ids) if then[document] == score[-1]]
+        aligned[-last:] = sorted([*aligned[-last:], *tied], key=was)[:last]
     return tuple(aligned)
+
+
+def _scores(ranking: Ranking) -> dict[str, float]:
+    """The score of each document where it first stands."""
+    assert ranking.scores is not None
+    return dict(zip(reversed(ranking.ids), reversed(ranking.scores), strict=True))

@@ -133,34 +133,3 @@ def test_the_command_line_beats_the_suite_which_beats_the_ini_file(
     project.run(*args).stdout.fnmatch_lines([said]) if "MOST" in said else project.run(*args).stderr.fnmatch_lines(
         [said]
     )
-
-
-RERUNS = (
-    "asked, shown = [], []\n"
-    "def ask(query):\n    asked.append(query)\n"
-    "    if query in ('q1', 'q2') and asked.count(query) < 2: raise ConnectionError('down')\n"
-    "    return ['d' + query[1:]] if query != 'q3' else []\n"
-    "@pytest.fixture\ndef retriever(): return ask\n"
-    "def pytest_terminal_summary(terminalreporter): terminalreporter.write_line(f'ASKED {asked[10:]}')\n"
-)
-
-
-def test_reruns_ask_again_only_what_had_no_answer(project: Project) -> None:
-    pytest.importorskip("pytest_rerunfailures")
-    project.suite(SUITE + LINE.replace("0.9", "0.8"))
-    project.conftest(RERUNS)
-    result = project.run("--reruns=2")
-    result.assert_outcomes(passed=10, failed=1)  # q3's rule is broken whatever is asked again
-    result.stdout.fnmatch_lines(["ASKED ['q1', 'q2']"])
-    assert project.outcomes()["q1"] == "passed"
-    assert not project.data["suites"][0]["queries"][1]["fault"]
-
-
-def test_a_fixture_that_was_broken_is_tried_again_by_a_rerun(project: Project) -> None:
-    pytest.importorskip("pytest_rerunfailures")
-    project.suite(SUITE)
-    project.conftest(
-        "tried = []\n@pytest.fixture\ndef retriever():\n    tried.append(1)\n"
-        "    if len(tried) < 2: raise OSError('not up yet')\n    return lambda query: ['d' + query[1:]]\n"
-    )
-    project.run("--reruns=1").assert_outcomes(passed=10)

@@ -139,9 +139,12 @@ def test_new_ids_for_the_same_chunks_are_no_drift() -> None:
     assert "none of 1 rankings changed" in same.notes
     swapped = judge(wanted, run("n1", "n2", "n3"), before=run("n3", "n2", "n1"))
     assert "none of 1 rankings changed" in swapped.notes
-    other = judge(
-        wanted, run("n1", "n2", "n3"), before=replace(run("n1", "n2", "x"), texts=dict(n1="eta", n2="alpha", x="gamma"))
-    )
+    twice = [{"id": id, "text": "beta"} for id in ("n1", "n2")]
+    doubled = retrieve(wanted, lambda query: twice)
+    old = retrieve(wanted, lambda query: [{**hit, "id": f"o-{hit['id']}"} for hit in twice])
+    assert "none of 1 rankings changed" in judge(wanted, doubled, before=old).notes
+    then = replace(run("n1", "n2", "x"), texts={"n1": "eta", "n2": "alpha", "x": "gamma"})
+    other = judge(wanted, run("n1", "n2", "n3"), before=then)
     assert [(d.id, d.grade) for d in other.query("q").ranking_before] == [("n1 (then)", 0), ("alpha", 1), ("n3", 0)]
 
 

@@ -30,7 +30,7 @@ from pytest_irquality.verdict.numbers import apart, probability, share, shown, s
 from pytest_irquality.verdict.result import BAD, Change, Finding, Mean, SuiteResult, Verdict
 
 FOLDED = 200
-LISTED = 100
+LISTED = 60
 """Queries that the page shows where scripts do not run, and prints."""
 SPREAD = {"each_tag": ("tag holds", "tags hold"), "each_query": ("query holds", "queries hold")}
 ON_CHANGE = ("max_drop", "max_rise", "max_significant_drop")

@@ -24,6 +24,7 @@ from pytest_irquality.retrieval.stored import (
     write_run,
 )
 from pytest_irquality.suite.model import Suite
+from pytest_irquality.verdict.comparison import UPDATE
 from pytest_irquality.verdict.result import Baseline
 
 FOLDER = ".ir-baseline"
@@ -172,9 +173,14 @@ def _named(path: str, retriever: str) -> str:
 
 
 def compare_with(found: Found, suite: Suite, retriever: str) -> tuple[Run, Baseline] | tuple[None, None]:
-    """What ``judge`` is given: the baseline's rankings of today's queries, and where they come from."""
+    """What ``judge`` is given: the baseline's rankings of today's queries, and where they come from.
+
+    Raises ``StoredRunError`` where it has no texts to look for passages in.
+    """
     if found.stored is None:
         return (Run(retriever, {}), Baseline(found.source)) if found.new else (None, None)
+    if found.stored.lacks_texts(suite):
+        raise StoredRunError(f"{found.source}: kept without texts, which 'match: text' needs; renew it with `{UPDATE}`")
     header, queries = found.stored.header, found.stored.queries
     known = Baseline(
         found.source, len(queries), header.commit, header.time, header.version, found.stored.left(suite),
@@ -258,6 +264,7 @@ def _moves(was: Mapping[str, StoredQuery], changed: list[StoredQuery]) -> Iterat
             f"{id}{f' ({titles[id]})' if titles.get(id, id) != id else ''} {old.get(id, '–')} → {now.get(id, '–')}"
             for _, id in moved[:SHOWN_MOVES]
         ]
+        said = said or ["other texts under the same ids"]
         more = f" and {len(moved) - SHOWN_MOVES} more" if len(moved) > SHOWN_MOVES else ""
         yield f"  {query.text!r}: {', '.join(said)}{more}"
     if len(changed) > SHOWN_QUERIES:

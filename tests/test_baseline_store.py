@@ -222,3 +222,29 @@ def test_a_baseline_that_another_command_named_is_used_for_the_suites_it_holds(s
     shop.suite("queries: [{query: other, relevant: [d1]}]\n", "other.ir.yaml")
     result = shop.run("--ir-baseline=main.jsonl", "other.ir.yaml")
     result.stdout.fnmatch_lines(["*main.jsonl:1: holds no query of other.ir.yaml; it is a run of shop.ir.yaml"])
+
+
+def test_passages_are_looked_for_in_texts_that_were_kept_or_not_at_all(project: Project) -> None:
+    suite = "match: %s\nqueries: [{query: refunds, relevant: [%s]}]\nthresholds: {mrr: {min: 0.5, max_drop: 0.1}}\n"
+    project.suite(suite % ("id", "c1"))
+    project.answers({"refunds": [{"id": "c1", "text": "Refunds take 14 days."}]})
+    assert project.run("--ir-update-baseline", "--ir-save-runs=runs").ret == 0
+    project.run("--ir-runs=runs", "--ir-save-runs=shop.run")
+    project.suite(suite % ("text", "14 days"))
+    result = project.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [".ir-baseline/shop.jsonl: kept without texts, which 'match: text' needs; renew it with *"]
+    )
+    result = project.run("--ir-update-baseline", "--ir-save-runs=texts")
+    result.stdout.fnmatch_lines(
+        ["  baseline written: *: 1 ranking changed", "    'refunds': other texts under the same ids"]
+    )
+    assert project.run("--ir-runs=texts").ret == 0
+    for kept, said in [
+        ("runs", "the kept run of shop.ir.yaml has no texts, which 'match: text' needs: retrieve it again"),
+        ("shop.run", "shop.run has no texts, which 'match: text' of shop.ir.yaml needs"),
+    ]:
+        result = project.run(f"--ir-runs={kept}")
+        assert result.ret == 1
+        result.stdout.fnmatch_lines([said])

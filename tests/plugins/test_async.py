@@ -93,6 +93,7 @@ def test_trio_gets_a_clear_error(project: Project) -> None:
 def test_a_fixture_that_no_plugin_awaits_gets_a_clear_error(project: Project) -> None:
     project.suite(SUITE)
     project.conftest(f"{CLIENT}\n@pytest.fixture" + BODY.format(arguments=""))
-    result = run(project, "-p", "no:anyio", "-p", "no:asyncio")
-    result.assert_outcomes(errors=6)  # pytest's own since 8.4
-    result.stdout.fnmatch_lines(["*async fixture 'retriever', with no plugin or hook*"])
+    result = run(project, "-p", "no:anyio", "-p", "no:asyncio", "-W", "default")  # older pytests only warn of it
+    result.assert_outcomes(errors=6)
+    text = result.stdout.str()
+    assert "async fixture 'retriever', with no plugin" in text or "fixture is async and nothing has awaited it" in text

@@ -26,6 +26,7 @@ def in_threads(jobs: deque[Job], done: Done, concurrency: int, timeout: float | 
     another takes its place. Once a call gives something to await, no more are begun: returns what is left to do.
     """
     crew = _Crew(jobs, timeout)
+    begun: list[Job] = []
     left: list[Job] = []
     try:
         crew.add(min(concurrency, len(jobs)))
@@ -41,13 +42,14 @@ def in_threads(jobs: deque[Job], done: Done, concurrency: int, timeout: float | 
             if isinstance(answer, BaseException):
                 raise answer
             if isinstance(answer, Job):
-                left += [answer, *crew.dismiss()]
+                begun.append(answer)
+                left += crew.dismiss()
             else:
                 done(job, answer)
     finally:
         crew.dismiss()
         crew.under_way.clear()
-    return left
+    return begun + left
 
 
 @dataclass

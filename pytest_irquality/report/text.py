@@ -16,6 +16,7 @@ from pytest_irquality.verdict.result import (
     SuiteResult,
     Verdict,
 )  # fmt: skip
+from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
 
 MARKS = {
     "passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "fixed": "✗ FIXED",
@@ -364,9 +365,28 @@ def _worst(verdict: Verdict) -> Finding | None:
     return worst[0] if worst else None
 
 
+def beside(table: SideBySide) -> Iterator[str]:
+    """The retrievers of a suite in columns: the best marked, the others with what sets them apart from it."""
+    yield f"{table.suite} ({table.path})  retrievers side by side, ★ the best"
+    rows = [("measure", *table.retrievers)]
+    for row in table.rows:
+        rows.append((row.measure, *(_side(side, row.unit) for side in row.sides)))
+    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
+    for cells in rows:
+        yield ("  " + "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))).rstrip()
+
+
+def _side(side: Side, unit: str) -> str:
+    value = shown(side.value, unit)
+    if side.best:
+        return f"{value} ★"
+    return value if side.p is None else f"{value} ({side.worse} worse, {side.better} better, {probability(side.p)})"
+
+
 def summaries(results: Sequence[SuiteResult]) -> Iterator[str]:
-    """Every suite's summary, an empty line between them."""
-    for index, result in enumerate(results):
+    """Every suite's summary and every comparison of retrievers, an empty line between them."""
+    parts = [*map(summary, results), *map(beside, side_by_side(results))]
+    for index, part in enumerate(parts):
         if index:
             yield ""
-        yield from summary(result)
+        yield from part

@@ -41,7 +41,7 @@ def judge(
     ``baseline`` what is known of it; with one, the default guard is among the suite's checks. While ``updating`` it,
     drops are shown and do not fail.
     """
-    run, before = by_passages(suite, run), before and by_passages(suite, before)
+    run, before = by_passages(suite, run), before and by_passages(suite, before, today=run)
     if before is not None and checks is None:
         suite = suite.guarded()
     chosen = suite.checks if checks is None else tuple(checks)

@@ -172,6 +172,11 @@ class Measured:
         ids = self.before.get(query, ())
         return ranks_of(ids, self.baseline_run.rankings[query]) if self.baseline_run and ids else {}
 
+    def lacks_passages(self, document: str) -> bool:
+        """Whether it is a result that stands for no passage: under ``match: text`` that is known, not unjudged."""
+        then = self.baseline_run.texts if self.baseline_run else {}
+        return self.suite.match == "text" and (document in self.run.texts or document in then)
+
     def title(self, document: str) -> str | None:
         """A document's title, as today's results have it or else the baseline's."""
         then = self.baseline_run.titles if self.baseline_run else {}

@@ -311,7 +311,7 @@ def everything(hostile: str) -> str:
     )
     made = suite(
         asked, ruled, verdicts=verdicts, notes=(hostile,), warnings=(hostile,), retriever=hostile, path=hostile,
-        suite=hostile, means=(Mean("ndcg@10", hostile, 0.1, 1, 1),),
+        suite=hostile, means=(Mean("ndcg@10", None, 0.1, 1, 1), Mean("ndcg@10", hostile, 0.1, 1, 1)),
     )  # fmt: skip
     return html_report([made, made], definitions={"ndcg@10": hostile}, not_evaluated=[hostile], generated=hostile)
 
@@ -474,3 +474,13 @@ def test_the_rerun_command_spells_out_what_would_not_survive_being_copied() -> N
     made = suite(query("a", check="e\u202evil\x1b's"))
     command = row(parse(html_report([made])), "a").one("code", "command").text
     assert command == r"pytest --ir-suite $'shop.ir.yaml::e\U0000202evil\U0000001b\U00000027s'"
+
+
+def test_retrievers_stand_beside_each_other_and_the_best_is_marked() -> None:
+    good = suite(*(query(f"q{n}", 0.9) for n in range(8)), retriever="hybrid")
+    poor = suite(*(query(f"q{n}", 0.5) for n in range(8)), retriever="bm25", means=(Mean("ndcg@10", None, 0.5, 8, 0),))
+    rows = parse(html_report([poor, good])).one("nav").one("tbody").all("tr")
+    assert [line.all("td")[-1].text for line in rows] == [
+        "0.500 8 worse, 0 better than the best; p = 0.008", "0.900 ★ best",
+    ]  # fmt: skip
+    assert rows[1].one("a").attributes["data-section"] == "s2"

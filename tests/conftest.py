@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 # pytester forgets modules that an inner run imports; libyaml's extension survives that only if it was here before.
+import pytest_irquality.first
 import pytest_irquality.report.html
 import pytest_irquality.session  # noqa: F401
 

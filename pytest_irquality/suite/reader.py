@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -491,6 +490,8 @@ class _Reader:
 
     def _from_record(self, record: Record, shown: str) -> _Written:
         """A query of a file; one of JSONL may carry whatever a query of a suite may."""
+        from pytest_irquality.suite.files.queries import tags  # noqa: PLC0415
+
         place = Place(record.line, 1, shown)
         fields: dict[str, Any] = {name: record.cells[name] for name in ("query", "id", "why") if record.cells.get(name)}
         if record.further:
@@ -498,8 +499,8 @@ class _Reader:
             reader.path = shown
             written = reader.one_query()
             return replace(written, bulk=True)
-        if tags := record.cells.get("tags"):
-            fields["tags"] = tuple(dict.fromkeys(tag for part in re.split(r"[;,|]", tags) if (tag := part.strip())))
+        if found := tags(record):
+            fields["tags"] = found
         if weight := record.cells.get("weight"):
             number = as_number(weight)
             if number is None or number < 0:

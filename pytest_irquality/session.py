@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_irquality.collection import SuiteModule, suite_of, suite_of_id
+from pytest_irquality.collection import SuiteModule, suite_of, suites_of
 from pytest_irquality.report.annotations import github_annotations
 from pytest_irquality.report.data import decode, document
 from pytest_irquality.report.text import headline, summaries
@@ -37,7 +37,7 @@ class Session:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """The same under xdist, where the items are elsewhere and a worker that dies can report nothing."""
-        self.expected.update(dict.fromkeys(key for id in ids if (key := suite_of_id(self.config, id))))
+        self.expected.update(dict.fromkeys(suites_of(self.config, ids)))
 
     def pytest_report_collectionfinish(self, config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
         """One line for each folder asked for in which no file is a suite."""

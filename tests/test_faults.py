@@ -190,3 +190,14 @@ def test_ctrl_c_while_calls_are_in_flight_ends_the_pass_and_keeps_what_there_is(
     result.stdout.fnmatch_lines(["*PARTIAL: interrupted after 4 queries"])
     assert [check for check, outcome in project.outcomes().items() if outcome == "passed"] == ["q0", "q1", "q2", "q3"]
     assert project.outcomes()["ndcg-10"] == "not evaluated"
+
+
+def test_an_order_to_end_the_session_is_obeyed(project: Project) -> None:
+    project.suite(SUITE)
+    project.conftest(
+        "def ask(query):\n    if query == 'q3': pytest.exit('the cluster is on fire')\n    return []\n"
+        "@pytest.fixture\ndef retriever(): return ask\n"
+    )
+    result = project.run()
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["*Exit: the cluster is on fire*"])

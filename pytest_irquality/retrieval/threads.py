@@ -64,7 +64,12 @@ class _Crew:
 
     def add(self, threads: int) -> None:
         for _ in range(threads):
-            threading.Thread(target=copy_context().run, args=(self.work,), daemon=True, name="irquality").start()
+            try:
+                threading.Thread(target=copy_context().run, args=(self.work,), daemon=True, name="irquality").start()
+            except RuntimeError:  # the system gives no more: those that are at work will do
+                if not self.under_way:
+                    raise
+                return
 
     def work(self) -> None:
         answer: Answer | Job | BaseException

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import types
 import warnings
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -368,6 +368,9 @@ def _ask(item: Any, retriever: object, needed: Collection[str], earlier: Judged 
     except RetrieverError as error:
         at = f"{error.place.path or suite.path}:{error.place.line}" if error.place else suite.path
         raise pytest.fail.Exception(f"{error} (fixture {suite.retriever!r}, {at})", pytrace=False) from None
+    for fault in run.faults.values():
+        if isinstance(fault.error, pytest.exit.Exception):  # an Exception like others, but an order to the session
+            raise fault.error
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
     return replace(earlier.run.retried(run) if earlier else run, version=_version(retriever))
@@ -465,11 +468,13 @@ def suite_of(item: Any) -> tuple[str, str] | None:
     return None
 
 
-def suite_of_id(config: pytest.Config, id: str) -> tuple[str, str] | None:
-    """The same for an item that another process has collected, by its node id."""
-    file, _, name = id.partition("::")
-    path = config.rootpath / file
+def suites_of(config: pytest.Config, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The same for items that another process has collected, by their node ids."""
     named = {Path(config.invocation_params.dir, arg.partition("::")[0]).resolve() for arg in config.args}
-    if not is_suite(config, path, path.resolve() in named):
-        return None
-    return shown_path(config, path), name.partition("[")[2].removesuffix("]")
+    shown: dict[str, str | None] = {}
+    for file, _, name in (id.partition("::") for id in ids):
+        if file not in shown:
+            path = config.rootpath / file
+            shown[file] = shown_path(config, path) if is_suite(config, path, path.resolve() in named) else None
+        if (suite := shown[file]) is not None:
+            yield suite, name.partition("[")[2].removesuffix("]")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_irquality.collection import SuiteModule, suite_of, suite_of_id
+from pytest_irquality.collection import SuiteModule, suite_of, suites_of
 from pytest_irquality.report.annotations import github_annotations
 from pytest_irquality.report.data import decode, document
 from pytest_irquality.report.text import headline, summaries
@@ -37,7 +37,7 @@ class Session:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """The same under xdist, where the items are elsewhere and a worker that dies can report nothing."""
-        self.expected.update(dict.fromkeys(key for id in ids if (key := suite_of_id(self.config, id))))
+        self.expected.update(dict.fromkeys(suites_of(self.config, ids)))
 
     def pytest_report_collectionfinish(self, config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
         """One line for each folder asked for in which no file is a suite."""
@@ -84,6 +84,9 @@ class Session:
         if not self.results or option.collectonly or getattr(option, "setupplan", False):
             return
         if option.ir_report != "none":
+            from datetime import datetime  # noqa: PLC0415
+            from importlib.metadata import version  # noqa: PLC0415
+
             from pytest_irquality.report.html import html_report  # noqa: PLC0415 - jinja2 only where a page is made
 
             formulas = {
@@ -91,7 +94,9 @@ class Session:
                 for result in self.ordered
                 for measure, formula in zip(result.measures, result.formulas, strict=True)
             }
-            self._write(option.ir_report, html_report(self.ordered, definitions=formulas, not_evaluated=self.missing))
+            made = f"Made by pytest-irquality {version('pytest-irquality')} on {datetime.now():%Y-%m-%d at %H:%M}."
+            page = html_report(self.ordered, definitions=formulas, not_evaluated=self.missing, generated=made)
+            self._write(option.ir_report, page)
         if option.ir_json:
             self._write(option.ir_json, document(self.ordered, self.missing))
         if option.ir_unjudged:

@@ -26,6 +26,7 @@ def in_threads(jobs: deque[Job], done: Done, concurrency: int, timeout: float | 
     another takes its place. Once a call gives something to await, no more are begun: returns what is left to do.
     """
     crew = _Crew(jobs, timeout)
+    begun: list[Job] = []
     left: list[Job] = []
     try:
         crew.add(min(concurrency, len(jobs)))
@@ -41,13 +42,14 @@ def in_threads(jobs: deque[Job], done: Done, concurrency: int, timeout: float | 
             if isinstance(answer, BaseException):
                 raise answer
             if isinstance(answer, Job):
-                left += [answer, *crew.dismiss()]
+                begun.append(answer)
+                left += crew.dismiss()
             else:
                 done(job, answer)
     finally:
         crew.dismiss()
         crew.under_way.clear()
-    return left
+    return begun + left
 
 
 @dataclass
@@ -62,7 +64,12 @@ class _Crew:
 
     def add(self, threads: int) -> None:
         for _ in range(threads):
-            threading.Thread(target=copy_context().run, args=(self.work,), daemon=True, name="irquality").start()
+            try:
+                threading.Thread(target=copy_context().run, args=(self.work,), daemon=True, name="irquality").start()
+            except RuntimeError:  # the system gives no more: those that are at work will do
+                if not self.under_way:
+                    raise
+                return
 
     def work(self) -> None:
         answer: Answer | Job | BaseException

@@ -191,6 +191,43 @@ def test_the_same_order_without_ties_is_drift(tmp_path: Path) -> None:
     assert outcomes(result) == {"mrr@2": "failed", "rbo(p=0.9)@2": "failed", "each_query: lost_all_relevant": "passed"}
 
 
+@pytest.mark.parametrize("made_up", [[1.0, 1.0, 1.0], [1.0, 0.5, 0.25]], ids=["ones", "by rank"])
+def test_scores_that_are_alike_for_every_query_tell_no_ties(tmp_path: Path, made_up: list[float]) -> None:
+    """Nothing but the documents can tell then, and all of them are others."""
+    text = "top_k: 3\n" + twenty("thresholds: {mrr: {max_drop: 0}, rbo@3: 0.9}\neach_query: {lost_all_relevant: fail}\n")
+    scores = dict.fromkeys(FIRST, made_up)
+    lost = {id: ["u", "v", "w"] for id in FIRST}
+    result = judged(tmp_path, text, run_of(lost, scores), run_of(FIRST, scores))
+    assert set(outcomes(result).values()) == {"failed"}
+    assert "20 of 20 (100 %) rankings changed" in notes(result)
+    last = {id: ["x", "y", f"d{n}"] for n, id in enumerate(FIRST)}
+    result = judged(tmp_path, text, run_of(lost, scores), run_of(last, scores))
+    assert set(outcomes(result).values()) == {"failed"}
+
+
+def test_a_document_lost_below_other_ones_than_before_is_no_tie(tmp_path: Path) -> None:
+    """The score at the cut may be that of before by accident: 0 is the last of every list under min-max scaling."""
+    before = run_of({"a": ["d0", "d1"]}, {"a": [1.0, 0.0]})
+    result = judged(tmp_path, TIED, run_of({"a": ["d2", "d3"]}, {"a": [1.0, 0.0]}), before)
+    assert set(outcomes(result).values()) == {"failed"}
+
+
+def test_a_deeper_ranking_than_the_baselines_is_no_change_by_itself(tmp_path: Path) -> None:
+    text = "depth: 3\n" + twenty("thresholds: {success@2: 1}\ntop_k: 2\n")
+    before = run_of({id: ids[:2] for id, ids in FIRST.items()}, depth=2)
+    result = judged(tmp_path, text, run_of(FIRST), before)
+    assert "none of 20 rankings changed" in notes(result)
+
+
+def test_measures_that_became_undefined_are_no_changed_judgments(tmp_path: Path) -> None:
+    text = twenty("thresholds: {judged@10: 0, mrr: 0}\n")
+    saved = judged(tmp_path, text, run_of(FIRST | {"q0": ["d0"]}), None)
+    means = {mean.measure: mean.value for mean in saved.means if mean.value is not None}
+    now, before = run_of({**FIRST, "q0": []}), run_of(FIRST | {"q0": ["d0"]})
+    result = judged(tmp_path, text, now, before, baseline=Baseline("b", 20, means=means))
+    assert "judgments changed" not in notes(result)
+
+
 def test_new_and_left_queries_are_said_and_only_floors_apply(tmp_path: Path) -> None:
     text = "queries: [{query: old, relevant: [a], tags: [t]}, {query: new, relevant: [b], tags: [u]}]\n"
     text += (
@@ -293,7 +330,8 @@ def test_no_change_that_changes_nothing_is_an_alarm(data: st.DataObject) -> None
         for name, hits in full.items():
             ordered = data.draw(st.permutations(hits)) if shuffled else hits
             ordered = sorted(ordered, key=lambda hit: -hit[1])[:depth]
-            rankings[name] = Ranking(tuple(id for id, _ in ordered), tuple(float(score) for _, score in ordered))
+            own = 10 * names.index(name)  # no engine's scores are alike for all queries
+            rankings[name] = Ranking(tuple(id for id, _ in ordered), tuple(float(own + score) for _, score in ordered))
         return Run("", rankings)
 
     before, now = cut(False), cut(True)

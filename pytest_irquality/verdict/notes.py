@@ -107,9 +107,10 @@ def _movement(now: Measured) -> Iterator[str]:
     if not total:
         return
     yield f"{share(len(now.moved), total)} rankings changed" if now.moved else f"none of {total} rankings changed"
-    tied = [id for id, ids in now.before.items() if id not in now.moved and ids != now.rankings[id]]
+    depth = now.compared_depth
+    tied = [id for id, ids in now.before.items() if id not in now.moved and ids[:depth] != now.rankings[id][:depth]]
     if tied:
-        before, after = now.before[tied[0]], now.rankings[tied[0]]
+        before, after = now.before[tied[0]][:depth], now.rankings[tied[0]][:depth]
         ranks = {document: rank for rank, document in enumerate(after, 1)}
         moves = [
             f"{now.name(document)} {rank} → {ranks.get(document, 'below the cut')}"
@@ -125,10 +126,13 @@ def _movement(now: Measured) -> Iterator[str]:
 def _judgments(sides: Comparison, baseline: Baseline) -> Iterator[str]:
     """What changed because judgments did: the baseline's own rankings score otherwise than when they were saved."""
     for measure in sides.measured.suite.measures:
-        change, then = sides.over(measure, None), baseline.means.get(str(measure))
+        then = baseline.means.get(str(measure))
         whole = not baseline.left and len(sides.measured.before) == baseline.queries
-        if whole and change and then is not None and abs(change.before - then) > EQUAL:
-            was, today = apart(then, change.before, measure.unit)
+        if not whole or then is None or sides.over(measure, None) is None:
+            continue
+        value = sides.measured.aggregate_before(measure).value
+        if value is not None and abs(value - then) > EQUAL:
+            was, today = apart(then, value, measure.unit)
             yield (
                 f"judgments changed since the baseline was saved: {measure} of its rankings was {was}, and is {today}"
                 " today; the change above is that of rankings alone"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from math import fsum, inf
 
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Check
@@ -89,7 +90,10 @@ def _queries_on_one_side(now: Measured, baseline: Baseline) -> Iterator[str]:
         yield f"{now.suite.path} is new: {baseline.source} does not exist, so no limit on a drop applies"
         return
     new = [query for query in now.asked if now.is_new(query) and query.id in now.rankings]
-    if new and not now.before:
+    if new and now.suite.baseline_retriever:
+        lacks = share(len(new), len(now.rankings))
+        yield f"{baseline.source} has no answer to {lacks} queries, to which no limit on a drop applies: {texts(new)}"
+    elif new and not now.before:
         yield f"none of today's queries is in the baseline ({baseline.source}): no limit on a drop applies"
     elif new:
         yield f"{count(len(new), 'query is', 'queries are')} new: floors apply, drops do not: {texts(new)}"
@@ -148,7 +152,11 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[str]
     if measure is None or change is None or change.p is None:
         return
     moved, n = change.better + change.worse, change.queries
-    apart = "" if measure.aggregate == "sum" else f"one query is worth up to {1 / n:.2g} {measure} here; "
+    low, high = measure.range
+    weights = [pair.weight for pair in sides.pairs(measure, suite.queries)]
+    worth = (high - low) * max(weights) / fsum(weights)
+    bounded = measure.aggregate == "mean" and worth < inf
+    apart = f"one query is worth up to {worth:.2g} {measure} here; " if bounded else ""
     rest = [verdict for verdict in verdicts if verdict.outcome == "failed"]
     tests = any(finding.kind == "max_significant_drop" for verdict in rest for finding in verdict.broken)
     stands = "; the failures above do not rest on it" if rest and not tests else ""
@@ -157,7 +165,10 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[str]
         yield f"{apart}{only}: no test could tell this from chance{stands}"
         return
     least = "" if change.detectable is None else f"; {n} queries can show a worsening of about {change.detectable:.2g}"
-    if change.p >= SIGNIFICANT:
+    worse = change.difference < 0 if measure.higher_is_better else change.difference > 0
+    if not worse:
+        said = f"{measure} got no worse{stands}"
+    elif change.p >= SIGNIFICANT:
         said = f"the mean of {measure} alone cannot be told from chance ({probability(change.p)}){stands}"
     else:
         said = f"the change of {measure} is more than chance ({probability(change.p)})"

@@ -84,6 +84,9 @@ class Session:
         if not self.results or option.collectonly or getattr(option, "setupplan", False):
             return
         if option.ir_report != "none":
+            from datetime import datetime  # noqa: PLC0415
+            from importlib.metadata import version  # noqa: PLC0415
+
             from pytest_irquality.report.html import html_report  # noqa: PLC0415 - jinja2 only where a page is made
 
             formulas = {
@@ -91,9 +94,15 @@ class Session:
                 for result in self.ordered
                 for measure, formula in zip(result.measures, result.formulas, strict=True)
             }
-            self._write(option.ir_report, html_report(self.ordered, definitions=formulas, not_evaluated=self.missing))
+            made = f"Made by pytest-irquality {version('pytest-irquality')} on {datetime.now():%Y-%m-%d at %H:%M}."
+            page = html_report(self.ordered, definitions=formulas, not_evaluated=self.missing, generated=made)
+            self._write(option.ir_report, page)
         if option.ir_json:
             self._write(option.ir_json, document(self.ordered, self.missing))
+        if option.ir_unjudged:
+            from pytest_irquality.report.unjudged import unjudged_csv  # noqa: PLC0415
+
+            self._write(option.ir_unjudged, unjudged_csv(self.ordered))
         summary = os.environ.get("GITHUB_STEP_SUMMARY")
         if option.ir_markdown or summary:
             from pytest_irquality.report.markdown import markdown_report  # noqa: PLC0415

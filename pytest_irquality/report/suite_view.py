@@ -190,7 +190,7 @@ class SuiteView:
         top = [document for query in self.result.queries for document in query.ranking[:3]]
         unjudged = sum(document.grade is None for document in top)
         known = unjudged and self.result.returned
-        return f"{share(unjudged, len(top))} of the first three places hold an unjudged document." if known else ""
+        return f"{share(unjudged, len(top))} places in the top 3 hold an unjudged document." if known else ""
 
     # -- limits ----------------------------------------------------------------------------------------------------
 

@@ -59,6 +59,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Calls in flight at once, over what the suites and the ini key ir_concurrency say (default: 1).",
     )  # fmt: skip
     group.addoption(
+        "--ir-unjudged", metavar="PATH", default=None,
+        help="Write what was returned and never judged to PATH, as Quepid CSV to be filled in: first what could move a"
+        " verdict most.",
+    )  # fmt: skip
+    group.addoption(
         "--ir-init", metavar="QUERIES", default=None,
         help="Write a first suite beside this list of queries (text, one a line, or CSV), with what the retriever"
         " returns for them today as candidates to grade.",

@@ -98,6 +98,10 @@ class Session:
             self._write(option.ir_report, page)
         if option.ir_json:
             self._write(option.ir_json, document(self.ordered, self.missing))
+        if option.ir_unjudged:
+            from pytest_irquality.report.unjudged import unjudged_csv  # noqa: PLC0415
+
+            self._write(option.ir_unjudged, unjudged_csv(self.ordered))
         summary = os.environ.get("GITHUB_STEP_SUMMARY")
         if option.ir_markdown or summary:
             from pytest_irquality.report.markdown import markdown_report  # noqa: PLC0415

@@ -12,7 +12,7 @@ import yaml
 from jsonschema import Draft7Validator
 
 from pytest_irquality import SuiteError, load_suite
-from pytest_irquality.suite import reader, schema
+from pytest_irquality.suite import schema, written
 from tests.test_fuzz import WHOLE
 from tests.test_lint import test_each_doubt_has_its_place as doubtful
 
@@ -53,10 +53,10 @@ def test_the_schema_is_one_and_is_the_one_that_ships() -> None:
 
 
 def test_it_knows_every_key_of_the_reader() -> None:
-    assert tuple(schema.SUITE) == reader.SUITE_KEYS
-    assert tuple(schema.QUERY) == reader.QUERY_KEYS
-    assert tuple(schema.FILE_KEYS) == reader.FILE_KEYS
-    assert tuple(schema.BOUNDS) == (*reader.BOUND_KEYS, "known_issue")
+    assert tuple(schema.SUITE) == written.SUITE_KEYS
+    assert tuple(schema.QUERY) == written.QUERY_KEYS
+    assert tuple(schema.FILE_KEYS) == written.FILE_KEYS
+    assert tuple(schema.BOUNDS) == (*written.BOUND_KEYS, "known_issue")
 
 
 @pytest.mark.parametrize("text", EXAMPLES, ids=range(len(EXAMPLES)))

@@ -136,10 +136,11 @@ def _activate(config: pytest.Config) -> None:
     for name, text in given.items():
         if text and not (text.isascii() and text.isdecimal() and int(text)):
             raise pytest.UsageError(f"{name} must be a whole number of at least 1, not {text!r}")
-    from pytest_irquality import collection  # noqa: PLC0415 - imported by runs that have suites only
+    from pytest_irquality import collection, running  # noqa: PLC0415 - imported by runs that have suites only
     from pytest_irquality.session import Session  # noqa: PLC0415
 
     config.pluginmanager.register(collection, "irquality-collection")
+    config.pluginmanager.register(running, "irquality-running")
     if not hasattr(config, "workerinput"):  # reports come from the controller, or where there is no xdist
         config.pluginmanager.register(Session(config), "irquality-session")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -111,8 +110,11 @@ class Session:
             if option.ir_markdown:
                 self._write(option.ir_markdown, text)
             if summary:
-                with suppress(OSError), open(summary, "a", encoding="utf-8") as file:
-                    file.write(text)
+                try:
+                    with open(summary, "a", encoding="utf-8") as file:
+                        file.write(text)
+                except OSError as error:
+                    self.written.append(f"NOT WRITTEN: the job's summary: {error.strerror or error}")
 
     def _write(self, name: str, text: str) -> None:
         path = Path(self.config.invocation_params.dir, name)

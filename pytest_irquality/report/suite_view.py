@@ -199,7 +199,7 @@ class SuiteView:
         broken = [view for finding, view in held if not finding.ok]
         kept = [view for finding, view in held if finding.ok]
         one, many = SPREAD.get(verdict.scope, ("", ""))
-        alone = len(held) == 1
+        alone = len(held) == 1 and (verdict.scope not in SPREAD or not held[0][0].subject)
         if verdict.scope not in SPREAD:
             broken, kept = [view for _, view in held], []
         unsaid = max(len(broken) - FOLDED, 0) + max(len(kept) - FOLDED, 0)

@@ -31,13 +31,13 @@ def in_threads(jobs: deque[Job], done: Done, concurrency: int, timeout: float | 
     try:
         crew.add(min(concurrency, len(jobs)))
         while crew.busy():
+            late = crew.give_up_overdue()
+            for job in late:
+                done(job, Answer(error=TimedOut("the call was left running in its thread"), seconds=timeout or 0.0))
+            crew.add(min(len(late), len(jobs)))
             try:
                 job, answer = crew.ended.get(timeout=crew.patience())
             except queue.Empty:
-                late = crew.give_up_overdue()
-                for job in late:
-                    done(job, Answer(error=TimedOut("the call was left running in its thread"), seconds=timeout or 0.0))
-                crew.add(min(len(late), len(jobs)))
                 continue
             if isinstance(answer, BaseException):
                 raise answer
@@ -104,9 +104,11 @@ class _Crew:
         return min(TICK, max(0.001, first + self.timeout - time.perf_counter()))
 
     def give_up_overdue(self) -> list[Job]:
+        if self.timeout is None:
+            return []
         with self.lock:
             now = time.perf_counter()
-            late = [who for who, (_, start) in self.under_way.items() if self.timeout and now - start > self.timeout]
+            late = [who for who, (_, start) in self.under_way.items() if now - start > self.timeout]
             return [self.under_way.pop(who)[0] for who in late]
 
     def dismiss(self) -> list[Job]:

@@ -304,10 +304,13 @@ def test_a_script_that_is_not_ours_does_not_run(show: Open, told: list[str]) -> 
     assert "requires 'TrustedScript'" in told.pop()
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 1200), ("light", 320)])
-def test_axe_finds_no_serious_violation(show: Open, axe: str, scheme: str, width: int) -> None:
+@pytest.mark.parametrize(
+    ("scheme", "width", "media"), [("light", 1200, "screen"), ("dark", 320, "screen"), ("light", 1200, "print")]
+)
+def test_axe_finds_no_serious_violation(show: Open, axe: str, scheme: str, width: int, media: Any) -> None:
     made = [replace(report(), retriever="bm25"), suite(query("q3", 0.99, text="query number 3"), retriever="hybrid")]
     page = show(html_report(made), "#open=q3", viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page.emulate_media(media=media)  # print shows what is there without scripts
     page.evaluate(f"{axe};0")
     told = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
     bad: list[Any] = [

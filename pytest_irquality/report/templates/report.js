@@ -169,7 +169,7 @@
     }
 
     open() {
-      if (this.opened === state.open) return;
+      if (this.opened === state.open && (state.open === null || this.rows.includes(state.open))) return;
       this.watch.disconnect();
       this.detail = null;
       this.detailHeight = 0;

@@ -59,7 +59,7 @@ queries:
 ODD = [
     "[", "]", "{", "}", "{}", "[]", ": ", "- ", ", ", "\n", "\r", "\t", "'", '"', "#", "&a ", "*a", "? ", "| ", "> ", "%YAML 9", "---",
     "...", "!!python/object/apply:os.system [x]", "!!binary ", "<<: ", "~", "null", "true", "-1", "0", "1e999", ".nan", "nan", "inf",
-    "999999999999999999999", "1.5", "5%", "-5%", "2024-13-45", "12:34:56", "0x1f", "\x00", "\x1b[31m", "\u202e", "\ud7ff", "\ufeff", "\u2028", "\x85",
+    '{"a":' * 300, "[" * 60, "999999999999999999999", "1.5", "5%", "-5%", "2024-13-45", "12:34:56", "0x1f", "\x00", "\x1b[31m", "\u202e", "\ud7ff", "\ufeff", "\u2028", "\x85",
     "é", "😀", "ı", "٣", "x" * 5000, "NaN", "Infinity", '\\"', "\\ud800", "Q0", '"a,b"', ";", "query,docid,rating", "query-id\tcorpus-id\tscore", '{"_id": 1}',
 ]  # fmt: skip
 
@@ -125,25 +125,33 @@ def read(path: Path) -> None:
 def test_mutated_suites_and_files_are_read_or_refused_in_one_line(tmp_path: Path) -> None:
     shutil.copytree(DATA, tmp_path, dirs_exist_ok=True)
     suite = tmp_path / "s.ir.yaml"
-    files = sorted(path for path in tmp_path.rglob("*") if path.is_file())
-    originals = {path: path.read_bytes() for path in files}
-    suites = [WHOLE, (ROOT / "example_project" / "shop.ir.yaml").read_bytes()[:3000]]
-    suites += [
-        f"grades: {{good: 2, ok: 1, bad: 0}}\nqueries: [{asked}, {{query: inline, relevant: [d1]}}]\n{judged}".encode()
-        for asked, judged in [
-            ("topics.tsv", "judgments: qrels.trec\n"),
-            ("queries.csv", "judgments: [spreadsheet.csv, {file: spreadsheet.tsv, format: tsv}]\n"),
-            ("rules.jsonl", "judgments: 'j*.jsonl'\n"),
-            ("mini-beir", "judgments: mini-beir/qrels/*.tsv\n"),
-            ("quepid.csv", "judgments: qrels.trec.gz\n"),
-            ("list.txt", ""),
-        ]
+    originals = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    suites: list[tuple[bytes, list[Path]]] = [
+        (WHOLE, []),
+        ((ROOT / "example_project" / "shop.ir.yaml").read_bytes()[:3000], []),
     ]
+    for asked, judged in [
+        ("topics.tsv", "qrels.trec"),
+        ("queries.csv", "spreadsheet.csv"),
+        ("{file: list.txt, format: text}", "{file: spreadsheet.tsv, format: tsv}"),
+        ("rules.jsonl", "'j*.jsonl'"),
+        ("mini-beir", "mini-beir/qrels/d*.tsv"),
+        ("quepid.csv", "qrels.trec.gz"),
+    ]:
+        text = f"grades: {{good: 2, ok: 1, bad: 0}}\nqueries: [{asked}, {{query: inline, relevant: [d1]}}]\njudgments: {judged}\n"
+        used = [
+            path
+            for path in sorted(originals)
+            if path.name in asked + judged or ("beir" in asked and "beir" in str(path))
+        ]
+        suites.append(
+            (text.encode(), used + [path for path in originals if path.name == "judgments.jsonl" and "j*" in judged])
+        )
     for case in range(CASES):
         dice = random.Random(f"{SEED}-{case}")
-        chosen = case % len(suites)
-        data = bytearray(suites[chosen])
-        file = dice.choice(files) if chosen > 1 else None
+        written, used = suites[case % len(suites)]
+        data = bytearray(written)
+        file = dice.choice(used) if used else None
         content = bytearray(originals[file]) if file else data
         for _ in range(dice.choice([1, 1, 2, 3, 6])):
             dice.choice(MUTATIONS)(dice, content)

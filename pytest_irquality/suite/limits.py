@@ -85,6 +85,10 @@ class LimitReader:
             raise self.fail(place, f"{kind} of {measure}: times are of a machine and no baseline holds them; use max")
         if measure.definition.compares:
             raise self.fail(place, f"{measure} is a comparison with the baseline already; give it a min")
+        if kind == "max_significant_drop" and measure.higher_is_better is None:
+            raise self.fail(
+                place, f"{measure} is neither better high nor low, so {kind} has nothing to test; use max_drop"
+            )
         falls = kind != "max_rise"
         if measure.higher_is_better is not None and measure.higher_is_better != falls:
             better, meant = ("low", "max_rise") if falls else ("high", "max_drop")
@@ -130,6 +134,10 @@ class LimitReader:
                     checks.append(check(guard=line.guard))
             else:
                 limits = self.of_one(line) if scope == "each_query" else self.limits(line)
+                if scope == "each_query" and limits.known_issue and any(bound.on_change for bound in limits.bounds):
+                    raise self.fail(
+                        line.place, "'known_issue' would hide the drop of any query, new ones too; no guard has one"
+                    )
                 label = f"{said}{limits.measure}"
                 name = f"{prefix}{limits.measure}"
                 checks.append(Check(name, label, line.place, scope=scope, tag=tag, limits=limits))

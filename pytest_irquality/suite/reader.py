@@ -226,6 +226,8 @@ class _Assembly:
         thresholds = []
         for line in fields.get("thresholds", ()):
             limits = self.limits.of_one(line)
+            if limits.known_issue:
+                raise self.fail(limits.place, "'known_issue' of one query stands on the query, beside its rules")
             if limits.measure.needs_relevant and not judgments.relevant:
                 raise self.fail(
                     limits.place, f"{limits.measure} is undefined for this query: it has no relevant document"

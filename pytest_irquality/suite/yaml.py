@@ -218,17 +218,19 @@ class Document:
             self.fail(event, f"{short(event.value)} is no value YAML knows: {error}")
 
 
-def _json_events(value: Any, mark: Any) -> Iterator[Event]:
+def _json_events(value: Any, mark: Any, depth: int = 1) -> Iterator[Event]:
+    if depth > MAX_DEPTH and isinstance(value, (dict, list)):
+        raise SuiteError(mark.name, mark.line + 1, mark.column + 1, f"nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
         yield MappingStartEvent(None, None, True, mark, mark)
         for key, entry in value.items():
             yield ScalarEvent(None, None, (True, True), key, mark, mark, '"')
-            yield from _json_events(entry, mark)
+            yield from _json_events(entry, mark, depth + 1)
         yield MappingEndEvent(mark, mark)
     elif isinstance(value, list):
         yield SequenceStartEvent(None, None, True, mark, mark)
         for entry in value:
-            yield from _json_events(entry, mark)
+            yield from _json_events(entry, mark, depth + 1)
         yield SequenceEndEvent(mark, mark)
     else:
         text = {True: "true", False: "false", None: ""}[value] if value in (True, False, None) else value

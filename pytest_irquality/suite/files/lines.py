@@ -12,7 +12,7 @@ from typing import BinaryIO, cast
 
 from pytest_irquality.suite.yaml import SuiteError
 
-MAX_BYTES = 4 * 2**30
+MAX_BYTES = 2**30
 MAX_LINE = 16 * 2**20
 BLOCK = 2**16
 GZIP = b"\x1f\x8b"
@@ -31,11 +31,12 @@ class Lines:
 
     def blocks(self) -> Iterator[list[str]]:
         """All of them without their ends, many at a time. Raises ``ValueError`` for lines that are none of text."""
-        rest = ""
+        rest, total = "", 0
         while block := self.text.read(BLOCK):
+            total += len(block)
             lines = (rest + block).split("\n")
             rest = lines.pop()
-            if "\0" in block or len(rest) > BLOCK:
+            if "\0" in block or len(rest) > BLOCK or total > MAX_BYTES:
                 raise ValueError
             yield lines
         if rest:

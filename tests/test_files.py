@@ -252,3 +252,12 @@ def test_a_beir_folder_and_trec_qrels_say_the_same(tmp_path: Path) -> None:
     assert (len(whole), sum(map(len, whole.values()))) == (225, 1837)
     texts = [json.loads(line)["text"] for line in (folder / "queries.jsonl").read_text("utf-8").splitlines()]
     assert [query.text for query in load_suite(tmp_path / "s.ir.yaml").queries] == texts
+
+
+def test_params_that_the_retriever_cannot_take_are_told_at_their_line(project: Project) -> None:
+    project.suite('{"query": "a"}\n{"query": "b", "params": {"nope": 1}}\n', "q.jsonl")
+    project.suite("queries: q.jsonl\n")
+    project.conftest("@pytest.fixture\ndef retriever(): return lambda query: []\n")
+    project.run().stdout.fnmatch_lines(["*does not take 'nope' of 'params' (fixture 'retriever', q.jsonl:2)"])
+    project.suite("queries: [{query: a, must_find: [d]}]\n\nparams: {nope: 1}\n")
+    project.run().stdout.fnmatch_lines(["*does not take 'nope' of 'params' (fixture 'retriever', shop.ir.yaml:3)"])

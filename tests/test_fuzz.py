@@ -166,14 +166,15 @@ def test_mutated_suites_and_files_are_read_or_refused_in_one_line(tmp_path: Path
             file.write_bytes(originals[file])
 
 
-yaml_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(st.sampled_from(["query", "id", "relevant", "min", "a"]), inner, max_size=4)
-    ),
-    max_leaves=8,
-)
+leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+KEYS = st.sampled_from(["query", "id", "relevant", "min", "a"])
+
+
+def nested(inner: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    return leaves | st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4)
+
+
+yaml_values = nested(nested(nested(leaves)))
 
 
 @settings(

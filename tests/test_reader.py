@@ -145,3 +145,15 @@ queries:
     mrr = suite.checks[2].limits
     assert mrr is not None
     assert mrr.bounds[0].value == 0.8
+
+
+def test_control_and_direction_characters_reach_neither_names_nor_error_lines(tmp_path: Path) -> None:
+    path = tmp_path / "s.ir.yaml"
+    path.write_text('queries: [{query: "red \\e[31m \\u202Etxt"}]\n', encoding="utf-8")
+    (check,) = load_suite(path).checks
+    assert (check.name, check.label) == ("red-31m-txt", "red \x1b[31m \u202etxt")
+    path.write_text('"\\e[31m\\u202E": 1\n', encoding="utf-8")
+    with pytest.raises(SuiteError) as error:
+        load_suite(path, shown="\x1b.ir.yaml")
+    assert str(error.value).isprintable()
+    assert (error.value.line, error.value.column) == (1, 1)

@@ -189,8 +189,10 @@ class SuiteView:
         """How many of the places that weigh most nobody has judged."""
         top = [document for query in self.result.queries for document in query.ranking[:3]]
         unjudged = sum(document.grade is None for document in top)
-        known = unjudged and self.result.returned
-        return f"{share(unjudged, len(top))} places in the top 3 hold an unjudged document." if known else ""
+        if not unjudged or not self.result.returned:
+            return ""
+        said = f"{share(unjudged, len(top))} places in the top 3 hold an unjudged document"
+        return f"{said}; --ir-unjudged PATH lists what to judge first."
 
     # -- limits ----------------------------------------------------------------------------------------------------
 
@@ -202,7 +204,7 @@ class SuiteView:
         tags = {finding.subject for finding in verdict.findings} - {
             finding.subject for finding in verdict.findings if not finding.ok
         }
-        alone = len(held) == 1 and (verdict.scope not in SPREAD or not held[0][0].subject)
+        alone = len(held) == 1 and (verdict.scope not in SPREAD or not held[0][0].subject or held[0][0].ok)
         if verdict.scope not in SPREAD:
             broken, kept = [view for _, view in held], []
         unsaid = max(len(broken) - FOLDED, 0) + max(len(kept) - FOLDED, 0)
@@ -247,7 +249,7 @@ class SuiteView:
             anchor=self.queries.anchor(finding.subject) if one_query else "",
             query=row,
             state=state,
-            text=cut(words.removeprefix(f"{subject!r}: ")),
+            text=cut(words if finding.ok else words.removeprefix(f"{subject!r}: ")),
             before=before,
             value=value,
             limit=limit,

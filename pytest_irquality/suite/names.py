@@ -18,7 +18,7 @@ LONGEST = 80
 
 def slug(text: str) -> str:
     """A text as part of a node id: ``office chair`` -> ``office-chair``."""
-    plain = text if text.isprintable() else "".join(c if c.isprintable() else "-" for c in text)
+    plain = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
     return UNFIT.sub("-", plain)[:LONGEST].strip("-") or "-"
 
 

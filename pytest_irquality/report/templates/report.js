@@ -169,7 +169,7 @@
     }
 
     open() {
-      if (this.opened === state.open) return;
+      if (this.opened === state.open && (state.open === null || this.rows.includes(state.open))) return;
       this.watch.disconnect();
       this.detail = null;
       this.detailHeight = 0;
@@ -437,4 +437,5 @@
   if (state.open !== null) tables[state.s].focus(tables[state.s].at);
   document.documentElement.dataset.ready = "true";
   performance.mark("usable");
+  (window.requestIdleCallback ?? setTimeout)(details); // so that the first to be opened opens at once
 })();

@@ -14,11 +14,23 @@ if TYPE_CHECKING:
     from pytest_irquality.retrieval import retrieve
     from pytest_irquality.retrieval.stored import read_run
     from pytest_irquality.suite import SuiteError, load_suite
+    from pytest_irquality.suite.lint import IRQualityWarning
     from pytest_irquality.verdict import judge
 
-__all__ = ["SuiteError", "evaluate", "judge", "load_suite", "own_measure", "parse_measure", "read_run", "retrieve"]
+__all__ = [
+    "IRQualityWarning",
+    "SuiteError",
+    "evaluate",
+    "judge",
+    "load_suite",
+    "own_measure",
+    "parse_measure",
+    "read_run",
+    "retrieve",
+]
 
 _HOME = {
+    "IRQualityWarning": "suite.lint",
     "SuiteError": "suite",
     "load_suite": "suite",
     "read_run": "retrieval.stored",

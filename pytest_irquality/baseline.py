@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_irquality.provenance import git, now, package_version
+from pytest_irquality.provenance import git, now, output, package_version
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.retrieval.stored import (
     Header,
@@ -24,6 +24,7 @@ from pytest_irquality.retrieval.stored import (
     write_run,
 )
 from pytest_irquality.suite.model import Suite
+from pytest_irquality.verdict.comparison import UPDATE
 from pytest_irquality.verdict.result import Baseline
 
 FOLDER = ".ir-baseline"
@@ -91,10 +92,8 @@ class Place:
         given = self.start / self.option
         if given.is_file() or (given.suffix == ".jsonl" and not given.is_dir()):
             return given
-        flat = given / name
-        return (
-            flat if flat.is_file() and not below(given, self.suite, name).exists() else below(given, self.suite, name)
-        )
+        nested, flat = below(given, self.suite, name), given / name
+        return flat if flat.is_file() and not nested.is_file() else nested
 
     @property
     def shown(self) -> str:
@@ -141,36 +140,29 @@ class Place:
         folder, name = self.file.parent, f"{FOLDER}/{self.path.name}"
         source = f"{GIT}{ref} {self.shown}"
         try:
-            known = git(folder, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"])
-            if known.returncode:
-                shallow = git(folder, ["rev-parse", "--is-shallow-repository"])
-                raise StoredRunError(
-                    f"--ir-baseline {GIT}{ref}: {_why(shallow.returncode, shallow.stdout, folder, ref)}"
-                )
-            there = known.stdout.decode().strip()
-            names = git(folder, ["ls-tree", "-z", "--name-only", there, "--", name, self.file.name]).stdout.split(b"\0")
-            if name.encode() in names:
-                blob = git(folder, ["cat-file", "blob", f"{there}:./{name}"])
-                if blob.returncode:
-                    said = " ".join(blob.stderr.decode(errors="replace").split())
-                    raise StoredRunError(f"{source}: git cannot read it: {said}")
-                return Found(source, self._own(parse_run(blob.stdout.splitlines(keepends=True), source)))
+            at = _commit(folder, ref)
+            names = output(folder, ["ls-tree", "-z", "--name-only", at, "--", name, self.file.name]).split(b"\0")
+            content = output(folder, ["cat-file", "blob", f"{at}:./{name}"]) if name.encode() in names else None
         except OSError as error:
             raise StoredRunError(f"--ir-baseline {GIT}{ref}: {error}") from None
+        if content is not None:
+            return Found(source, self._own(parse_run(content.splitlines(keepends=True), source)))
         # A suite that had no baseline there is as good as new once this change brings one; without it nothing would
         # ever be compared, which must not look like a pass.
         return Found(source, new=self.file.name.encode() not in names or self.path.is_file())
 
 
-def _why(failed: int, shallow: bytes, folder: Path, ref: str) -> str:
-    if failed:
-        return f"{folder} is in no git repository"
-    if shallow.strip() == b"true":
-        return (
+def _commit(folder: Path, ref: str) -> str:
+    """The commit that a name stands for. Raises ``OSError`` with what to do about one that is not here."""
+    known = git(folder, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"])
+    if known.returncode == 0:
+        return known.stdout.decode().strip()
+    if output(folder, ["rev-parse", "--is-shallow-repository"]).strip() == b"true":
+        raise OSError(
             f"this clone is shallow and lacks {ref!r}; fetch it, or clone all of it"
             " (actions/checkout: `with: {fetch-depth: 0}`)"
         )
-    return f"git knows no revision {ref!r} here"
+    raise OSError(f"git knows no revision {ref!r} here")
 
 
 def _named(path: str, retriever: str) -> str:
@@ -181,9 +173,14 @@ def _named(path: str, retriever: str) -> str:
 
 
 def compare_with(found: Found, suite: Suite, retriever: str) -> tuple[Run, Baseline] | tuple[None, None]:
-    """What ``judge`` is given: the baseline's rankings of today's queries, and where they come from."""
+    """What ``judge`` is given: the baseline's rankings of today's queries, and where they come from.
+
+    Raises ``StoredRunError`` where it has no texts to look for passages in.
+    """
     if found.stored is None:
         return (Run(retriever, {}), Baseline(found.source)) if found.new else (None, None)
+    if found.stored.lacks_texts(suite):
+        raise StoredRunError(f"{found.source}: kept without texts, which 'match: text' needs; renew it with `{UPDATE}`")
     header, queries = found.stored.header, found.stored.queries
     known = Baseline(
         found.source, len(queries), header.commit, header.time, header.version, found.stored.left(suite),
@@ -267,6 +264,7 @@ def _moves(was: Mapping[str, StoredQuery], changed: list[StoredQuery]) -> Iterat
             f"{id}{f' ({titles[id]})' if titles.get(id, id) != id else ''} {old.get(id, '–')} → {now.get(id, '–')}"
             for _, id in moved[:SHOWN_MOVES]
         ]
+        said = said or ["other texts under the same ids"]
         more = f" and {len(moved) - SHOWN_MOVES} more" if len(moved) > SHOWN_MOVES else ""
         yield f"  {query.text!r}: {', '.join(said)}{more}"
     if len(changed) > SHOWN_QUERIES:

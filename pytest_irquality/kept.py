@@ -37,6 +37,9 @@ class Kept:
                 f"the kept run of {_name(suite.path, retriever)} has {stored.header.depth} results a query, and the"
                 f" suite asks for {suite.depth}: retrieve it again"
             )
+        if stored.lacks_texts(suite):
+            name = _name(suite.path, retriever)
+            raise StoredRunError(f"the kept run of {name} has no texts, which 'match: text' needs: retrieve it again")
         run = stored.run(suite)
         rankings = {id: ranking for id, ranking in run.rankings.items() if id in needed}
         faults = {id: fault for id, fault in run.faults.items() if id in needed}
@@ -73,6 +76,8 @@ class Kept:
         if len(found) != 1:
             raise StoredRunError(self._none_or_many(_name(suite.path, retriever), found, names))
         shown = self.shown(found[0])
+        if suite.match == "text":
+            raise StoredRunError(f"{shown} has no texts, which 'match: text' of {suite.path} needs")
         rankings = read_trec(found[0], shown)
         if rankings and not rankings.keys() & suite.by_id.keys():
             theirs = ", ".join(repr(id) for id in list(rankings)[:NAMED])

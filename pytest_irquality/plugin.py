@@ -10,6 +10,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_irquality.collection import SuiteModule
+    from pytest_irquality.first import FirstSuite
 
 PATTERNS = ["*.ir.yaml", "*.ir.yml", "ir_*.yaml", "ir_*.yml"]
 
@@ -57,6 +58,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--ir-concurrency", metavar="N", default=None,
         help="Calls in flight at once, over what the suites and the ini key ir_concurrency say (default: 1).",
     )  # fmt: skip
+    group.addoption(
+        "--ir-unjudged", metavar="PATH", default=None,
+        help="Write what was returned and never judged to PATH, as Quepid CSV to be filled in: first what could move a"
+        " verdict most.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-init", metavar="QUERIES", default=None,
+        help="Write a first suite beside this list of queries (text, one a line, or CSV), with what the retriever"
+        " returns for them today as candidates to grade.",
+    )  # fmt: skip
     parser.addini("ir_concurrency", type="string", default="", help="Calls in flight where a suite does not say.")
     parser.addini("ir_suite_files", type="args", default=PATTERNS, help="Globs of the names of suite files.")
 
@@ -79,6 +90,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
     if known.ir_suite:  # its conftest is an initial one
         known.file_or_dir = [*(known.file_or_dir or []), known.ir_suite]
     args[:] = _split_suite_option(args)
+    if known.ir_init:  # collected like a file that was named, so that the fixtures are those of its folder
+        known.file_or_dir = [*(known.file_or_dir or []), known.ir_init]
+        args.append(known.ir_init)
 
 
 def _split_suite_option(args: Iterable[str]) -> list[str]:
@@ -97,6 +111,19 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "ir_suite: a check of a search-quality suite (added by pytest-irquality).")
     if config.getoption("ir_suite") is not None:
         _activate(config)
+    if queries := config.getoption("ir_init"):
+        _start_first_suite(config, Path(config.invocation_params.dir, queries))
+
+
+def _start_first_suite(config: pytest.Config, queries: Path) -> None:
+    from pytest_irquality import first  # noqa: PLC0415 - for --ir-init only
+
+    if not queries.is_file():
+        raise pytest.UsageError(f"--ir-init: {queries.name}: {'no file' if queries.exists() else 'no such file'}")
+    if first.target(queries).exists() and not hasattr(config, "workerinput"):
+        raise pytest.UsageError(f"--ir-init: {first.target(queries).name} exists already, and is never written over")
+    config.pluginmanager.register(first, "irquality-first")
+    config.pluginmanager.register(first.Told(), "irquality-first-told")
 
 
 def _activate(config: pytest.Config) -> None:
@@ -109,10 +136,11 @@ def _activate(config: pytest.Config) -> None:
     for name, text in given.items():
         if text and not (text.isascii() and text.isdecimal() and int(text)):
             raise pytest.UsageError(f"{name} must be a whole number of at least 1, not {text!r}")
-    from pytest_irquality import collection  # noqa: PLC0415 - imported by runs that have suites only
+    from pytest_irquality import collection, running  # noqa: PLC0415 - imported by runs that have suites only
     from pytest_irquality.session import Session  # noqa: PLC0415
 
     config.pluginmanager.register(collection, "irquality-collection")
+    config.pluginmanager.register(running, "irquality-running")
     if not hasattr(config, "workerinput"):  # reports come from the controller, or where there is no xdist
         config.pluginmanager.register(Session(config), "irquality-session")
 
@@ -125,8 +153,15 @@ def is_suite(config: pytest.Config, path: Path, named: bool) -> bool:
     return (asked and (named or matches)) or (named and matches)
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteModule | None:
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteModule | FirstSuite | None:
     """Collect a suite: one that matches, or under ``--ir-suite`` any YAML file the command line names."""
+    if queries := parent.config.getoption("ir_init"):
+        if file_path != Path(parent.config.invocation_params.dir, queries).resolve():
+            return None
+        from pytest_irquality.first import FirstSuite  # noqa: PLC0415
+
+        first: FirstSuite = FirstSuite.from_parent(parent, path=file_path)
+        return first
     if not is_suite(parent.config, file_path, parent.session.isinitpath(file_path)):
         return None
     _activate(parent.config)

@@ -30,6 +30,14 @@ def git(folder: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[b
         raise OSError(f"git {arguments[0]} took more than {PATIENCE:g} s") from None
 
 
+def output(folder: Path, arguments: Sequence[str]) -> bytes:
+    """What git prints. Raises ``OSError`` with its own words where it fails."""
+    done = git(folder, arguments)
+    if done.returncode:
+        raise OSError(" ".join(done.stderr.decode(errors="replace").split()) or f"git {arguments[0]} failed")
+    return done.stdout
+
+
 def commit(folder: Path) -> str | None:
     """The commit that a folder is at, short, with ``-dirty`` where tracked files differ; None where nobody knows."""
     try:

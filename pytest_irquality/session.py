@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from pytest_irquality.collection import SuiteModule, suite_of, suite_of_id
+from pytest_irquality.collection import SuiteModule, suite_of, suites_of
 from pytest_irquality.report.annotations import github_annotations
 from pytest_irquality.report.data import decode, document
 from pytest_irquality.report.text import headline, summaries
+from pytest_irquality.suite.names import printable
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.joined import joined
 from pytest_irquality.verdict.result import BAD
@@ -36,7 +36,7 @@ class Session:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """The same under xdist, where the items are elsewhere and a worker that dies can report nothing."""
-        self.expected.update(dict.fromkeys(key for id in ids if (key := suite_of_id(self.config, id))))
+        self.expected.update(dict.fromkeys(suites_of(self.config, ids)))
 
     def pytest_report_collectionfinish(self, config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
         """One line for each folder asked for in which no file is a suite."""
@@ -83,6 +83,9 @@ class Session:
         if not self.results or option.collectonly or getattr(option, "setupplan", False):
             return
         if option.ir_report != "none":
+            from datetime import datetime  # noqa: PLC0415
+            from importlib.metadata import version  # noqa: PLC0415
+
             from pytest_irquality.report.html import html_report  # noqa: PLC0415 - jinja2 only where a page is made
 
             formulas = {
@@ -90,9 +93,15 @@ class Session:
                 for result in self.ordered
                 for measure, formula in zip(result.measures, result.formulas, strict=True)
             }
-            self._write(option.ir_report, html_report(self.ordered, definitions=formulas, not_evaluated=self.missing))
+            made = f"Made by pytest-irquality {version('pytest-irquality')} on {datetime.now():%Y-%m-%d at %H:%M}."
+            page = html_report(self.ordered, definitions=formulas, not_evaluated=self.missing, generated=made)
+            self._write(option.ir_report, page)
         if option.ir_json:
             self._write(option.ir_json, document(self.ordered, self.missing))
+        if option.ir_unjudged:
+            from pytest_irquality.report.unjudged import unjudged_csv  # noqa: PLC0415
+
+            self._write(option.ir_unjudged, unjudged_csv(self.ordered))
         summary = os.environ.get("GITHUB_STEP_SUMMARY")
         if option.ir_markdown or summary:
             from pytest_irquality.report.markdown import markdown_report  # noqa: PLC0415
@@ -101,8 +110,11 @@ class Session:
             if option.ir_markdown:
                 self._write(option.ir_markdown, text)
             if summary:
-                with suppress(OSError), open(summary, "a", encoding="utf-8") as file:
-                    file.write(text)
+                try:
+                    with open(summary, "a", encoding="utf-8") as file:
+                        file.write(text)
+                except OSError as error:
+                    self.written.append(f"NOT WRITTEN: the job's summary: {error.strerror or error}")
 
     def _write(self, name: str, text: str) -> None:
         path = Path(self.config.invocation_params.dir, name)
@@ -133,7 +145,7 @@ class Session:
         lines += [f"{name}: NOT EVALUATED" for name in self.missing]
         for line in [*lines, *self.written]:
             bad = "✗" in line or "FAILED" in line or "NOT " in line
-            terminalreporter.write_line(line, red=bad)
+            terminalreporter.write_line(printable(line), red=bad)
         if os.environ.get("GITHUB_ACTIONS") == "true":
             root = os.environ.get("GITHUB_WORKSPACE")
             folder = self.config.invocation_params.dir

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 # pytester forgets modules that an inner run imports; libyaml's extension survives that only if it was here before.
+import pytest_irquality.first
 import pytest_irquality.report.html
 import pytest_irquality.session  # noqa: F401
 
@@ -27,7 +28,8 @@ def absent(what: str) -> None:
     pytest.skip(what)
 
 
-QUIET = ("-p", "no:hypothesispytest", "-p", "no:anyio")
+# An inner run inherits this run's filters, under which a warning is an error.
+QUIET = ("-p", "no:hypothesispytest", "-p", "no:anyio", "-W", "default::pytest_irquality.IRQualityWarning")
 
 
 @dataclass

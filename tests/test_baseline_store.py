@@ -40,9 +40,12 @@ def lines(project: Project, path: str = BASELINE) -> dict[str, Any]:
 
 def test_an_update_writes_what_changed_says_so_and_otherwise_touches_nothing(shop: Project) -> None:
     path = shop.path / BASELINE
+    shop.suite(SUITE + "each_query: {lost_all_relevant: fail, mrr: {max_drop: 0.1}}\n")
     result = shop.run("--ir-update-baseline")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["  baseline written: .ir-baseline/shop.jsonl: 3 new"])
+    result.stdout.no_fnmatch_line("*nothing to compare*")
+    shop.suite(SUITE)
     header, q1, desk, lamp = path.read_text(encoding="utf-8").splitlines()
     assert q1 == '{"id":"q1","query":"office chair","docs":[["d1",2.0,"Chair"],["d9",1.0,"Mat"]]}'
     assert desk == '{"id":"desk","query":"desk","docs":["d2"]}'
@@ -116,7 +119,7 @@ def test_each_retriever_has_its_file_in_the_folder_that_is_named(shop: Project) 
     [
         ("{}\n", (), "Failed: .ir-baseline/shop.jsonl:1: not a run that pytest-irquality wrote"),
         (None, ("--ir-baseline=none.jsonl",), "Failed: --ir-baseline none.jsonl: there is no such file or folder"),
-        (None, ("--ir-baseline=git:HEAD",), "Failed: --ir-baseline git:HEAD: * is in no git repository"),
+        (None, ("--ir-baseline=git:HEAD",), "Failed: --ir-baseline git:HEAD: fatal: not a git repository"),
     ],
 )
 def test_a_baseline_that_cannot_be_read_is_one_line(
@@ -219,3 +222,29 @@ def test_a_baseline_that_another_command_named_is_used_for_the_suites_it_holds(s
     shop.suite("queries: [{query: other, relevant: [d1]}]\n", "other.ir.yaml")
     result = shop.run("--ir-baseline=main.jsonl", "other.ir.yaml")
     result.stdout.fnmatch_lines(["*main.jsonl:1: holds no query of other.ir.yaml; it is a run of shop.ir.yaml"])
+
+
+def test_passages_are_looked_for_in_texts_that_were_kept_or_not_at_all(project: Project) -> None:
+    suite = "match: %s\nqueries: [{query: refunds, relevant: [%s]}]\nthresholds: {mrr: {min: 0.5, max_drop: 0.1}}\n"
+    project.suite(suite % ("id", "c1"))
+    project.answers({"refunds": [{"id": "c1", "text": "Refunds take 14 days."}]})
+    assert project.run("--ir-update-baseline", "--ir-save-runs=runs").ret == 0
+    project.run("--ir-runs=runs", "--ir-save-runs=shop.run")
+    project.suite(suite % ("text", "14 days"))
+    result = project.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [".ir-baseline/shop.jsonl: kept without texts, which 'match: text' needs; renew it with *"]
+    )
+    result = project.run("--ir-update-baseline", "--ir-save-runs=texts")
+    result.stdout.fnmatch_lines(
+        ["  baseline written: *: 1 ranking changed", "    'refunds': other texts under the same ids"]
+    )
+    assert project.run("--ir-runs=texts").ret == 0
+    for kept, said in [
+        ("runs", "the kept run of shop.ir.yaml has no texts, which 'match: text' needs: retrieve it again"),
+        ("shop.run", "shop.run has no texts, which 'match: text' of shop.ir.yaml needs"),
+    ]:
+        result = project.run(f"--ir-runs={kept}")
+        assert result.ret == 1
+        result.stdout.fnmatch_lines([said])

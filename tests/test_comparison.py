@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_irquality import judge, load_suite
+from pytest_irquality.report.text import summary
 from pytest_irquality.retrieval import Ranking, Run
 from pytest_irquality.verdict import Baseline, SuiteResult
 
@@ -191,6 +193,45 @@ def test_the_same_order_without_ties_is_drift(tmp_path: Path) -> None:
     assert outcomes(result) == {"mrr@2": "failed", "rbo(p=0.9)@2": "failed", "each_query: lost_all_relevant": "passed"}
 
 
+@pytest.mark.parametrize("made_up", [[1.0, 1.0, 1.0], [1.0, 0.5, 0.25]], ids=["ones", "by rank"])
+def test_scores_that_are_alike_for_every_query_tell_no_ties(tmp_path: Path, made_up: list[float]) -> None:
+    """Nothing but the documents can tell then, and all of them are others."""
+    text = "top_k: 3\n" + twenty(
+        "thresholds: {mrr: {max_drop: 0}, rbo@3: 0.9}\neach_query: {lost_all_relevant: fail}\n"
+    )
+    scores = dict.fromkeys(FIRST, made_up)
+    lost = {id: ["u", "v", "w"] for id in FIRST}
+    result = judged(tmp_path, text, run_of(lost, scores), run_of(FIRST, scores))
+    assert set(outcomes(result).values()) == {"failed"}
+    assert "20 of 20 (100 %) rankings changed" in notes(result)
+    last = {id: ["x", "y", f"d{n}"] for n, id in enumerate(FIRST)}
+    result = judged(tmp_path, text, run_of(lost, scores), run_of(last, scores))
+    assert set(outcomes(result).values()) == {"failed"}
+
+
+def test_a_document_lost_below_other_ones_than_before_is_no_tie(tmp_path: Path) -> None:
+    """The score at the cut may be that of before by accident: 0 is the last of every list under min-max scaling."""
+    before = run_of({"a": ["d0", "d1"]}, {"a": [1.0, 0.0]})
+    result = judged(tmp_path, TIED, run_of({"a": ["d2", "d3"]}, {"a": [1.0, 0.0]}), before)
+    assert set(outcomes(result).values()) == {"failed"}
+
+
+def test_a_deeper_ranking_than_the_baselines_is_no_change_by_itself(tmp_path: Path) -> None:
+    text = "depth: 3\n" + twenty("thresholds: {success@2: 1}\ntop_k: 2\n")
+    before = run_of({id: ids[:2] for id, ids in FIRST.items()}, depth=2)
+    result = judged(tmp_path, text, run_of(FIRST), before)
+    assert "none of 20 rankings changed" in notes(result)
+
+
+def test_measures_that_became_undefined_are_no_changed_judgments(tmp_path: Path) -> None:
+    text = twenty("thresholds: {judged@10: 0, mrr: 0}\n")
+    saved = judged(tmp_path, text, run_of(FIRST | {"q0": ["d0"]}), None)
+    means = {mean.measure: mean.value for mean in saved.means if mean.value is not None}
+    now, before = run_of({**FIRST, "q0": []}), run_of(FIRST | {"q0": ["d0"]})
+    result = judged(tmp_path, text, now, before, baseline=Baseline("b", 20, means=means))
+    assert "judgments changed" not in notes(result)
+
+
 def test_new_and_left_queries_are_said_and_only_floors_apply(tmp_path: Path) -> None:
     text = "queries: [{query: old, relevant: [a], tags: [t]}, {query: new, relevant: [b], tags: [u]}]\n"
     text += (
@@ -214,6 +255,63 @@ def test_churn_without_judgments(tmp_path: Path) -> None:
     result = judged(tmp_path, text, run_of({"a": ["3", "2", "9"], "b": ["1", "2", "3"]}), before)
     assert outcomes(result) == {"rbo(p=0.9)@3": "failed", "overlap@3": "passed"}
     assert result.means[1].value == pytest.approx((2 / 3 + 1) / 2)
+
+
+def test_a_rise_is_not_called_chance(tmp_path: Path) -> None:
+    text = twenty("thresholds: {mrr: {max_significant_drop: 0.01}}\n")
+    said = notes(judged(tmp_path, text, run_of(FIRST), run_of(sunk(9))))
+    assert "here; mrr@10 got no worse; 20 queries can show a worsening of about" in said
+
+
+def test_what_one_query_is_worth_knows_weights_and_ranges(tmp_path: Path) -> None:
+    queries = "queries: [{query: a, relevant: [d], weight: 9}, {query: b, relevant: [d]}]\n"
+    before, now = run_of({"a": ["d"], "b": ["d"]}), run_of({"a": ["x", "d"], "b": ["d"]})
+    said = notes(judged(tmp_path, queries + "thresholds: {weighted mrr: {max_drop: 0.1}}\n", now, before))
+    assert "one query is worth up to 0.9 weighted mrr@10 here" in said
+    said = notes(judged(tmp_path, queries + "thresholds: {rank_of_first: {max_rise: 1}}\n", now, before))
+    assert "only 1 of 2 queries changed in rank_of_first@10" in said
+    assert "one query is worth" not in said
+
+
+def test_a_verdict_on_significance_is_the_same_for_a_part_of_the_checks(tmp_path: Path) -> None:
+    file = tmp_path / "s.ir.yaml"
+    limit = "{max_significant_drop: 0.01}"
+    file.write_text(twenty(f"thresholds: {{mrr: {limit}, ndcg: {limit}}}\n"), encoding="utf-8")
+    suite = load_suite(file)
+    alone = judge(suite, run_of(sunk(5)), suite.checks[-1:], before=run_of(FIRST))
+    assert outcomes(alone) == {"ndcg@10": "passed"}
+    assert "corrected for several limits" in alone.verdicts[0].findings[0].text
+
+
+KNOWN = "thresholds: {mrr: {max_drop: 0.1, known_issue: X-1}}\n"
+
+
+def test_a_known_issue_covers_no_missing_baseline(tmp_path: Path) -> None:
+    assert outcomes(judged(tmp_path, twenty(KNOWN), run_of(FIRST), None)) == {"mrr@10": "failed"}
+    assert outcomes(judged(tmp_path, twenty(KNOWN), run_of(sunk(9)), run_of(FIRST))) == {"mrr@10": "known"}
+    assert outcomes(judged(tmp_path, twenty(KNOWN), run_of(FIRST), run_of(FIRST))) == {"mrr@10": "fixed"}
+
+
+def test_a_known_issue_is_not_fixed_where_nothing_is_compared(tmp_path: Path) -> None:
+    new = judged(tmp_path, twenty(KNOWN), run_of(FIRST), run_of({}), baseline=Baseline("git:main b"))
+    assert outcomes(new) == {"mrr@10": "passed"}
+    assert outcomes(judged(tmp_path, twenty(KNOWN), run_of(FIRST), None, updating=True)) == {"mrr@10": "passed"}
+
+
+def test_the_table_tells_figures_apart_from_the_limits_they_break(tmp_path: Path) -> None:
+    limits = "thresholds: {mrr: {min: 0.9334, max_drop: 0.0666}}\n"
+    table = "\n".join(summary(judged(tmp_path, twenty(limits), run_of(sunk(2)), run_of(FIRST))))
+    assert re.search(r"mrr@10 +1\.000 +0\.9333 +−0\.0667 +2/0 +≥ 0\.9334, drop ≤ 0\.0666  ✗", table)
+
+
+def test_the_row_of_each_tag_shows_the_tag_nearest_to_its_limit(tmp_path: Path) -> None:
+    text = "".join(f"  - {{query: q{n}, tags: [{'ab'[n % 2]}], relevant: [d{n}]}}\n" for n in range(20))
+    text = f"queries:\n{text}each_tag: {{mrr: {{min: 0.1, max_drop: 0.5}}}}\n"
+    now = {id: ids if n % 2 else ["x", "y", ids[0]] for n, (id, ids) in enumerate(FIRST.items()) if n < 10} | {
+        id: ids for n, (id, ids) in enumerate(FIRST.items()) if n >= 10
+    }
+    table = "\n".join(summary(judged(tmp_path, text, run_of(now), run_of(FIRST))))
+    assert re.search(r"each_tag: mrr@10 +1\.000 +0\.667 +−0\.333 +5/0 +drop ≤ 0\.5  ✓  10, worst: a", table)
 
 
 def test_what_the_suite_cannot_tell_is_said(tmp_path: Path) -> None:
@@ -293,7 +391,8 @@ def test_no_change_that_changes_nothing_is_an_alarm(data: st.DataObject) -> None
         for name, hits in full.items():
             ordered = data.draw(st.permutations(hits)) if shuffled else hits
             ordered = sorted(ordered, key=lambda hit: -hit[1])[:depth]
-            rankings[name] = Ranking(tuple(id for id, _ in ordered), tuple(float(score) for _, score in ordered))
+            own = 10 * names.index(name)  # no engine's scores are alike for all queries
+            rankings[name] = Ranking(tuple(id for id, _ in ordered), tuple(float(own + score) for _, score in ordered))
         return Run("", rankings)
 
     before, now = cut(False), cut(True)

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
+from contextlib import suppress
+
 import pytest
 
 from pytest_irquality.retrieval import Fault
@@ -135,32 +141,63 @@ def test_the_command_line_beats_the_suite_which_beats_the_ini_file(
     )
 
 
-RERUNS = (
-    "asked, shown = [], []\n"
-    "def ask(query):\n    asked.append(query)\n"
-    "    if query in ('q1', 'q2') and asked.count(query) < 2: raise ConnectionError('down')\n"
-    "    return ['d' + query[1:]] if query != 'q3' else []\n"
-    "@pytest.fixture\ndef retriever(): return ask\n"
-    "def pytest_terminal_summary(terminalreporter): terminalreporter.write_line(f'ASKED {asked[10:]}')\n"
-)
-
-
-def test_reruns_ask_again_only_what_had_no_answer(project: Project) -> None:
-    pytest.importorskip("pytest_rerunfailures")
-    project.suite(SUITE + LINE.replace("0.9", "0.8"))
-    project.conftest(RERUNS)
-    result = project.run("--reruns=2")
-    result.assert_outcomes(passed=10, failed=1)  # q3's rule is broken whatever is asked again
-    result.stdout.fnmatch_lines(["ASKED ['q1', 'q2']"])
-    assert project.outcomes()["q1"] == "passed"
-    assert not project.data["suites"][0]["queries"][1]["fault"]
-
-
-def test_a_fixture_that_was_broken_is_tried_again_by_a_rerun(project: Project) -> None:
-    pytest.importorskip("pytest_rerunfailures")
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal to write to")
+def test_progress_is_one_line_on_a_terminal_lines_in_a_log_and_nothing_under_q(project: Project) -> None:
     project.suite(SUITE)
     project.conftest(
-        "tried = []\n@pytest.fixture\ndef retriever():\n    tried.append(1)\n"
-        "    if len(tried) < 2: raise OSError('not up yet')\n    return lambda query: ['d' + query[1:]]\n"
+        "from pytest_irquality import progress\nprogress.ON_TERMINAL = progress.IN_LOG = (0, 0)\n"
+        "@pytest.fixture\ndef retriever(): return lambda query: ['d' + query[1:]]\n"
     )
-    project.run("--reruns=1").assert_outcomes(passed=10)
+    text = project.pytester.runpytest_subprocess("--ir-suite").stdout.str()
+    assert re.search(r"^shop.ir.yaml: 9 of 10 queries, \d+/s, 0 s left$", text, re.M)
+    assert "of 10 queries" not in project.pytester.runpytest_subprocess("--ir-suite", "-q").stdout.str()
+    terminal, end = os.openpty()
+    command = [sys.executable, "-m", "pytest", "--ir-suite", "--color=no"]
+    with subprocess.Popen(command, cwd=project.path, stdout=end, stderr=end, close_fds=True) as process:
+        os.close(end)
+        shown = b""
+        with suppress(OSError):  # how Linux says that nobody writes any more
+            while part := os.read(terminal, 65536):
+                shown += part
+    os.close(terminal)
+    assert process.returncode == 0
+    line = next(line for line in shown.decode().split("\n") if "9 of 10 queries" in line)
+    written: list[str] = []
+    place = 0
+    for character in line.rpartition("\r")[0] or line:
+        if character == "\b":
+            place -= 1
+        else:
+            written[place : place + 1] = [character]
+            place += 1
+    assert "".join(written).split() == ["shop.ir.yaml", "..........", "[100%]"]
+
+
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_ctrl_c_while_calls_are_in_flight_ends_the_pass_and_keeps_what_there_is(project: Project, kind: str) -> None:
+    project.suite(SUITE + LINE + "concurrency: 3\n")
+    wait = "await asyncio.sleep(60)" if kind == "async def" else "time.sleep(60)"
+    project.conftest(
+        "import asyncio, os, signal, threading, time\n"
+        f"{kind} ask(query):\n"
+        "    if query == 'q4': threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        f"    if query in ('q4', 'q5', 'q6'): {wait}\n"
+        "    return ['d' + query[1:]]\n"
+        "@pytest.fixture\ndef retriever(): return ask\n"
+    )
+    result = project.pytester.runpytest_subprocess("--ir-suite", "--ir-json=out.json", timeout=50)
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["*PARTIAL: interrupted after 4 queries"])
+    assert [check for check, outcome in project.outcomes().items() if outcome == "passed"] == ["q0", "q1", "q2", "q3"]
+    assert project.outcomes()["ndcg-10"] == "not evaluated"
+
+
+def test_an_order_to_end_the_session_is_obeyed(project: Project) -> None:
+    project.suite(SUITE)
+    project.conftest(
+        "def ask(query):\n    if query == 'q3': pytest.exit('the cluster is on fire')\n    return []\n"
+        "@pytest.fixture\ndef retriever(): return ask\n"
+    )
+    result = project.run()
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["*Exit: the cluster is on fire*"])

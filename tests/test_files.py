@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_irquality import SuiteError, load_suite
+from pytest_irquality import SuiteError, judge, load_suite, retrieve
 from tests.conftest import SHARED, Project
 
 DATA = Path(__file__).parent / "data" / "files"
@@ -160,7 +160,7 @@ def test_a_bulk_query_that_cannot_be_answered_is_an_error_with_its_cause(project
         ("q.jsonl", '{"qid": "1", "qid": "2"}\n', "q.jsonl:1:1: 'qid' is given twice"),
         ("q.jsonl", '{"qid": ["1"], "docid": "d", "grade": 1}\n', "q.jsonl:1:2: 'qid' must be text or a number"),
         ("q.jsonl", '{"qid": "1", "docid": "d", "grade": 1}\n{"query": "a", "docid": "d", "grade": 1}\n', "q.jsonl:2:12: some lines name their query by id"),
-        ("q.jsonl", "{" + '"a":{' * 5000, "q.jsonl:1:1: not JSON: nested too deep"),
+        ("q.jsonl", "{" + '"a":{' * 200_000, "q.jsonl:1:1: not JSON: nested too deep"),
         ("q.trec", "1 0 d1 1\n1 0 d\0 1\n", "q.trec:2:1: a NUL byte: this is no text file"),
         ("q.trec", b"1 0 d1 1\n1 0 \xff 1\n", "q.trec:2:5: not UTF-8 text"),
         ("q.trec", b"\x1f\x8b\x08\x00garbage", "q.trec:1:1: damaged gzip"),
@@ -169,6 +169,7 @@ def test_a_bulk_query_that_cannot_be_answered_is_an_error_with_its_cause(project
         ("q.trec", "", "q.trec:1:1: cannot tell the format"),
         ("q.txt", "office chair\n", "q.txt:1:1: this is a plain list of queries, which has no judgments"),
     ],
+    ids=lambda value: value[:40] if isinstance(value, str) else "bytes",
 )  # fmt: skip
 def test_each_bad_line_is_an_error_at_its_place(tmp_path: Path, name: str, content: str | bytes, said: str) -> None:
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -194,6 +195,7 @@ def test_each_bad_line_is_an_error_at_its_place(tmp_path: Path, name: str, conte
         ("queries: [{query: a, id: 1, expect_no_results: true}]\njudgments: other.trec\n", "s.ir.yaml:1:29: a judgment file has relevant documents"),
         ("queries: bad.jsonl\n", "bad.jsonl:1:1: unknown key 'relevent'; did you mean 'relevant'?"),
         ("queries: DATA/rules.jsonl\nthresholds: {ndgc: 1}\n", "s.ir.yaml:2:14: unknown measure"),
+        ("queries: deep.jsonl\n", "deep.jsonl:1:1: nested deeper than 40 levels"),
         ("queries: rule.jsonl\n", "rule.jsonl:2:1: the rank of 'd1' must be a whole number of at least 1, not '0'"),
     ],
 )  # fmt: skip
@@ -201,6 +203,8 @@ def test_each_mistake_in_naming_files_is_an_error_at_its_place(tmp_path: Path, t
     (tmp_path / "other.trec").write_text("1 0 d1 1\n", encoding="utf-8")
     (tmp_path / "bad.jsonl").write_text('{"query": "a", "relevent": ["d"]}\n', encoding="utf-8")
     (tmp_path / "rule.jsonl").write_text('\n{"query": "a", "must_find": {"d1": 0}}\n', encoding="utf-8")
+    deep = '{"query": "a", "params": ' + '{"a": ' * 500 + "1" + "}" * 501 + "\n"
+    (tmp_path / "deep.jsonl").write_text(deep, encoding="utf-8")
     assert refused(suite(tmp_path, text)).startswith(said)
 
 
@@ -221,6 +225,25 @@ def test_utf_16_and_a_file_without_a_last_newline(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the collection of ../shared is not here")
+@pytest.mark.parametrize("judgments", ["", "judgments: FOLDER/qrels/test.qrels\n"])
+def test_a_collection_scored_from_its_files_gives_the_reference_figures(tmp_path: Path, judgments: str) -> None:
+    folder = SHARED / "data" / "cranfield"
+    queries = "FOLDER/queries.jsonl" if judgments else "FOLDER"
+    text = f"metrics: [ndcg@10, map@100, recall@100, mrr@10]\nqueries: {queries}\n{judgments}"
+    loaded = load_suite(suite(tmp_path, text.replace("FOLDER", folder.as_posix())))
+    run: dict[str, list[str]] = {}
+    with gzip.open(folder / "runs" / "sqlite-fts5.run.gz", "rt", encoding="utf-8") as lines:
+        for line in lines:
+            query, _, document, *_ = line.split()
+            run.setdefault(query, []).append(document)
+    found = {query.text: run.get(query.id, []) for query in loaded.queries}
+    result = judge(loaded, retrieve(loaded, lambda query: found[query]))
+    truth = json.loads((folder / "truth.json").read_text("utf-8"))["sqlite-fts5"]["list"]
+    wanted = [truth[name] for name in ("nDCG@10", "AP@100", "R@100", "RR@10")]
+    assert [mean.value for mean in result.means if mean.tag is None] == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the collection of ../shared is not here")
 def test_a_beir_folder_and_trec_qrels_say_the_same(tmp_path: Path) -> None:
     folder = SHARED / "data" / "cranfield"
     whole = judgments(suite(tmp_path, f"queries: {folder.as_posix()}\n"))
@@ -229,3 +252,12 @@ def test_a_beir_folder_and_trec_qrels_say_the_same(tmp_path: Path) -> None:
     assert (len(whole), sum(map(len, whole.values()))) == (225, 1837)
     texts = [json.loads(line)["text"] for line in (folder / "queries.jsonl").read_text("utf-8").splitlines()]
     assert [query.text for query in load_suite(tmp_path / "s.ir.yaml").queries] == texts
+
+
+def test_params_that_the_retriever_cannot_take_are_told_at_their_line(project: Project) -> None:
+    project.suite('{"query": "a"}\n{"query": "b", "params": {"nope": 1}}\n', "q.jsonl")
+    project.suite("queries: q.jsonl\n")
+    project.conftest("@pytest.fixture\ndef retriever(): return lambda query: []\n")
+    project.run().stdout.fnmatch_lines(["*does not take 'nope' of 'params' (fixture 'retriever', q.jsonl:2)"])
+    project.suite("queries: [{query: a, must_find: [d]}]\n\nparams: {nope: 1}\n")
+    project.run().stdout.fnmatch_lines(["*does not take 'nope' of 'params' (fixture 'retriever', shop.ir.yaml:3)"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -125,6 +126,26 @@ def test_a_baseline_is_matched_by_its_own_texts() -> None:
     lost = judge(wanted, retrieve(wanted, lambda query: [{"id": "new-7", "text": "gamma"}]), before=before)
     assert lost.failed
     assert next(mean.change.before for mean in lost.means if mean.change and mean.measure == "recall@1") == 1.0
+
+
+def test_new_ids_for_the_same_chunks_are_no_drift() -> None:
+    wanted = suite({"alpha": 1})
+    texts = ("beta", "alpha", "gamma")
+
+    def run(*ids: str) -> Run:
+        return retrieve(wanted, lambda query: [{"id": id, "text": text} for id, text in zip(ids, texts, strict=True)])
+
+    same = judge(wanted, run("n1", "n2", "n3"), before=run("o1", "o2", "o3"))
+    assert "none of 1 rankings changed" in same.notes
+    swapped = judge(wanted, run("n1", "n2", "n3"), before=run("n3", "n2", "n1"))
+    assert "none of 1 rankings changed" in swapped.notes
+    twice = [{"id": id, "text": "beta"} for id in ("n1", "n2")]
+    doubled = retrieve(wanted, lambda query: twice)
+    old = retrieve(wanted, lambda query: [{**hit, "id": f"o-{hit['id']}"} for hit in twice])
+    assert "none of 1 rankings changed" in judge(wanted, doubled, before=old).notes
+    then = replace(run("n1", "n2", "x"), texts={"n1": "eta", "n2": "alpha", "x": "gamma"})
+    other = judge(wanted, run("n1", "n2", "n3"), before=then)
+    assert [(d.id, d.grade) for d in other.query("q").ranking_before] == [("n1 (then)", 0), ("alpha", 1), ("n3", 0)]
 
 
 def test_a_run_without_texts_is_said_once_a_query() -> None:

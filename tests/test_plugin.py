@@ -238,7 +238,7 @@ def test_without_the_option_nothing_is_seen_or_felt(project: Project) -> None:
         ["-p", "no:terminal"],
         ["-p", "no:cacheprovider"],
         ["-s"],
-        ["-W", "error"],
+        ["-W", "error", "-W", "default::pytest_irquality.IRQualityWarning"],
         ["--import-mode=importlib"],
         ["-q"],
         ["--setup-plan"],

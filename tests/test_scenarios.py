@@ -370,7 +370,15 @@ def test_a_retriever_of_the_same_run_takes_the_place_of_the_baseline(project: Pr
     )
     result = project.run()
     result.assert_outcomes(passed=7, failed=1)
-    result.stdout.fnmatch_lines(["*mrr@10 fell 1.000 → 0.500*", "*baseline: bm25"])
+    result.stdout.fnmatch_lines(
+        [
+            "*mrr@10 fell 1.000 → 0.500*",
+            "*baseline: bm25",
+            "shop (shop.ir.yaml)  retrievers side by side, ★ the best",
+            "  measure  bm25 *hybrid",
+            "  mrr@10   1.000 ★  0.500 (2 worse, 0 better, p = 0.50)",
+        ]
+    )
     result = project.run("-k", "hybrid")
     result.stdout.fnmatch_lines(["*compares *hybrid* with the retriever 'bm25' ('baseline'): it was not run; select*"])
     assert result.ret == 1

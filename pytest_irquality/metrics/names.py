@@ -33,7 +33,7 @@ def parse_measure(text: str, top_k: int = 10, definitions: Mapping[str, Definiti
     known = names_of(definitions)
     name, at = split(shape["name"].lower(), shape["at"], known)
     if name not in known:
-        raise MeasureError(f"unknown measure {text!r}{did_you_mean(name, known, text)}")
+        raise MeasureError(f"unknown measure {text!r}{with_cutoff(name, known) or did_you_mean(name, known, text)}")
     definition = known[name]
     given = read_parameters(text, definition, shape["inside"])
     k = None
@@ -134,6 +134,13 @@ def in_order(definition: Definition, given: Mapping[str, Value]) -> tuple[tuple[
         for parameter, value in settings
         if value is not None and (value != parameter.default or parameter.always_shown)
     )
+
+
+def with_cutoff(name: str, known: Mapping[str, Definition]) -> str:
+    """What `ndcg5` may have meant: a name and its cutoff run together."""
+    parts = re.fullmatch(r"(.*[a-z])-?([0-9]{1,9})", name)
+    near = get_close_matches(parts[1], known, n=1, cutoff=0.6) if parts else []
+    return f"; did you mean '{near[0]}@{parts[2]}'?" if parts and near and known[near[0]].takes_cutoff else ""
 
 
 def did_you_mean(word: str, known: Iterable[str], text: str = "") -> str:

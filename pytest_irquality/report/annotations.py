@@ -19,9 +19,9 @@ def github_annotations(results: Sequence[SuiteResult], folder: Path, root: Path 
     """
     failed, warned = [], []
     for result in results:
-        file = _file(result.path, folder, root)
         suite = f"{result.suite} [{result.retriever}]" if result.retriever else result.suite
         for verdict in sorted(result.verdicts, key=lambda verdict: verdict.scope == "query"):
+            file = _file(verdict.file or result.path, folder, root)
             if verdict.outcome in BAD:
                 failed.append(_command("error", file, verdict, suite, verdict.reason))
             warnings = [finding.text for finding in verdict.findings if not finding.fails and not finding.ok]

@@ -18,7 +18,7 @@ HALF, TALL = 280.0, 130.0
 """The histogram: the width of a side and the height of its highest bar."""
 PLOT, GRID = 300.0, 200
 """The plot: its width and height, and how many places a dot can have in each."""
-NAMED = 4
+NAMED = 3
 MOVERS = 5
 SPANS = (0.1, 0.2, 0.5, 1.0)
 
@@ -117,7 +117,7 @@ def _dots(both: Sequence[Pair], top: float, views: QueryViews, measure: str) -> 
         places.setdefault(place, []).append(pair)  # type: ignore[arg-type]
     unit = views.unit(measure)
     for (before, now), pairs in sorted(places.items(), key=lambda place: -len(place[1])):
-        named = ", ".join(cut(query.text, 50) for _, query, *_ in pairs[:NAMED])
+        named = ", ".join(cut(query.text, 40) for _, query, *_ in pairs[:NAMED])
         more = f" and {len(pairs) - NAMED} more" if len(pairs) > NAMED else ""
         _, _, then, today = pairs[0]
         yield Dot(

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, Literal
 
 from pytest_irquality.verdict.result import Finding, Mean, QueryResult, SuiteResult, Verdict
+from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 
 VERSION: Literal[1] = 1
 
@@ -36,11 +37,15 @@ class Timing:
 
 @dataclass(frozen=True)
 class Report:
-    """The whole document. ``not_evaluated`` names the suites that were collected and have no result."""
+    """The whole document. ``not_evaluated`` names the suites that were collected and have no result.
+
+    ``side_by_side`` has a table for each suite that several retrievers answered, without measures that are times.
+    """
 
     version: Literal[1]
     outcome: Literal["passed", "failed"]
     suites: tuple[SuiteResult, ...]
+    side_by_side: tuple[SideBySide, ...]
     not_evaluated: tuple[str, ...]
     timing: tuple[Timing, ...]
 
@@ -68,6 +73,10 @@ def document(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> st
         version=VERSION,
         outcome="failed" if not_evaluated or any(result.failed for result in results) else "passed",
         suites=tuple(map(_untimed, results)),
+        side_by_side=tuple(
+            replace(table, rows=tuple(row for row in table.rows if row.unit != "seconds"))
+            for table in side_by_side(results)
+        ),
         not_evaluated=tuple(not_evaluated),
         timing=tuple(map(_timing, results)),
     )

@@ -134,6 +134,7 @@ def _document(document: Document) -> list[str]:
 def _values(row: Row) -> list[str]:
     return [
         f"{cell.state.symbol + ' ' if cell.state else ''}{cell.value}{f' ({cell.change})' if cell.change else ''}"
+        f"{' ★' if cell.best else ''}{f' ({cell.note})' if cell.note else ''}"
         for cell in row.cells
     ]
 

@@ -9,6 +9,7 @@ from pytest_irquality.report.suite_view import SuiteView
 from pytest_irquality.report.views import Name, Page, Reason, State, loudness
 from pytest_irquality.report.words import counted
 from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.verdict.side_by_side import side_by_side
 
 REASONS = 6
 
@@ -25,6 +26,12 @@ def page_view(
     names = {m: Name(m, f"measure-{n}" if m in definitions else "") for n, m in enumerate(named, 1)}
     several = len(results) > 1
     views = [SuiteView(result, f"s{n}", names, now) for n, result in enumerate(results, 1)]
+    sides = {
+        (table.path, retriever, row.measure): side
+        for table in side_by_side(results)
+        for row in table.rows
+        for retriever, side in zip(table.retrievers, row.sides, strict=True)
+    }
     state, words = _headline(results, not_evaluated)
     reasons = [reason for view in views for reason in view.reasons(several)]
     more = len(reasons) - REASONS
@@ -40,7 +47,7 @@ def page_view(
         generated=generated,
         compared=tuple(names.values()),
         sections=tuple(view.section for view in views),
-        rows=tuple(view.compared(named) for view in views) if several else (),
+        rows=tuple(view.compared(named, sides) for view in views) if several else (),
         definitions=tuple((names[m], definitions[m]) for m in named if m in definitions),
     )
 

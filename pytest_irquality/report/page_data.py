@@ -15,7 +15,7 @@ from pytest_irquality.report.query_view import KINDS
 from pytest_irquality.report.views import Document, Query, Section, State
 from pytest_irquality.report.words import cut, visible
 
-TITLES = 2_000_000
+TITLES = 1_800_000
 """Characters that all the titles of the page may take; with more, each is cut to its share."""
 
 
@@ -36,7 +36,7 @@ def rows(sections: Sequence[Section]) -> str:
 
 def details(sections: Sequence[Section]) -> str:
     """What rows open to. A ranking is flat: four numbers a document: document, grade, move and score."""
-    documents, grades, moves, states = Index(), Index(), Index(), Index()
+    documents, grades, moves, states, texts = Index(), Index(), Index(), Index(), Index()
 
     def flat(ranking: Iterable[Document]) -> list[Any]:
         return [
@@ -45,7 +45,8 @@ def details(sections: Sequence[Section]) -> str:
             for entry in (documents[d.id, d.title], grades[d.css, d.grade], moves[d.move], float(d.score or "nan"))
         ]
 
-    made = [[_detail(query, flat, states) for query in section.table.queries] for section in sections]
+    texts[""]  # number 0 is no text
+    made = [[_detail(query, flat, states, texts) for query in section.table.queries] for section in sections]
     titles = [title for _, title in documents]
     longest = max(20, TITLES // max(len(titles), 1))
     if sum(map(len, titles)) > TITLES:
@@ -56,6 +57,7 @@ def details(sections: Sequence[Section]) -> str:
             "titles": titles,
             "grades": list(grades),
             "moves": list(moves),
+            "texts": list(texts),
             "states": [_state(state) for state in states],
             "sections": made,
         }
@@ -64,7 +66,7 @@ def details(sections: Sequence[Section]) -> str:
 
 def _rows(section: Section, states: Index) -> dict[str, Any]:
     queries = section.table.queries
-    tags: Index = Index()
+    tags, said = Index(), Index()
     return {
         "path": section.path,
         "name": " · ".join(filter(None, (section.title, section.retriever))),
@@ -74,7 +76,8 @@ def _rows(section: Section, states: Index) -> dict[str, Any]:
         "tag": [[tags[tag] for tag in query.tags] for query in queries],
         "tags": list(tags),
         "state": [states[State(q.state.css, q.state.symbol, q.outcome)] for q in queries],
-        "said": [query.said for query in queries],
+        "said": [said[query.said] for query in queries],
+        "sayings": list(said),
         "kind": [sum(1 << bit for bit, kind in enumerate(KINDS) if kind in query.kinds) for query in queries],
         "columns": [
             {
@@ -93,22 +96,21 @@ def _rows(section: Section, states: Index) -> dict[str, Any]:
     }
 
 
-def _detail(query: Query, flat: Any, states: Index) -> dict[str, Any]:
-    """Only what there is: most queries have neither a fault nor a reason to exist."""
+def _detail(query: Query, flat: Any, states: Index, texts: Index) -> dict[str, Any]:
+    """Only what there is: most queries have neither a fault nor a reason to exist. What many share is numbered."""
     told = {
         "whole": query.whole,
         "why": query.why,
         "fault": query.fault,
         "rules": [[states[rule.state], rule.text] for rule in query.rules],
-        "ranked": query.ranked,
+        "ranked": texts[query.ranked],
         "now": flat(query.ranking),
-        "rankedBefore": query.ranked_before,
+        "rankedBefore": texts[query.ranked_before],
         "before": flat(query.ranking_before),
         "missing": flat(query.missing),
         "told": query.told,
-        "place": query.place,
-        "latency": query.latency,
-        "rerun": query.rerun,
+        "place": texts[query.place],
+        "rerun": texts[query.rerun],
     }
     return {key: value for key, value in told.items() if value}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from math import inf
@@ -28,9 +28,13 @@ from pytest_irquality.report.views import (
 from pytest_irquality.report.words import BOUNDS, SIGNS, age, counted, cut, demanded, rerun
 from pytest_irquality.verdict.numbers import apart, probability, share, shown, signed
 from pytest_irquality.verdict.result import BAD, Change, Finding, Mean, SuiteResult, Verdict
+from pytest_irquality.verdict.side_by_side import Side
+
+Sides = Mapping[tuple[str, str, str], Side]
+"""What a retriever scored beside the others of its suite, by path, retriever and measure."""
 
 FOLDED = 200
-LISTED = 100
+LISTED = 60
 """Queries that the page shows where scripts do not run, and prints."""
 SPREAD = {"each_tag": ("tag holds", "tags hold"), "each_query": ("query holds", "queries hold")}
 ON_CHANGE = ("max_drop", "max_rise", "max_significant_drop")
@@ -119,7 +123,7 @@ class SuiteView:
             f"{counted(len(before.left), 'query', 'queries')} left the suite" if before and before.left else "",
         ]
         text = "; ".join(filter(None, parts))
-        return f"{text}." if text else ""
+        return f"{text[0].upper()}{text[1:]}." if text else ""
 
     @property
     def state(self) -> State:
@@ -172,7 +176,7 @@ class SuiteView:
             else "",
             coverage_top=self.coverage_top,
             coverage_bar=Bar("quiet", _percent(judged)) if judged is not None else None,
-            changes=self.changes,
+            changes=self.changes if self.changes and self.changes.bins else None,
             chips=self.queries.chips(views),
             queries=views[:LISTED],
             table=table(self.queries, views),
@@ -185,8 +189,10 @@ class SuiteView:
         """How many of the places that weigh most nobody has judged."""
         top = [document for query in self.result.queries for document in query.ranking[:3]]
         unjudged = sum(document.grade is None for document in top)
-        known = unjudged and self.result.returned
-        return f"{share(unjudged, len(top))} of the first three places hold an unjudged document." if known else ""
+        if not unjudged or not self.result.returned:
+            return ""
+        said = f"{share(unjudged, len(top))} places in the top 3 hold an unjudged document"
+        return f"{said}; --ir-unjudged PATH lists what to judge first."
 
     # -- limits ----------------------------------------------------------------------------------------------------
 
@@ -195,7 +201,7 @@ class SuiteView:
         broken = [view for finding, view in held if not finding.ok]
         kept = [view for finding, view in held if finding.ok]
         one, many = SPREAD.get(verdict.scope, ("", ""))
-        alone = len(held) == 1
+        alone = len(held) == 1 and (verdict.scope not in SPREAD or not held[0][0].subject or held[0][0].ok)
         if verdict.scope not in SPREAD:
             broken, kept = [view for _, view in held], []
         unsaid = max(len(broken) - FOLDED, 0) + max(len(kept) - FOLDED, 0)
@@ -231,19 +237,21 @@ class SuiteView:
         subject = self.queries.texts.get(finding.subject, finding.subject) if one_query else finding.subject
         if verdict.scope not in SPREAD:
             subject = BOUNDS.get(finding.kind, finding.kind)
-        before, value, limit, note = self.numbers(verdict, finding) if finding.limit is not None else ("",) * 4
-        words = "" if finding.limit is not None else finding.text
+        mean = self.mean(verdict, finding)
+        numbered = finding.limit is not None and (finding.kind not in ON_CHANGE or (mean and mean.change))
+        before, value, limit, note = self.numbers(verdict, finding) if numbered else ("",) * 4
+        words = "" if numbered else finding.text
         return Held(
             subject=cut(subject or finding.measure),
             anchor=self.queries.anchor(finding.subject) if one_query else "",
             query=row,
             state=state,
-            text=cut(words.removeprefix(f"{subject!r}: ")),
+            text=cut(words if finding.ok else words.removeprefix(f"{subject!r}: ")),
             before=before,
             value=value,
             limit=limit,
             note=note,
-            queries=str(finding.queries) if finding.limit is not None else "",
+            queries=str(finding.queries) if numbered else "",
             bar=self.bar(finding, state.css),
         )
 
@@ -299,6 +307,7 @@ class SuiteView:
 
         tags = sorted(dict.fromkeys(mean.tag for mean in self.result.means if mean.tag is not None), key=damage)
         same = [tag for tag in tags if self.queries.compared and self.unchanged(tag) and not self.tag_broken(tag)]
+        same = same if len(same) < len(tags) else []
         return (
             tuple(self.means_row(tag) for tag in tags if tag not in same),
             tuple(map(self.means_row, same)),
@@ -349,14 +358,23 @@ class SuiteView:
             bar=drawn,
         )
 
-    def compared(self, measures: Sequence[str]) -> Row:
-        cells = tuple(
-            self.cell(None, measure, False)
-            if measure in self.result.shown
-            else Cell(measure, "", "", "", "", "", None, None)
-            for measure in measures
+    def compared(self, measures: Sequence[str], sides: Sides) -> Row:
+        """A line among those of all suites and retrievers."""
+        cells = (
+            self.beside(measure, sides.get((self.result.path, self.result.retriever, measure))) for measure in measures
         )
-        return Row(self.where, self.prefix, self.state, self.defined(None, len(self.result.queries)), cells)
+        return Row(self.where, self.prefix, self.state, self.defined(None, len(self.result.queries)), tuple(cells))
+
+    def beside(self, measure: str, side: Side | None) -> Cell:
+        if measure not in self.result.shown:
+            return Cell(measure, "", "", "", "", "", None, None)
+        cell = self.cell(None, measure, False)
+        if side is None:
+            return cell
+        held = side.better + side.equal + side.worse
+        tested = f"; {probability(side.p)}" if side.p is not None else ""
+        note = f"{side.worse} worse, {side.better} better than the best{tested}" if held and not side.best else ""
+        return replace(cell, best=side.best, note=note)
 
 
 def change_said(change: Change, unit: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_irquality.verdict.numbers import apart, count, exact, probability, share, shown, signed
+from pytest_irquality.suite.names import printable
+from pytest_irquality.verdict.limits import margin
+from pytest_irquality.verdict.numbers import apart, count, digits_apart, exact, probability, share, shown, signed
 from pytest_irquality.verdict.result import (
     BAD,
     Baseline,
@@ -15,6 +17,7 @@ from pytest_irquality.verdict.result import (
     SuiteResult,
     Verdict,
 )  # fmt: skip
+from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
 
 MARKS = {
     "passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "fixed": "✗ FIXED",
@@ -37,15 +40,15 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
     if verdict.query is not None:
         lines += _query_lines(result, verdict)
     else:
-        lines += [f"  {_mark(finding)} {finding.text}" for finding in verdict.broken[:FINDINGS]]
+        for finding in verdict.broken[:FINDINGS]:
+            lines += [f"  {_mark(finding)} {finding.text}", *_reasons(result, finding)]
         if len(verdict.broken) > FINDINGS:
             lines.append(f"  and {len(verdict.broken) - FINDINGS} more, all in the report")
-        lines += _guarded_queries(result, verdict)
         lines += _change_lines(result, verdict)
         lines += _worst_queries(result, verdict)
     if verdict.known_issue:
         lines.append(f"  known issue: {verdict.known_issue}")
-    return "\n".join([*lines, f"  at {result.place(verdict)}"])
+    return "\n".join(map(printable, [*lines, f"  at {result.place(verdict)}"]))
 
 
 def clipped(text: str, width: int = TEXT_WIDTH) -> str:
@@ -117,18 +120,17 @@ def _why(document: ShownDocument) -> str:
 # -- one line of limits -----------------------------------------------------------------------------------------------
 
 
-def _guarded_queries(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
-    """What the retriever says of the documents that a guard names, and why the queries matter."""
-    for finding in verdict.broken[:WORST]:
-        if not finding.documents:
-            continue
-        query = result.query(finding.subject)
-        named = [d for d in (*query.ranking_before, *query.ranking, *query.missing) if d.id in finding.documents]
-        for document in {document.id: document for document in named}.values():
-            if why := _why(document):
-                yield f"    {_words(document)}{why}"
-        if query.why:
-            yield f"    why: {query.why}"
+def _reasons(result: SuiteResult, finding: Finding) -> Iterator[str]:
+    """What the retriever says of the documents that a guard names, and why the query matters."""
+    if not finding.documents:
+        return
+    query = result.query(finding.subject)
+    named = [d for d in (*query.ranking_before, *query.ranking, *query.missing) if d.id in finding.documents]
+    for document in {document.id: document for document in named}.values():
+        if why := _why(document):
+            yield f"      {_words(document)}{why}"
+    if query.why:
+        yield f"      why: {query.why}"
 
 
 def _change_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
@@ -253,8 +255,8 @@ def name_of(result: SuiteResult) -> str:
 
 def provenance(baseline: Baseline) -> str:
     """What was compared with: ``.ir-baseline/shop.jsonl (commit 9e01b77, 2026-11-19)``."""
-    parts = [f"commit {baseline.commit}" if baseline.commit else "", (baseline.time or "")[:10], baseline.version or ""]
-    known = ", ".join(part for part in parts if part)
+    facts = (("commit ", baseline.commit), ("", (baseline.time or "")[:10]), ("version ", baseline.version))
+    known = ", ".join(f"{what}{fact}" for what, fact in facts if fact)
     return f"{baseline.source} ({known})" if known else baseline.source
 
 
@@ -292,17 +294,17 @@ def _rows(result: SuiteResult) -> Iterator[Row]:
         if mean.tag is None and (mean.measure in result.shown or mean.measure in limits):
             verdict = limits.get(mean.measure)
             limit = ", ".join(map(_limit, verdict.findings)) if verdict else ""
-            yield _row(mean.measure, mean, limit, MARKS[verdict.outcome] if verdict else "", "")
+            yield _row(mean.measure, mean, limit, verdict)
     means = {(mean.measure, mean.tag): mean for mean in result.means}
     for verdict in result.verdicts:
         if verdict.scope in ("suite", "query"):
             continue
         worst = _worst(verdict)
-        on = f"lowest: {clipped(worst.subject, 60)}" if worst and verdict.scope == "each_tag" else ""
+        on = f"worst: {clipped(worst.subject, 60)}" if worst and verdict.scope == "each_tag" else ""
         subject = means.get((worst.measure, worst.subject)) if worst and verdict.scope in ("tag", "each_tag") else None
         limit = _limit(worst) if worst else ""
         if subject:
-            yield _row(verdict.label, subject, limit, MARKS[verdict.outcome], on)
+            yield _row(verdict.label, subject, limit, verdict, on)
         else:
             yield (verdict.label, "", *_extreme(worst), "", limit, MARKS[verdict.outcome], on)
 
@@ -316,16 +318,32 @@ def _extreme(finding: Finding | None) -> tuple[str, str]:
     return "", signed(finding.value if finding.kind == "max_rise" else -finding.value, finding.unit)
 
 
-def _row(label: str, mean: Mean, limit: str, mark: str, on: str) -> Row:
-    """A measure over the suite or a slice. Where other queries are compared than are shown, both counts stand."""
+def _row(label: str, mean: Mean, limit: str, verdict: Verdict | None, on: str = "") -> Row:
+    """A measure over the suite or a slice, with the digits that tell its figures from the limits they break.
+
+    Where other queries are compared than are shown, both counts stand.
+    """
     change = mean.change
+    mark = MARKS[verdict.outcome] if verdict else ""
+    broken = [finding for finding in verdict.broken if finding.subject == (mean.tag or "")] if verdict else []
     n = f"{mean.queries}" + (f" (+{mean.undefined} undefined)" if mean.undefined else "")
     before = moved = counts = ""
     if change:
-        before, moved = shown(change.before, mean.unit), signed(change.difference, mean.unit)
+        digits = _digits(broken, mean, on_change=True)
+        before, moved = shown(change.before, mean.unit), signed(change.difference, mean.unit, digits)
         counts = f"{change.worse}/{change.better}"
         n += f", {change.queries} compared" if change.queries != mean.queries else ""
-    return (label, before, shown(mean.value, mean.unit), moved, counts, limit, mark, ", ".join(filter(None, (n, on))))
+    now = shown(mean.value, mean.unit, _digits(broken, mean, on_change=False))
+    return (label, before, now, moved, counts, limit, mark, ", ".join(filter(None, (n, on))))
+
+
+def _digits(broken: Sequence[Finding], mean: Mean, on_change: bool) -> int:
+    pairs = [
+        (f.value, f.limit)
+        for f in broken
+        if f.value is not None and f.limit is not None and f.unit == mean.unit and (f.kind in ON_CHANGE) == on_change
+    ]
+    return max((digits_apart(value, limit, mean.unit) for value, limit in pairs), default=3)
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:
@@ -358,14 +376,31 @@ def _worst(verdict: Verdict) -> Finding | None:
     """The demand that is nearest to its limit or furthest beyond it, as the one to show of many; none where none is."""
     findings = verdict.broken or verdict.findings
     known = [finding for finding in findings if finding.value is not None]
-    sign = 1 if known and known[0].kind in ("min", "warn_below") else -1
-    worst = sorted(known, key=lambda finding: sign * (finding.value or 0.0))[:1] or list(findings[:1])
-    return worst[0] if worst else None
+    return min(known or findings, key=margin, default=None)
+
+
+def beside(table: SideBySide) -> Iterator[str]:
+    """The retrievers of a suite in columns: the best marked, the others with what sets them apart from it."""
+    yield f"{table.suite} ({table.path})  retrievers side by side, ★ the best"
+    rows = [("measure", *table.retrievers)]
+    for row in table.rows:
+        rows.append((row.measure, *(_side(side, row.unit) for side in row.sides)))
+    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
+    for cells in rows:
+        yield ("  " + "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))).rstrip()
+
+
+def _side(side: Side, unit: str) -> str:
+    value = shown(side.value, unit)
+    if side.best:
+        return f"{value} ★"
+    return value if side.p is None else f"{value} ({side.worse} worse, {side.better} better, {probability(side.p)})"
 
 
 def summaries(results: Sequence[SuiteResult]) -> Iterator[str]:
-    """Every suite's summary, an empty line between them."""
-    for index, result in enumerate(results):
+    """Every suite's summary and every comparison of retrievers, an empty line between them."""
+    parts = [*map(summary, results), *map(beside, side_by_side(results))]
+    for index, part in enumerate(parts):
         if index:
             yield ""
-        yield from summary(result)
+        yield from part

@@ -99,7 +99,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Cell:
-    """A mean, marked where a limit on it is broken. ``over`` says of how many, where its row does not."""
+    """A mean, marked where a limit on it is broken. ``over`` says of how many, where its row does not.
+
+    ``best``: no retriever of the suite has a better one. ``note`` is how it stands beside the best.
+    """
 
     measure: str
     before: str
@@ -109,6 +112,8 @@ class Cell:
     over: str
     state: State | None
     bar: Bar | None
+    best: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,9 @@ from pytest_irquality.verdict.numbers import told_apart
 from pytest_irquality.verdict.result import Finding
 
 LONGEST = 300
+ACTING = (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 CONTROLS: Mapping[int, str] = {
-    **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"},
-    0x7F: "␡",
-    **{code: f"⟨U+{code:04X}⟩" for code in (*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))},
+    **{code: f"⟨U+{code:04X}⟩" for code in ACTING if chr(code) not in "\n\t"},
     **dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}"),
 }
 SIGNS: Mapping[str, str] = {

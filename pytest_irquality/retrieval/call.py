@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pytest_irquality.suite.model import Place
+
 CUTOFF_NAMES = ("k", "top_k", "limit", "size", "n", "num_results")
 METHODS = ("search", "retrieve", "invoke", "ainvoke", "run", "query")
 
@@ -13,7 +15,9 @@ Call = Callable[[Any, int, Mapping[str, Any]], Any]
 
 
 class RetrieverError(Exception):
-    """The fixture's value is nothing that can be asked a query."""
+    """The fixture's value is nothing that can be asked a query. ``place``: of the params it cannot be called with."""
+
+    place: Place | None = None
 
 
 def takes_batches(retriever: object) -> bool:

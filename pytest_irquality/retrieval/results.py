@@ -205,7 +205,8 @@ def _id_and_score(columns: Sequence[Column], kinds: Sequence[set[type]], place: 
     every, pair = range(len(columns)), len(columns) == 2
     numeric = [i for i in every if all(map(_is_number, kinds[i]))]
     fractions = [i for i in numeric if any(map(_is_fraction, kinds[i]))]
-    prose = [i for i in every if kinds[i] == {str} and any(map(_is_prose, columns[i]))]
+    settled = pair and len(fractions) == 1  # whatever the other side holds is the id
+    prose = [i for i in every if not settled and kinds[i] == {str} and any(map(_is_prose, columns[i]))]
     if not columns or not (numeric or all(map(_is_id, set().union(*kinds)))):
         raise UnreadableResult("it looks like the results of several queries; return those of the one that was asked")
     score = max(fractions or (numeric if pair and not prose else []), default=None)
@@ -234,7 +235,7 @@ def _fields(hits: Column, id_field: str | None, texts: bool) -> Hits:
     get_text = _settle(first, [place + name for name in TEXTS for place in inside], _are_texts)
     get_score = _settle(first, SCORES, lambda values: _scores(values) is not None)
     scores = _scores(_column(hits, get_score)) if get_score else None
-    whole = [*map(_words, _column(hits, get_text))] if get_text else [""] * len(hits)
+    whole = _words(_column(hits, get_text)) if get_text else [""] * len(hits)
     if texts and not all(whole):
         raise UnreadableResult(f"'match: text' needs the text of each hit (tried {', '.join(TEXTS)})")
     if get is None:
@@ -245,7 +246,7 @@ def _fields(hits: Column, id_field: str | None, texts: bool) -> Hits:
     known: dict[str, str] = {}
     ids = apart(ids, whole, known) if texts else ids
     get_title = _settle(first, [place + name for name in TITLES for place in inside], _are_texts)
-    named = [*map(_words, _column(hits, get_title))] if get_title else whole
+    named = _words(_column(hits, get_title)) if get_title else whole
     titles = _by_id(ids, (_title(title or text) for title, text in zip(named, whole, strict=True)))
     return Hits(ids, scores, titles, known)
 
@@ -297,28 +298,28 @@ def _got(hit: Any, get: Getter) -> Any:
 
 
 def _column(hits: Column, get: Getter) -> list[Any]:
+    """What stands there in each hit; the one value of a stored field that could hold several is that value."""
     try:
-        return [*map(get, hits)]
+        values = [*map(get, hits)]
     except Exception:
-        return [_got(hit, get) for hit in hits]
+        values = [_got(hit, get) for hit in hits]
+    return [*map(_alone, values)] if list in set(map(type, values)) else values
 
 
 def _alone(value: Any) -> Any:
-    """The one value of a stored field that could hold several."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def _are_ids(values: Column) -> bool:
-    values = [_alone(value) for value in values]
     return _ids(values, set(map(type, values))) is not None
 
 
 def _are_texts(values: Column) -> bool:
-    return any(map(_words, values))
+    return any(isinstance(value, str) and value and not value.isspace() for value in values)
 
 
 def _read_ids(hits: Column, get: Getter) -> tuple[str, ...]:
-    values = [*map(_alone, _column(hits, get))]
+    values = _column(hits, get)
     ids = _ids(values, set(map(type, values)))
     if ids is not None:
         return ids
@@ -326,9 +327,9 @@ def _read_ids(hits: Column, get: Getter) -> tuple[str, ...]:
     raise UnreadableResult("not every hit has a document id", f"that of the hit at rank {rank} is {value!r}")
 
 
-def _words(value: Any) -> str:
-    value = _alone(value)
-    return value if isinstance(value, str) and not value.isspace() else ""
+def _words(values: Sequence[Any]) -> Sequence[str]:
+    """The values that are text, and nothing for the others."""
+    return values if set(map(type, values)) == {str} else [v if isinstance(v, str) else "" for v in values]
 
 
 def _title(text: str) -> str:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from itertools import cycle, islice
 
-from pytest_irquality.retrieval.call import RetrieverError, how_to_call, takes_batches
+from pytest_irquality.retrieval.call import Call, RetrieverError, how_to_call, takes_batches
 from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, forget, in_turn
 from pytest_irquality.retrieval.results import Hits, UnreadableResult, apart, read_result, split_batch
 from pytest_irquality.retrieval.run import Fault, Ranking, Run
@@ -92,10 +92,8 @@ def retrieve(
 def _singles(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterable[Job]:
     """A call for each query."""
     __tracebackhide__ = True
-    calls = {
-        names: how_to_call(retriever, {**suite.params, **params})  # by the names that a query gives, not their values
-        for names, params in {frozenset(query.params): query.params for query in asked}.items()
-    }
+    asked_by_names = {frozenset(query.params): query for query in asked}  # by the names given, not by their values
+    calls = {names: _settle(suite, retriever, query) for names, query in asked_by_names.items()}
 
     def job(query: Query) -> Job:
         call, params = calls[frozenset(query.params)], {**suite.params, **query.params}
@@ -130,7 +128,7 @@ def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
 
     def job(group: Sequence[Query]) -> Job:
         params = {**suite.params, **group[0].params}
-        call = how_to_call(retriever, params)
+        call = _settle(suite, retriever, group[0])
         return Job(
             tuple(group),
             lambda: call([query.text for query in group], suite.depth, params),
@@ -139,6 +137,16 @@ def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
         )
 
     return [job(group) for group in groups.values()]
+
+
+def _settle(suite: Suite, retriever: object, query: Query) -> Call:
+    """How to call the retriever with a query's params; an error knows where those stand."""
+    __tracebackhide__ = True
+    try:
+        return how_to_call(retriever, {**suite.params, **query.params})
+    except RetrieverError as error:
+        error.place = query.place if query.params else suite.params_place
+        raise
 
 
 def _read(suite: Suite, result: object) -> Hits:

@@ -108,6 +108,11 @@ class StoredRun:
         header = self.header
         return Run(header.retriever, rankings, faults, titles, texts, header.version, header.depth)
 
+    def lacks_texts(self, suite: Suite) -> bool:
+        """Whether it was kept without the passages that the suite now looks for: none of them would be found."""
+        answered = (query for query in self.queries.values() if query.ranking and query.ranking.ids)
+        return suite.match == "text" and any(not query.texts for query in answered)
+
     def left(self, suite: Suite) -> tuple[str, ...]:
         """The texts of the queries that the suite has no more."""
         return tuple(stored.text for id, stored in self.queries.items() if id not in suite.by_id)

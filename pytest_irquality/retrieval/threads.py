@@ -26,28 +26,30 @@ def in_threads(jobs: deque[Job], done: Done, concurrency: int, timeout: float | 
     another takes its place. Once a call gives something to await, no more are begun: returns what is left to do.
     """
     crew = _Crew(jobs, timeout)
+    begun: list[Job] = []
     left: list[Job] = []
     try:
         crew.add(min(concurrency, len(jobs)))
         while crew.busy():
+            late = crew.give_up_overdue()
+            for job in late:
+                done(job, Answer(error=TimedOut("the call was left running in its thread"), seconds=timeout or 0.0))
+            crew.add(min(len(late), len(jobs)))
             try:
                 job, answer = crew.ended.get(timeout=crew.patience())
             except queue.Empty:
-                late = crew.give_up_overdue()
-                for job in late:
-                    done(job, Answer(error=TimedOut("the call was left running in its thread"), seconds=timeout or 0.0))
-                crew.add(min(len(late), len(jobs)))
                 continue
             if isinstance(answer, BaseException):
                 raise answer
             if isinstance(answer, Job):
-                left += [answer, *crew.dismiss()]
+                begun.append(answer)
+                left += crew.dismiss()
             else:
                 done(job, answer)
     finally:
         crew.dismiss()
         crew.under_way.clear()
-    return left
+    return begun + left
 
 
 @dataclass
@@ -62,7 +64,12 @@ class _Crew:
 
     def add(self, threads: int) -> None:
         for _ in range(threads):
-            threading.Thread(target=copy_context().run, args=(self.work,), daemon=True, name="irquality").start()
+            try:
+                threading.Thread(target=copy_context().run, args=(self.work,), daemon=True, name="irquality").start()
+            except RuntimeError:  # the system gives no more: those that are at work will do
+                if not self.under_way:
+                    raise
+                return
 
     def work(self) -> None:
         answer: Answer | Job | BaseException
@@ -97,9 +104,11 @@ class _Crew:
         return min(TICK, max(0.001, first + self.timeout - time.perf_counter()))
 
     def give_up_overdue(self) -> list[Job]:
+        if self.timeout is None:
+            return []
         with self.lock:
             now = time.perf_counter()
-            late = [who for who, (_, start) in self.under_way.items() if self.timeout and now - start > self.timeout]
+            late = [who for who, (_, start) in self.under_way.items() if now - start > self.timeout]
             return [self.under_way.pop(who)[0] for who in late]
 
     def dismiss(self) -> list[Job]:

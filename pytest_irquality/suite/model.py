@@ -152,7 +152,8 @@ class Suite:
 
     ``timeout`` is in seconds; ``concurrency`` None leaves the number of calls in flight to the ini file.
     ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it does unless written.
-    ``retriever_place`` is where the fixture is named, None where it has its default name.
+    ``retriever_place`` is where the fixture is named, None where it has its default name; ``params_place`` where the
+    suite's params stand.
     ``baseline_retriever`` names the retriever of the same run that takes the place of the stored baseline.
     """
 
@@ -173,6 +174,7 @@ class Suite:
     warmup: int = 0
     max_errors: int = 0
     retriever_place: Place | None = None
+    params_place: Place | None = None
     baseline_retriever: str | None = None
     default_guard: bool = True
     metrics: tuple[Measure, ...] = ()

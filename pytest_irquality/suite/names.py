@@ -18,7 +18,13 @@ LONGEST = 80
 
 def slug(text: str) -> str:
     """A text as part of a node id: ``office chair`` -> ``office-chair``."""
-    return UNFIT.sub("-", text)[:LONGEST].strip("-") or "-"
+    plain = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
+    return UNFIT.sub("-", plain)[:LONGEST].strip("-") or "-"
+
+
+def printable(text: str) -> str:
+    """A text that a terminal shows as it stands: control and direction characters are written as escapes."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def check_names(checks: Iterable[Check]) -> Iterator[Check]:

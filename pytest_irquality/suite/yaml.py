@@ -26,6 +26,8 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from pytest_irquality.suite.names import printable
+
 try:
     from yaml import CBaseLoader as Loader
 except ImportError:  # PyYAML built without libyaml
@@ -41,11 +43,6 @@ class SuiteError(Exception):
     def __init__(self, path: str, line: int, column: int, message: str) -> None:
         super().__init__(printable(f"{path}:{line}:{column}: {message}"))
         self.path, self.line, self.column = path, line, column
-
-
-def printable(text: str) -> str:
-    """A text that a terminal shows as it stands: control and direction characters are written as escapes."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
@@ -221,17 +218,19 @@ class Document:
             self.fail(event, f"{short(event.value)} is no value YAML knows: {error}")
 
 
-def _json_events(value: Any, mark: Any) -> Iterator[Event]:
+def _json_events(value: Any, mark: Any, depth: int = 1) -> Iterator[Event]:
+    if depth > MAX_DEPTH and isinstance(value, (dict, list)):
+        raise SuiteError(mark.name, mark.line + 1, mark.column + 1, f"nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
         yield MappingStartEvent(None, None, True, mark, mark)
         for key, entry in value.items():
             yield ScalarEvent(None, None, (True, True), key, mark, mark, '"')
-            yield from _json_events(entry, mark)
+            yield from _json_events(entry, mark, depth + 1)
         yield MappingEndEvent(mark, mark)
     elif isinstance(value, list):
         yield SequenceStartEvent(None, None, True, mark, mark)
         for entry in value:
-            yield from _json_events(entry, mark)
+            yield from _json_events(entry, mark, depth + 1)
         yield SequenceEndEvent(mark, mark)
     else:
         text = {True: "true", False: "false", None: ""}[value] if value in (True, False, None) else value

@@ -90,11 +90,15 @@ class Comparison:
 
     @cached_property
     def _tested(self) -> Mapping[Of, Change]:
-        """The changes under every ``max_significant_drop`` of the suite, Holm-corrected together."""
-        suite = self.measured.suite
+        """The changes under every ``max_significant_drop`` of the suite, Holm-corrected together.
+
+        Selected or not, as far as their queries were asked: no verdict is another one under ``-k``.
+        """
+        suite, asked = self.measured.suite, {query.id for query in self.measured.asked}
         subjects: dict[Of, Change] = {}
-        for check in self.checks:
-            if check.limits and any(bound.kind == "max_significant_drop" for bound in check.limits.bounds):
+        for check in suite.checks:
+            tested = check.limits and any(bound.kind == "max_significant_drop" for bound in check.limits.bounds)
+            if check.limits and tested and asked.issuperset(query.id for query in suite.needed(check)):
                 tags = list(suite.tags) if check.scope == "each_tag" else [check.tag]
                 for tag in tags:
                     measure, queries = check.limits.measure, suite.queries if tag is None else suite.tags[tag]

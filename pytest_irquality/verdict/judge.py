@@ -41,7 +41,7 @@ def judge(
     ``baseline`` what is known of it; with one, the default guard is among the suite's checks. While ``updating`` it,
     drops are shown and do not fail.
     """
-    run, before = by_passages(suite, run), before and by_passages(suite, before)
+    run, before = by_passages(suite, run), before and by_passages(suite, before, today=run)
     if before is not None and checks is None:
         suite = suite.guarded()
     chosen = suite.checks if checks is None else tuple(checks)
@@ -171,9 +171,11 @@ class _Judge:
                 replace(finding, fails=finding.fails and finding.kind not in ON_BASELINE) for finding in findings
             )
         broken = [finding for finding in findings if finding.fails and not finding.ok]
+        # A known issue is about what was seen: it covers no missing baseline, and what was not seen is not mended.
+        measured = all(finding.queries or not finding.measure for finding in broken or findings)
         if broken:
-            outcome, reason = ("known" if issue else "failed"), self.broken_reason(check, broken)
-        elif issue and not excused:
+            outcome, reason = ("known" if issue and measured else "failed"), self.broken_reason(check, broken)
+        elif issue and not excused and findings and measured:
             outcome, reason = (
                 "fixed",
                 f"known issue {issue} no longer fails: all of {check.label!r} holds; remove 'known_issue'",
@@ -209,7 +211,8 @@ class _Judge:
     def limits(self, limits: Limits, over: Callable[[Limits], Iterable[Finding]]) -> Iterator[Finding]:
         """The findings of a line; the bounds that lack a baseline are told once, not for each of its subjects."""
         missing = list(nothing_to_compare(self.sides, limits))
-        yield from missing
+        if not self.updating:  # which makes the baseline that is missed
+            yield from missing
         told = {finding.kind for finding in missing}
         rest = tuple(bound for bound in limits.bounds if bound.kind not in told)
         if rest:
@@ -222,6 +225,8 @@ class _Judge:
 
     def over_guard(self, guard: Guard) -> Iterator[Finding]:
         if self.baseline is None:
+            if self.updating:
+                return
             text = f"{guard.kind} has nothing to compare with: there is no baseline; make one with `{UPDATE}`"
             yield Finding("", guard.kind, text, not guard.written, guard.most is not None)
             return

@@ -12,7 +12,7 @@ from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.numbers import NAMED, and_more
 from pytest_irquality.verdict.passages import ranks_of, recall_counts_passages
-from pytest_irquality.verdict.ties import in_baseline_order
+from pytest_irquality.verdict.ties import in_baseline_order, made_up
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,8 @@ class Measured:
     def aligned(self) -> Mapping[str, tuple[str, ...]]:
         """Today's rankings of those queries, ties in the baseline's order: what drops, guards and churn look at."""
         stored = self.baseline_run.rankings if self.baseline_run else {}
+        if made_up(self.run.rankings.values()):
+            return {id: self.rankings[id] for id in self.before}
         return {
             id: in_baseline_order(self.rankings[id], self.run.rankings[id], ids, stored[id], self.suite.depth)
             for id, ids in self.before.items()
@@ -102,8 +104,15 @@ class Measured:
 
     @cached_property
     def moved(self) -> Mapping[str, None]:
-        """The queries whose rankings changed, ties aside."""
-        return {id: None for id, ids in self.before.items() if ids != self.aligned[id]}
+        """The queries whose rankings changed, ties aside, as deep as both sides were asked for."""
+        depth = self.compared_depth
+        return {id: None for id, ids in self.before.items() if ids[:depth] != self.aligned[id][:depth]}
+
+    @property
+    def compared_depth(self) -> int:
+        """The depth of the shallower side."""
+        then = self.baseline_run.depth if self.baseline_run else None
+        return min(self.suite.depth, then or self.suite.depth)
 
     @cached_property
     def scores(self) -> Scores:
@@ -148,6 +157,11 @@ class Measured:
         ids = [query.id for query in queries if query.id in self.rankings and counts(measure, query)]
         return self.scores.aggregate(measure, ids, self.suite.weights)
 
+    def aggregate_before(self, measure: Measure) -> Aggregate:
+        """A measure over all of the baseline's rankings, whether or not today's define it, too."""
+        ids = [id for id in self.before if counts(measure, self.suite.by_id[id])]
+        return self.scores_before.aggregate(measure, ids, self.suite.weights)
+
     def judged_share(self, rankings: Mapping[str, Sequence[str]]) -> tuple[int, int]:
         """How many of the top k results of these rankings somebody graded, and how many there are."""
         judged = returned = 0
@@ -171,6 +185,11 @@ class Measured:
         """The same of the baseline; empty for a query that it does not have."""
         ids = self.before.get(query, ())
         return ranks_of(ids, self.baseline_run.rankings[query]) if self.baseline_run and ids else {}
+
+    def lacks_passages(self, document: str) -> bool:
+        """Whether it is a result that stands for no passage: under ``match: text`` that is known, not unjudged."""
+        then = self.baseline_run.texts if self.baseline_run else {}
+        return self.suite.match == "text" and (document in self.run.texts or document in then)
 
     def title(self, document: str) -> str | None:
         """A document's title, as today's results have it or else the baseline's."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from math import fsum, inf
 
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Check
@@ -89,7 +90,10 @@ def _queries_on_one_side(now: Measured, baseline: Baseline) -> Iterator[str]:
         yield f"{now.suite.path} is new: {baseline.source} does not exist, so no limit on a drop applies"
         return
     new = [query for query in now.asked if now.is_new(query) and query.id in now.rankings]
-    if new and not now.before:
+    if new and now.suite.baseline_retriever:
+        lacks = share(len(new), len(now.rankings))
+        yield f"{baseline.source} has no answer to {lacks} queries, to which no limit on a drop applies: {texts(new)}"
+    elif new and not now.before:
         yield f"none of today's queries is in the baseline ({baseline.source}): no limit on a drop applies"
     elif new:
         yield f"{count(len(new), 'query is', 'queries are')} new: floors apply, drops do not: {texts(new)}"
@@ -107,9 +111,10 @@ def _movement(now: Measured) -> Iterator[str]:
     if not total:
         return
     yield f"{share(len(now.moved), total)} rankings changed" if now.moved else f"none of {total} rankings changed"
-    tied = [id for id, ids in now.before.items() if id not in now.moved and ids != now.rankings[id]]
+    depth = now.compared_depth
+    tied = [id for id, ids in now.before.items() if id not in now.moved and ids[:depth] != now.rankings[id][:depth]]
     if tied:
-        before, after = now.before[tied[0]], now.rankings[tied[0]]
+        before, after = now.before[tied[0]][:depth], now.rankings[tied[0]][:depth]
         ranks = {document: rank for rank, document in enumerate(after, 1)}
         moves = [
             f"{now.name(document)} {rank} → {ranks.get(document, 'below the cut')}"
@@ -125,10 +130,13 @@ def _movement(now: Measured) -> Iterator[str]:
 def _judgments(sides: Comparison, baseline: Baseline) -> Iterator[str]:
     """What changed because judgments did: the baseline's own rankings score otherwise than when they were saved."""
     for measure in sides.measured.suite.measures:
-        change, then = sides.over(measure, None), baseline.means.get(str(measure))
+        then = baseline.means.get(str(measure))
         whole = not baseline.left and len(sides.measured.before) == baseline.queries
-        if whole and change and then is not None and abs(change.before - then) > EQUAL:
-            was, today = apart(then, change.before, measure.unit)
+        if not whole or then is None or sides.over(measure, None) is None:
+            continue
+        value = sides.measured.aggregate_before(measure).value
+        if value is not None and abs(value - then) > EQUAL:
+            was, today = apart(then, value, measure.unit)
             yield (
                 f"judgments changed since the baseline was saved: {measure} of its rankings was {was}, and is {today}"
                 " today; the change above is that of rankings alone"
@@ -144,7 +152,11 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[str]
     if measure is None or change is None or change.p is None:
         return
     moved, n = change.better + change.worse, change.queries
-    apart = "" if measure.aggregate == "sum" else f"one query is worth up to {1 / n:.2g} {measure} here; "
+    low, high = measure.range
+    weights = [pair.weight for pair in sides.pairs(measure, suite.queries)]
+    worth = (high - low) * max(weights) / fsum(weights)
+    bounded = measure.aggregate == "mean" and worth < inf
+    apart = f"one query is worth up to {worth:.2g} {measure} here; " if bounded else ""
     rest = [verdict for verdict in verdicts if verdict.outcome == "failed"]
     tests = any(finding.kind == "max_significant_drop" for verdict in rest for finding in verdict.broken)
     stands = "; the failures above do not rest on it" if rest and not tests else ""
@@ -153,7 +165,10 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[str]
         yield f"{apart}{only}: no test could tell this from chance{stands}"
         return
     least = "" if change.detectable is None else f"; {n} queries can show a worsening of about {change.detectable:.2g}"
-    if change.p >= SIGNIFICANT:
+    worse = change.difference < 0 if measure.higher_is_better else change.difference > 0
+    if not worse:
+        said = f"{measure} got no worse{stands}"
+    elif change.p >= SIGNIFICANT:
         said = f"the mean of {measure} alone cannot be told from chance ({probability(change.p)}){stands}"
     else:
         said = f"the change of {measure} is more than chance ({probability(change.p)})"

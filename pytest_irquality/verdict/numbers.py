@@ -12,21 +12,26 @@ def shown(value: float | None, unit: str = "", digits: int = 3) -> str:
     if value is None:
         return "–"
     if unit == "count":
-        return f"{value:g}"
+        return f"{value:.{digits + 3}g}"
     if unit == "share":
         return f"{100 * value:.{max(0, digits - 3)}f} %"
     if unit == "seconds":
-        return f"{value:.2f} s" if value >= 1 else f"{value * 1000:.{max(0, digits - 3)}f} ms"
+        return f"{value:.{digits - 1}f} s" if value >= 1 else f"{value * 1000:.{max(0, digits - 3)}f} ms"
     return f"{value:.{digits}f}"
 
 
 def told_apart(value: float, limit: float, unit: str = "") -> tuple[str, str]:
     """Both numbers, never printed alike where they differ: no message reads ``0.85 < 0.85``."""
-    for digits in range(3, MAX_DIGITS + 1):
-        pair = shown(value, unit, digits), shown(limit, unit, digits)
-        if pair[0] != pair[1] or value == limit:
-            break
-    return pair
+    digits = digits_apart(value, limit, unit)
+    return shown(value, unit, digits), shown(limit, unit, digits)
+
+
+def digits_apart(value: float, limit: float, unit: str = "") -> int:
+    """How many digits it takes to tell two numbers apart, at least the usual three."""
+    if value == limit:
+        return 3
+    enough = (n for n in range(3, MAX_DIGITS) if shown(value, unit, n) != shown(limit, unit, n))
+    return next(enough, MAX_DIGITS)
 
 
 def apart(one: float, other: float, unit: str = "") -> tuple[str, str]:

@@ -20,13 +20,16 @@ from pytest_irquality.suite.model import Query, Suite
 COUNT_PASSAGES = ("recall", "set_recall")
 
 
-def by_passages(suite: Suite, run: Run) -> Run:
+def by_passages(suite: Suite, run: Run, today: Run | None = None) -> Run:
     """The run with passages for ids where results contain them; the run itself where the suite matches by id.
 
-    A query with a result of which no text is known has a fault: a run file of ids alone cannot be matched.
+    A query with a result of which no text is known has a fault: a run file of ids alone cannot be matched. A chunk of a
+    baseline goes by the id that ``today`` has for its text, so that new ids for the same chunks are no drift.
     """
     if suite.match == "id":
         return run
+    if today is not None:
+        run = _by_ids_of(today, run)
     folded = cache(lambda id: fold(run.texts[id]))
     rankings: dict[str, Ranking] = {}
     faults = dict(run.faults)
@@ -47,6 +50,26 @@ def by_passages(suite: Suite, run: Run) -> Run:
                     chunks.setdefault(passage, set()).add(result)
     where = {passage: f"in {min(results)}" for passage, results in chunks.items() if len(results) == 1}
     return replace(run, rankings=rankings, faults=faults, titles={**run.titles, **where})
+
+
+def _by_ids_of(today: Run, run: Run) -> Run:
+    """The run with the ids that ``today`` has for its texts; an id that means another text by now is marked."""
+    known: dict[str, list[str]] = {}
+    for id, text in today.texts.items():  # a text may be that of several chunks
+        known.setdefault(text, []).append(id)
+    names = {}
+    for id, text in run.texts.items():
+        own = f"{id} (then)" if id in today.texts else id
+        names[id] = known[text].pop(0) if known.get(text) else own
+    return replace(
+        run,
+        rankings={
+            query: replace(ranking, ids=tuple(names.get(id, id) for id in ranking.ids))
+            for query, ranking in run.rankings.items()
+        },
+        titles={names.get(id, id): title for id, title in run.titles.items()},
+        texts={names[id]: text for id, text in run.texts.items()},
+    )
 
 
 def ranks_of(ids: Sequence[str], ranking: Ranking) -> dict[str, int]:

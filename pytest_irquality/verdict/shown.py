@@ -23,7 +23,8 @@ def query_result(now: Measured, query: Query, check: str | None) -> QueryResult:
 
     def document(id: str) -> ShownDocument:
         score = raw.scores[raw.ids.index(raw.besides.get(id, id))] if raw and raw.scores and id in ranks else None
-        return ShownDocument(ranks.get(id), id, now.title(id), grades.get(id), id in relevant, score, old.get(id))
+        grade = grades.get(id, 0.0 if now.lacks_passages(id) else None)
+        return ShownDocument(ranks.get(id), id, now.title(id), grade, id in relevant, score, old.get(id))
 
     most = min(max(SHOWN_RESULTS, suite.top_k), MOST_SHOWN)
     besides = [passage for passage in (raw.besides if raw else ()) if ranks.get(passage, most + 1) <= most]

@@ -110,6 +110,8 @@ WRONG = {
     "weighted ndgc@10": "unknown measure 'weighted ndgc@10'; did you mean 'weighted ndcg@10'?",
     "ndgc_cut_10": "unknown measure 'ndgc_cut_10'; did you mean 'ndcg_cut_10'?",
     "P_10_5": "unknown measure 'P_10_5'",
+    "ndcg5": "unknown measure 'ndcg5'; did you mean 'ndcg@5'?",
+    "ndgc-10": "unknown measure 'ndgc-10'; did you mean 'ndcg@10'?",
     "precison": "unknown measure 'precison'; did you mean 'precision'?",
     "colour": "unknown measure 'colour'",
     "ndcg@": "'ndcg@': a cutoff is a whole number of 1 or more, not ''",

@@ -14,6 +14,7 @@ import pytest
 
 from pytest_irquality.report.html import html_report
 from pytest_irquality.report.views import STATES
+from pytest_irquality.report.words import age
 from pytest_irquality.verdict.result import Finding, Mean, Outcome, QueryResult, ShownDocument, Verdict
 from tests.report.made import HOSTILE, check, compared, floor, query, suite
 
@@ -311,7 +312,7 @@ def everything(hostile: str) -> str:
     )
     made = suite(
         asked, ruled, verdicts=verdicts, notes=(hostile,), warnings=(hostile,), retriever=hostile, path=hostile,
-        suite=hostile, means=(Mean("ndcg@10", hostile, 0.1, 1, 1),),
+        suite=hostile, means=(Mean("ndcg@10", None, 0.1, 1, 1), Mean("ndcg@10", hostile, 0.1, 1, 1)),
     )  # fmt: skip
     return html_report([made, made], definitions={"ndcg@10": hostile}, not_evaluated=[hostile], generated=hostile)
 
@@ -324,7 +325,7 @@ def test_hostile_text_stays_text() -> None:
 
     assert outline(hostile) == outline(plain)
     assert [script.attributes.get("type") for script in hostile.all("script")] == ["application/json"] * 2 + [None]
-    shown = re.sub(r"\s+", " ", HOSTILE).replace("\u202e", "⟨U+202E⟩").replace("\x1b", "␛")
+    shown = re.sub(r"\s+", " ", HOSTILE).replace("\u202e", "⟨U+202E⟩").replace("\x1b", "⟨U+001B⟩")
     assert shown in hostile.one("table", "queries").text
     assert not re.search("[\u202a-\u202e\x00-\x08\x0e-\x1f]", everything(HOSTILE))
     for element in hostile.all():
@@ -474,3 +475,35 @@ def test_the_rerun_command_spells_out_what_would_not_survive_being_copied() -> N
     made = suite(query("a", check="e\u202evil\x1b's"))
     command = row(parse(html_report([made])), "a").one("code", "command").text
     assert command == r"pytest --ir-suite $'shop.ir.yaml::e\U0000202evil\U0000001b\U00000027s'"
+
+
+def test_retrievers_stand_beside_each_other_and_the_best_is_marked() -> None:
+    good = suite(*(query(f"q{n}", 0.9) for n in range(8)), retriever="hybrid")
+    poor = suite(*(query(f"q{n}", 0.5) for n in range(8)), retriever="bm25", means=(Mean("ndcg@10", None, 0.5, 8, 0),))
+    rows = parse(html_report([poor, good])).one("nav").one("tbody").all("tr")
+    assert [line.all("td")[-1].text for line in rows] == [
+        "0.500 8 worse, 0 better than the best; p = 0.008", "0.900 ★ best",
+    ]  # fmt: skip
+    assert rows[1].one("a").attributes["data-section"] == "s2"
+
+
+def test_a_line_for_each_query_names_the_one_that_breaks_it() -> None:
+    finding = Finding("q1", "min", "'green lamp': recall@10 is 0", False, True, "recall@10", 0.0, 0.5, 1)
+    verdict = Verdict("each", "each_query: recall@10", 7, "failed", finding.text, (finding,), "each_query")
+    body = parse(html_report([suite(query("q1", text="green lamp"), verdicts=(verdict,))])).one("section", "limits")
+    assert body.one("tr", "sub").one("a").text == "green lamp"
+
+
+@pytest.mark.parametrize(
+    ("then", "said"),
+    [
+        ("2026-01-03T11:59:30+00:00", "just made"),
+        ("2026-01-03T10:59:00Z", "1 hour old"),
+        ("2025-12-27T12:00:00", "7 days old"),
+        ("2023-01-01T00:00:00+02:00", "3 years old"),
+        ("2027-01-01T00:00:00Z", ""),
+        ("yesterday", ""),
+    ],
+)
+def test_how_old_a_baseline_is(then: str, said: str) -> None:
+    assert age(then, NOW) == said

@@ -103,7 +103,7 @@ def test_annotations_stand_on_the_line_of_the_suite_file(tmp_path: Path) -> None
     assert list(github_annotations([made], folder, tmp_path)) == [
         "::error file=search/shop.ir.yaml,line=4,title=Shop search [bm25]%3A ndcg@10::ndcg@10 is 0.5, below its floor 0.8",
         "::error file=search/shop.ir.yaml,line=10,title=Shop search [bm25]%3A a%2C b%3A c"
-        "::'a, b: c': 100 %25%0Asecond line ␛[31m",
+        "::'a, b: c': 100 %25%0Asecond line ⟨U+001B⟩[31m",
         "::warning file=search/shop.ir.yaml,line=7,title=Shop search [bm25]%3A judged@10::judged@10 is 0.4",
     ]
 

@@ -169,7 +169,7 @@
     }
 
     open() {
-      if (this.opened === state.open) return;
+      if (this.opened === state.open && (state.open === null || this.rows.includes(state.open))) return;
       this.watch.disconnect();
       this.detail = null;
       this.detailHeight = 0;
@@ -236,7 +236,7 @@
     }
 
     makeRow(row) {
-      const { text, id, said, listed } = this.data;
+      const { text, id, said, sayings, listed } = this.data;
       const cells = listed.map((column) => {
         if (column.key === "query") {
           return h("th", { scope: "row" },
@@ -246,7 +246,7 @@
         if (column.key === "tags") return h("td", { class: "tags" }, h("div", { class: "clamp" }, this.data.tag[row].map((tag) => tagged(this.data.tags[tag]))));
         if (column.key === "outcome") {
           return h("td", { class: "outcome" }, h("div", { class: "clamp" },
-            stated(page.states[this.data.state[row]]), " ", h("span", { class: "said", dir: "auto" }, said[row])));
+            stated(page.states[this.data.state[row]]), " ", h("span", { class: "said", dir: "auto" }, sayings[said[row]])));
         }
         return h("td", { class: `num ${sided(column, row)}`, "data-label": column.label }, column.cells[row]);
       });
@@ -295,7 +295,9 @@
 
   function opened(table, row) {
     const told = details().sections[page.sections.indexOf(table)][row];
+    const { texts } = details();
     const part = (value, make) => (value === undefined ? null : make(value));
+    const latency = table.columns.find(({ key }) => key === "latency")?.cells[row];
     return h("div", { class: "detail" },
       part(told.whole, (text) => h("p", { class: "whole", dir: "auto" }, text)),
       part(told.why, (text) => h("p", { class: "why" }, h("b", {}, "Why it matters: "), h("span", { dir: "auto" }, text))),
@@ -303,15 +305,15 @@
       part(told.rules, (rules) => h("ul", { class: "rules" }, rules.map(([state, text]) =>
         h("li", {}, stated(details().states[state]), " ", h("span", { dir: "auto" }, text))))),
       h("div", { class: "sides" },
-        part(told.rankedBefore, (words) => h("div", {}, h("h4", {}, "Baseline ", h("small", { class: "muted" }, words)), ranking(told.before))),
+        part(told.rankedBefore, (words) => h("div", {}, h("h4", {}, "Baseline ", h("small", { class: "muted" }, texts[words])), ranking(told.before))),
         told.ranked || told.missing ? h("div", {},
-          part(told.ranked, (words) => [h("h4", {}, "This run ", h("small", { class: "muted" }, words)), ranking(told.now)]),
+          part(told.ranked, (words) => [h("h4", {}, "This run ", h("small", { class: "muted" }, texts[words])), ranking(told.now)]),
           part(told.missing, (flat) => [h("h4", {}, "Expected, but not among them"), ranking(flat, true)])) : null),
       part(told.told, (all) => [h("h4", {}, "What the retriever says"), h("dl", { class: "told" }, all.map(([id, text]) =>
         h("div", {}, h("dt", { dir: "auto" }, h("code", {}, id)), h("dd", { dir: "auto" }, text))))]),
       values(table, row),
       elsewhere(table, row),
-      h("p", { class: "muted" }, [told.place, told.latency].filter(Boolean).join(" · "), " · rerun: ", h("code", { class: "command" }, told.rerun)));
+      h("p", { class: "muted" }, [texts[told.place], latency].filter(Boolean).join(" · "), " · rerun: ", h("code", { class: "command" }, texts[told.rerun])));
   }
 
   function ranking(flat, missing = false) {
@@ -434,4 +436,6 @@
   show();
   if (state.open !== null) tables[state.s].focus(tables[state.s].at);
   document.documentElement.dataset.ready = "true";
+  performance.mark("usable");
+  (window.requestIdleCallback ?? setTimeout)(details); // so that the first to be opened opens at once
 })();

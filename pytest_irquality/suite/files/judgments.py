@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from pytest_irquality.suite.files.formats import BEIR_HEADER, Record
 from pytest_irquality.suite.files.source import FORMATS, JUDGMENTS, Source
@@ -44,33 +45,34 @@ def read_judgments(source: Source, words: Mapping[str, float]) -> JudgmentFile:
 def _read_regular(source: Source, name: str) -> Grades | None:
     """A file without a surprise, fast: lines alike, grades whole numbers, no pair twice. Any other gives None.
 
-    Most files are so, and some have a million lines: this loop does little more than split them.
+    Most files are so, and some have a million lines: these loops do little more than split them.
     """
     grades: Grades = {}
-    number, current = USUAL_GRADES, None
-    line = "\n"
-    with source.open() as lines:
-        remaining = iter(lines)
-        skipped = 0
+    number, current, read = USUAL_GRADES, None, 0
+    with source.open(head=True) as lines:
+        blocks = lines.blocks()
         try:
             if name == "trec":
-                for line in remaining:
-                    query, _, document, written = line.split()
-                    if query != current:
-                        current, judged = query, grades.setdefault(query, {})
-                    judged[document] = number[written]
+                for block in blocks:
+                    read += len(block)
+                    for line in block:
+                        query, _, document, written = line.split()
+                        if query != current:
+                            current, judged = query, grades.setdefault(query, {})
+                        judged[document] = number[written]
             else:
-                skipped = 1
-                if next(remaining, "").split() != BEIR_HEADER:
+                first = next(blocks, [""])
+                if first.pop(0).split() != BEIR_HEADER:
                     return None
-                for line in remaining:
-                    query, document, written = line.split()
-                    if query != current:
-                        current, judged = query, grades.setdefault(query, {})
-                    judged[document] = number[written]
-        except (ValueError, KeyError):
+                for block in chain([first], blocks):
+                    read += len(block)
+                    for line in block:
+                        query, document, written = line.split()
+                        if query != current:
+                            current, judged = query, grades.setdefault(query, {})
+                        judged[document] = number[written]
+        except (ValueError, KeyError, IndexError):
             return None
-        read = lines.ended - skipped + (not line.endswith("\n"))
     regular = sum(map(len, grades.values())) == read and not any(query.startswith(("#", '"')) for query in grades)
     return grades if regular else None
 

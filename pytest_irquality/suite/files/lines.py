@@ -12,7 +12,7 @@ from typing import BinaryIO, cast
 
 from pytest_irquality.suite.yaml import SuiteError
 
-MAX_BYTES = 4 * 2**30
+MAX_BYTES = 2**30
 MAX_LINE = 16 * 2**20
 BLOCK = 2**16
 GZIP = b"\x1f\x8b"
@@ -20,14 +20,27 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Lines:
-    """The lines of an open file, each with its end. ``ended`` is how many of them have one."""
+    """The lines of an open file."""
 
-    def __init__(self, text: io.TextIOWrapper, ended: int) -> None:
+    def __init__(self, text: io.TextIOWrapper) -> None:
         self.text = text
-        self.ended = ended
 
     def __iter__(self) -> Iterator[str]:
+        """Each line with its end."""
         return iter(self.text)
+
+    def blocks(self) -> Iterator[list[str]]:
+        """All of them without their ends, many at a time. Raises ``ValueError`` for lines that are none of text."""
+        rest, total = "", 0
+        while block := self.text.read(BLOCK):
+            total += len(block)
+            lines = (rest + block).split("\n")
+            rest = lines.pop()
+            if "\0" in block or len(rest) > BLOCK or total > MAX_BYTES:
+                raise ValueError
+            yield lines
+        if rest:
+            yield [rest]
 
 
 @contextmanager
@@ -40,12 +53,12 @@ def open_lines(path: Path, shown: str, head: bool = False) -> Iterator[Lines]:
         if not path.is_file():
             raise SuiteError(shown, 1, 1, "is not a regular file" if path.exists() else "no such file")
         with _bytes(path) as data:
-            encoding, ended = _look_through(data, shown, head)
+            encoding = _look_through(data, shown, head)
         with io.TextIOWrapper(_bytes(path), encoding) as text:
             try:
                 if encoding == "utf-8" and text.read(1) != "\ufeff":
                     text.seek(0)
-                yield Lines(text, ended)
+                yield Lines(text)
             except UnicodeDecodeError as error:
                 with _bytes(path) as data:
                     line, column = _undecodable(data) if encoding == "utf-8" else (1, 1)
@@ -63,8 +76,8 @@ def _bytes(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path)) if packed else path.open("rb")
 
 
-def _look_through(data: BinaryIO, shown: str, head: bool) -> tuple[str, int]:
-    """The encoding and the number of newlines, seen in blocks: no bomb and no endless line fills the memory."""
+def _look_through(data: BinaryIO, shown: str, head: bool) -> str:
+    """The encoding. The file is seen in blocks, so that no bomb and no endless line fills the memory."""
     total = newlines = line_start = 0
     wide = False
     while block := data.read(BLOCK):
@@ -83,7 +96,7 @@ def _look_through(data: BinaryIO, shown: str, head: bool) -> tuple[str, int]:
             break
         if total > MAX_BYTES:
             raise SuiteError(shown, newlines + 1, 1, f"larger than {MAX_BYTES // 2**30} GB")
-    return "utf-16" if wide else "utf-8", newlines
+    return "utf-16" if wide else "utf-8"
 
 
 def _undecodable(data: BinaryIO) -> tuple[int, int]:

@@ -58,7 +58,7 @@ class Source:
             except Bad as bad:
                 raise SuiteError(self.shown, bad.line, bad.column, str(bad)) from None
 
-    def recognised(self, known: tuple[str, ...], what: str) -> str:
+    def recognised(self, known: tuple[str, ...], what: str, otherwise: str | None = None) -> str:
         """The name of the format it is in, which must be one of ``known``."""
         if self.format == "beir" and "beir" not in known:
             return "jsonl"  # as BEIR's queries are
@@ -68,6 +68,8 @@ class Source:
                 names += recognise(lines, Path(self.path.name.removesuffix(".gz")).suffix.lower())
         if name := next((name for name in names if name in known), None):
             return name
+        if otherwise:
+            return otherwise
         if names:
             raise SuiteError(self.shown, 1, 1, f"this is {FORMATS[names[0]].what}, which has no {what}")
         message = f"cannot tell the format of these {what}; name it, as in {{file: ..., format: {known[0]}}}"

@@ -1,0 +1,120 @@
+"""What a suite may say and yet hardly means: no error, but worth a warning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import fsum, inf
+
+from pytest_irquality.suite.model import Check, Limits, Place, Query, Rule, Suite
+
+FEW = 5
+NAMED = 3
+
+
+class IRQualityWarning(UserWarning):
+    """A suite that can be judged, but probably not as its author thinks."""
+
+
+def lint(suite: Suite) -> Iterator[tuple[Place, str]]:
+    """Every doubt about a suite, and where it arises."""
+    yield from _nothing_expected(suite)
+    forbidden = [check.rule for check in suite.checks if check.rule and check.scope == "each_query"]
+    for query in suite.queries:
+        if query.rules and (why := _contradiction([*query.rules, *forbidden])):
+            yield query.place, f"the rules of {query.quoted} contradict each other: {why}"
+        for limits in query.thresholds:
+            yield from _out_of_reach(limits, {"this query": [query]})
+    for check in suite.checks:
+        if check.limits:
+            groups = _groups(suite, check)
+            yield from _out_of_reach(check.limits, groups)
+            yield from _too_few(check, check.limits, groups)
+
+
+def _nothing_expected(suite: Suite) -> Iterator[tuple[Place, str]]:
+    idle = [query for query in suite.queries if not (query.judgments.grades or query.demands)]
+    limits = [check.limits for check in suite.checks if check.limits]
+    # Without any judgment at all a suite may still guard what needs none: rankings that stay put, empty results.
+    meant = len(idle) == len(suite.queries) and any(not limit.measure.needs_relevant for limit in limits)
+    if idle and not meant:
+        verb = "has" if len(idle) == 1 else "have"
+        yield idle[0].place, f"{_named([query.quoted for query in idle])} {verb} neither judgments nor rules"
+
+
+def _contradiction(rules: Sequence[Rule]) -> str | None:
+    """Why no ranking satisfies all of these, or None: each document has a best and a worst rank left to it."""
+    first: dict[str, int] = {}
+    last: dict[str, float] = {}
+    for rule in rules:
+        for document, rank in rule.documents.items():
+            if rule.kind == "must_not_find":
+                first[document] = max(first.get(document, 1), rank + 1)
+            elif rule.kind == "must_find":
+                last[document] = min(last.get(document, inf), rank)
+    for rule in rules:
+        if rule.kind == "in_order":
+            above = 0
+            for document in rule.documents:
+                above = first[document] = max(first.get(document, 1), above + 1)
+    for document, worst in last.items():
+        if first.get(document, 1) > worst:
+            return f"{document!r} must be in the top {worst:g}, and cannot be above rank {first[document]}"
+    for place, worst in enumerate(sorted(last.values()), 1):
+        if place > worst:
+            return f"{place} documents must be in the top {worst:g}"
+    for rule in rules:
+        if rule.kind == "must_find_any" and all(first.get(d, 1) > rank for d, rank in rule.documents.items()):
+            return "must_find_any names only documents that other rules keep below those ranks"
+    return None
+
+
+def _groups(suite: Suite, check: Check) -> Mapping[str, Sequence[Query]]:
+    """The queries a line of limits is held against, by what to call them."""
+    if check.scope == "each_query":
+        return {query.quoted: [query] for query in suite.queries}
+    if check.scope == "each_tag":
+        return {f"tag {tag}": queries for tag, queries in suite.tags.items()}
+    return {f"tag {check.tag}" if check.tag is not None else "this suite": suite.needed(check)}
+
+
+def _out_of_reach(limits: Limits, groups: Mapping[str, Sequence[Query]]) -> Iterator[tuple[Place, str]]:
+    """Recall at k stays below its floor where more than k documents are relevant, however good the ranking."""
+    measure, k = limits.measure, limits.measure.k
+    floor = next((bound.value for bound in limits.bounds if bound.kind == "min"), 0.0)
+    if measure.definition.name != "recall" or measure.weighted or k is None:
+        return
+    worst: dict[str, float] = {}
+    for name, queries in groups.items():
+        relevant = [len(q.judgments.at(measure.rel or q.judgments.relevant_from).relevant) for q in queries]
+        best = [min(1.0, k / count) for count in relevant if count]
+        if best and (mean := fsum(best) / len(best)) < floor - 1e-9:
+            worst[name] = mean
+    if worst:
+        name, best_mean = min(worst.items(), key=lambda pair: pair[1])
+        more = f" (and {len(worst) - 1} more)" if len(worst) > 1 else ""
+        yield (
+            limits.place,
+            f"{measure} cannot reach {floor:g}: more than {k} documents are relevant, so {name}{more} can have at most"
+            f" {best_mean:.3g}",
+        )
+
+
+def _too_few(check: Check, limits: Limits, groups: Mapping[str, Sequence[Query]]) -> Iterator[tuple[Place, str]]:
+    """A floor on a slice of a few queries, and a test over a few, say little."""
+    few = [(name, n) for name, queries in groups.items() if (n := sum(not q.expects_nothing for q in queries)) < FEW]
+    if not few or check.scope == "each_query":
+        return
+    named = _named([f"{name} ({n})" for name, n in few])
+    verb = "has" if len(few) == 1 else "have"
+    if any(bound.kind == "max_significant_drop" for bound in limits.bounds):
+        yield (
+            limits.place,
+            f"max_significant_drop of {limits.measure}: {named} {verb} under {FEW} queries, too few to test",
+        )
+    elif check.scope != "suite" and any(bound.kind in ("min", "max_drop") for bound in limits.bounds):
+        yield limits.place, f"{limits.measure}: {named} {verb} under {FEW} queries, where one query moves it a lot"
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

@@ -1,0 +1,106 @@
+"""``--ir-init``: from a list of queries and the project's retriever to a suite that passes as it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pytest_irquality import load_suite
+from pytest_irquality.suite.first import Asked, first_suite
+from pytest_irquality.suite.lint import lint
+from tests.conftest import QUIET, Project
+
+HOSTILE = ["NO", "0123", "a: b", "# no", "- x", "[x]", "'", '"', "\\", "*a", "&a", "%", "@x", "!t", "|", "x:", "é\u202e\x1b", "😀", "a  b", "{}", "x #y", "null", "x\x85y"]  # fmt: skip
+
+
+def init(project: Project, queries: str, *args: str) -> pytest.RunResult:
+    return project.pytester.runpytest("--ir-init", queries, *QUIET, *args)
+
+
+def test_any_text_and_id_and_title_makes_a_suite_that_reads_back(tmp_path: Path) -> None:
+    asked = [Asked(text, None, [text], dict.fromkeys(HOSTILE, "x\n# y: [")) for text in HOSTILE]
+    asked += [Asked("nothing", "q1", (), {}), Asked("broken", None, (), None, "OSError: no\nway")]
+    path = tmp_path / "s.ir.yaml"
+    path.write_text(first_suite("NO", "list\n.txt", asked), encoding="utf-8")
+    suite = load_suite(path)
+    assert [query.text for query in suite.queries] == [*HOSTILE, "nothing", "broken"]
+    assert (suite.name, suite.queries[-2].id, suite.queries[0].tags) == ("NO", "q1", ("NO",))
+    assert list(lint(suite)) == []
+    graded = path.read_text("utf-8").replace("    # relevant:", "    relevant:").replace("    #   ", "      ")
+    path.write_text(graded, encoding="utf-8")
+    assert list(load_suite(path).queries[0].judgments.grades) == HOSTILE
+    assert yaml.safe_load(graded)["queries"][0]["query"] is False, "plain for our reader, whatever YAML's types"
+
+
+def test_a_list_of_queries_becomes_a_suite_beside_it(project: Project) -> None:
+    project.suite("office chair\n\n# later\nlamp\noffice chair\nbroken\n", "search/my.queries.txt")
+    project.conftest("@pytest.fixture\ndef retriever(): raise AssertionError('not this one')\n")
+    project.conftest(
+        "@pytest.fixture(params=['bm25', 'hybrid'])\ndef retriever(request):\n"
+        "    def search(query, k):\n        if query == 'broken': raise OSError('no index')\n"
+        "        return [{'id': f'{request.param}-{n}', 'title': f'T {n}'} for n in range(k)] if 'c' in query else []\n"
+        "    return search\n",
+        "search",
+    )
+    project.suite("def test_other(): assert False\n", "search/test_other.py")
+    result = init(project, "search/my.queries.txt")
+    assert result.ret == 0
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        ["wrote search/my.ir.yaml: 3 queries, 1 of them could not be answered, each with up to 10 candidates to grade.", "Now: *pytest --ir-suite search/my.ir.yaml"]
+    )  # fmt: skip
+    text = (project.path / "search/my.ir.yaml").read_text("utf-8")
+    for line in (
+        "    #   bm25-0: ok   # 1  T 0",
+        "    # nothing was returned; if",
+        "    # it could not be answered: OSError: no index",
+    ):
+        assert line in text
+    assert not (project.path / "ir-report.html").exists()
+    result = project.run("--collect-only", "-q", "search/my.ir.yaml")
+    assert result.ret == 0
+    result.stdout.no_fnmatch_line("*arning*")
+    result = init(project, "search/my.queries.txt")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: --ir-init: my.ir.yaml exists already, and is never written over"])
+    assert (project.path / "search/my.ir.yaml").read_text("utf-8") == text
+
+
+def test_a_table_of_queries_keeps_ids_and_tags(project: Project) -> None:
+    project.suite('id;query;tags\n7;"chair; office";head, b2b\n', "q.csv")
+    project.answers({"chair; office": ["d1"]})
+    assert init(project, "q.csv").ret == 0
+    (query,) = load_suite(project.path / "q.ir.yaml").queries
+    assert (query.id, query.text, query.tags) == ("7", "chair; office", ("head", "b2b"))
+
+
+def test_what_can_go_wrong_is_one_line_and_writes_nothing(project: Project) -> None:
+    result = init(project, "absent.txt")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*absent.txt*"])
+    project.suite("a\n", "q.txt")
+    result = init(project, "q.txt")
+    result.stdout.fnmatch_lines(["no fixture 'retriever' is found from here; write it in a conftest.py*"])
+    project.conftest("@pytest.fixture\ndef retriever(): return lambda query: 1 / 0\n")
+    result = init(project, "q.txt")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["*no query could be answered, so nothing was written: ZeroDivisionError: division by zero*"]
+    )
+    project.suite("\n", "empty.txt")
+    result = init(project, "empty.txt")
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["empty.txt:1:1: no query in it"])
+    project.conftest("@pytest.fixture\ndef retriever(): return lambda query: []\n")
+    assert init(project, "q.txt", "--collect-only").ret == 0
+    assert not list(project.path.glob("*.ir.yaml"))
+
+
+def test_it_works_in_a_worker_of_xdist(project: Project) -> None:
+    project.suite("a\n", "q.txt")
+    project.answers({"a": ["d1"]})
+    result = init(project, "q.txt", "-n1")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["wrote q.ir.yaml: 1 queries*"])

@@ -1,0 +1,107 @@
+"""The JSON Schema of suites: what the reader takes it takes, and what is plainly wrong it refuses."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft7Validator
+
+from pytest_irquality import SuiteError, load_suite
+from pytest_irquality.suite import schema, written
+from tests.test_fuzz import WHOLE
+from tests.test_lint import test_each_doubt_has_its_place as doubtful
+
+ROOT = Path(__file__).parents[1]
+README = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
+EXAMPLES = [
+    *(path.read_text("utf-8") for path in ROOT.glob("*/*.ir.yaml")),
+    *(text for text in README if re.search(r"^queries:", text, re.M)),
+    WHOLE.decode(),
+    *(parameters[0] for parameters in doubtful.pytestmark[0].args[1]),  # type: ignore[attr-defined]
+    "queries: [a.jsonl, {file: b.csv, format: quepid}, {query: 0123, relevant: {1.10: 1, NO: 2}}]\njudgments: {file: x, split: dev}\n",
+]
+
+
+def as_an_editor_reads(text: str) -> Any:
+    """YAML with its types, keys and dates as text, as JSON has them."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {str(key): plain(entry) for key, entry in value.items()}
+        if isinstance(value, list):
+            return [plain(entry) for entry in value]
+        return str(value) if isinstance(value, datetime.date) else value
+
+    return plain(yaml.safe_load(text))
+
+
+def complaints(text: str) -> list[str]:
+    validator = Draft7Validator(schema.schema())
+    return [error.message for error in validator.iter_errors(as_an_editor_reads(text))]
+
+
+def test_the_schema_is_one_and_is_the_one_that_ships() -> None:
+    Draft7Validator.check_schema(schema.schema())
+    assert schema.FILE.read_text("utf-8") == schema.text(), (
+        "run python -m pytest_irquality.suite.schema > .../schema.json"
+    )
+
+
+def test_it_knows_every_key_of_the_reader() -> None:
+    assert tuple(schema.SUITE) == written.SUITE_KEYS
+    assert tuple(schema.QUERY) == written.QUERY_KEYS
+    assert tuple(schema.FILE_KEYS) == written.FILE_KEYS
+    assert tuple(schema.BOUNDS) == (*written.BOUND_KEYS, "known_issue")
+
+
+@pytest.mark.parametrize("text", EXAMPLES, ids=range(len(EXAMPLES)))
+def test_every_suite_of_the_repository_is_valid(text: str) -> None:
+    assert complaints(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "suite: x\n",
+        "queries: []\n",
+        "queries: [{id: a}]\n",
+        "querys: [{query: a}]\n",
+        "queries: [{query: a, relevent: [d]}]\n",
+        "queries: [{query: [a]}]\n",
+        "queries: [{query: a, relevant: [d, d]}]\n",
+        "queries: [{query: a, relevant: {d: [1]}}]\n",
+        "queries: [{query: a, must_find: {d: 0}}]\n",
+        "queries: [{query: a, must_find: {}}]\n",
+        "queries: [{query: a, in_order: [d]}]\n",
+        "queries: [{query: a, weight: -1}]\n",
+        "queries: [{query: a, expect_no_results: maybe}]\n",
+        "queries: [{query: a, known_issue: {}}]\n",
+        "queries: [{query: a}]\ntop_k: 0\n",
+        "queries: [{query: a}]\ndepth: 1000000\n",
+        "queries: [{query: a}]\nundefined: no\n",
+        "queries: [{query: a}]\ntimeout: 5\n",
+        "queries: [{query: a}]\nconcurrency: many\n",
+        "queries: [{query: a}]\nrelevant_from: 0\n",
+        "queries: [{query: a}]\nthresholds: {ndcg@10: {minn: 1}}\n",
+        "queries: [{query: a}]\nthresholds: {ndcg@10: {}}\n",
+        "queries: [{query: a}]\nthresholds: {ndcg@10: high}\n",
+        "queries: [{query: a}]\nthresholds: {ndcg@10: {max_drop: -1}}\n",
+        "queries: [{query: a}]\nthresholds: [ndcg@10]\n",
+        "queries: [{query: a}]\neach_query: {lost_all_relevant: maybe}\n",
+        "queries: [{query: a}]\nbaseline: {}\n",
+        "queries: [{query: a}]\njudgments: {file: x, format: trek}\n",
+        "queries: [{query: a}]\njudgments: {format: trec}\n",
+        "queries: [{file: x, query: a}]\n",
+    ],
+)
+def test_what_is_plainly_wrong_is_refused_here_and_by_the_reader(tmp_path: Path, text: str) -> None:
+    assert complaints(text)
+    path = tmp_path / "s.ir.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SuiteError):
+        load_suite(path)

@@ -139,6 +139,7 @@ def test_the_guard_on_lost_queries(tmp_path: Path, level: str, lost: int, outcom
     result = judged(tmp_path, twenty(GUARD % level), run_of(now, titles={"d0": "Office chair"}), run_of(FIRST))
     assert outcomes(result) == {"each_query: lost_all_relevant": outcome, "each_query: new_zero_results": "passed"}
     findings = result.verdicts[-2].findings
+    assert ("(and 2 more; 2 may)" in result.verdicts[-2].reason) == (lost == 3)
     if lost:
         assert len(findings) == lost
         assert (

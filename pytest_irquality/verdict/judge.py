@@ -191,7 +191,8 @@ class _Judge:
         return f"{len(faulty)} of {needed} queries could not be answered ({texts(faulty)}): {causes}"
 
     def broken_reason(self, check: Check, broken: Sequence[Finding]) -> str:
-        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+        allowed = f"; {check.guard.most} may" if check.guard and check.guard.most else ""
+        more = f" (and {len(broken) - 1} more{allowed})" if len(broken) > 1 else ""
         said = f"{check.query.quoted}: " if check.query else ""
         return f"{said}{broken[0].text}{more}"
 

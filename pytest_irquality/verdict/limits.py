@@ -19,8 +19,8 @@ TOLERANCE = 1e-9
 BOUNDS: Mapping[str, tuple[Callable[[float, float], float], str, str]] = {
     "min": (lambda value, limit: value - limit, "at or above its floor", "below its floor"),
     "max": (lambda value, limit: limit - value, "at or below its ceiling", "above its ceiling"),
-    "warn_below": (lambda value, limit: value - limit, "not below", "below the"),
-    "warn_above": (lambda value, limit: limit - value, "not above", "above the"),
+    "warn_below": (lambda value, limit: value - limit, "not below", "below"),
+    "warn_above": (lambda value, limit: limit - value, "not above", "above"),
 }
 
 

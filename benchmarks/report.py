@@ -147,7 +147,7 @@ ACTIONS = {
     "filter: all": "document.querySelector('[data-kind=all]').click()",
     "search: words": SEARCH.format("chair desk"),
     "search: tag": SEARCH.format("tag:head"),
-    "search: document (first)": SEARCH.format("doc:doc-12"),
+    "search: document": SEARCH.format("doc:doc-12"),
     "search: nothing": SEARCH.format(""),
     "sort": "document.querySelectorAll('table.rows thead button')[2].click()",
     "open the first row": "document.querySelector('tr.row button').click()",

@@ -119,6 +119,9 @@ class Files:
     def _update(self, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
         if not self.updating:
             return
+        if other := target.suite.baseline_retriever:
+            yield f"baseline not written: {target.suite.path} compares with the retriever {other!r}, not with a file"
+            return
         faulty = {query.id for query in result.queries if query.fault}  # what the suite calls one counts, too
         good = {id: ranking for id, ranking in run.rankings.items() if id not in faulty}
         answered = replace(run, rankings=good, faults=dict.fromkeys(faulty, Fault("")))

@@ -191,7 +191,8 @@ def _retrieve_and_judge(item: pytest.Item, retriever: object, earlier: Judged | 
         raise pytest.fail.Exception(str(error), pytrace=False) from None
     try:
         before, known = compared or (run, Baseline(key, len(run.rankings), version=run.version))
-        result = judge(asked, run, checks, before=before, baseline=known, updating=files.updating)
+        updating = files.updating and suite.baseline_retriever is None  # whose drops no new file will mend
+        result = judge(asked, run, checks, before=before, baseline=known, updating=updating)
     except MeasureError as error:  # a measure of the project's own
         raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None
     result = files.completed(target, run, with_reasons(result, retriever), notes)

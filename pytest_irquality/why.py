@@ -28,6 +28,7 @@ def with_reasons(result: SuiteResult, retriever: object) -> SuiteResult:
         return result
     named = _named(result)
     gone: dict[str, bool] = {}
+    lost: dict[str, None] = {}
     if exists is not None:
         lost = {id: None for documents in named.values() for id in documents}
         lost.update({d.id: None for query in result.queries for d in query.missing if d.rank is None and d.before})
@@ -53,7 +54,9 @@ def with_reasons(result: SuiteResult, retriever: object) -> SuiteResult:
             lists = {name: tuple(with_reason(query, d) for d in documents) for name, documents in lists.items()}
             query = replace(query, **lists)  # noqa: PLW2901
         queries.append(query)
-    return replace(result, queries=tuple(queries), notes=(*result.notes, *_gone_note(result, gone)))
+    return replace(
+        result, queries=tuple(queries), notes=(*result.notes, *_gone_note(result, gone, len(gone) < len(lost)))
+    )
 
 
 def _named(result: SuiteResult) -> Mapping[str, Mapping[str, None]]:
@@ -77,12 +80,13 @@ def _lost(query: QueryResult) -> dict[str, None]:
     return {d.id: None for d in query.missing if d.relevant and d.rank is None and d.before is not None}
 
 
-def _gone_note(result: SuiteResult, gone: Mapping[str, bool]) -> Iterator[str]:
+def _gone_note(result: SuiteResult, gone: Mapping[str, bool], some: bool) -> Iterator[str]:
     titles = {d.id: d.title for query in result.queries for d in (*query.missing, *query.ranking_before)}
     left = [f"{id} ({titles[id]})" if titles.get(id) else id for id, is_gone in gone.items() if is_gone]
     if left:
         named = ", ".join(left[:NAMED]) + and_more(len(left))
-        yield f"{count(len(left), 'document has', 'documents have')} left the index, which no ranking can mend: {named}"
+        many = f"{'at least ' * some}{count(len(left), 'document has', 'documents have')}"
+        yield f"{many} left the index, which no ranking can mend: {named}"
 
 
 def _method(retriever: object, name: str) -> Callable[..., Any] | None:

@@ -249,6 +249,19 @@ def test_new_and_left_queries_are_said_and_only_floors_apply(tmp_path: Path) -> 
     assert result.baseline.left == ("gone",)
 
 
+def test_a_drop_of_what_no_judgment_defines_is_never_a_false_green(tmp_path: Path) -> None:
+    text = "queries: [{query: a, tags: [t]}, {query: b, tags: [u], relevant: [d]}]\n%s: {mrr: {max_drop: 0.1}}\n"
+    both = run_of({"a": ["x"], "b": ["d"]})
+    for scope in ("thresholds", "each_tag", "each_query"):
+        unjudged = (text % scope).replace("[d]", "[]")
+        result = judged(tmp_path, unjudged, both, both)
+        assert set(outcomes(result).values()) == {"failed"}, scope
+        assert (
+            "mrr@10 is undefined, now and before: no query here has a relevant document" in result.verdicts[-1].reason
+        )
+        assert set(outcomes(judged(tmp_path, text % scope, both, both)).values()) == {"passed"}
+
+
 def test_churn_without_judgments(tmp_path: Path) -> None:
     text = "queries: [{query: a}, {query: b}]\nthresholds: {rbo@3: {min: 0.9}, overlap@3: {min: 0.6}}\n"
     before = run_of({"a": ["1", "2", "3"], "b": ["1", "2", "3"]})

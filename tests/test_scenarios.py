@@ -260,6 +260,30 @@ def test_s11_a_document_that_left_the_index_is_told_apart(project: Project) -> N
     assert (missing["gone"], missing["explanation"], missing["before"]) == (True, '{"stock": "filtered"}', 1)
 
 
+def test_s11_documents_beyond_those_asked_for_are_counted_as_such(project: Project) -> None:
+    project.suite("queries:\n" + "".join(f"  - {{query: q{i}, why: head, relevant: [d{i}]}}\n" for i in range(120)))
+    project.answers({f"q{i}": [f"d{i}"] for i in range(120)})
+    save_baseline(project)
+    project.conftest(
+        "class Shop:\n"
+        "    def search(self, query): return ['x']\n"
+        "    def exists(self, id): return False\n"
+        "    def explain(self, query, id): return f'{id} is out of stock'\n"
+        "@pytest.fixture\ndef retriever(): return Shop()\n"
+    )
+    result = project.run()
+    result.stdout.fnmatch_lines(
+        [
+            "  ✗ 'q1' lost all its relevant documents of the top 10: d1 1 → not returned",
+            "      d1  ← no longer in the index; d1 is out of stock",
+            "      why: head",
+            "  ✗ 'q2' lost all its relevant documents of the top 10: d2 1 → not returned",
+        ],
+        consecutive=True,
+    )
+    result.stdout.fnmatch_lines(["*at least 100 documents have left the index, which no ranking can mend: d0, d1, d2*"])
+
+
 def test_s12_a_broad_small_drop_is_red_with_its_size_its_certainty_and_the_slices(project: Project) -> None:
     lines = "".join(
         f"  - {{query: q{i}, tags: [{'head' if i < 50 else 'tail'}], relevant: [d{i}]}}\n" for i in range(200)
@@ -382,3 +406,21 @@ def test_a_retriever_of_the_same_run_takes_the_place_of_the_baseline(project: Pr
     result = project.run("-k", "hybrid")
     result.stdout.fnmatch_lines(["*compares *hybrid* with the retriever 'bm25' ('baseline'): it was not run; select*"])
     assert result.ret == 1
+
+
+def test_no_update_excuses_a_drop_against_a_retriever_of_the_same_run(project: Project) -> None:
+    project.suite(COMPARED.replace("baseline:", "errors: {max: 1}\nbaseline:"))
+    project.conftest(
+        "ASK = {'hybrid': lambda query: ['x', 'd'], 'bm25': lambda query: {'a': ['d']}[query]}\n"
+        "@pytest.fixture(params=['hybrid', 'bm25'])\n"
+        "def retriever(request):\n    return ASK[request.param]\n"
+    )
+    result = project.run("--ir-update-baseline")
+    result.assert_outcomes(passed=6, failed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*bm25 has no answer to 1 of 2 (50 %) queries, to which no limit on a drop applies: 'b'",
+            "*baseline not written: shop.ir.yaml compares with the retriever 'bm25', not with a file",
+        ]
+    )
+    assert not (project.path / ".ir-baseline").exists()

@@ -36,7 +36,7 @@ Sides = Mapping[tuple[str, str, str], Side]
 FOLDED = 200
 LISTED = 60
 """Queries that the page shows where scripts do not run, and prints."""
-SPREAD = {"each_tag": ("tag holds", "tags hold"), "each_query": ("query holds", "queries hold")}
+SPREAD = ("each_tag", "each_query")
 ON_CHANGE = ("max_drop", "max_rise", "max_significant_drop")
 
 
@@ -200,7 +200,10 @@ class SuiteView:
         held = [(finding, self.held(verdict, finding)) for finding in verdict.findings]
         broken = [view for finding, view in held if not finding.ok]
         kept = [view for finding, view in held if finding.ok]
-        one, many = SPREAD.get(verdict.scope, ("", ""))
+        rest = "the rest holds" if broken else "all queries hold"
+        tags = {finding.subject for finding in verdict.findings} - {
+            finding.subject for finding in verdict.findings if not finding.ok
+        }
         alone = len(held) == 1 and (verdict.scope not in SPREAD or not held[0][0].subject or held[0][0].ok)
         if verdict.scope not in SPREAD:
             broken, kept = [view for _, view in held], []
@@ -217,7 +220,7 @@ class SuiteView:
             only=held[0][1] if alone else None,
             spread=() if alone else tuple(broken[:FOLDED]),
             kept=() if alone else tuple(kept[:FOLDED]),
-            folded=counted(len(kept), one, many),
+            folded=counted(len(tags), "tag holds", "tags hold") if verdict.scope == "each_tag" else rest,
             unsaid=f"and {unsaid} more, not shown" if unsaid else "",
         )
 

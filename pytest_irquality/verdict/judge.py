@@ -240,6 +240,8 @@ class _Judge:
 
     def over_all(self, limits: Limits, tag: str | None) -> Iterator[Finding]:
         queries = self.suite.queries if tag is None else self.suite.tags[tag]
+        if not self.definable(limits.measure, queries):
+            queries = ()
         change = self.sides.over(limits.measure, tag)
         return hold(self.sides, limits, Subject(tag or "", f"tag {tag}: " if tag else "", queries, change))
 

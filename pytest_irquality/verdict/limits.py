@@ -25,7 +25,10 @@ BOUNDS: Mapping[str, tuple[Callable[[float, float], float], str, str]] = {
 
 
 class Subject(NamedTuple):
-    """What a limit is held against: the whole suite (name ""), a tag or a query; ``said`` begins every text on it."""
+    """What a limit is held against: the whole suite (name ""), a tag or a query; ``said`` begins every text on it.
+
+    No ``queries``: there are none that the judgments could define the measure for.
+    """
 
     name: str
     said: str
@@ -82,8 +85,11 @@ def _hold_value(sides: Comparison, measure: Measure, bound: Bound, subject: Subj
 
 
 def _hold_change(measure: Measure, bound: Bound, subject: Subject) -> Finding:
-    name, said, _, change = subject
+    name, said, queries, change = subject
     unit = "share" if bound.relative else measure.unit
+    if change is None and not queries:
+        text = f"{said}{measure} is undefined, now and before: no query here has a relevant document"
+        return Finding(name, bound.kind, text, False, bound.fails, str(measure), None, bound.value, 0, unit)
     if change is None:
         text = f"{said}{measure} has no baseline here: {bound.kind} does not apply"
         return Finding(name, bound.kind, text, True, bound.fails, str(measure), None, bound.value, 0, unit)

@@ -161,7 +161,11 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[str]
     tests = any(finding.kind == "max_significant_drop" for verdict in rest for finding in verdict.broken)
     stands = "; the failures above do not rest on it" if rest and not tests else ""
     if 0.5**moved >= SIGNIFICANT:
-        only = f"only {moved} of {n} queries changed in {measure}" if moved < n else f"only {n} queries are compared"
+        only = (
+            f"only {moved} of {n} queries changed in {measure}"
+            if moved < n
+            else f"only {count(n, 'query is', 'queries are')} compared"
+        )
         yield f"{apart}{only}: no test could tell this from chance{stands}"
         return
     least = "" if change.detectable is None else f"; {n} queries can show a worsening of about {change.detectable:.2g}"

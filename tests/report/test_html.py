@@ -254,6 +254,15 @@ def test_units_of_limits(measure: str, unit: str, value: float | None, limit: fl
     assert [cell.text for cell in page.one("section", "limits").one("tbody").all("td")[:2]] == cells
 
 
+def test_tags_and_queries_that_hold_are_counted_once_whatever_their_bounds() -> None:
+    held = [Finding(t, kind, "", True, True, "ndcg@10", 0.9, 0.7, 5) for t in "ab" for kind in ("min", "max_drop")]
+    tags = Verdict("each", "each_tag ndcg@10", 7, "passed", "", tuple(held), "each_tag")
+    queries = Verdict("query", "each_query ndcg@10", 8, "passed", "", tuple(held[:2]), "each_query")
+    page = parse(html_report([suite(query("a"), verdicts=(tags, queries))]))
+    said = [body.one("summary").text for body in page.one("section", "limits").all("tbody") if body.all("summary")]
+    assert said[:2] == ["2 tags hold", "all queries hold"]
+
+
 def test_of_many_demands_only_the_broken_are_spread_out() -> None:
     findings = tuple(
         Finding(t, "min", "", v >= 0.7, True, "ndcg@10", v, 0.7, 5) for t, v in [("a", 0.9), ("b", 0.6), ("c", 1)]

@@ -437,4 +437,5 @@
   if (state.open !== null) tables[state.s].focus(tables[state.s].at);
   document.documentElement.dataset.ready = "true";
   performance.mark("usable");
+  (window.requestIdleCallback ?? setTimeout)(details); // so that the first to be opened opens at once
 })();

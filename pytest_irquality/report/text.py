@@ -384,14 +384,16 @@ def beside(table: SideBySide) -> Iterator[str]:
     yield f"{table.suite} ({table.path})  retrievers side by side, ★ the best"
     rows = [("measure", *table.retrievers)]
     for row in table.rows:
-        rows.append((row.measure, *(_side(side, row.unit) for side in row.sides)))
+        alike = len({side.queries for side in row.sides}) == 1
+        rows.append((row.measure, *(_side(side, row.unit, alike) for side in row.sides)))
     widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
     for cells in rows:
         yield ("  " + "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))).rstrip()
 
 
-def _side(side: Side, unit: str) -> str:
-    value = shown(side.value, unit)
+def _side(side: Side, unit: str, alike: bool) -> str:
+    """A value; where retrievers answered different queries, over how many."""
+    value = shown(side.value, unit) + ("" if alike else f" over {side.queries}")
     if side.best:
         return f"{value} ★"
     return value if side.p is None else f"{value} ({side.worse} worse, {side.better} better, {probability(side.p)})"

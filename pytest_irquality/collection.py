@@ -37,6 +37,12 @@ def pytest_configure(config: pytest.Config) -> None:
     for other, given in (("--ir-runs", option.ir_runs), ("--ir-update-baseline", option.ir_update_baseline)):
         if shard and given:
             raise pytest.UsageError(f"--ir-shard asks a share of the queries, and {other} is for all of them")
+    in_file = option.ir_baseline is not None and not option.ir_baseline.startswith(baseline.GIT)
+    compared = [option.ir_baseline] if in_file and not option.ir_update_baseline else []
+    for name, paths in (("--ir-runs", option.ir_runs), ("--ir-baseline", compared)):
+        for path in paths:
+            if not Path(config.invocation_params.dir, path).exists():
+                raise pytest.UsageError(f"{name} {path}: there is no such file or folder")
     config.stash[FILES] = Files(
         config.invocation_params.dir, config.rootpath, option.ir_baseline, option.ir_update_baseline,
         tuple(option.ir_runs), option.ir_save_runs, shard,
@@ -65,6 +71,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     files = session.config.stash[FILES]
     targets = {(item.parent, variant(item)): None for item in session.items if isinstance(item.parent, SuiteModule)}
     files.targets = len(targets)
+    folders = dict.fromkeys(module.path.parent for module, _ in targets)
+    if not hasattr(session.config, "workerinput") and (wrong := files.unknown_revision(folders)):
+        raise pytest.UsageError(wrong)
     for module, key in targets if files.updating else ():
         with suppress(StoredRunError):  # told when its items run
             files.read_baseline(Target(module.suite, module.path, key))

@@ -403,9 +403,12 @@ def test_a_retriever_of_the_same_run_takes_the_place_of_the_baseline(project: Pr
             "  mrr@10   1.000 ★  0.500 (2 worse, 0 better, p = 0.50)",
         ]
     )
-    result = project.run("-k", "hybrid")
-    result.stdout.fnmatch_lines(["*compares *hybrid* with the retriever 'bm25' ('baseline'): it was not run; select*"])
-    assert result.ret == 1
+    for selected in ("-k hybrid", "--lf", "shop.ir.yaml::mrr-10[hybrid]"):
+        result = project.run(*selected.split())  # what it is compared with comes along
+        result.stdout.fnmatch_lines(["*mrr@10 fell 1.000 → 0.500*"])
+        assert result.ret == 1
+    project.suite(COMPARED.replace("bm25", "bm52"))
+    project.run().stdout.fnmatch_lines(["*there is none of that name, but 'hybrid', 'bm25'; did you mean 'bm25'?*"])
 
 
 def test_no_update_excuses_a_drop_against_a_retriever_of_the_same_run(project: Project) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -324,6 +325,18 @@ def test_s14_the_example_is_able_to_fail(project: Project, broken: str) -> None:
     result = project.run()
     assert result.ret == 1
     assert list(project.outcomes().values()).count("failed") > 10
+
+
+@pytest.mark.parametrize("page", [EXAMPLE / "README.md", EXAMPLE.parent / "README.md"], ids=["example", "project"])
+def test_what_the_pages_show_of_a_red_build_is_what_one_sees(project: Project, page: Path) -> None:
+    shutil.copytree(EXAMPLE, project.path, dirs_exist_ok=True)
+    search = project.path / "shop_search.py"
+    search.write_text(search.read_text(encoding="utf-8").replace('"title": 8.0', '"title": 1.0'), encoding="utf-8")
+    seen = {line.strip() for line in project.run().outlines}
+    blocks = re.findall(r"```text\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    told = [line.strip() for block in blocks if "baseline written" not in block for line in block.splitlines()]
+    assert len(told) > 20
+    assert [line for line in told if line not in seen] == []
 
 
 def _items(project: Project) -> int:

@@ -254,9 +254,11 @@ def _baseline(module: SuiteModule, key: str) -> tuple[Run, Baseline] | tuple[Non
         return None
     judged = module.stash[OUTCOMES].get(other)
     if not isinstance(judged, Judged):
+        known = ", ".join(map(repr, module.variants))
+        unknown = f"there is none of that name, but {known}{did_you_mean(other, module.variants)}"
         elsewhere = ", or it was by another worker: --dist loadfile keeps them together"
         not_run = f"it was not run; select its items, too{elsewhere * hasattr(module.config, 'workerinput')}"
-        what = "its fixture failed" if isinstance(judged, Failed) else not_run
+        what = "its fixture failed" if isinstance(judged, Failed) else not_run if other in module.variants else unknown
         raise pytest.fail.Exception(
             f"{module.suite.path} compares [{key}] with the retriever {other!r} ('baseline'): {what}", pytrace=False
         )

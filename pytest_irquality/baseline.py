@@ -243,7 +243,7 @@ def update(
         said.append(f"depth {old.header.depth} → {depth}")
     stay = f"; {len(run.faults)} could not be answered, and stay as they were" if run.faults else ""
     if not said:
-        return (f"baseline unchanged: {place.shown}: {len(queries)} rankings{stay}",)
+        return (f"baseline unchanged: {place.shown}: {len(queries)} ranking{'s' * (len(queries) != 1)}{stay}",)
     whole = queries.keys() <= run.rankings.keys()
     header = replace(header_of(suite, run, commit), depth=depth, means=means if whole else {})
     write_run(place.path, StoredRun(header, queries))

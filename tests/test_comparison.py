@@ -177,7 +177,7 @@ def test_ties_are_no_drift(tmp_path: Path, now: list[str], scores: list[float]) 
     )
     result = judged(tmp_path, TIED, run_of({"a": now}, {"a": scores}), before)
     assert set(outcomes(result).values()) == {"passed"}
-    assert "none of 1 rankings changed" in notes(result)
+    assert "the one ranking has not changed" in notes(result)
     assert "1 of 1 (100 %) rankings differ in the order of equal scores only, which is no drift: 'a' d1 " in notes(
         result
     )

@@ -103,4 +103,4 @@ def test_it_works_in_a_worker_of_xdist(project: Project) -> None:
     project.answers({"a": ["d1"]})
     result = init(project, "q.txt", "-n1")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["wrote q.ir.yaml: 1 queries*"])
+    result.stdout.fnmatch_lines(["wrote q.ir.yaml: 1 query,*"])

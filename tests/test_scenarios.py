@@ -80,7 +80,7 @@ def test_s4_a_regraded_document_is_no_regression(project: Project) -> None:
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         [
-            "*none of 1 rankings changed*",
+            "*the one ranking has not changed*",
             "*judgments changed since the baseline was saved: ndcg@10 of its rankings was 1.000, and is 0.797 today*",
         ]
     )
@@ -227,7 +227,7 @@ def test_s10_ties_in_another_order_are_no_drift_and_what_moved_is_shown(project:
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         [
-            "*none of 1 rankings changed*",
+            "*the one ranking has not changed*",
             "*differ in the order of equal scores only, which is no drift: 'a' d 1 → 2, e 2 → 1",
         ]
     )

@@ -283,7 +283,8 @@ def summary(result: SuiteResult) -> Iterator[str]:
     for warning in result.warnings[:FINDINGS]:
         yield f"  ! {warning}"
     if len(result.warnings) > FINDINGS:
-        yield f"  ! and {len(result.warnings) - FINDINGS} more warnings, all in the report"
+        more = count(len(result.warnings) - FINDINGS, "more warning", "more warnings")
+        yield f"  ! and {more}, all in the report"
     for note in result.notes:
         yield f"  {note}"
     if result.returned:

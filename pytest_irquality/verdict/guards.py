@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from pytest_irquality.suite.model import GuardKind, Query
 from pytest_irquality.verdict.measured import Measured
-from pytest_irquality.verdict.numbers import NAMED, and_more
+from pytest_irquality.verdict.numbers import NAMED, and_more, count
 
 Done = tuple[str, tuple[str, ...]]
 """What a query did, in words, and the documents it concerns."""
@@ -35,7 +35,8 @@ def _lost_all_relevant(measured: Measured, query: Query) -> Done | None:
 def _new_zero_results(measured: Measured, query: Query) -> Done | None:
     if not measured.before[query.id] or measured.rankings[query.id]:
         return None
-    return f"{query.quoted} returns nothing now; it returned {len(measured.before[query.id])} results before", ()
+    returned = count(len(measured.before[query.id]), "result", "results")
+    return f"{query.quoted} returns nothing now; it returned {returned} before", ()
 
 
 GUARDS: Mapping[GuardKind, Callable[[Measured, Query], Done | None]] = {

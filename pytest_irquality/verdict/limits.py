@@ -10,7 +10,7 @@ from pytest_irquality.metrics import Measure
 from pytest_irquality.suite.model import Bound, Limits, Query
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.measured import counts_zero
-from pytest_irquality.verdict.numbers import apart, probability, shown, told_apart
+from pytest_irquality.verdict.numbers import apart, count, probability, shown, told_apart
 from pytest_irquality.verdict.result import Change, Finding
 
 TOLERANCE = 1e-9
@@ -111,7 +111,7 @@ def _hold_change(measure: Measure, bound: Bound, subject: Subject) -> Finding:
     if tested and beyond:
         text += f", {_certainty(change, ok)}"
     if change.queries > 1 and worsened > TOLERANCE:
-        text += f" ({change.worse} worse, {change.better} better of {change.queries} queries)"
+        text += f" ({change.worse} worse, {change.better} better of {count(change.queries, 'query', 'queries')})"
     finite = None if value == inf else value
     return Finding(name, bound.kind, text, ok, bound.fails, str(measure), finite, bound.value, change.queries, unit)
 

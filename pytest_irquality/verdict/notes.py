@@ -44,7 +44,7 @@ def notes(
 def _retrieval(now: Measured) -> Iterator[str]:
     suite, asked = now.suite, now.asked
     if now.run.interrupted:
-        yield f"PARTIAL: interrupted after {len(asked)} queries"
+        yield f"PARTIAL: interrupted after {count(len(asked), 'query', 'queries')}"
     elif len(asked) < len(suite.queries):
         yield f"only {share(len(asked), len(suite.queries))} queries were selected; every figure is over these"
     if now.faults:
@@ -110,7 +110,10 @@ def _movement(now: Measured) -> Iterator[str]:
     total = len(now.before)
     if not total:
         return
-    yield f"{share(len(now.moved), total)} rankings changed" if now.moved else f"none of {total} rankings changed"
+    if now.moved:
+        yield f"{share(len(now.moved), total)} {'ranking' if total == 1 else 'rankings'} changed"
+    else:
+        yield f"none of {total} rankings changed" if total > 1 else "the one ranking has not changed"
     depth = now.compared_depth
     tied = [id for id, ids in now.before.items() if id not in now.moved and ids[:depth] != now.rankings[id][:depth]]
     if tied:

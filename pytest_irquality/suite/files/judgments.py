@@ -193,5 +193,6 @@ class Judged:
         for file, _, used in self.files:
             if unused := [key for key in file.grades if key not in used]:
                 named = ", ".join(map(short, unused[:3])) + (f" and {len(unused) - 3} more" if len(unused) > 3 else "")
+                number = "1 query" if len(unused) == 1 else f"{len(unused)} queries"
                 none = "" if used else "none of this suite's queries, but "
-                yield f"{file.source.shown} judges {none}{len(unused)} queries that the suite does not ask: {named}"
+                yield f"{file.source.shown} judges {none}{number} that the suite does not ask: {named}"

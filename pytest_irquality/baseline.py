@@ -103,14 +103,11 @@ class Place:
         except ValueError:
             return str(self.path)
 
-    def find(self, updating: bool = False) -> Found:
+    def find(self) -> Found:
         """What to compare with. Raises ``StoredRunError``: damaged, of another suite, or a revision that git lacks."""
         if self.option is not None and self.in_git:
-            return self._at(self.option.removeprefix(GIT))
-        stored = self.stored()
-        if stored is None and self.option is not None and not updating and not (self.start / self.option).exists():
-            raise StoredRunError(f"--ir-baseline {self.option}: there is no such file or folder")
-        return Found(self.shown, stored)
+            return self._at(self.option)
+        return Found(self.shown, self.stored())
 
     def stored(self) -> StoredRun | None:
         """What the file holds that an update writes, None where there is none. Raises ``StoredRunError``."""
@@ -136,15 +133,15 @@ class Place:
             )
         return stored
 
-    def _at(self, ref: str) -> Found:
+    def _at(self, option: str) -> Found:
         folder, name = self.file.parent, f"{FOLDER}/{self.path.name}"
-        source = f"{GIT}{ref} {self.shown}"
+        source = f"{option} {self.shown}"
+        at = commit_of(folder, option)
         try:
-            at = _commit(folder, ref)
             names = output(folder, ["ls-tree", "-z", "--name-only", at, "--", name, self.file.name]).split(b"\0")
             content = output(folder, ["cat-file", "blob", f"{at}:./{name}"]) if name.encode() in names else None
         except OSError as error:
-            raise StoredRunError(f"--ir-baseline {GIT}{ref}: {error}") from None
+            raise StoredRunError(f"--ir-baseline {option}: {error}") from None
         if content is not None:
             return Found(source, self._own(parse_run(content.splitlines(keepends=True), source)))
         # A suite that had no baseline there is as good as new once this change brings one; without it nothing would
@@ -152,8 +149,16 @@ class Place:
         return Found(source, new=self.file.name.encode() not in names or self.path.is_file())
 
 
+def commit_of(folder: Path, option: str) -> str:
+    """The commit that ``git:REF`` stands for in a folder. Raises ``StoredRunError``."""
+    try:
+        return _commit(folder, option.removeprefix(GIT))
+    except OSError as error:
+        raise StoredRunError(f"--ir-baseline {option}: {error}") from None
+
+
 def _commit(folder: Path, ref: str) -> str:
-    """The commit that a name stands for. Raises ``OSError`` with what to do about one that is not here."""
+    """The same of a name. Raises ``OSError`` with what to do about one that is not here."""
     known = git(folder, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"])
     if known.returncode == 0:
         return known.stdout.decode().strip()

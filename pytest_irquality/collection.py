@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import types
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -37,27 +37,46 @@ def pytest_configure(config: pytest.Config) -> None:
     for other, given in (("--ir-runs", option.ir_runs), ("--ir-update-baseline", option.ir_update_baseline)):
         if shard and given:
             raise pytest.UsageError(f"--ir-shard asks a share of the queries, and {other} is for all of them")
+    in_file = option.ir_baseline is not None and not option.ir_baseline.startswith(baseline.GIT)
+    compared = [option.ir_baseline] if in_file and not option.ir_update_baseline else []
+    for name, paths in (("--ir-runs", option.ir_runs), ("--ir-baseline", compared)):
+        for path in paths:
+            if not Path(config.invocation_params.dir, path).exists():
+                raise pytest.UsageError(f"{name} {path}: there is no such file or folder")
     config.stash[FILES] = Files(
         config.invocation_params.dir, config.rootpath, option.ir_baseline, option.ir_update_baseline,
         tuple(option.ir_runs), option.ir_save_runs, shard,
     )  # fmt: skip
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Under ``--ir-shard`` keep what a share of the queries can tell; put the retriever compared with before others."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
+    """Under ``--ir-shard`` keep what a share of the queries can tell; bring along what others are compared with."""
+    yield  # to -k, --lf and whatever else selects
     if shard := config.stash[FILES].shard:
         here = [item for item in items if not isinstance(item.parent, SuiteModule) or item.parent.is_in(shard, item)]
         config.hook.pytest_deselected(items=list(set(items).difference(here)))
         items[:] = here
-    places: dict[SuiteModule, list[int]] = {}
-    for place, item in enumerate(items):
-        if isinstance(item.parent, SuiteModule) and item.parent.suite.baseline_retriever:
-            places.setdefault(item.parent, []).append(place)
-    for module, own in places.items():
-        ordered = sorted((items[n] for n in own), key=lambda item: variant(item) != module.suite.baseline_retriever)
-        for place, item in zip(own, ordered, strict=True):
-            items[place] = item
+    for module in {item.parent: None for item in items if isinstance(item.parent, SuiteModule)}:
+        if module.suite.baseline_retriever:
+            items[:] = _compared_first(module, list(items))
+
+
+def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iterator[pytest.Item]:
+    """The items, those of the retriever that others are compared with before the others, and selected with them."""
+    base = module.suite.baseline_retriever
+    own = {item.name: item for item in items if item.parent is module}
+    checks = {getattr(item, "originalname", "") for item in own.values() if variant(item) != base}
+    everything = [item for item in pytest.Module.collect(module) if isinstance(item, pytest.Function)]
+    module.variants = list({variant(item): None for item in everything})
+    twins = [item for item in everything if variant(item) == base]
+    first = [own.get(item.name, item) for item in twins if item.originalname in checks or item.name in own]
+    for item in items:
+        if item.parent is module:
+            yield from first
+            first = []
+        if item.parent is not module or variant(item) != base:
+            yield item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -65,6 +84,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     files = session.config.stash[FILES]
     targets = {(item.parent, variant(item)): None for item in session.items if isinstance(item.parent, SuiteModule)}
     files.targets = len(targets)
+    folders = dict.fromkeys(module.path.parent for module, _ in targets)
+    if not hasattr(session.config, "workerinput") and (wrong := files.unknown_revision(folders)):
+        raise pytest.UsageError(wrong)
     for module, key in targets if files.updating else ():
         with suppress(StoredRunError):  # told when its items run
             files.read_baseline(Target(module.suite, module.path, key))
@@ -81,6 +103,7 @@ class SuiteModule(pytest.Module):
     """A suite file, collected like a Python module of one function a check."""
 
     suite: Suite
+    variants: Sequence[str] = ()  # the retrievers there are, selected or not
     _made: types.ModuleType | None = None
 
     def _getobj(self) -> types.ModuleType:

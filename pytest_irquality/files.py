@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -58,11 +58,25 @@ class Files:
     def _kept(self) -> Kept:
         return Kept(self.kept, self.start)
 
+    def unknown_revision(self, folders: Iterable[Path]) -> str | None:
+        """What is wrong with ``git:REF`` where none of the folders knows it; each may be of another repository."""
+        option, wrong = self.compared, None
+        if option is None or not option.startswith(baseline.GIT):
+            return None
+        for folder in folders:
+            try:
+                baseline.commit_of(folder, option)
+            except StoredRunError as error:
+                wrong = str(error)
+            else:
+                return None
+        return wrong
+
     def read_baseline(self, target: Target) -> _Known:
         """What a target is compared with, and what an update replaces, as it first was. Raises ``StoredRunError``."""
         key, place = (target.file, target.retriever), self._place(target)
         if key not in self._read:
-            found = place.find(self.updating)
+            found = place.find()
             if not self.updating:  # it may be large, and is asked for once
                 return _Known(found, None)
             self._read[key] = _Known(found, place.stored() if place.in_git else found.stored)

@@ -109,7 +109,9 @@ def _split_suite_option(args: Iterable[str]) -> list[str]:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and under ``--ir-suite`` everything else."""
     config.addinivalue_line("markers", "ir_suite: a check of a search-quality suite (added by pytest-irquality).")
-    if config.getoption("ir_suite") is not None:
+    option = config.option
+    # What is wrong with these is told before anything is collected, also where a suite is named by its path alone.
+    if option.ir_suite is not None or option.ir_runs or option.ir_baseline or option.ir_shard:
         _activate(config)
     if queries := config.getoption("ir_init"):
         _start_first_suite(config, Path(config.invocation_params.dir, queries))

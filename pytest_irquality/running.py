@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from pytest_irquality.progress import shown_progress
 from pytest_irquality.report.data import encode
 from pytest_irquality.report.text import explain
 from pytest_irquality.retrieval import RetrieverError, Run, UnreadableResult, retrieve
+from pytest_irquality.retrieval.call import AWAITED_BY, CUTOFF_NAMES
 from pytest_irquality.retrieval.stored import StoredRunError
 from pytest_irquality.suite import Suite
 from pytest_irquality.verdict import Baseline, SuiteResult, Verdict, judge
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 else:
     Failure = pytest.fail.Exception
 
+QUERY_NAMES = ("query", "queries", "q", "text", "question", "search", "term", "keywords")
 PACKAGE = str(Path(__file__).parent)
 
 
@@ -93,8 +96,8 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
     except (Exception, pytest.fail.Exception) as error:  # neither a skip nor Ctrl-C
         if asks and not isinstance(outcomes.get(key), Judged):
             outcomes[key] = Failed(f"not evaluated{_briefly(error)} (shown at {item.name})", _attempt(item))
-        if isinstance(error, pytest.FixtureLookupError) and error.argname == item.parent.suite.retriever:
-            raise pytest.fail.Exception(_no_such_fixture(item.parent.suite, error), pytrace=False) from None
+        if told := _about_fixtures(item.parent.suite, error):
+            raise pytest.fail.Exception(told, pytrace=False) from None
         raise
     finally:
         item.fixturenames = names  # a rerun may need them
@@ -156,10 +159,25 @@ def _briefly(error: BaseException) -> str:
     return f": {type(error).__name__}: {error}".split("\n", 1)[0]
 
 
-def _no_such_fixture(suite: Suite, error: pytest.FixtureLookupError) -> str:
-    """One line for a retriever that is not there, with a name that is near."""
+def _about_fixtures(suite: Suite, error: BaseException) -> str | None:
+    """One line for a fixture that is missing or that nothing awaits, of which pytest says more and less."""
+    if isinstance(error, pytest.FixtureLookupError):
+        return _no_such_fixture(suite, error)
+    found = re.search(r"requested an async fixture '(\w+)'", str(error)) if isinstance(error, Failure) else None
+    return found and f"the fixture {found[1]!r} is async and nothing has awaited it: {AWAITED_BY}"
+
+
+def _no_such_fixture(suite: Suite, error: pytest.FixtureLookupError) -> str | None:
+    """One line for the retriever, or a fixture it asks for, that is not there, with a name that is near."""
+    name, asking = error.argname, error.request.fixturename
+    if name is None or (name != suite.retriever and asking is None):
+        return None
     listed = str(getattr(error.formatrepr(), "errorstring", "")).partition("available fixtures: ")[2]
-    near = did_you_mean(suite.retriever, listed.partition("\n")[0].split(", "))
+    near = did_you_mean(name, [known for known in listed.partition("\n")[0].split(", ") if known != "_ir_run"])
+    if name != suite.retriever:
+        if asking == suite.retriever and name in (*QUERY_NAMES, *CUTOFF_NAMES):
+            return f"{suite.path}: the fixture {asking!r} takes {name!r} itself; it must return a function that does"
+        return f"{suite.path}: no fixture {name!r}, which the fixture {asking!r} asks for, is found from here{near}"
     if suite.retriever_place is None:
         advice = near or "; write it in a conftest.py, or name yours in the suite: 'retriever: NAME'"
         return f"{suite.path}: no fixture 'retriever' is found from here{advice}"
@@ -236,9 +254,11 @@ def _baseline(module: SuiteModule, key: str) -> tuple[Run, Baseline] | tuple[Non
         return None
     judged = module.stash[OUTCOMES].get(other)
     if not isinstance(judged, Judged):
+        known = ", ".join(map(repr, module.variants))
+        unknown = f"there is none of that name, but {known}{did_you_mean(other, module.variants)}"
         elsewhere = ", or it was by another worker: --dist loadfile keeps them together"
         not_run = f"it was not run; select its items, too{elsewhere * hasattr(module.config, 'workerinput')}"
-        what = "its fixture failed" if isinstance(judged, Failed) else not_run
+        what = "its fixture failed" if isinstance(judged, Failed) else not_run if other in module.variants else unknown
         raise pytest.fail.Exception(
             f"{module.suite.path} compares [{key}] with the retriever {other!r} ('baseline'): {what}", pytrace=False
         )

@@ -126,9 +126,10 @@ class Session:
         else:
             self.written.append(f"report: {name}")
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """The table of each suite; one line each under ``-q``; nothing where nothing ran."""
-        if not self.results and not (self.expected and not self.config.option.collectonly):
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
+        """The table of each suite; one line each under ``-q``; nothing where nothing ran, or should have."""
+        nothing = not self.results and not (self.expected and not self.config.option.collectonly)
+        if nothing or exitstatus == pytest.ExitCode.USAGE_ERROR:
             return
         terminalreporter.section("search quality")
         if terminalreporter.verbosity < 0:

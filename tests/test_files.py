@@ -148,7 +148,7 @@ def test_a_bulk_query_that_cannot_be_answered_is_an_error_with_its_cause(project
         ("q.trec", "1 0 d1 1\n2 0 d1 1\n1 0 d1 2\n", "q.trec:3:8: 'd1' is graded 2 here for '1', but 1 at q.trec:1"),
         ("q.tsv", "query-id\tcorpus-id\tscore\n1\td1\n", "q.tsv:2:1: a line of 2 cells under a header of 3"),
         ("q.tsv", "query-id\tcorpus-id\tscore\n1\td1\tgood\n", "q.tsv:2:6: a grade must be a number, not 'good'"),
-        ("q.csv", "query,docid,rating\na,d1,goood\n", "q.csv:2:6: a grade must be a number or a word of grades, not 'goood'; did you mean 'good'?"),
+        ("q.csv", "query,docid,rating\na,d1,goood\n", "q.csv:2:6: a grade must be a number or a word of grades (good), not 'goood'; did you mean 'good'?"),
         ("q.csv", "query,docid,rating\na,,1\n", "q.csv:2:4: a grade without a document"),
         ("q.csv", "query,docid,rating\n,d1,1\n", "q.csv:2:1: the query is empty"),
         ("q.csv", 'query,docid,rating\n"a,d1,1\n', "q.csv:2:1: not CSV"),
@@ -180,7 +180,7 @@ def test_each_bad_line_is_an_error_at_its_place(tmp_path: Path, name: str, conte
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("queries: absent.csv\n", "absent.csv:1:1: no such file"),
+        ("queries: absent.csv\n", "s.ir.yaml:1:10: no such file: absent.csv"),
         ("queries: [{query: a}]\njudgments: absent*.csv\n", "s.ir.yaml:2:12: no file matches 'absent*.csv'"),
         ("queries: [{query: a}]\njudgments: {format: trec}\n", "s.ir.yaml:2:12: no 'file': write the path"),
         ("queries: [{query: a}]\njudgments: {file: x, format: trek}\n", "s.ir.yaml:2:30: 'format' must be trec or"),

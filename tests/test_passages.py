@@ -95,6 +95,56 @@ def test_a_passage_is_credited_once_and_copies_of_a_chunk_are_collapsed() -> Non
     assert any("returned a document more than once" in note for note in result.notes)
 
 
+def test_an_id_is_never_a_passage() -> None:
+    rules = (Rule("must_find", {"refunds": 1}), Rule("must_not_find", {"secret": 10}))
+    wanted = suite({"refunds": 1}, *rules)
+    hits = [
+        {"id": "refunds", "text": "cookies and tracking", "title": "Cookies"},
+        {"id": "x", "text": "Refunds are paid within 14 days"},
+        {"id": "secret", "text": "nothing to see"},
+    ]
+    run = retrieve(wanted, lambda query: hits)
+    result = judge(wanted, run)
+    verdict = result.verdict("q")
+    assert verdict is not None
+    assert [finding.ok for finding in verdict.findings] == [False, True]
+    assert "refunds (in x) must be in the top 1: it is at rank 2" in verdict.reason
+    assert [(d.rank, d.id, d.title, d.grade) for d in result.query("q").ranking] == [
+        (1, "refunds (id)", "Cookies", 0),
+        (2, "refunds", "in x", 1),
+        (3, "secret (id)", "nothing to see", 0),
+    ]
+    assert (scores(result)["mrr@10"], scores(result)["num_results"]) == (0.5, 3)
+    assert not any("more than once" in note for note in result.notes)
+    assert run.rankings["q"].ids == ("refunds", "x", "secret")
+    lost = judge(wanted, retrieve(wanted, lambda query: hits[:1]), before=run)
+    assert scores(lost)["recall@10"] == 0
+    assert [(d.id, d.before) for d in lost.query("q").missing] == [("refunds", 2)]
+    assert any("in no ranking now: refunds" in note for note in lost.notes)
+    assert "none of 1 rankings changed" in judge(wanted, run, before=run).notes
+
+
+def test_an_id_that_another_query_looks_for_is_no_passage_either() -> None:
+    queries = tuple(Query(id, id, Judgments({id: 1})) for id in ("alpha", "beta"))
+    wanted = Suite("s", "s", queries, match="text", metrics=(parse_measure("mrr@10"),))
+    run = retrieve(wanted, lambda query: [{"id": "alpha", "text": "of beta"}])
+    result = judge(wanted, run, before=retrieve(wanted, lambda query: [{"id": "b", "text": "alpha, beta"}]))
+    assert [query.values for query in result.queries] == [(0.0,), (1.0,)]
+    assert [(d.rank, d.id, d.title) for query in result.queries for d in query.ranking] == [
+        (1, "alpha (id)", "of beta"),
+        (1, "beta", "in alpha (id)"),
+    ]
+    assert any("in no ranking now: alpha" in note for note in result.notes)
+
+
+def test_ids_stay_apart_whatever_ids_and_passages_look_like() -> None:
+    wanted = suite({"a": 1, "a (id)": 1})
+    hits = [{"id": id, "text": f"text {n}"} for n, id in enumerate(("a", "a (id)", "a (id)*", "a (id) (id)"))]
+    result = judge(wanted, retrieve(wanted, lambda query: hits))
+    assert len({d.id for d in result.query("q").ranking} | {"a", "a (id)"}) == 6
+    assert (scores(result)["recall@10"], scores(result)["num_results"]) == (0, 4)
+
+
 def test_chunks_that_share_an_id_are_told_apart() -> None:
     chunks = {"q": [("file", "one two"), ("file", "alpha two")], "r": [("file", "beta two")]}
     queries = (Query("q", "q", Judgments({"alpha": 1})), Query("r", "r", Judgments({"beta": 1})))

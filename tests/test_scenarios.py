@@ -327,6 +327,18 @@ def test_s14_the_example_is_able_to_fail(project: Project, broken: str) -> None:
     assert list(project.outcomes().values()).count("failed") > 10
 
 
+@pytest.mark.parametrize("page", [EXAMPLE / "README.md", EXAMPLE.parent / "README.md"], ids=["example", "project"])
+def test_what_the_pages_show_of_a_red_build_is_what_one_sees(project: Project, page: Path) -> None:
+    shutil.copytree(EXAMPLE, project.path, dirs_exist_ok=True)
+    search = project.path / "shop_search.py"
+    search.write_text(search.read_text(encoding="utf-8").replace('"title": 8.0', '"title": 1.0'), encoding="utf-8")
+    seen = {line.strip() for line in project.run().outlines}
+    blocks = re.findall(r"```text\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    told = [line.strip() for block in blocks if "baseline written" not in block for line in block.splitlines()]
+    assert len(told) > 20
+    assert [line for line in told if line not in seen] == []
+
+
 def _items(project: Project) -> int:
     from pytest_irquality import load_suite
 
@@ -405,9 +417,12 @@ def test_a_retriever_of_the_same_run_takes_the_place_of_the_baseline(project: Pr
             "  mrr@10   1.000 ★  0.500 (2 worse, 0 better, p = 0.50)",
         ]
     )
-    result = project.run("-k", "hybrid")
-    result.stdout.fnmatch_lines(["*compares *hybrid* with the retriever 'bm25' ('baseline'): it was not run; select*"])
-    assert result.ret == 1
+    for selected in ("-k hybrid", "--lf", "shop.ir.yaml::mrr-10[hybrid]"):
+        result = project.run(*selected.split())  # what it is compared with comes along
+        result.stdout.fnmatch_lines(["*mrr@10 fell 1.000 → 0.500*"])
+        assert result.ret == 1
+    project.suite(COMPARED.replace("bm25", "bm52"))
+    project.run().stdout.fnmatch_lines(["*there is none of that name, but 'hybrid', 'bm25'; did you mean 'bm25'?*"])
 
 
 def test_no_update_excuses_a_drop_against_a_retriever_of_the_same_run(project: Project) -> None:

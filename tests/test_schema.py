@@ -81,6 +81,7 @@ def test_every_suite_of_the_repository_is_valid(text: str) -> None:
         "queries: [{query: a, weight: -1}]\n",
         "queries: [{query: a, expect_no_results: maybe}]\n",
         "queries: [{query: a, known_issue: {}}]\n",
+        "queries: [{query: a, relevant: [d], must_find: [d], known_issue: false}]\n",
         "queries: [{query: a}]\ntop_k: 0\n",
         "queries: [{query: a}]\ndepth: 1000000\n",
         "queries: [{query: a}]\nundefined: no\n",

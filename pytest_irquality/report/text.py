@@ -8,7 +8,6 @@ from pytest_irquality.suite.names import printable
 from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.numbers import apart, count, digits_apart, exact, probability, share, shown, signed
 from pytest_irquality.verdict.result import (
-    BAD,
     Baseline,
     Finding,
     Mean,
@@ -235,20 +234,31 @@ def _worst_queries(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
 
 def headline(result: SuiteResult) -> str:
     """The verdict in words: ``FAILED: 2 of 9 limits, 1 of 44 queries``."""
-    bad = [verdict for verdict in result.verdicts if verdict.outcome in BAD]
-    known = sum(verdict.outcome == "known" for verdict in result.verdicts)
-    limits = [verdict for verdict in result.verdicts if verdict.query is None]
-    queries = [verdict for verdict in result.verdicts if verdict.query is not None]
-    parts = [
-        f"{sum(verdict in some for verdict in bad)} of {count(len(some), *words)}"
-        for some, words in ((limits, ("limit", "limits")), (queries, ("query", "queries")))
-        if any(verdict in some for verdict in bad)
+    limits = [verdict.outcome for verdict in result.verdicts if verdict.query is None]
+    queries = [verdict.outcome for verdict in result.verdicts if verdict.query is not None]
+
+    def told(number: int, one: str, many: str) -> str:
+        return count(number, one, many) if number else ""
+
+    def of(outcomes: Sequence[str], one: str, many: str) -> str:
+        failed = outcomes.count("failed") + outcomes.count("fixed")
+        return f"{failed} of {count(len(outcomes), one, many)}" if failed else ""
+
+    bad = [
+        of(limits, "limit", "limits"),
+        of(queries, "query", "queries"),
+        told(queries.count("error"), "query unanswered", "queries unanswered"),
+        told(limits.count("error"), "limit undecided", "limits undecided"),
+        told([*limits, *queries].count("not evaluated"), "check not evaluated", "checks not evaluated"),
     ]
-    passed = f"{count(len(result.queries), 'query', 'queries')}, {count(len(limits), 'limit', 'limits')}"
-    said = f"FAILED: {', '.join(parts)}" if bad else f"passed: {passed}"
-    partial = "PARTIAL, " if result.interrupted else ""
-    said += "" if result.gated else ", nothing gated"
-    return f"{partial}{said}{f', {count(known, *KNOWN)}' if known else ''}"
+    said = ", ".join(filter(None, bad))
+    if not said:
+        said = f"passed: {count(len(result.queries), 'query', 'queries')}, {count(len(limits), 'limit', 'limits')}"
+        said += "" if result.gated else ", nothing gated"
+    else:
+        said = f"FAILED: {said}"
+    known = told([*limits, *queries].count("known"), *KNOWN)
+    return ", ".join(filter(None, ["PARTIAL" if result.interrupted else "", said, known]))
 
 
 KNOWN = ("known issue", "known issues")

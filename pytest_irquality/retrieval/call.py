@@ -8,6 +8,10 @@ from typing import Any
 
 from pytest_irquality.suite.model import Place
 
+AWAITED_BY = (
+    "pytest needs pytest-asyncio (whose strict mode, the default, needs @pytest_asyncio.fixture)"
+    " or anyio (the mark 'anyio' and its backend 'asyncio') to run such fixtures"
+)
 CUTOFF_NAMES = ("k", "top_k", "limit", "size", "n", "num_results")
 METHODS = ("search", "retrieve", "invoke", "ainvoke", "run", "query")
 
@@ -131,7 +135,4 @@ def _refuse_what_was_not_made(retriever: object) -> None:
     if inspect.iscoroutine(retriever):
         retriever.close()
     if inspect.isawaitable(retriever) or inspect.isasyncgen(retriever):
-        raise RetrieverError(
-            "the retriever fixture is async and nothing has awaited it: pytest needs pytest-asyncio"
-            " (@pytest_asyncio.fixture) or anyio (the mark 'anyio' and its backend 'asyncio') to run such fixtures"
-        )
+        raise RetrieverError(f"the retriever fixture is async and nothing has awaited it: {AWAITED_BY}")

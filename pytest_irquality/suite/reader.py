@@ -13,7 +13,7 @@ from pytest_irquality.suite.limits import LimitReader
 from pytest_irquality.suite.model import Check, KnownIssue, Place, Query, Rule, Suite
 from pytest_irquality.suite.names import check_names
 from pytest_irquality.suite.written import QUERY_KEYS, Reader, Word, Written, WrittenFile
-from pytest_irquality.suite.yaml import Document, SuiteError, as_number, did_you_mean, read_text, short
+from pytest_irquality.suite.yaml import Document, SuiteError, as_number, clipped, no_grade, read_text, short
 
 if TYPE_CHECKING:
     from pytest_irquality.suite.files.formats import Record
@@ -166,7 +166,9 @@ class _Assembly:
         try:
             return sources(entry.file, self.path.parent, shown, entry.format)
         except ValueError as error:
-            raise self.fail(entry.place, str(error)) from None
+            query_meant = entry.bare and (not Path(entry.file).suffix or len(entry.file.split()) > 1)
+            hint = f"; did you mean `- query: {clipped(entry.file)}`?" if query_meant else ""
+            raise self.fail(entry.place, f"{error}{hint}") from None
 
     def _from_record(self, record: Record, shown: str) -> Written:
         """A query of a file; one of JSONL may carry whatever a query of a suite may."""
@@ -258,11 +260,7 @@ class _Assembly:
         if not isinstance(grade, Word):
             return max(1.0, self.relevant_from) if grade is None else grade
         if grade.text not in words:
-            raise self.fail(
-                grade.place,
-                f"a grade must be a number{' or a word of grades' if words else ''}, not {short(grade.text)}"
-                f"{did_you_mean(grade.text, words)}",
-            )
+            raise self.fail(grade.place, no_grade(grade.text, words))
         return words[grade.text]
 
     def _query_checks(self, queries: Iterable[Query]) -> Iterator[Check]:

@@ -21,6 +21,7 @@ FILE = Path(__file__).with_name("schema.json")
 Schema = dict[str, Any]
 
 TEXT: Schema = {"type": ["string", "number", "boolean"]}
+ISSUE: Schema = {"type": ["string", "number"]}
 COUNT: Schema = {"type": "integer", "minimum": 1}
 FROM_0: Schema = {"type": "integer", "minimum": 0}
 CUTOFF: Schema = {"type": "integer", "minimum": 1, "maximum": 100_000}
@@ -166,7 +167,7 @@ DEFS: Mapping[str, Schema] = {
     "limits": {"anyOf": [LIMIT, mapping(BOUNDS, minProperties=1)]},
     "guard": {"anyOf": [{"enum": ["fail", "warn", "ignore"]}, mapping({"max": FROM_0})]},
     "known_issue": said(
-        {"anyOf": [TEXT, {"type": "object", "minProperties": 1, "additionalProperties": TEXT}]},
+        {"anyOf": [ISSUE, {"type": "object", "minProperties": 1, "additionalProperties": ISSUE}]},
         "The issue that covers what is broken here: green while it is, loud when it no longer is.",
     ),
 }  # fmt: skip

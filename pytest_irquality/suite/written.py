@@ -6,7 +6,7 @@ Keys may stand in any order, and some (``top_k``, ``grades``) bear on others, so
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from yaml.events import Event, MappingStartEvent, ScalarEvent, SequenceStartEvent
@@ -25,6 +25,7 @@ QUERY_KEYS = (
     "query", "id", "tags", "why", "relevant", "must_find", "must_find_any", "must_not_find", "in_order", "thresholds",
     "weight", "params", "known_issue", "expect_no_results",
 )  # fmt: skip
+FOR_QUERY = dict.fromkeys(("q", "text", "search", "search_term", "keyword", "keywords", "question"), "query")
 FILE_KEYS = ("file", "format", "split")
 BOUND_KEYS: Mapping[str, BoundKind] = {
     "min": "min", "max": "max", "warn_below": "warn_below", "warn_above": "warn_above", "max_drop": "max_drop",
@@ -32,6 +33,7 @@ BOUND_KEYS: Mapping[str, BoundKind] = {
 }  # fmt: skip
 GUARDS: tuple[GuardKind, ...] = ("lost_all_relevant", "new_zero_results")
 DEEPEST = 100_000
+SWITCHES = ("true", "false", "yes", "no", "on", "off", "null", "none", "~")
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class WrittenFile:
     place: Place
     format: str | None = None
     split: str = "test"
+    bare: bool = False  # only a text in the list of queries, where a query may have been meant
 
 
 @dataclass(frozen=True)
@@ -286,11 +289,20 @@ class Reader:
     def _known_issue(self, event: Event) -> KnownIssue:
         if isinstance(event, MappingStartEvent):
             items = self.doc.items(event, "'known_issue'")
-            retrievers = {name: self.doc.text(value, f"the known issue of {short(name)}") for name, _, value in items}
+            retrievers = {name: self._issue(value, f"the known issue of {short(name)}") for name, _, value in items}
             if not retrievers:
                 self.doc.fail(event, "'known_issue' names no retriever")
             return KnownIssue(None, retrievers)
-        return KnownIssue(self.doc.text(event, "'known_issue'"))
+        return KnownIssue(self._issue(event, "'known_issue'"))
+
+    def _issue(self, event: Event, what: str) -> str:
+        """The id of an issue. A switch would otherwise pass for one, and turn what is broken green."""
+        text = self.doc.text(event, what)
+        if not getattr(event, "style", None) and text.lower() in SWITCHES:
+            self.doc.fail(
+                event, f"{what} takes the id of the issue, such as SHOP-123, not {text}; without one, leave it out"
+            )
+        return text
 
     def _relevant(self, event: Event) -> tuple[Mapping[str, float | Word | None], list[int]]:
         """Each document's grade (a number, a word still to be looked up, None for a bare list entry), and its line."""
@@ -337,9 +349,9 @@ class Reader:
     def _query(self, event: Event) -> Written | WrittenFile:
         """A query, or a file of queries: which of the two the keys tell."""
         if isinstance(event, ScalarEvent):
-            return self._file(event)
+            return replace(self._file(event), bare=True)
         found, places = {}, {}
-        for name, key, value in self.doc.fields(event, "a query", self.query_readers):
+        for name, key, value in self.doc.fields(event, "a query", self.query_readers, FOR_QUERY):
             found[name], places[name] = self.query_readers[name](value), self.place(key)
         if of_file := next((name for name in found if name in FILE_KEYS), None):
             if other := next((name for name in found if name not in FILE_KEYS), None):

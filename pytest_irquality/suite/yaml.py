@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -35,6 +36,7 @@ except ImportError:  # PyYAML built without libyaml
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_DEPTH = 40
+MOST_WORDS = 8
 
 
 class SuiteError(Exception):
@@ -53,7 +55,12 @@ def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
 
 def short(text: str) -> str:
     """A value as an error quotes it: never longer than a line."""
-    return repr(text if len(text) <= 60 else text[:57] + "...")
+    return repr(clipped(text))
+
+
+def clipped(text: str) -> str:
+    """A text that fits a line beside others."""
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 class Document:
@@ -140,11 +147,14 @@ class Document:
             seen[name] = key
             yield name, key, next(self._events)
 
-    def fields(self, start: Event, what: str, known: Iterable[str]) -> Iterator[tuple[str, ScalarEvent, Event]]:
-        """As ``items``, where only some keys are known."""
+    def fields(
+        self, start: Event, what: str, known: Iterable[str], meant: Mapping[str, str] | None = None
+    ) -> Iterator[tuple[str, ScalarEvent, Event]]:
+        """As ``items``, where only some keys are known; ``meant``: what other words for them stand for."""
         for name, key, value in self.items(start, what):
             if name not in known:
-                self.fail(key, f"unknown key {short(name)} in {what}{did_you_mean(name, known)}")
+                near = f"; did you mean {meant[name]!r}?" if meant and name in meant else did_you_mean(name, known)
+                self.fail(key, f"unknown key {short(name)} in {what}{near}")
             yield name, key, value
 
     def entries(self, start: Event, what: str) -> Iterator[Event]:
@@ -264,6 +274,12 @@ def as_duration(text: str) -> float | None:
     unit = next((unit for unit in SECONDS if text.endswith(unit)), None)
     number = as_number(text.removesuffix(unit).rstrip()) if unit else None
     return number * SECONDS[unit] if unit and number is not None and number >= 0 else None
+
+
+def no_grade(written: str, words: Collection[str]) -> str:
+    """What is wrong with a grade that is neither a number nor one of the suite's words."""
+    a_word = f" or a word of grades ({', '.join(islice(words, MOST_WORDS))})" if words else ""
+    return f"a grade must be a number{a_word}, not {short(written)}{did_you_mean(written, words)}"
 
 
 def kind(event: Event) -> str:

@@ -2,12 +2,13 @@
 
 A passage is found at the rank of the first result whose text contains it, whatever chunk that is. The result then
 stands for the passage: of several that it is the first to contain, for the one with the highest grade, which is the one
-gain it has. The others stand besides it, at its rank.
+gain it has. The others stand besides it, at its rank. A result's own id that reads like a passage is marked, and so
+stands for nothing but the result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache
 from math import inf
@@ -18,6 +19,7 @@ from pytest_irquality.retrieval.run import Fault, Ranking, Run
 from pytest_irquality.suite.model import Query, Suite
 
 COUNT_PASSAGES = ("recall", "set_recall")
+MARK = " (id)"
 
 
 def by_passages(suite: Suite, run: Run, today: Run | None = None) -> Run:
@@ -30,16 +32,17 @@ def by_passages(suite: Suite, run: Run, today: Run | None = None) -> Run:
         return run
     if today is not None:
         run = _by_ids_of(today, run)
+    passages = {query.id: _wanted(suite, query) for query in suite.queries}
+    run = _apart_from(set().union(*passages.values()), run)
     folded = cache(lambda id: fold(run.texts[id]))
     rankings: dict[str, Ranking] = {}
     faults = dict(run.faults)
     chunks: dict[str, set[str]] = {}
     for id, ranking in run.rankings.items():
-        if query := suite.by_id.get(id):
+        if (wanted := passages.get(id)) is not None:
             if lacks := next((result for result in ranking.ids if result not in run.texts), None):
                 faults[id] = Fault(f"'match: text' needs the text of each result, and of {lacks} there is none")
                 continue
-            wanted = _wanted(suite, query)
             found = _found(wanted, {result: folded(result) for result in ranking.ids[: suite.depth]})
             named = {result: max(held, key=wanted.__getitem__) for result, held in found.items()}
             ids = tuple(named.get(result, result) for result in ranking.ids)
@@ -61,6 +64,25 @@ def _by_ids_of(today: Run, run: Run) -> Run:
     for id, text in run.texts.items():
         own = f"{id} (then)" if id in today.texts else id
         names[id] = known[text].pop(0) if known.get(text) else own
+    return _renamed(run, names)
+
+
+def _apart_from(passages: Set[str], run: Run) -> Run:
+    """The run with every id marked that is also a passage, so that it is not taken for one.
+
+    What the mark is depends on the passages alone: both sides of a comparison mark alike. No passage ends in it, and an
+    id that does is marked again, so that different ids stay different.
+    """
+    mark = MARK
+    while any(passage.endswith(mark) for passage in passages):
+        mark += MARK
+    return _renamed(run, {id: id + mark for id in run.texts if id in passages or id.endswith(mark)})
+
+
+def _renamed(run: Run, names: Mapping[str, str]) -> Run:
+    """The run with other ids for some of its results."""
+    if not names:
+        return run
     return replace(
         run,
         rankings={
@@ -68,7 +90,7 @@ def _by_ids_of(today: Run, run: Run) -> Run:
             for query, ranking in run.rankings.items()
         },
         titles={names.get(id, id): title for id, title in run.titles.items()},
-        texts={names[id]: text for id, text in run.texts.items()},
+        texts={names.get(id, id): text for id, text in run.texts.items()},
     )
 
 

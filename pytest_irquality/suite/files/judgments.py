@@ -8,7 +8,7 @@ from itertools import chain
 
 from pytest_irquality.suite.files.formats import BEIR_HEADER, Record
 from pytest_irquality.suite.files.source import FORMATS, JUDGMENTS, Source
-from pytest_irquality.suite.yaml import SuiteError, as_number, did_you_mean, short
+from pytest_irquality.suite.yaml import SuiteError, as_number, no_grade, short
 
 Grades = dict[str, dict[str, float]]
 
@@ -124,8 +124,7 @@ def _pair(record: Record) -> tuple[str, str]:
 def _grade(record: Record, written: str, words: Mapping[str, float]) -> float:
     number = words.get(written, as_number(written))
     if number is None:
-        or_word = " or a word of grades" if words else ""
-        record.fail("grade", f"a grade must be a number{or_word}, not {short(written)}{did_you_mean(written, words)}")
+        record.fail("grade", no_grade(written, words))
     return number
 
 

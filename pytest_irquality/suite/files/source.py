@@ -22,7 +22,7 @@ from pytest_irquality.suite.files.formats import (
     trec,
 )
 from pytest_irquality.suite.files.lines import Lines, open_lines
-from pytest_irquality.suite.yaml import SuiteError, short
+from pytest_irquality.suite.yaml import SuiteError, clipped, short
 
 MAX_FILES = 1000
 QUERIES = ("jsonl", "csv", "tsv", "quepid", "topics", "text")
@@ -79,8 +79,10 @@ class Source:
 def sources(written: str, folder: Path, shown: Path, format: str | None) -> list[Source]:
     """The files a path or a glob means, relative to the suite's folder. Raises ``ValueError``."""
     try:
-        if (folder / written).exists() or not glob.has_magic(written):
+        if (folder / written).exists():
             found = [written]
+        elif not glob.has_magic(written):
+            raise ValueError(f"no such file: {clipped(written)}")
         else:
             matches = glob.iglob(written, root_dir=folder)
             found = sorted(islice(matches, MAX_FILES + 1))

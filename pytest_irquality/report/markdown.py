@@ -18,6 +18,7 @@ LINES = 40
 TAGS = 30
 NOTES = 20
 CELL = 200
+NO_NUMBERS = ("", "", "—", "")
 ELSEWHERE = "The rest is in the HTML report."
 
 
@@ -66,7 +67,7 @@ def _section(section: Section, *, several: bool) -> Iterator[str]:
         yield f"{_text(section.said)}\n" if section.said else ""
         yield f"{_text(' · '.join(section.facts))}\n"
     lines = [row for line in section.lines for row in _line(line)]
-    yield _table(["", "Limit", "Before", "Now", "Demanded", "n"], lines[:LINES], compared=section.compared)
+    yield _table(["", "Limit", "Before", "Now", "Demanded", "n", "Seen"], lines[:LINES])
     yield f"{counted(len(lines) - LINES, 'more line')}\n" if len(lines) > LINES else ""
     yield _list([*(f"⚠ {_text(text)}" for text in section.warnings), *map(_text, section.notes[:NOTES])])
     yield from _queries(section)
@@ -83,7 +84,7 @@ def _section(section: Section, *, several: bool) -> Iterator[str]:
 
 def _line(line: Line) -> Iterator[list[str]]:
     if line.only is None and not line.spread:
-        yield [line.state.symbol, line.label, "", "", line.folded if line.kept else cut(line.reason, CELL), ""]
+        yield [line.state.symbol, line.label, *NO_NUMBERS, line.folded if line.kept else cut(line.reason, CELL)]
     for held in [line.only] if line.only else line.spread:
         state = line.state if line.only else held.state
         name = line.label if line.only else f"{line.label} · {held.subject}"
@@ -91,8 +92,7 @@ def _line(line: Line) -> Iterator[list[str]]:
 
 
 def _held(held: Held) -> list[str]:
-    demanded = held.text or "; ".join(filter(None, (held.limit, held.note)))
-    return [held.before, held.value, cut(demanded, CELL), held.queries]
+    return [held.before, held.value, held.limit or "—", held.queries, cut(held.text or held.note, CELL)]
 
 
 def _queries(section: Section) -> Iterator[str]:
@@ -165,14 +165,13 @@ def _list(items: Iterable[str]) -> str:
     return "\n".join([*lines, ""]) if lines else ""
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, compared: bool = True) -> str:
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; columns that are empty below their head are left out."""
     made = [[_text(cell) for cell in row] for row in rows]
     if not made:
         return ""
-    if not compared:  # no column of a baseline
-        at = head.index("Before")
-        head, made = [*head[:at], *head[at + 1 :]], [[*row[:at], *row[at + 1 :]] for row in made]
-    lines = [list(map(_text, head)), ["---"] * len(head), *made]
+    kept = [at for at in range(len(head)) if any(row[at] for row in made)]
+    lines = [[row[at] for at in kept] for row in (list(map(_text, head)), ["---"] * len(head), *made)]
     return "\n".join([*("| " + " | ".join(line) + " |" for line in lines), ""])
 
 

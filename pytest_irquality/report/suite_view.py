@@ -25,8 +25,8 @@ from pytest_irquality.report.views import (
     State,
     loudness,
 )
-from pytest_irquality.report.words import BOUNDS, SIGNS, age, counted, cut, demanded, rerun
-from pytest_irquality.verdict.numbers import apart, probability, share, shown, signed
+from pytest_irquality.report.words import BOUNDS, SIGNS, age, counted, cut, demanded, rerun, revision
+from pytest_irquality.verdict.numbers import NAMED, and_more, apart, probability, share, shown, signed
 from pytest_irquality.verdict.result import BAD, Change, Finding, Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import Side
 
@@ -96,11 +96,11 @@ class SuiteView:
             f"suite {result.path}",
             f"retriever {result.retriever}{f' {result.version}' if result.version else ''}" if result.retriever else "",
             f"retriever version {result.version}" if result.version and not result.retriever else "",
-            f"commit {result.commit[:12]}" if result.commit else "",
+            f"commit {revision(result.commit)}" if result.commit else "",
         ]
         if before:
             of = [
-                f"commit {before.commit[:12]}" if before.commit else "",
+                f"commit {revision(before.commit)}" if before.commit else "",
                 age(before.time, self.now) if before.time else "",
                 f"retriever version {before.version}" if before.version and before.version != result.version else "",
                 "both sides scored with today's judgments",
@@ -136,13 +136,22 @@ class SuiteView:
         return " · ".join(filter(None, (self.result.suite, self.result.retriever)))
 
     def reasons(self, several: bool) -> Iterable[Reason]:
+        undecided: dict[str, list[str]] = {}
+        for verdict in self.result.verdicts:
+            if verdict.outcome == "error" and verdict.query is None:
+                undecided.setdefault(verdict.reason, []).append(verdict.label)
         for verdict in self.result.verdicts:
             if verdict.outcome in BAD:
+                text = verdict.reason
+                if verdict.outcome == "error" and verdict.query is None:
+                    labels = undecided.pop(verdict.reason, [])
+                    if not labels:  # told with the first of those that have the same cause
+                        continue
+                    text = f"{', '.join(labels[:NAMED])}{and_more(len(labels))}: {text}"
                 row = self.queries.rows.get(verdict.query) if verdict.query is not None else None
                 anchor = self.line_anchor(verdict) if verdict.scope != "query" else ""
                 if row is not None:
                     anchor = self.queries.anchor(verdict.query or "")
-                text = verdict.reason
                 if verdict.outcome == "error" and verdict.query:
                     text = f"{self.queries.texts.get(verdict.query, verdict.query)!r}: {text}"
                 state = State("bad", STATES[verdict.outcome].symbol, verdict.outcome)
@@ -265,10 +274,7 @@ class SuiteView:
     def numbers(self, verdict: Verdict, finding: Finding) -> tuple[str, str, str, str]:
         """Baseline, now, what is demanded, and what statistics say of the change."""
         value, limit = demanded(finding)
-        sign = SIGNS.get(finding.kind, "")
-        if len(verdict.findings) > 1 and verdict.scope not in SPREAD:
-            sign = sign.split()[-1]  # the row is already called a drop
-        limit = f"{sign} {limit}".strip()
+        limit = f"{SIGNS.get(finding.kind, '')}\N{NO-BREAK SPACE}{limit}".strip()
         mean = self.mean(verdict, finding)
         change = mean.change if mean else None
         before = shown(change.before, mean.unit) if mean and change and finding.unit != "share" else ""
@@ -375,7 +381,7 @@ class SuiteView:
         if side is None:
             return cell
         held = side.better + side.equal + side.worse
-        tested = f"; {probability(side.p)}" if side.p is not None else ""
+        tested = f"; two-sided {probability(side.p)}" if side.p is not None else ""
         note = f"{side.worse} worse, {side.better} better than the best{tested}" if held and not side.best else ""
         return replace(cell, best=side.best, note=note)
 

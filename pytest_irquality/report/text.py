@@ -56,6 +56,12 @@ def clipped(text: str, width: int = TEXT_WIDTH) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
+def _outcome(verdict: Verdict) -> str:
+    """A verdict's mark; one that passed although something it demands is not so gets that of a warning."""
+    warned = verdict.outcome == "passed" and not all(finding.ok for finding in verdict.findings)
+    return "!" if warned else MARKS[verdict.outcome]
+
+
 def _mark(finding: Finding) -> str:
     return "✓" if finding.ok else "✗" if finding.fails else "!"
 
@@ -317,7 +323,7 @@ def _rows(result: SuiteResult) -> Iterator[Row]:
         if subject:
             yield _row(verdict.label, subject, limit, verdict, on)
         else:
-            yield (verdict.label, "", *_extreme(worst), "", limit, MARKS[verdict.outcome], on)
+            yield (verdict.label, "", *_extreme(worst), "", limit, _outcome(verdict), on)
 
 
 def _extreme(finding: Finding | None) -> tuple[str, str]:
@@ -335,7 +341,7 @@ def _row(label: str, mean: Mean, limit: str, verdict: Verdict | None, on: str = 
     Where other queries are compared than are shown, both counts stand.
     """
     change = mean.change
-    mark = MARKS[verdict.outcome] if verdict else ""
+    mark = _outcome(verdict) if verdict else ""
     broken = [finding for finding in verdict.broken if finding.subject == (mean.tag or "")] if verdict else []
     n = f"{mean.queries}" + (f" (+{mean.undefined} undefined)" if mean.undefined else "")
     before = moved = counts = ""
@@ -392,7 +398,8 @@ def _worst(verdict: Verdict) -> Finding | None:
 
 def beside(table: SideBySide) -> Iterator[str]:
     """The retrievers of a suite in columns: the best marked, the others with what sets them apart from it."""
-    yield f"{table.suite} ({table.path})  retrievers side by side, ★ the best"
+    tested = any(side.p is not None for row in table.rows for side in row.sides)
+    yield f"{table.suite} ({table.path})  retrievers side by side, ★ the best{', p two-sided' if tested else ''}"
     rows = [("measure", *table.retrievers)]
     for row in table.rows:
         alike = len({side.queries for side in row.sides}) == 1

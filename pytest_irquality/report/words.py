@@ -62,6 +62,12 @@ def age(then: str, now: datetime) -> str:
     return "just made" if seconds > -60 else ""
 
 
+def revision(commit: str) -> str:
+    """A commit with its hash cut short and whole what git says after it: ``-dirty``."""
+    digest, *said = commit.split("-", 1)
+    return "-".join((digest[:12], *said))
+
+
 def rerun(path: str, check: str | None, retriever: str) -> str:
     """The command that runs one check again, or the whole suite, quoted for a shell."""
     variant = f"[{retriever}]" if retriever else ""

@@ -157,7 +157,7 @@ class _Judge:
         faulty = [query for query in needed if query.id in now.faults]
         unasked = [query for query in needed if query.id not in now.run.rankings and query.id not in now.faults]
         if faulty and (check.query or len(now.faults) > self.suite.max_errors):
-            return verdict(outcome="error", reason=self.fault_reason(check, faulty, len(needed)))
+            return verdict(outcome="error", reason=self.fault_reason(check, faulty))
         if unasked:
             reason = f"not evaluated: {share(len(unasked), len(needed))} queries were not asked"
             return verdict(outcome="not evaluated", reason=reason)
@@ -184,11 +184,9 @@ class _Judge:
             outcome, reason = "passed", ""
         return verdict(outcome=outcome, reason=reason, findings=findings, known_issue=issue)
 
-    def fault_reason(self, check: Check, faulty: Sequence[Query], needed: int) -> str:
+    def fault_reason(self, check: Check, faulty: Sequence[Query]) -> str:
         causes = self.now.causes(query.id for query in faulty)
-        if check.query:
-            return causes
-        return f"{len(faulty)} of {needed} queries could not be answered ({texts(faulty)}): {causes}"
+        return causes if check.query else f"undecided, because of {texts(faulty)}: {causes}"
 
     def broken_reason(self, check: Check, broken: Sequence[Finding]) -> str:
         allowed = f"; {check.guard.most} may" if check.guard and check.guard.most else ""

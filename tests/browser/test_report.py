@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_irquality.report.html import html_report
-from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.verdict.result import Change, Finding, Mean, QueryResult, ShownDocument, SuiteResult, Verdict
 from tests.browser.conftest import Open
 from tests.report.made import HOSTILE, check, compared, floor, moved, query, suite
 
@@ -333,6 +333,29 @@ def test_no_width_makes_the_page_scroll_sideways(show: Open, width: int) -> None
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     heights = page.evaluate("[...document.querySelectorAll('tr.row')].map(row => row.getBoundingClientRect().height)")
     assert max(heights) - min(heights) < 0.5
+
+
+@pytest.mark.parametrize("width", [1280, 768, 360])
+def test_four_measures_and_long_outcomes_stay_inside_their_cards(show: Open, width: int) -> None:
+    names = ("ndcg@10", "recall@10", "precision@10", "mrr@10")
+    means = [Mean(name, None, 0.6, 4, 0, change=Change(0.733, 0.65, 3, 1, 1, 1)) for name in names]
+    queries = [replace(it, values=(it.values[0],) * 4, before=it.before and it.before * 4,
+                       compared=it.compared and it.compared * 4) for it in compared().queries]  # fmt: skip
+    drop = Finding("", "max_significant_drop", "it fell", False, True, "ndcg@10", 0.083, 0.02, 3)
+    lines = (
+        Verdict("mrr-10", "mrr@10", 9, "fixed", "it holds", (drop,), "suite", known_issue="SHOP-12345"),
+        Verdict("drop", "precision@10", 8, "known", "it fell", (drop, drop), "suite", known_issue="SHOP-12345"),
+    )
+    made = compared(*queries, verdicts=lines, measures=names, shown=names, means=(*means, *compared().means[1:]),
+                    formulas=("",) * 4, notes=("a note",))  # fmt: skip
+    page = show(html_report([made]), viewport={"width": width, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    limits = page.locator(".limits .scroll")
+    assert limits.evaluate("it => it.scrollWidth <= it.clientWidth")
+    if width > 360:  # where the tags scroll
+        tags = page.locator(".scroll:has(> .tags)")
+        assert tags.evaluate("it => it.scrollWidth <= it.clientWidth")
+    assert page.locator(".notes").evaluate("it => parseFloat(getComputedStyle(it).paddingInlineStart)") > 24
 
 
 def test_without_scripts_it_is_still_a_report(show: Open) -> None:

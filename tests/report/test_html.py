@@ -18,7 +18,7 @@ from pytest_irquality.report.words import age
 from pytest_irquality.verdict.result import Finding, Mean, Outcome, QueryResult, ShownDocument, Verdict
 from tests.report.made import HOSTILE, check, compared, floor, query, suite
 
-VOID = {"meta", "link", "br", "hr", "img", "input", "base"}
+VOID = {"meta", "link", "br", "hr", "img", "input", "base", "wbr"}
 
 
 @dataclass
@@ -131,6 +131,19 @@ def test_many_failed_queries_leave_room_for_the_rest() -> None:
         "✗ failed 'q3'",
         "⊘ error 'e'",
         "and 16 more, below",
+    ]
+
+
+def test_limits_undecided_for_one_cause_are_named_together() -> None:
+    cause = "undecided, because of 'desk': ConnectionError: refused"
+    lines = [
+        Verdict(label, label, line, "error", cause if line < 6 else "undecided, because of 'sofa': boom", (), "suite")
+        for line, label in enumerate(("ndcg@10", "mrr@10", "recall@1", "recall@5", "recall@10", "recall@20"), 1)
+    ]
+    page = parse(html_report([suite(query("desk"), query("sofa"), verdicts=tuple(lines))]))
+    assert [line.text for line in page.one("ul", "reasons").all("li")] == [
+        "⊘ error ndcg@10, mrr@10, recall@1 and 2 more: undecided, because of 'desk': ConnectionError: refused",
+        "⊘ error recall@20: undecided, because of 'sofa': boom",
     ]
 
 
@@ -406,6 +419,8 @@ def test_what_was_compared_with_what_is_said_first() -> None:
         "suite shop.ir.yaml · retriever version v2 · commit 3f2a91c0ffee · compared with .ir-baseline/shop.jsonl"
         " (commit 9e01b77aa01b, 2 days old, retriever version v1, both sides scored with today's judgments)"
     ) in header
+    dirty = html_report([compared(commit="3f2a91c0ffee0123-dirty")], now=NOW)
+    assert "commit 3f2a91c0ffee-dirty ·" in parse(dirty).one("header").text
 
 
 def test_both_rankings_stand_side_by_side_with_their_moves() -> None:
@@ -491,7 +506,7 @@ def test_retrievers_stand_beside_each_other_and_the_best_is_marked() -> None:
     poor = suite(*(query(f"q{n}", 0.5) for n in range(8)), retriever="bm25", means=(Mean("ndcg@10", None, 0.5, 8, 0),))
     rows = parse(html_report([poor, good])).one("nav").one("tbody").all("tr")
     assert [line.all("td")[-1].text for line in rows] == [
-        "0.500 8 worse, 0 better than the best; p = 0.008", "0.900 ★ best",
+        "0.500 8 worse, 0 better than the best; two-sided p = 0.008", "0.900 ★ best",
     ]  # fmt: skip
     assert rows[1].one("a").attributes["data-section"] == "s2"
 

@@ -23,7 +23,7 @@ def test_verdict_limits_queries_and_the_documents_that_moved() -> None:
     lines = text.splitlines()
     assert lines[0] == "## ✗ FAIL — 1 limit, 1 query"
     assert "1 of 3 compared queries are unchanged in ndcg@10, 1 worse, 1 better; 1 query is new" in text
-    assert "| ✗ | ndcg@10 | 0.733 | 0.650 | drop ≤ 0.020; changed by −0.083" in text
+    assert "| ✗ | ndcg@10 | 0.733 | 0.650 | drop ≤ 0.020 | 3 | changed by −0.083" in text
     assert "| ✗ | desk | 0.500 | 0.750 | desk-doc must be in the top 1: it is at rank 4 |" in lines
     assert "| · | office chair | 0.900 | 0.400 | lost Lost one (was 2) and 1 more moved |" in lines
     assert "<details><summary>desk</summary>" in lines
@@ -38,6 +38,14 @@ def test_a_green_run_is_short() -> None:
     assert text.startswith("## ✓ PASS — 1 query, 1 limit holds\n\nsuite shop.ir.yaml")
     assert "| ✓ | ndcg@10 | 0.900 | ≥ 0.800 | 20 |" in text
     assert "<details><summary>sofa" not in text
+
+
+def test_what_a_guard_saw_is_not_what_it_demands() -> None:
+    held = Finding("", "lost_all_relevant", "no query of 3 with a baseline did so", True, queries=3)
+    guard = Verdict("guard", "each_query: lost_all_relevant", 9, "passed", "", (held,), "each_query")
+    lines = markdown_report([compared(verdicts=(guard,))], now=NOW).splitlines()
+    assert "|  | Limit | Before | Now | Demanded | n | Seen |" in lines
+    assert "| ✓ | each\\_query: lost\\_all\\_relevant |  |  | — |  | no query of 3 with a baseline did so |" in lines
 
 
 def test_no_text_breaks_out_of_its_place() -> None:

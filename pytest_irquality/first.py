@@ -118,9 +118,9 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
     failed = f", {len(run.faults)} of them could not be answered" if run.faults else ""
     start = item.config.invocation_params.dir
     shown = path.relative_to(start) if path.is_relative_to(start) else path
-    queries = count(len(asked), "query", "queries")
+    number = count(len(asked), "query", "queries")
     item.stash[SAID] = (
-        f"wrote {shown.as_posix()}: {queries}{failed}, each with up to {CANDIDATES} candidates to grade.\n"
+        f"wrote {shown.as_posix()}: {number}{failed}, each with up to {CANDIDATES} candidates to grade.\n"
         f"Now: grade them, and run pytest --ir-suite {shown.as_posix()}"
     )
 

@@ -95,5 +95,4 @@ def test_a_fixture_that_no_plugin_awaits_gets_a_clear_error(project: Project) ->
     project.conftest(f"{CLIENT}\n@pytest.fixture" + BODY.format(arguments=""))
     result = run(project, "-p", "no:anyio", "-p", "no:asyncio", "-W", "default")  # older pytests only warn of it
     result.assert_outcomes(errors=6)
-    text = result.stdout.str()
-    assert "async fixture 'retriever', with no plugin" in text or "fixture is async and nothing has awaited it" in text
+    assert "is async and nothing has awaited it" in result.stdout.str()

@@ -55,8 +55,7 @@ def _read_regular(source: Source, name: str) -> Grades | None:
             if name == "trec":
                 for block in blocks:
                     read += len(block)
-                    for line in block:
-                        query, _, document, written = line.split()
+                    for query, _, document, written in map(str.split, block):
                         if query != current:
                             current, judged = query, grades.setdefault(query, {})
                         judged[document] = number[written]
@@ -66,8 +65,7 @@ def _read_regular(source: Source, name: str) -> Grades | None:
                     return None
                 for block in chain([first], blocks):
                     read += len(block)
-                    for line in block:
-                        query, document, written = line.split()
+                    for query, document, written in map(str.split, block):
                         if query != current:
                             current, judged = query, grades.setdefault(query, {})
                         judged[document] = number[written]

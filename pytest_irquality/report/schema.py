@@ -10,6 +10,7 @@ import json
 import types
 import typing
 from collections.abc import Mapping
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def _object(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     fields = [field.name for field in dataclasses.fields(kind) if field.name != UNTIMED.get(kind)]
     return {
         "type": "object",
-        "description": (kind.__doc__ or "").replace("``", "`").strip(),
+        "description": cleandoc(kind.__doc__ or "").replace("``", "`"),
         "properties": {name: _schema(hints[name], definitions) for name in fields},
         "required": fields,
     }

@@ -21,7 +21,7 @@ from random import Random
 
 from pytest_irquality.metrics import Judgments, evaluate, parse_measure
 from pytest_irquality.retrieval import Ranking, Run
-from pytest_irquality.retrieval.trec import read_trec
+from pytest_irquality.storage.trec import read_trec
 from pytest_irquality.suite.model import Bound, BoundKind, Check, Guard, GuardKind, Limits, Place, Query, Scope, Suite
 from pytest_irquality.verdict import judge
 

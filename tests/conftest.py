@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 # pytester forgets modules that an inner run imports; libyaml's extension survives that only if it was here before.
-import pytest_irquality.first
-import pytest_irquality.report.html
-import pytest_irquality.session  # noqa: F401
+import pytest_irquality.plugin.init
+import pytest_irquality.plugin.session
+import pytest_irquality.report.html  # noqa: F401
 
 pytest_plugins = ["pytester"]
 

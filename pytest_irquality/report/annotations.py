@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from pytest_irquality.report.words import visible
 from pytest_irquality.verdict.result import BAD, SuiteResult, Verdict
+from pytest_irquality.wording.words import visible
 
 SHOWN = 10
 """Of a kind, as many as GitHub shows for one step."""

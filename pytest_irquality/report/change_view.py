@@ -8,9 +8,9 @@ from math import ceil, floor, log2
 
 from pytest_irquality.report.query_view import SAME, QueryViews, side
 from pytest_irquality.report.views import Bin, Changes, Dot, Mover, Tick
-from pytest_irquality.report.words import counted, cut
-from pytest_irquality.verdict.numbers import shown, signed
 from pytest_irquality.verdict.result import QueryResult
+from pytest_irquality.wording.numbers import shown, signed
+from pytest_irquality.wording.words import counted, cut
 
 BINS = 10
 """On each side of no change."""

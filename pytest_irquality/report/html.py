@@ -17,8 +17,8 @@ from markupsafe import Markup
 
 from pytest_irquality.report import page_data
 from pytest_irquality.report.page import page_view
-from pytest_irquality.report.words import visible
 from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.wording.words import visible
 
 
 def html_report(

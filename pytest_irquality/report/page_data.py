@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_irquality.report.query_view import KINDS
 from pytest_irquality.report.views import Document, Query, Section, State
-from pytest_irquality.report.words import cut, visible
+from pytest_irquality.wording.words import cut, visible
 
 TITLES = 1_800_000
 """Characters that all the titles of the page may take; with more, each is cut to its share."""

@@ -8,9 +8,9 @@ from functools import cached_property
 from math import inf
 
 from pytest_irquality.report.views import STATES, Chip, Document, Query, Rule, Value, loudness
-from pytest_irquality.report.words import LONGEST, counted, cut, rerun
-from pytest_irquality.verdict.numbers import apart, shown, signed
 from pytest_irquality.verdict.result import BAD, Finding, Mean, QueryResult, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.wording.numbers import apart, shown, signed
+from pytest_irquality.wording.words import LONGEST, counted, cut, rerun
 
 SAME = 1e-9
 KINDS: Mapping[str, str] = {

@@ -25,10 +25,10 @@ from pytest_irquality.report.views import (
     State,
     loudness,
 )
-from pytest_irquality.report.words import BOUNDS, SIGNS, age, counted, cut, demanded, rerun, revision
-from pytest_irquality.verdict.numbers import NAMED, and_more, apart, probability, share, shown, signed
 from pytest_irquality.verdict.result import BAD, Change, Finding, Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import Side
+from pytest_irquality.wording.numbers import NAMED, and_more, apart, probability, share, shown, signed
+from pytest_irquality.wording.words import BOUNDS, SIGNS, age, counted, cut, demanded, rerun, revision
 
 Sides = Mapping[tuple[str, str, str], Side]
 """What a retriever scored beside the others of its suite, by path, retriever and measure."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from pytest_irquality.suite.names import printable
 from pytest_irquality.verdict.limits import margin
-from pytest_irquality.verdict.numbers import apart, count, digits_apart, exact, probability, share, shown, signed
 from pytest_irquality.verdict.result import (
     Baseline,
     Finding,
@@ -17,6 +16,7 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )  # fmt: skip
 from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
+from pytest_irquality.wording.numbers import apart, count, digits_apart, exact, probability, share, shown, signed
 
 MARKS = {
     "passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "fixed": "✗ FIXED",

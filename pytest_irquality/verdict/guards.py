@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from pytest_irquality.suite.model import GuardKind, Query
 from pytest_irquality.verdict.measured import Measured
-from pytest_irquality.verdict.numbers import NAMED, and_more, count
+from pytest_irquality.wording.numbers import NAMED, and_more, count
 
 Done = tuple[str, tuple[str, ...]]
 """What a query did, in words, and the documents it concerns."""

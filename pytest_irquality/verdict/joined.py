@@ -6,8 +6,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from pytest_irquality.verdict.numbers import NAMED, and_more, count
 from pytest_irquality.verdict.result import Outcome, QueryResult, SuiteResult, Verdict
+from pytest_irquality.wording.numbers import NAMED, and_more, count
 
 WORSE: tuple[Outcome, ...] = ("passed", "known", "not evaluated", "error", "fixed", "failed")
 

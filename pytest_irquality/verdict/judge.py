@@ -15,12 +15,12 @@ from pytest_irquality.verdict.comparison import UPDATE, Comparison
 from pytest_irquality.verdict.condensed import condensed
 from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare
 from pytest_irquality.verdict.measured import Measured, counts_zero, texts
-from pytest_irquality.verdict.notes import can_fail, notes
-from pytest_irquality.verdict.numbers import share
 from pytest_irquality.verdict.passages import by_passages
 from pytest_irquality.verdict.result import Baseline, Finding, Mean, Outcome, SuiteResult, Verdict
 from pytest_irquality.verdict.rules import check_rule
 from pytest_irquality.verdict.shown import query_result
+from pytest_irquality.wording.notes import can_fail, notes
+from pytest_irquality.wording.numbers import share
 
 
 def judge(

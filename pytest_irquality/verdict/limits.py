@@ -10,8 +10,8 @@ from pytest_irquality.metrics import Measure
 from pytest_irquality.suite.model import Bound, Limits, Query
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.measured import counts_zero
-from pytest_irquality.verdict.numbers import apart, count, probability, shown, told_apart
 from pytest_irquality.verdict.result import Change, Finding
+from pytest_irquality.wording.numbers import apart, count, probability, shown, told_apart
 
 TOLERANCE = 1e-9
 

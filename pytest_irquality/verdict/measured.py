@@ -10,9 +10,9 @@ from functools import cached_property
 from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query, Suite
-from pytest_irquality.verdict.numbers import NAMED, and_more
 from pytest_irquality.verdict.passages import ranks_of, recall_counts_passages
 from pytest_irquality.verdict.ties import in_baseline_order, made_up
+from pytest_irquality.wording.numbers import NAMED, and_more
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ import pytest
 
 from pytest_irquality.report.html import html_report
 from pytest_irquality.report.views import STATES
-from pytest_irquality.report.words import age
 from pytest_irquality.verdict.result import Finding, Mean, Outcome, QueryResult, ShownDocument, Verdict
+from pytest_irquality.wording.words import age
 from tests.report.made import HOSTILE, check, compared, floor, query, suite
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "base", "wbr"}

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from pytest_irquality import load_suite
-from pytest_irquality.suite.first import Asked, first_suite
+from pytest_irquality.suite.first_suite import Asked, first_suite
 from pytest_irquality.suite.lint import lint
 from tests.conftest import QUIET, Project
 

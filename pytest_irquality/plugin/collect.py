@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality import baseline
-from pytest_irquality.files import Files, Target
 from pytest_irquality.metrics import MeasureError, with_own
-from pytest_irquality.plugin import is_suite
-from pytest_irquality.retrieval.shards import Shard
-from pytest_irquality.retrieval.stored import StoredRunError
+from pytest_irquality.pipeline.files import Files, Target
+from pytest_irquality.plugin.hooks import is_suite
+from pytest_irquality.storage import baseline
+from pytest_irquality.storage.shards import Shard
+from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.suite import Check, Place, Suite, SuiteError, load_suite
 from pytest_irquality.suite.lint import IRQualityWarning, lint
 from pytest_irquality.suite.names import slug

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_irquality.retrieval import Fault, Ranking, Run
-from pytest_irquality.retrieval.stored import (
+from pytest_irquality.storage.stored import (
     Header,
     StoredRun,
     StoredRunError,

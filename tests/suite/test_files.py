@@ -12,7 +12,7 @@ import pytest
 from pytest_irquality import SuiteError, judge, load_suite, retrieve
 from tests.conftest import SHARED, Project
 
-DATA = Path(__file__).parent / "data" / "files"
+DATA = Path(__file__).parents[1] / "data" / "files"
 WANTED = {"1": {"d1": 2, "d2": 0}, "2": {"d3": -1, "d4": 1}}
 
 

@@ -13,8 +13,8 @@ from pytest_irquality.suite import Query, Suite, SuiteError
 from pytest_irquality.suite.files.formats import Record
 from pytest_irquality.suite.files.queries import read_queries, tags
 from pytest_irquality.suite.files.source import Source
-from pytest_irquality.suite.first import Asked, first_suite
-from pytest_irquality.verdict.numbers import count
+from pytest_irquality.suite.first_suite import Asked, first_suite
+from pytest_irquality.wording.numbers import count
 
 CANDIDATES = 10
 SAID = pytest.StashKey[str]()

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import Project
 
-EXAMPLE = Path(__file__).parents[1] / "example_project"
+EXAMPLE = Path(__file__).parents[2] / "example_project"
 
 
 def queries(n: int, tags: str = "[all]") -> str:

@@ -13,8 +13,8 @@ import pytest
 from pytest_irquality import evaluate, parse_measure
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.retrieval import Ranking, Run
-from pytest_irquality.retrieval.stored import StoredRunError
-from pytest_irquality.retrieval.trec import read_trec, write_trec
+from pytest_irquality.storage.stored import StoredRunError
+from pytest_irquality.storage.trec import read_trec, write_trec
 from pytest_irquality.suite.model import Query, Suite
 from tests.conftest import SHARED, Project
 

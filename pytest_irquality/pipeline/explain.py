@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pytest_irquality.verdict.numbers import NAMED, and_more, count
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult
+from pytest_irquality.wording.numbers import NAMED, and_more, count
 
 MOST_QUERIES = 10
 MOST_DOCUMENTS = 3

@@ -13,10 +13,10 @@ from jsonschema import Draft7Validator
 
 from pytest_irquality import SuiteError, load_suite
 from pytest_irquality.suite import schema, written
+from tests.suite.test_lint import test_each_doubt_has_its_place as doubtful
 from tests.test_fuzz import WHOLE
-from tests.test_lint import test_each_doubt_has_its_place as doubtful
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 README = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
 EXAMPLES = [
     *(path.read_text("utf-8") for path in ROOT.glob("*/*.ir.yaml")),

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_irquality.provenance import git, now, output, package_version
+from pytest_irquality.edges.git import git, now, output, package_version
 from pytest_irquality.retrieval.run import Run
-from pytest_irquality.retrieval.stored import (
+from pytest_irquality.storage.stored import (
     Header,
     StoredQuery,
     StoredRun,

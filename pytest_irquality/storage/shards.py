@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pytest_irquality.retrieval.stored import StoredRun, StoredRunError, digest
+from pytest_irquality.storage.stored import StoredRun, StoredRunError, digest
 from pytest_irquality.suite.model import Suite
 
 

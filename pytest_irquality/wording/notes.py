@@ -10,8 +10,8 @@ from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Check
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.measured import Measured, texts
-from pytest_irquality.verdict.numbers import EQUAL, NAMED, and_more, apart, count, probability, share
 from pytest_irquality.verdict.result import Baseline, Verdict
+from pytest_irquality.wording.numbers import EQUAL, NAMED, and_more, apart, count, probability, share
 
 MADE_UP = {
     "row numbers": re.compile(r"\d+"),

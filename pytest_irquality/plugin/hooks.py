@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_irquality.collection import SuiteModule
-    from pytest_irquality.first import FirstSuite
+    from pytest_irquality.plugin.collect import SuiteModule
+    from pytest_irquality.plugin.init import FirstSuite
 
 PATTERNS = ["*.ir.yaml", "*.ir.yml", "ir_*.yaml", "ir_*.yml"]
 
@@ -74,7 +74,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     """Let a conftest add measures."""
-    from pytest_irquality import hooks  # noqa: PLC0415
+    from pytest_irquality.plugin import hookspecs as hooks  # noqa: PLC0415
 
     pluginmanager.add_hookspecs(hooks)
 
@@ -118,7 +118,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _start_first_suite(config: pytest.Config, queries: Path) -> None:
-    from pytest_irquality import first  # noqa: PLC0415 - for --ir-init only
+    from pytest_irquality.plugin import init as first  # noqa: PLC0415 - for --ir-init only
 
     if not queries.is_file():
         raise pytest.UsageError(f"--ir-init: {queries.name}: {'no file' if queries.exists() else 'no such file'}")
@@ -138,8 +138,9 @@ def _activate(config: pytest.Config) -> None:
     for name, text in given.items():
         if text and not (text.isascii() and text.isdecimal() and int(text)):
             raise pytest.UsageError(f"{name} must be a whole number of at least 1, not {text!r}")
-    from pytest_irquality import collection, running  # noqa: PLC0415 - imported by runs that have suites only
-    from pytest_irquality.session import Session  # noqa: PLC0415
+    from pytest_irquality.plugin import collect as collection  # noqa: PLC0415 - imported by runs that have suites only
+    from pytest_irquality.plugin import items as running  # noqa: PLC0415
+    from pytest_irquality.plugin.session import Session  # noqa: PLC0415
 
     config.pluginmanager.register(collection, "irquality-collection")
     config.pluginmanager.register(running, "irquality-running")
@@ -160,14 +161,14 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteModul
     if queries := parent.config.getoption("ir_init"):
         if file_path != Path(parent.config.invocation_params.dir, queries).resolve():
             return None
-        from pytest_irquality.first import FirstSuite  # noqa: PLC0415
+        from pytest_irquality.plugin.init import FirstSuite  # noqa: PLC0415
 
         first: FirstSuite = FirstSuite.from_parent(parent, path=file_path)
         return first
     if not is_suite(parent.config, file_path, parent.session.isinitpath(file_path)):
         return None
     _activate(parent.config)
-    from pytest_irquality.collection import SuiteModule  # noqa: PLC0415
+    from pytest_irquality.plugin.collect import SuiteModule  # noqa: PLC0415
 
     module: SuiteModule = SuiteModule.from_parent(parent, path=file_path)
     return module

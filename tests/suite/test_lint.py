@@ -10,7 +10,7 @@ from pytest_irquality import IRQualityWarning, load_suite
 from pytest_irquality.suite.lint import lint
 from tests.conftest import Project
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FIVE = "".join(f"  - {{query: q{n}, tags: [big], relevant: [d]}}\n" for n in range(5))
 
 

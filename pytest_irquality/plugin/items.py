@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_irquality.collection import FILES, SuiteModule, variant
-from pytest_irquality.files import Target
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.metrics.names import did_you_mean
-from pytest_irquality.progress import shown_progress
+from pytest_irquality.pipeline.explain import with_reasons
+from pytest_irquality.pipeline.files import Target
+from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
+from pytest_irquality.plugin.progress import shown_progress
 from pytest_irquality.report.data import encode
 from pytest_irquality.report.text import explain
 from pytest_irquality.retrieval import RetrieverError, Run, UnreadableResult, retrieve
 from pytest_irquality.retrieval.call import AWAITED_BY, CUTOFF_NAMES
-from pytest_irquality.retrieval.stored import StoredRunError
+from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.suite import Suite
 from pytest_irquality.verdict import Baseline, SuiteResult, Verdict, judge
-from pytest_irquality.why import with_reasons
 
 if TYPE_CHECKING:
 
@@ -36,7 +36,7 @@ else:
     Failure = pytest.fail.Exception
 
 QUERY_NAMES = ("query", "queries", "q", "text", "question", "search", "term", "keywords")
-PACKAGE = str(Path(__file__).parent)
+PACKAGE = str(Path(__file__).parents[1])
 
 
 class Broken(Failure):

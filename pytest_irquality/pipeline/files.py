@@ -8,12 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_irquality import baseline, provenance
-from pytest_irquality.kept import Kept
+from pytest_irquality.edges import git as provenance
 from pytest_irquality.retrieval.run import Fault, Run
-from pytest_irquality.retrieval.shards import Shard
-from pytest_irquality.retrieval.stored import StoredRun, StoredRunError, stored_run, write_run
-from pytest_irquality.retrieval.trec import is_trec, write_trec
+from pytest_irquality.storage import baseline
+from pytest_irquality.storage.kept import Kept
+from pytest_irquality.storage.shards import Shard
+from pytest_irquality.storage.stored import StoredRun, StoredRunError, stored_run, write_run
+from pytest_irquality.storage.trec import is_trec, write_trec
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.result import Baseline, SuiteResult
 

@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Mapping
 from datetime import datetime, timezone
 
-from pytest_irquality.verdict.numbers import told_apart
 from pytest_irquality.verdict.result import Finding
+from pytest_irquality.wording.numbers import told_apart
 
 LONGEST = 300
 ACTING = (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from pytest_irquality.baseline import file_name
 from pytest_irquality.retrieval.run import Ranking, Run
-from pytest_irquality.retrieval.shards import join
-from pytest_irquality.retrieval.stored import Header, StoredRun, StoredRunError, read_header, read_run
-from pytest_irquality.retrieval.trec import SUFFIXES, is_trec, name_of, read_trec
+from pytest_irquality.storage.baseline import file_name
+from pytest_irquality.storage.shards import join
+from pytest_irquality.storage.stored import Header, StoredRun, StoredRunError, read_header, read_run
+from pytest_irquality.storage.trec import SUFFIXES, is_trec, name_of, read_trec
 from pytest_irquality.suite.model import Suite
 
 NAMED = 3

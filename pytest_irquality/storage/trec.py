@@ -17,7 +17,7 @@ from operator import gt
 from pathlib import Path
 
 from pytest_irquality.retrieval.run import Ranking, Run
-from pytest_irquality.retrieval.stored import StoredRunError, write_atomically
+from pytest_irquality.storage.stored import StoredRunError, write_atomically
 from pytest_irquality.suite.model import Suite
 
 SUFFIXES = (".run", ".trec", ".run.gz", ".trec.gz")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_irquality.collection import SuiteModule, suite_of, suites_of
+from pytest_irquality.plugin.collect import SuiteModule, suite_of, suites_of
 from pytest_irquality.report.annotations import github_annotations
 from pytest_irquality.report.data import decode, document
 from pytest_irquality.report.text import headline, summaries

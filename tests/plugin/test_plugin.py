@@ -216,7 +216,7 @@ def test_names_are_unique_and_never_special_to_pytest(project: Project) -> None:
 def test_without_the_option_nothing_is_seen_or_felt(project: Project) -> None:
     project.suite(SUITE)
     project.suite(
-        "import sys\ndef test_it():\n    assert not {'yaml', 'jinja2', 'pytest_irquality.collection'} & set(sys.modules)\n",
+        "import sys\ndef test_it():\n    assert not {'yaml', 'jinja2', 'pytest_irquality.plugin.collect'} & set(sys.modules)\n",
         "test_it.py",
     )
     result = project.pytester.runpytest_subprocess("-p", "no:anyio", "-p", "no:hypothesispytest", "-p", "no:randomly")

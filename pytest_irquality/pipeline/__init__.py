@@ -1,0 +1,1 @@
+"""From a suite to results and written files, without pytest."""

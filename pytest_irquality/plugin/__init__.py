@@ -1,0 +1,1 @@
+"""pytest, all of it and nowhere else."""

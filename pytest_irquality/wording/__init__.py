@@ -1,0 +1,1 @@
+"""English about judged results, and nowhere else."""

@@ -91,7 +91,12 @@ def small() -> tuple[Qrels, Run]:
     return generate(200, 50)
 
 
-OTHERS = ("pytrec_eval, from lists", "ir_measures, from lists", "ranx, prebuilt", "ranx, from lists")
+OTHERS = (
+    "pytrec_eval, from lists",
+    "ir_measures, from lists",
+    "ranx, prebuilt",
+    "ranx, from lists",
+)
 WORKLOADS = (
     Workload("6,980 × 1,000", large, {"pytrec_eval, from lists": 20, "ranx, prebuilt": 8}),
     Workload("6,980 × 100", cut, {"pytrec_eval, from lists": 2.5}),
@@ -131,7 +136,9 @@ def floor(qrels: Qrels, run: Run) -> Contender:
     return Contender(FLOOR, work)
 
 
-def pytrec_eval_contenders(qrels: Qrels, run: Run, ready: dict[str, dict[str, float]]) -> list[Contender]:
+def pytrec_eval_contenders(
+    qrels: Qrels, run: Run, ready: dict[str, dict[str, float]]
+) -> list[Contender]:
     """pytrec_eval-terrier; its recip_rank has no cutoff, so a run cut to 10 is its mrr@10."""
     names = ("ndcg_cut_10", "map_cut_100", "recall_100", "P_10", "recip_rank")
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(names))
@@ -144,7 +151,9 @@ def pytrec_eval_contenders(qrels: Qrels, run: Run, ready: dict[str, dict[str, fl
 
     def comparable(values: Any) -> Values:
         rows = {query: tuple(row[name] for name in names) for query, row in values.items()}
-        return {query: (*row[:4], row[4] if row[4] >= 1 / 10 else 0.0) for query, row in rows.items()}
+        return {
+            query: (*row[:4], row[4] if row[4] >= 1 / 10 else 0.0) for query, row in rows.items()
+        }
 
     return [
         Contender("pytrec_eval, from lists", lambda: work(lambda: scored(run)), comparable),
@@ -207,7 +216,9 @@ def compare(workload: Workload) -> dict[str, list[float]]:
     start, rounds = time.perf_counter(), 0
     while rounds < ROUNDS[0] or (rounds < ROUNDS[1] and time.perf_counter() - start < BUDGET):
         rounds += 1
-        for contender in contenders:  # in turns, so that whatever else the machine does falls on all of them
+        for (
+            contender
+        ) in contenders:  # in turns, so that whatever else the machine does falls on all of them
             taken[contender.name].append(turn(contender.run))
     return taken
 
@@ -217,7 +228,9 @@ def check(name: str, values: Values, expected: Values) -> None:
     for query, row in expected.items():
         for measure, wanted, got in zip(NAMES, row, values[query], strict=True):
             if abs(wanted - got) > 1e-9:
-                raise SystemExit(f"{name} says {got} for {measure} of {query}, this package {wanted}")
+                raise SystemExit(
+                    f"{name} says {got} for {measure} of {query}, this package {wanted}"
+                )
 
 
 def turn(work: Callable[[], Any]) -> float:
@@ -238,11 +251,21 @@ def table(workload: Workload, taken: Mapping[str, list[float]]) -> str:
     def ratio(one: str, other: str) -> float:
         return statistics.median(a / b for a, b in zip(taken[one], taken[other], strict=True))
 
-    lines = [f"### {workload.name}", "", "| | median, ms | ÷ this package | promised |", "|---|---:|---:|---:|"]
+    lines = [
+        f"### {workload.name}",
+        "",
+        "| | median, ms | ÷ this package | promised |",
+        "|---|---:|---:|---:|",
+    ]
     for name, times in taken.items():
         promised = f"≥ {workload.promises[name]:g}" if name in workload.promises else ""
-        lines.append(f"| {name} | {statistics.median(times) * 1000:,.2f} | {ratio(name, OURS):.2f} | {promised} |")
-    lines += ["", f"This package takes {ratio(OURS, FLOOR):.2f} times the bare floor (promised: ≤ 1.8)."]
+        lines.append(
+            f"| {name} | {statistics.median(times) * 1000:,.2f} | {ratio(name, OURS):.2f} | {promised} |"
+        )
+    lines += [
+        "",
+        f"This package takes {ratio(OURS, FLOOR):.2f} times the bare floor (promised: ≤ 1.8).",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -35,17 +35,31 @@ def make() -> None:
     with (FOLDER / "inline.ir.yaml").open("w", encoding="utf-8") as file:
         file.write("thresholds: {ndcg@10: 0.5}\nqueries:\n")
         for n in range(QUERIES):
-            grades = ", ".join(f"sku-{dice.randrange(10**6)}{i}: {dice.randrange(4)}" for i in range(EACH))
-            file.write(f"  - query: some words of query {n}\n    tags: [head, t{n % 7}]\n    relevant: {{{grades}}}\n")
+            grades = ", ".join(
+                f"sku-{dice.randrange(10**6)}{i}: {dice.randrange(4)}" for i in range(EACH)
+            )
+            file.write(
+                f"  - query: some words of query {n}\n    tags: [head, t{n % 7}]\n    relevant: {{{grades}}}\n"
+            )
     each = LINES // JUDGED + 1
-    pairs = [(n, f"doc{dice.randrange(10**6)}{i}", dice.randrange(4)) for n in range(JUDGED) for i in range(each)][
-        :LINES
-    ]
-    (FOLDER / "qrels.trec").write_text("".join(f"{q} 0 {d} {g}\n" for q, d, g in pairs), encoding="utf-8")
+    pairs = [
+        (n, f"doc{dice.randrange(10**6)}{i}", dice.randrange(4))
+        for n in range(JUDGED)
+        for i in range(each)
+    ][:LINES]
+    (FOLDER / "qrels.trec").write_text(
+        "".join(f"{q} 0 {d} {g}\n" for q, d, g in pairs), encoding="utf-8"
+    )
     header = "query-id\tcorpus-id\tscore\n"
-    (FOLDER / "qrels.tsv").write_text(header + "".join(f"{q}\t{d}\t{g}\n" for q, d, g in pairs), encoding="utf-8")
-    (FOLDER / "topics.tsv").write_text("".join(f"{n}\tsome words {n}\n" for n in range(JUDGED)), encoding="utf-8")
-    (FOLDER / "files.ir.yaml").write_text("queries: topics.tsv\njudgments: qrels.trec\n", encoding="utf-8")
+    (FOLDER / "qrels.tsv").write_text(
+        header + "".join(f"{q}\t{d}\t{g}\n" for q, d, g in pairs), encoding="utf-8"
+    )
+    (FOLDER / "topics.tsv").write_text(
+        "".join(f"{n}\tsome words {n}\n" for n in range(JUDGED)), encoding="utf-8"
+    )
+    (FOLDER / "files.ir.yaml").write_text(
+        "queries: topics.tsv\njudgments: qrels.trec\n", encoding="utf-8"
+    )
 
 
 def split(name: str) -> None:
@@ -77,7 +91,9 @@ AGAINST = {
 
 
 def child(*args: str) -> str:
-    return subprocess.run([sys.executable, __file__, *args], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [sys.executable, __file__, *args], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def main(repeats: int) -> None:
@@ -96,7 +112,9 @@ def main(repeats: int) -> None:
     for name in RUNS:
         seconds = median(times[name])
         pairs = zip(times[name], times[AGAINST[name]], strict=True) if name in AGAINST else ()
-        ratios = [one / other for one, other in pairs]  # of each turn: what else the machine does weighs on both
+        ratios = [
+            one / other for one, other in pairs
+        ]  # of each turn: what else the machine does weighs on both
         ratio = f"{median(ratios):7.2f}" if ratios else " " * 7
         print(f"{name:24} {seconds:8.3f} {ratio} {peaks[name] - peaks['']:8.0f}")
 

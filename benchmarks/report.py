@@ -61,7 +61,11 @@ def result(queries: int, baseline: bool) -> SuiteResult:
         then = {id: rank for rank, id in enumerate(old, 1)}
         ranking = tuple(shown(ranks[id], then.get(id) if baseline else None, id) for id in ids)
         values = tuple(chance.random() for _ in MEASURES)
-        before = tuple(min(1.0, max(0.0, v + chance.gauss(0, 0.2))) for v in values) if changed else values
+        before = (
+            tuple(min(1.0, max(0.0, v + chance.gauss(0, 0.2))) for v in values)
+            if changed
+            else values
+        )
         made.append(
             QueryResult(
                 id=f"{1_000_000 + n}",
@@ -73,7 +77,9 @@ def result(queries: int, baseline: bool) -> SuiteResult:
                 returned=100,
                 before=before if baseline else None,
                 compared=values if baseline else None,
-                ranking_before=tuple(shown(ranks.get(id), then[id], id) for id in old) if changed else (),
+                ranking_before=tuple(shown(ranks.get(id), then[id], id) for id in old)
+                if changed
+                else (),
                 tags=(WORDS[n % 12], "head" if n % 10 == 0 else "tail"),
                 seconds=chance.random() / 10,
             )
@@ -81,8 +87,14 @@ def result(queries: int, baseline: bool) -> SuiteResult:
         if n % 20 == 0:
             text = f"{ids[0]} must be in the top 3: it is at rank 7"
             finding = Finding(made[-1].id, "must_find", text, False, documents=(ids[0],))
-            verdicts.append(Verdict(f"q{n}", made[-1].text, 1, "failed", text, (finding,), query=made[-1].id))
-    change = Change(0.5, 0.49, queries, queries // 6, queries // 6, queries - queries // 3, p=0.2) if baseline else None
+            verdicts.append(
+                Verdict(f"q{n}", made[-1].text, 1, "failed", text, (finding,), query=made[-1].id)
+            )
+    change = (
+        Change(0.5, 0.49, queries, queries // 6, queries // 6, queries - queries // 3, p=0.2)
+        if baseline
+        else None
+    )
     return SuiteResult(
         suite="Large",
         path="large.ir.yaml",
@@ -91,7 +103,11 @@ def result(queries: int, baseline: bool) -> SuiteResult:
         measures=MEASURES,
         formulas=MEASURES,
         shown=MEASURES,
-        means=tuple(Mean(m, tag, 0.5, queries, 0, change=change) for m in MEASURES for tag in (None, *WORDS[:12])),
+        means=tuple(
+            Mean(m, tag, 0.5, queries, 0, change=change)
+            for m in MEASURES
+            for tag in (None, *WORDS[:12])
+        ),
         queries=tuple(made),
         verdicts=tuple(verdicts),
         baseline=Baseline("large.jsonl", queries) if baseline else None,
@@ -111,7 +127,9 @@ def in_chromium(file: Path) -> None:
     except ImportError:
         print("not measured in Chromium: playwright is not installed")
         return
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    found = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
     if found is None:
         print("not measured in Chromium: there is none on the path")
         return
@@ -128,7 +146,9 @@ def in_chromium(file: Path) -> None:
                 actions[name].append(page.evaluate(MEASURE, action))
             page.close()
         browser.close()
-    print(f"{'usable in Chromium':<28} {min(usable):6.0f} ms (median {statistics.median(usable):.0f})")
+    print(
+        f"{'usable in Chromium':<28} {min(usable):6.0f} ms (median {statistics.median(usable):.0f})"
+    )
     for name, took in actions.items():
         print(f"{name:<28} {min(took):6.0f} ms (median {statistics.median(took):.0f})")
 
@@ -155,13 +175,17 @@ ACTIONS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--queries", type=int, default=7000)
     parser.add_argument("--baseline", action="store_true")
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
     made = result(options.queries, options.baseline)
-    print(f"{options.queries} queries, {SHOWN} results shown of each{', baseline' if options.baseline else ''}")
+    print(
+        f"{options.queries} queries, {SHOWN} results shown of each{', baseline' if options.baseline else ''}"
+    )
     sent = timed("sent home by a worker", lambda: encode(made))
     timed("read again", lambda: str(len(decode(sent).queries)))
     timed("JSON report", lambda: document([made], []))

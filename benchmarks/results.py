@@ -22,15 +22,29 @@ def shapes() -> dict[str, Shape]:
     """Results of 1,000 hits, each with the loop that a user would write for it."""
     ids = [str(number) for number in range(HITS)]
     dicts = [{"id": id, "score": 1 / (n + 1), "title": "A chair"} for n, id in enumerate(ids)]
-    response = {"hits": {"hits": [{"_id": hit["id"], "_score": 0.5, "_source": hit} for hit in dicts]}}
+    response = {
+        "hits": {"hits": [{"_id": hit["id"], "_score": 0.5, "_source": hit} for hit in dicts]}
+    }
     return {
         "ids": (ids, lambda result: [str(id) for id in result]),
-        "(id, score)": ([(id, 0.5) for id in ids], lambda result: [(str(id), float(score)) for id, score in result]),
-        "(score, id)": ([(0.5, id) for id in ids], lambda result: [(str(id), float(score)) for score, id in result]),
-        "dicts": (dicts, lambda result: [(str(h["id"]), float(h["score"]), h["title"]) for h in result]),
+        "(id, score)": (
+            [(id, 0.5) for id in ids],
+            lambda result: [(str(id), float(score)) for id, score in result],
+        ),
+        "(score, id)": (
+            [(0.5, id) for id in ids],
+            lambda result: [(str(id), float(score)) for score, id in result],
+        ),
+        "dicts": (
+            dicts,
+            lambda result: [(str(h["id"]), float(h["score"]), h["title"]) for h in result],
+        ),
         "Elasticsearch": (
             response,
-            lambda result: [(str(h["_id"]), float(h["_score"]), h["_source"]["title"]) for h in result["hits"]["hits"]],
+            lambda result: [
+                (str(h["_id"]), float(h["_score"]), h["_source"]["title"])
+                for h in result["hits"]["hits"]
+            ],
         ),
     }
 

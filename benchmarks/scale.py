@@ -89,15 +89,25 @@ def pytest_child(folder: Path, *args: str) -> tuple[float, float, int]:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit((folder / "output.txt").read_text()[-3000:])
-    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return (
+        seconds,
+        usage.ru_utime + usage.ru_stime,
+        usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
+    )
 
 
-def write_suite(folder: Path, queries: Mapping[str, Mapping[str, int]], head: str, bulk: bool) -> None:
+def write_suite(
+    folder: Path, queries: Mapping[str, Mapping[str, int]], head: str, bulk: bool
+) -> None:
     """The suite of some judged queries: written in the suite itself, or, in bulk, in files beside it."""
     if bulk:
         lines = (json.dumps({"_id": id, "text": id}) for id in queries)
         (folder / "queries.jsonl").write_text("\n".join(lines))
-        qrels = (f"{id} 0 {document} {grade}" for id, judged in queries.items() for document, grade in judged.items())
+        qrels = (
+            f"{id} 0 {document} {grade}"
+            for id, judged in queries.items()
+            for document, grade in judged.items()
+        )
         (folder / "judged.qrels").write_text("\n".join(qrels))
         body = "queries: queries.jsonl\njudgments: judged.qrels\n"
     else:
@@ -123,7 +133,9 @@ def in_flight() -> bool:
     for caller, some in seconds.items():
         ratio = statistics.median(some) / IDEAL
         good &= ratio <= ALLOWED
-        print(f"  {caller:<11}{statistics.median(some):5.2f} s: {ratio:.2f} times the ideal (allowed: {ALLOWED})")
+        print(
+            f"  {caller:<11}{statistics.median(some):5.2f} s: {ratio:.2f} times the ideal (allowed: {ALLOWED})"
+        )
     return good
 
 
@@ -136,7 +148,9 @@ def from_memory(queries: int, results: int, bulk: bool, report: str) -> None:
         near = {int(results * draw.random() ** 3) for _ in range(draw.randint(1, 12))}
         relevant = [(rank, f"judged-{number}-{rank}") for rank in sorted(near)]
         rankings[f"q{number}"] = start, step, relevant
-        judged[f"q{number}"] = {document: draw.randint(1, 3) for _, document in relevant} | {f"lost-{number}": 1}
+        judged[f"q{number}"] = {document: draw.randint(1, 3) for _, document in relevant} | {
+            f"lost-{number}": 1
+        }
     head = (
         f"top_k: 10\ndepth: {results}\nmetrics: [ndcg@10, map@100, recall@100, mrr@10, recall@{results}]\n"
         "thresholds: {ndcg@10: 0.1}\n"
@@ -156,16 +170,24 @@ def from_memory(queries: int, results: int, bulk: bool, report: str) -> None:
     rest = seconds - retriever - metrics
     kind = "in bulk, from files" if bulk else "each an item"
     page = f"HTML of {size / 2**20:.1f} MB" if size else "no HTML"
-    print(f"{queries:,} queries ({kind}) × {results:,} results: {seconds:.1f} s ({cpu:.1f} s of CPU), {page}")
-    print(f"  at most {memory / 2**20:.0f} MB; retriever {retriever:.1f} s, measures {metrics:.1f} s")
+    print(
+        f"{queries:,} queries ({kind}) × {results:,} results: {seconds:.1f} s ({cpu:.1f} s of CPU), {page}"
+    )
+    print(
+        f"  at most {memory / 2**20:.0f} MB; retriever {retriever:.1f} s, measures {metrics:.1f} s"
+    )
     print(f"  everything else: {rest:.1f} s ({100 * rest / seconds:.0f} %)")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--queries", type=int, default=6_980)
     parser.add_argument("--results", type=int, default=1_000)
-    parser.add_argument("--only", choices=["flight", "items", "bulk"], help="one of the three parts")
+    parser.add_argument(
+        "--only", choices=["flight", "items", "bulk"], help="one of the three parts"
+    )
     chosen = parser.parse_args()
     good = True
     if chosen.only in (None, "flight"):

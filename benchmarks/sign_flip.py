@@ -31,7 +31,13 @@ def differences(queries: int) -> list[float]:
 def scipys(values: list[float]) -> float:
     """The same test with as many patterns, or all of them where there are fewer."""
     result = stats.permutation_test(
-        (values,), sum_of, permutation_type="samples", vectorized=True, n_resamples=9_999, alternative="less", batch=500
+        (values,),
+        sum_of,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=9_999,
+        alternative="less",
+        batch=500,
     )
     return float(result.pvalue)
 
@@ -55,7 +61,13 @@ def main() -> None:
         taken = [(seconds(sign_flip, values), seconds(scipys, values)) for _ in range(ROUNDS)]
         ours, theirs = (1000 * statistics.median(times) for times in zip(*taken, strict=True))
         promised = f"{1000 * PROMISES[queries]:g}" if queries in PROMISES else ""
-        row = (f"{queries:,}", f"{sign_flip(values):.4f}", f"{scipys(values):.4f}", f"{ours:,.2f}", f"{theirs:,.2f}")
+        row = (
+            f"{queries:,}",
+            f"{sign_flip(values):.4f}",
+            f"{scipys(values):.4f}",
+            f"{ours:,.2f}",
+            f"{theirs:,.2f}",
+        )
         print(f"| {' | '.join(row)} | {promised} |")
 
 

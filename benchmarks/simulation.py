@@ -22,7 +22,18 @@ from random import Random
 from pytest_irquality.metrics import Judgments, evaluate, parse_measure
 from pytest_irquality.retrieval import Ranking, Run
 from pytest_irquality.storage.trec import read_trec
-from pytest_irquality.suite.model import Bound, BoundKind, Check, Guard, GuardKind, Limits, Place, Query, Scope, Suite
+from pytest_irquality.suite.model import (
+    Bound,
+    BoundKind,
+    Check,
+    Guard,
+    GuardKind,
+    Limits,
+    Place,
+    Query,
+    Scope,
+    Suite,
+)
 from pytest_irquality.verdict import judge
 
 SIZES = (20, 50, 200)
@@ -72,7 +83,10 @@ def read(folder: Path) -> World:
     for line in (folder / "qrels" / "test.qrels").read_text(encoding="utf-8").splitlines():
         query, _, document, grade = line.split()
         grades.setdefault(query, {})[document] = float(grade)
-    runs = {path.name.removesuffix(".run.gz"): read_trec(path) for path in sorted((folder / "runs").glob("*.run.gz"))}
+    runs = {
+        path.name.removesuffix(".run.gz"): read_trec(path)
+        for path in sorted((folder / "runs").glob("*.run.gz"))
+    }
     return World(grades, runs)
 
 
@@ -89,7 +103,9 @@ def other_ties(draw: Random, world: World, queries: Sequence[str]) -> Case:
         mixed = [pair for group in tied for pair in draw.sample(group, len(group))]
         return Ranking(tuple(id for id, _ in mixed), tuple(score for _, score in mixed))
 
-    return Case(queries, world.grades, {query: shuffled(before[query]) for query in queries}, before)
+    return Case(
+        queries, world.grades, {query: shuffled(before[query]) for query in queries}, before
+    )
 
 
 def new_judgments(draw: Random, world: World, queries: Sequence[str]) -> Case:
@@ -98,8 +114,14 @@ def new_judgments(draw: Random, world: World, queries: Sequence[str]) -> Case:
     for query in queries:
         old = world.grades[query]
         top = [id for run in world.runs.values() for id in run[query].ids[:TOP]]
-        grades[query] = {id: draw.choice((0.0, 1.0, 2.0, 3.0)) if draw.random() < 0.2 else old[id] for id in old}
-        grades[query] |= {id: draw.choice((0.0, 0.0, 1.0, 2.0)) for id in top if id not in old and draw.random() < 0.2}
+        grades[query] = {
+            id: draw.choice((0.0, 1.0, 2.0, 3.0)) if draw.random() < 0.2 else old[id] for id in old
+        }
+        grades[query] |= {
+            id: draw.choice((0.0, 0.0, 1.0, 2.0))
+            for id in top
+            if id not in old and draw.random() < 0.2
+        }
     return Case(queries, grades, world.runs[BASE], world.runs[BASE])
 
 
@@ -115,7 +137,13 @@ def other_queries(draw: Random, world: World, queries: Sequence[str]) -> Case:
 def resampled(draw: Random, world: World, queries: Sequence[str]) -> Case:
     """The suite is drawn anew from the log; what both have in common is compared."""
     again = draw.sample(sorted(world.grades), len(queries))
-    return Case(again, world.grades, world.runs[BASE], {query: world.runs[BASE][query] for query in queries}, queries)
+    return Case(
+        again,
+        world.grades,
+        world.runs[BASE],
+        {query: world.runs[BASE][query] for query in queries},
+        queries,
+    )
 
 
 # -- retrievers that are equally good --------------------------------------------------------------------------------
@@ -125,7 +153,10 @@ def exchangeable(other: str) -> Callable[[Random, World, Sequence[str]], Case]:
     """A coin for every query says which of two retrievers is today's."""
 
     def make(draw: Random, world: World, queries: Sequence[str]) -> Case:
-        pairs = {query: draw.sample((world.runs[BASE][query], world.runs[other][query]), 2) for query in queries}
+        pairs = {
+            query: draw.sample((world.runs[BASE][query], world.runs[other][query]), 2)
+            for query in queries
+        }
         now, before = ({query: pair[side] for query, pair in pairs.items()} for side in (0, 1))
         return Case(queries, world.grades, now, before)
 
@@ -137,15 +168,24 @@ def exchangeable(other: str) -> Callable[[Random, World, Sequence[str]], Case]:
 
 def replaced_by(other: str) -> Callable[[Random, World, Sequence[str]], Case]:
     """Another configuration answers every query."""
-    return lambda draw, world, queries: Case(queries, world.grades, world.runs[other], world.runs[BASE])
+    return lambda draw, world, queries: Case(
+        queries, world.grades, world.runs[other], world.runs[BASE]
+    )
 
 
 def lost_query(draw: Random, world: World, queries: Sequence[str]) -> Case:
     """One query that found something loses every relevant document; all others stay as they are."""
     before = world.runs[BASE]
-    able = [query for query in queries if not relevant(world, query).isdisjoint(before[query].ids[:TOP])]
+    able = [
+        query for query in queries if not relevant(world, query).isdisjoint(before[query].ids[:TOP])
+    ]
     lost = draw.choice(able)
-    return Case(queries, world.grades, {**before, lost: without(before[lost], relevant(world, lost))}, before)
+    return Case(
+        queries,
+        world.grades,
+        {**before, lost: without(before[lost], relevant(world, lost))},
+        before,
+    )
 
 
 def broken_slice(draw: Random, world: World, queries: Sequence[str]) -> Case:
@@ -153,7 +193,10 @@ def broken_slice(draw: Random, world: World, queries: Sequence[str]) -> Case:
     before = world.runs[BASE]
     broken = queries[::SLICES]
     return Case(
-        queries, world.grades, {**before, **{id: without(before[id], before[id].ids[:3]) for id in broken}}, before
+        queries,
+        world.grades,
+        {**before, **{id: without(before[id], before[id].ids[:3]) for id in broken}},
+        before,
     )
 
 
@@ -193,7 +236,10 @@ BOUNDS: Mapping[str, tuple[Scope, BoundKind, float]] = {
 }
 MEANS = ("max_drop: 0.15", "max_significant_drop: 0.01")
 COLUMNS: Mapping[str, Sequence[str]] = {
-    **{label: (label,) for label in (FLOORS, "max_drop: 0.01", "max_drop: 0.05", "max_significant_drop: 0.01")},
+    **{
+        label: (label,)
+        for label in (FLOORS, "max_drop: 0.01", "max_drop: 0.05", "max_significant_drop: 0.01")
+    },
     "recommended, on means": MEANS,
     "default guard": (GUARD,),
     "each_tag max_drop: 0.20": ("each_tag max_drop: 0.20",),
@@ -207,7 +253,11 @@ def suite_of(case: Case, world: World) -> Suite:
     then = evaluate({query: Judgments(world.grades[query]) for query in on}, on, MEASURES)
     checks = [Check(GUARD, GUARD, Place(1), scope="each_query", guard=Guard(GUARD))]
     for measure in MEASURES:
-        floor: tuple[Scope, BoundKind, float] = ("suite", "min", (then.aggregate(measure).value or 0.0) - BELOW)
+        floor: tuple[Scope, BoundKind, float] = (
+            "suite",
+            "min",
+            (then.aggregate(measure).value or 0.0) - BELOW,
+        )
         for label, (scope, kind, value) in {FLOORS: floor, **BOUNDS}.items():
             limits = Limits(measure, (Bound(kind, value),))
             checks.append(Check(f"{label} {measure}", label, Place(1), scope=scope, limits=limits))
@@ -215,14 +265,18 @@ def suite_of(case: Case, world: World) -> Suite:
         Query(id, id, Judgments(case.grades[id]), tags=(f"slice {place % SLICES}",))
         for place, id in enumerate(case.queries)
     )
-    return Suite("simulation", "simulation", queries, depth=DEPTH, metrics=MEASURES, checks=tuple(checks))
+    return Suite(
+        "simulation", "simulation", queries, depth=DEPTH, metrics=MEASURES, checks=tuple(checks)
+    )
 
 
 def alarms(case: Case, world: World) -> Iterator[str]:
     """The columns of which a limit fails."""
     suite = suite_of(case, world)
     now = Run("now", {query: case.now[query] for query in case.queries})
-    before = Run("before", {query: case.before[query] for query in case.queries if query in case.before})
+    before = Run(
+        "before", {query: case.before[query] for query in case.queries if query in case.before}
+    )
     result = judge(suite, now, suite.checks, before=before)
     failed = {verdict.label for verdict in result.verdicts if verdict.outcome == "failed"}
     return (column for column, labels in COLUMNS.items() if not failed.isdisjoint(labels))
@@ -233,26 +287,42 @@ def rates(change: Change, world: World, size: int, cases: int) -> Mapping[str, f
     draw = Random(f"{SEED} {change.name} {size}")
     raised = Counter[str]()
     for _ in range(cases):
-        raised.update(alarms(change.make(draw, world, draw.sample(sorted(world.grades), size)), world))
+        raised.update(
+            alarms(change.make(draw, world, draw.sample(sorted(world.grades), size)), world)
+        )
     return {column: raised[column] / cases for column in COLUMNS}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--cases", type=int, default=200, help="of every change and size; of exchangeable ones 5 times")
+    parser.add_argument(
+        "--cases",
+        type=int,
+        default=200,
+        help="of every change and size; of exchangeable ones 5 times",
+    )
     parser.add_argument("--only", default="", help="changes whose kind and name contain this")
     arguments = parser.parse_args()
     world = read(arguments.folder)
     sizes = " / ".join(map(str, SIZES))
-    print(f"In suites of {sizes} queries, {arguments.cases} cases of each (exchangeable: 5 times as many).\n")
+    print(
+        f"In suites of {sizes} queries, {arguments.cases} cases of each (exchangeable: 5 times as many).\n"
+    )
     for kinds, said in ((("no-op", "exchangeable"), "False alarms, %"), (("real",), "Misses, %")):
         chosen = [c for c in CHANGES if c.kind in kinds and arguments.only in f"{c.kind}: {c.name}"]
         print(f"| {said} | {' | '.join(COLUMNS)} |\n|---|{'---:|' * len(COLUMNS)}")
         for change in chosen:
-            cases = arguments.cases * (5 if change.kind == "exchangeable" else 1)  # what is held to a percentage
+            cases = arguments.cases * (
+                5 if change.kind == "exchangeable" else 1
+            )  # what is held to a percentage
             found = [rates(change, world, size, cases) for size in SIZES]
-            wrong = [{column: 1 - rate if kinds == ("real",) else rate for column, rate in of.items()} for of in found]
+            wrong = [
+                {column: 1 - rate if kinds == ("real",) else rate for column, rate in of.items()}
+                for of in found
+            ]
             cells = (" / ".join(f"{100 * of[column]:.0f}" for of in wrong) for column in COLUMNS)
             print(f"| {change.kind}: {change.name} | {' | '.join(cells)} |", flush=True)
         print()

@@ -32,7 +32,11 @@ class ShopSearch:
         columns = ("id", *WEIGHTS)
         self._db.executemany(
             f"INSERT INTO products ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})",
-            ([product[column] for column in columns] for product in products if not product.get("withdrawn")),
+            (
+                [product[column] for column in columns]
+                for product in products
+                if not product.get("withdrawn")
+            ),
         )
 
     def search(self, query: str, limit: int) -> list[dict[str, Any]]:
@@ -40,7 +44,9 @@ class ShopSearch:
         words = [f'"{word}"' for word in re.findall(r"\w+", query)]
         if not words:
             return []
-        weights = ", ".join(str(weight) for weight in (0.0, *WEIGHTS.values()))  # 0.0: the id's column
+        weights = ", ".join(
+            str(weight) for weight in (0.0, *WEIGHTS.values())
+        )  # 0.0: the id's column
         # bm25() is negative, lower is better; ties go by id, so that every run gives the same ranking.
         rows = self._db.execute(
             f"SELECT id, title, -bm25(products, {weights}) AS score FROM products"

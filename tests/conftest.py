@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,12 @@ pytest_plugins = ["pytester"]
 SHARED = Path(os.environ.get("IRQUALITY_SHARED", Path(__file__).parents[2] / "shared"))
 
 
+def shown(value: object) -> str:
+    """A parameter's test id that is the same in every process: no address in memory."""
+    text = repr(sorted(value)) if isinstance(value, set) else repr(value)  # sets have no order
+    return re.sub(r" at 0x[0-9a-f]+", "", text)[:60]
+
+
 def absent(what: str) -> None:
     """Skip, or fail where IRQUALITY_BROWSER=required says that nothing may be missing."""
     if os.environ.get("IRQUALITY_BROWSER") == "required":
@@ -29,7 +36,14 @@ def absent(what: str) -> None:
 
 
 # An inner run inherits this run's filters, under which a warning is an error.
-QUIET = ("-p", "no:hypothesispytest", "-p", "no:anyio", "-W", "default::pytest_irquality.IRQualityWarning")
+QUIET = (
+    "-p",
+    "no:hypothesispytest",
+    "-p",
+    "no:anyio",
+    "-W",
+    "default::pytest_irquality.IRQualityWarning",
+)
 
 
 @dataclass
@@ -68,11 +82,18 @@ class Project:
         return data
 
     def outcomes(self) -> dict[str, str]:
-        return {verdict["check"]: verdict["outcome"] for suite in self.data["suites"] for verdict in suite["verdicts"]}
+        return {
+            verdict["check"]: verdict["outcome"]
+            for suite in self.data["suites"]
+            for verdict in suite["verdicts"]
+        }
 
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
-    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):  # an inner run must not speak to the CI around it
+    for name in (
+        "GITHUB_ACTIONS",
+        "GITHUB_STEP_SUMMARY",
+    ):  # an inner run must not speak to the CI around it
         monkeypatch.delenv(name, raising=False)
     return Project(pytester)

@@ -72,7 +72,11 @@ def cut(dice: random.Random, data: bytearray) -> None:
 
 
 def put(dice: random.Random, data: bytearray) -> None:
-    odd = dice.choice(ODD).encode("utf-8", "surrogatepass") if dice.random() < 0.8 else bytes([dice.randrange(256)])
+    odd = (
+        dice.choice(ODD).encode("utf-8", "surrogatepass")
+        if dice.random() < 0.8
+        else bytes([dice.randrange(256)])
+    )
     at = dice.randrange(len(data) + 1)
     data[at : at + dice.choice([0, 0, 1, 3, 10])] = odd
 
@@ -108,7 +112,18 @@ def squeeze(dice: random.Random, data: bytearray) -> None:
     data[:] = packed[: dice.choice([len(packed), len(packed) // 2, 12])]
 
 
-MUTATIONS: list[Mutation] = [cut, put, put, put, repeat, swap_lines, retype, retype, recode, squeeze]
+MUTATIONS: list[Mutation] = [
+    cut,
+    put,
+    put,
+    put,
+    repeat,
+    swap_lines,
+    retype,
+    retype,
+    recode,
+    squeeze,
+]
 
 
 def read(path: Path) -> None:
@@ -145,7 +160,11 @@ def test_mutated_suites_and_files_are_read_or_refused_in_one_line(tmp_path: Path
             if path.name in asked + judged or ("beir" in asked and "beir" in str(path))
         ]
         suites.append(
-            (text.encode(), used + [path for path in originals if path.name == "judgments.jsonl" and "j*" in judged])
+            (
+                text.encode(),
+                used
+                + [path for path in originals if path.name == "judgments.jsonl" and "j*" in judged],
+            )
         )
     for case in range(CASES):
         dice = random.Random(f"{SEED}-{case}")
@@ -161,7 +180,9 @@ def test_mutated_suites_and_files_are_read_or_refused_in_one_line(tmp_path: Path
         try:
             read(suite)
         except Exception as error:
-            pytest.fail(f"case {case} of seed {SEED}, {file and file.name}: {error!r} on {bytes(content)!r}")
+            pytest.fail(
+                f"case {case} of seed {SEED}, {file and file.name}: {error!r} on {bytes(content)!r}"
+            )
         if file:
             file.write_bytes(originals[file])
 
@@ -178,7 +199,9 @@ yaml_values = nested(nested(nested(leaves)))
 
 
 @settings(
-    max_examples=min(CASES // 10, 5000), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=min(CASES // 10, 5000),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     key=st.sampled_from(
@@ -200,12 +223,18 @@ yaml_values = nested(nested(nested(leaves)))
     ),
     value=yaml_values,
 )
-def test_any_value_under_any_key_is_read_or_refused_in_one_line(tmp_path: Path, key: str, value: object) -> None:
+def test_any_value_under_any_key_is_read_or_refused_in_one_line(
+    tmp_path: Path, key: str, value: object
+) -> None:
     import json
 
     line = json.dumps({"query": "a", key: value})
     (tmp_path / "q.jsonl").write_text(line + "\n", encoding="utf-8")
-    for text in ("queries: q.jsonl\n", f"queries:\n  - {line}\n", f"{key}: {json.dumps(value)}\nqueries: [q.jsonl]\n"):
+    for text in (
+        "queries: q.jsonl\n",
+        f"queries:\n  - {line}\n",
+        f"{key}: {json.dumps(value)}\nqueries: [q.jsonl]\n",
+    ):
         (tmp_path / "s.ir.yaml").write_text(text, encoding="utf-8")
         read(tmp_path / "s.ir.yaml")
 
@@ -222,8 +251,12 @@ def test_any_value_under_any_key_is_read_or_refused_in_one_line(tmp_path: Path, 
         "queries:\n" + "".join(" " * depth + "-\n" for depth in range(2000)),
         "queries: [{query: a, params: " + "[" * 39 + "]" * 39 + "}]\n",
         "queries: [{query: " + "a" * 5_000_000 + ", relevant: [d], weigth: 1}]\n",
-        "queries: [{query: a, relevant: {" + ", ".join(f"d{n}: x{n}" for n in range(20_000)) + "}}]\n",
-        "grades: {" + ", ".join(f"w{n}: {n}" for n in range(20_000)) + "}\nqueries: [{query: a, relevant: {d: w}}]\n",
+        "queries: [{query: a, relevant: {"
+        + ", ".join(f"d{n}: x{n}" for n in range(20_000))
+        + "}}]\n",
+        "grades: {"
+        + ", ".join(f"w{n}: {n}" for n in range(20_000))
+        + "}\nqueries: [{query: a, relevant: {d: w}}]\n",
         "queries: [{query: a, weight: " + "9" * 100_000 + "}]\n",
         "top_k: 1e300\nqueries: [{query: a}]\n",
         "queries: " + "../" * 3000 + "x\n",

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import subprocess
 
-CI_COMMITS = ("GITHUB_SHA", "CI_COMMIT_SHA", "BUILDKITE_COMMIT", "CIRCLE_SHA1", "BITBUCKET_COMMIT", "GIT_COMMIT")
+CI_COMMITS = (
+    "GITHUB_SHA",
+    "CI_COMMIT_SHA",
+    "BUILDKITE_COMMIT",
+    "CIRCLE_SHA1",
+    "BITBUCKET_COMMIT",
+    "GIT_COMMIT",
+)
 PATIENCE = 30.0
 
 
@@ -19,7 +26,11 @@ def git(folder: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[b
     import subprocess  # noqa: PLC0415 - only where a file is written or a revision read
 
     # A hook's GIT_DIR would have git look at another repository than the folder's, and LANGUAGE translates messages.
-    environment = {name: value for name, value in os.environ.items() if name not in ("GIT_DIR", "GIT_WORK_TREE")}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("GIT_DIR", "GIT_WORK_TREE")
+    }
     command = ["git", "-C", str(folder), *arguments]
     try:
         return subprocess.run(
@@ -34,7 +45,9 @@ def output(folder: Path, arguments: Sequence[str]) -> bytes:
     """What git prints. Raises ``OSError`` with its own words where it fails."""
     done = git(folder, arguments)
     if done.returncode:
-        raise OSError(" ".join(done.stderr.decode(errors="replace").split()) or f"git {arguments[0]} failed")
+        raise OSError(
+            " ".join(done.stderr.decode(errors="replace").split()) or f"git {arguments[0]} failed"
+        )
     return done.stdout
 
 

@@ -25,8 +25,12 @@ class Parameter:
     low: float = 0
     high: float = float("inf")
     closed: bool = False  # whether `low` itself is allowed
-    always_shown: bool = False  # printed in the name even at its default, because tools differ in theirs
-    synonyms: tuple[tuple[str, str], ...] = ()  # other words for the name and for the choices, and what they stand for
+    always_shown: bool = (
+        False  # printed in the name even at its default, because tools differ in theirs
+    )
+    synonyms: tuple[
+        tuple[str, str], ...
+    ] = ()  # other words for the name and for the choices, and what they stand for
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +55,9 @@ class Definition:
     aggregate: Aggregation = "mean"
     unit: Unit = ""
     compares: bool = False  # whether it reads the baseline's ranking, and is undefined without one
-    top_grade: Callable[..., float] | None = None  # highest grade that the formula can take, given the parameters
+    top_grade: Callable[..., float] | None = (
+        None  # highest grade that the formula can take, given the parameters
+    )
 
     @property
     def anchor(self) -> str:
@@ -64,4 +70,6 @@ class Definition:
         return self.at == "k"
 
 
-REL = Parameter("rel", None, "lowest grade that counts as relevant; the suite's `relevant_from` unless written")
+REL = Parameter(
+    "rel", None, "lowest grade that counts as relevant; the suite's `relevant_from` unless written"
+)

@@ -22,7 +22,9 @@ class Hits:
 
     __slots__ = ("before", "gains", "judgments", "query", "ranking", "relevant", "seconds")
 
-    def __init__(self, query: str, ranking: Sequence[str], judgments: Judgments, depth: int | None = None) -> None:
+    def __init__(
+        self, query: str, ranking: Sequence[str], judgments: Judgments, depth: int | None = None
+    ) -> None:
         """Look for judged documents in the first `depth` results, each document being there once."""
         top = ranking[:depth]
         documents = {*top}
@@ -33,10 +35,18 @@ class Hits:
         gain_of = judgments.gains
         if len(gain_of) <= FEW:
             rank = top.index
-            gains = [(rank(document) + 1, gain) for document, gain in gain_of.items() if document in documents]
+            gains = [
+                (rank(document) + 1, gain)
+                for document, gain in gain_of.items()
+                if document in documents
+            ]
             gains.sort()
         else:
-            gains = [(rank, gain_of[document]) for rank, document in enumerate(top, 1) if document in gain_of]
+            gains = [
+                (rank, gain_of[document])
+                for rank, document in enumerate(top, 1)
+                if document in gain_of
+            ]
         self.query = query
         self.ranking = ranking
         self.judgments = judgments

@@ -34,7 +34,9 @@ class Judgments:
     @cached_property
     def relevant(self) -> frozenset[str]:
         """The documents graded `relevant_from` or better."""
-        return frozenset(document for document, gain in self.gains.items() if gain >= self.relevant_from)
+        return frozenset(
+            document for document, gain in self.gains.items() if gain >= self.relevant_from
+        )
 
     @cached_property
     def relevant_count(self) -> int:
@@ -59,7 +61,9 @@ class Judgments:
     @cached_property
     def nonrelevant(self) -> frozenset[str]:
         """Documents judged and found wanting; a negative grade says *pooled, not judged*, as in trec_eval."""
-        return frozenset(document for document, grade in self.grades.items() if 0 <= grade < self.relevant_from)
+        return frozenset(
+            document for document, grade in self.grades.items() if 0 <= grade < self.relevant_from
+        )
 
     @cached_property
     def _levels(self) -> dict[float, Judgments]:
@@ -83,4 +87,9 @@ GAINS: Mapping[str, Callable[[float], float]] = {"lin": float, "exp": exponentia
 def ideal_dcg(gains: Iterable[float]) -> list[float]:
     """The DCG of the best possible ranking, at each cutoff from 0 to the number of gains."""
     best_first = sorted(gains, reverse=True)
-    return [0.0, *accumulate(gain / log2(rank + 1) for rank, gain in zip(count(1), best_first, strict=False))]
+    return [
+        0.0,
+        *accumulate(
+            gain / log2(rank + 1) for rank, gain in zip(count(1), best_first, strict=False)
+        ),
+    ]

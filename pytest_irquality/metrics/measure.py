@@ -15,13 +15,25 @@ class Measure:
 
     definition: Definition
     k: int | None = None
-    parameters: tuple[tuple[str, Value], ...] = ()  # those that differ from their defaults, in the definition's order
+    parameters: tuple[
+        tuple[str, Value], ...
+    ] = ()  # those that differ from their defaults, in the definition's order
     weighted: bool = False
 
     def __str__(self) -> str:
-        inside = [f"{name}={written(value)}" for name, value in self.parameters if name != self.definition.at]
-        name = f"{self.definition.name}({','.join(inside)})" if inside else self.definition.plain_name
-        at = self.k if self.definition.takes_cutoff else dict(self.parameters).get(self.definition.at)
+        inside = [
+            f"{name}={written(value)}"
+            for name, value in self.parameters
+            if name != self.definition.at
+        ]
+        name = (
+            f"{self.definition.name}({','.join(inside)})" if inside else self.definition.plain_name
+        )
+        at = (
+            self.k
+            if self.definition.takes_cutoff
+            else dict(self.parameters).get(self.definition.at)
+        )
         name = name or self.definition.name
         return f"{'weighted ' * self.weighted}{name}{'' if at is None else '@' + written(at)}"
 
@@ -70,7 +82,13 @@ class Measure:
 
     def depth(self, relevant_count: int) -> int | None:
         """How deep a ranking must be for it; None: all that was returned."""
-        reaches = {"cutoff": self.k, "relevant": relevant_count, "all": None, "first": 1, "nothing": 0}
+        reaches = {
+            "cutoff": self.k,
+            "relevant": relevant_count,
+            "all": None,
+            "first": 1,
+            "nothing": 0,
+        }
         return reaches[self.definition.reach]
 
     def defined_for(self, judgments: Judgments) -> bool:

@@ -25,15 +25,21 @@ SHAPE = re.compile(
 TREC_CUTOFF = re.compile(r"(?P<name>.+?)[._](?P<at>\d+(\.\d+)?)")
 
 
-def parse_measure(text: str, top_k: int = 10, definitions: Mapping[str, Definition] = DEFINITIONS) -> Measure:
+def parse_measure(
+    text: str, top_k: int = 10, definitions: Mapping[str, Definition] = DEFINITIONS
+) -> Measure:
     """The measure that `text` names; one that takes a cutoff and names none is taken at `top_k`."""
     shape = SHAPE.fullmatch(text.strip())
     if shape is None:
-        raise MeasureError(f"cannot read the measure {text!r}: write it like 'ndcg@10' or 'map(rel=2)@100'")
+        raise MeasureError(
+            f"cannot read the measure {text!r}: write it like 'ndcg@10' or 'map(rel=2)@100'"
+        )
     known = names_of(definitions)
     name, at = split(shape["name"].lower(), shape["at"], known)
     if name not in known:
-        raise MeasureError(f"unknown measure {text!r}{with_cutoff(name, known) or did_you_mean(name, known, text)}")
+        raise MeasureError(
+            f"unknown measure {text!r}{with_cutoff(name, known) or did_you_mean(name, known, text)}"
+        )
     definition = known[name]
     given = read_parameters(text, definition, shape["inside"])
     k = None
@@ -42,7 +48,9 @@ def parse_measure(text: str, top_k: int = 10, definitions: Mapping[str, Definiti
     elif definition.at:
         given |= read_at(text, definition, at, given)
     elif at is not None:
-        raise MeasureError(f"{text!r}: {definition.name} takes no cutoff; write {definition.name!r}")
+        raise MeasureError(
+            f"{text!r}: {definition.name} takes no cutoff; write {definition.name!r}"
+        )
     weighted = shape["weighted"] is not None
     if weighted and definition.aggregate != "mean":
         raise MeasureError(f"{text!r}: only means can be weighted, and {definition.name} is none")
@@ -57,7 +65,11 @@ def names_of(definitions: Mapping[str, Definition]) -> dict[str, Definition]:
 def split(name: str, at: str | None, known: Iterable[str]) -> tuple[str, str | None]:
     """A name and what stands behind it, in trec_eval's way too, where `ndcg_cut_10` is `ndcg_cut@10`."""
     trec = TREC_CUTOFF.fullmatch(name)
-    return (name, at) if name in known or at is not None or trec is None else (trec["name"], trec["at"])
+    return (
+        (name, at)
+        if name in known or at is not None or trec is None
+        else (trec["name"], trec["at"])
+    )
 
 
 def read_cutoff(text: str, at: str) -> int:
@@ -67,13 +79,19 @@ def read_cutoff(text: str, at: str) -> int:
     return int(at)
 
 
-def read_at(text: str, definition: Definition, at: str | None, given: Mapping[str, Value]) -> dict[str, Value]:
+def read_at(
+    text: str, definition: Definition, at: str | None, given: Mapping[str, Value]
+) -> dict[str, Value]:
     """The parameter that this family writes behind the `@`, unless it is among those given in parentheses."""
-    (parameter,) = (parameter for parameter in definition.parameters if parameter.name == definition.at)
+    (parameter,) = (
+        parameter for parameter in definition.parameters if parameter.name == definition.at
+    )
     if at is not None:
         return {parameter.name: read_value(text, parameter, at.strip())}
     if parameter.name not in given:
-        raise MeasureError(f"{text!r}: {definition.name} needs its {parameter.name}; write '{definition.name}@0.5'")
+        raise MeasureError(
+            f"{text!r}: {definition.name} needs its {parameter.name}; write '{definition.name}@0.5'"
+        )
     return {}
 
 
@@ -109,7 +127,10 @@ def read_value(text: str, parameter: Parameter, written: str) -> Value:
     if parameter.choices:
         word = dict(parameter.synonyms).get(written.lower(), written.lower())
         if word not in parameter.choices:
-            near = did_you_mean(word, parameter.choices) or f" (one of: {', '.join(parameter.choices)})"
+            near = (
+                did_you_mean(word, parameter.choices)
+                or f" (one of: {', '.join(parameter.choices)})"
+            )
             raise MeasureError(f"{text!r}: {parameter.name} cannot be {written!r}{near}")
         return word
     try:
@@ -128,7 +149,10 @@ def read_value(text: str, parameter: Parameter, written: str) -> Value:
 
 def in_order(definition: Definition, given: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
     """What the name must say, in the order of the definition, so that one measure has one name."""
-    settings = ((parameter, given.get(parameter.name, parameter.default)) for parameter in definition.parameters)
+    settings = (
+        (parameter, given.get(parameter.name, parameter.default))
+        for parameter in definition.parameters
+    )
     return tuple(
         (parameter.name, value)
         for parameter, value in settings
@@ -140,7 +164,11 @@ def with_cutoff(name: str, known: Mapping[str, Definition]) -> str:
     """What `ndcg5` may have meant: a name and its cutoff run together."""
     parts = re.fullmatch(r"(.*[a-z])-?([0-9]{1,9})", name)
     near = get_close_matches(parts[1], known, n=1, cutoff=0.6) if parts else []
-    return f"; did you mean '{near[0]}@{parts[2]}'?" if parts and near and known[near[0]].takes_cutoff else ""
+    return (
+        f"; did you mean '{near[0]}@{parts[2]}'?"
+        if parts and near and known[near[0]].takes_cutoff
+        else ""
+    )
 
 
 def did_you_mean(word: str, known: Iterable[str], text: str = "") -> str:

@@ -40,7 +40,9 @@ def own_measure(
     if better not in DIRECTIONS:
         raise MeasureError(f"better is 'higher', 'lower' or 'neither' for {name!r}, not {better!r}")
     if not range[0] < range[1]:
-        raise MeasureError(f"the range of {name!r} runs from {range[0]} to {range[1]}, but must run upwards")
+        raise MeasureError(
+            f"the range of {name!r} runs from {range[0]} to {range[1]}, but must run upwards"
+        )
     own = Own(name, function, range)
     definition = Definition(
         name=name,
@@ -50,7 +52,8 @@ def own_measure(
         make=own.to_cutoff if cutoff else own.over_all,
         at="k" if cutoff else "",
         needs="relevant" if needs_relevant else "",
-        undefined="where its function returns None" + (", or without a relevant document" if needs_relevant else ""),
+        undefined="where its function returns None"
+        + (", or without a relevant document" if needs_relevant else ""),
         reach="cutoff" if cutoff else "all",
         range=range,
         higher_is_better=DIRECTIONS[better],
@@ -81,12 +84,16 @@ class Own:
         try:
             value = self.function(ranking, hits.judgments.grades, len(ranking) if k is None else k)
         except Exception as error:
-            raise MeasureError(f"{place}: the function raised {type(error).__name__}: {error}") from error
+            raise MeasureError(
+                f"{place}: the function raised {type(error).__name__}: {error}"
+            ) from error
         if value is None:
             return None
         if not isinstance(value, Real):
             raise MeasureError(f"{place}: the function returned {value!r}, which is no number")
         low, high = self.range
         if not low - SLACK <= value <= high + SLACK:
-            raise MeasureError(f"{place}: the function returned {value!r}, which is outside {low} to {high}")
+            raise MeasureError(
+                f"{place}: the function returned {value!r}, which is outside {low} to {high}"
+            )
         return min(max(float(value), low), high)

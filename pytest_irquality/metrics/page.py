@@ -52,7 +52,9 @@ What other tools do differently, whatever the measure (each was run, or its code
 
 def page(definitions: Mapping[str, Definition] = DEFINITIONS) -> str:
     """The whole page, as Markdown."""
-    return "\n".join([HEAD, *index(definitions), *(line for d in definitions.values() for line in section(d))])
+    return "\n".join(
+        [HEAD, *index(definitions), *(line for d in definitions.values() for line in section(d))]
+    )
 
 
 def index(definitions: Mapping[str, Definition]) -> Iterator[str]:
@@ -89,7 +91,11 @@ def section(definition: Definition) -> Iterator[str]:
 
 def example(definition: Definition) -> str:
     """The name as one would write it."""
-    shown = ",".join(f"{p.name}={written(p.default)}" for p in definition.parameters if p.always_shown and p.default)
+    shown = ",".join(
+        f"{p.name}={written(p.default)}"
+        for p in definition.parameters
+        if p.always_shown and p.default
+    )
     at = f"@{definition.at}" if definition.at else ""
     return f"{definition.plain_name or definition.name}{f'({shown})' if shown else ''}{at}"
 

@@ -45,11 +45,17 @@ class Scores:
         """What many queries scored together: all of them, or those named. A weight that is not given is 1."""
         place = self.measures.index(measure)
         chosen = self.values if queries is None else list(queries)
-        column = self.columns[place] if queries is None else [self.values[query][place] for query in chosen]
+        column = (
+            self.columns[place]
+            if queries is None
+            else [self.values[query][place] for query in chosen]
+        )
         if measure.weighted:
             return weighted_mean(column, [weight_of(query, weights or {}) for query in chosen])
         defined = [value for value in column if value is not None]
-        return Aggregate(together(measure.aggregate, defined), len(defined), len(column) - len(defined))
+        return Aggregate(
+            together(measure.aggregate, defined), len(defined), len(column) - len(defined)
+        )
 
 
 def weighted_mean(column: Sequence[float | None], weights: Sequence[float]) -> Aggregate:
@@ -65,7 +71,9 @@ def weight_of(query: str, weights: Mapping[str, float]) -> float:
     """The weight of a query, refused where a mean would lose its meaning."""
     weight = weights.get(query, 1)
     if not 0 <= weight < float("inf"):
-        raise MeasureError(f"the weight of {query!r} is {weight}, but a weight is a number of 0 or more")
+        raise MeasureError(
+            f"the weight of {query!r} is {weight}, but a weight is a number of 0 or more"
+        )
     return weight
 
 

@@ -24,14 +24,23 @@ LONGEST = 500
 def with_reasons(result: SuiteResult, retriever: object) -> SuiteResult:
     """The result with the retriever's own words on the documents that its failures name."""
     explain, exists = (_method(retriever, name) for name in ("explain", "exists"))
-    if (explain is None and exists is None) or not any(verdict.outcome == "failed" for verdict in result.verdicts):
+    if (explain is None and exists is None) or not any(
+        verdict.outcome == "failed" for verdict in result.verdicts
+    ):
         return result
     named = _named(result)
     gone: dict[str, bool] = {}
     lost: dict[str, None] = {}
     if exists is not None:
         lost = {id: None for documents in named.values() for id in documents}
-        lost.update({d.id: None for query in result.queries for d in query.missing if d.rank is None and d.before})
+        lost.update(
+            {
+                d.id: None
+                for query in result.queries
+                for d in query.missing
+                if d.rank is None and d.before
+            }
+        )
         for id in [*lost][:MOST_MISSING]:
             gone[id] = _ask(exists, id) is False
     texts: dict[tuple[str, str], str] = {}
@@ -51,11 +60,16 @@ def with_reasons(result: SuiteResult, retriever: object) -> SuiteResult:
     for query in result.queries:
         lists = {name: getattr(query, name) for name in ("ranking", "missing", "ranking_before")}
         if any(document.id in told for documents in lists.values() for document in documents):
-            lists = {name: tuple(with_reason(query, d) for d in documents) for name, documents in lists.items()}
+            lists = {
+                name: tuple(with_reason(query, d) for d in documents)
+                for name, documents in lists.items()
+            }
             query = replace(query, **lists)  # noqa: PLW2901
         queries.append(query)
     return replace(
-        result, queries=tuple(queries), notes=(*result.notes, *_gone_note(result, gone, len(gone) < len(lost)))
+        result,
+        queries=tuple(queries),
+        notes=(*result.notes, *_gone_note(result, gone, len(gone) < len(lost))),
     )
 
 
@@ -63,12 +77,19 @@ def _named(result: SuiteResult) -> Mapping[str, Mapping[str, None]]:
     """The documents that failures name as lost or forbidden, by query, in the order they are told."""
     named: dict[str, dict[str, None]] = {}
     known = {query.id: query for query in result.queries}
-    broken = [finding for verdict in result.verdicts if verdict.outcome == "failed" for finding in verdict.broken]
+    broken = [
+        finding
+        for verdict in result.verdicts
+        if verdict.outcome == "failed"
+        for finding in verdict.broken
+    ]
     for finding in broken:
         if finding.subject in known:
             documents = dict.fromkeys(finding.documents) or _lost(known[finding.subject])
             named.setdefault(finding.subject, {}).update(documents)
-    if any(finding.kind.startswith("max_") for finding in broken):  # a mean fell: the queries that lost are told, too
+    if any(
+        finding.kind.startswith("max_") for finding in broken
+    ):  # a mean fell: the queries that lost are told, too
         for query in result.queries:
             if lost := _lost(query):
                 named.setdefault(query.id, {}).update(lost)
@@ -77,12 +98,18 @@ def _named(result: SuiteResult) -> Mapping[str, Mapping[str, None]]:
 
 def _lost(query: QueryResult) -> dict[str, None]:
     """The relevant documents that the baseline had and today has not."""
-    return {d.id: None for d in query.missing if d.relevant and d.rank is None and d.before is not None}
+    return {
+        d.id: None for d in query.missing if d.relevant and d.rank is None and d.before is not None
+    }
 
 
 def _gone_note(result: SuiteResult, gone: Mapping[str, bool], some: bool) -> Iterator[str]:
-    titles = {d.id: d.title for query in result.queries for d in (*query.missing, *query.ranking_before)}
-    left = [f"{id} ({titles[id]})" if titles.get(id) else id for id, is_gone in gone.items() if is_gone]
+    titles = {
+        d.id: d.title for query in result.queries for d in (*query.missing, *query.ranking_before)
+    }
+    left = [
+        f"{id} ({titles[id]})" if titles.get(id) else id for id, is_gone in gone.items() if is_gone
+    ]
     if left:
         named = ", ".join(left[:NAMED]) + and_more(len(left))
         many = f"{'at least ' * some}{count(len(left), 'document has', 'documents have')}"

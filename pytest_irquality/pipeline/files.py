@@ -94,7 +94,9 @@ class Files:
             return None, None  # about to be replaced by one that has them
         return baseline.compare_with(found, target.suite, target.retriever)
 
-    def completed(self, target: Target, run: Run, result: SuiteResult, notes: Sequence[str] = ()) -> SuiteResult:
+    def completed(
+        self, target: Target, run: Run, result: SuiteResult, notes: Sequence[str] = ()
+    ) -> SuiteResult:
         """The result with what these files add to it, after everything that is asked for was written."""
         notes = [*notes, *self._notes(target)]
         return replace(
@@ -125,7 +127,9 @@ class Files:
             yield f"run kept: {self.saved}"
             return
         suffix = f".{self.shard.index}-of-{self.shard.count}.jsonl" if self.shard else ".jsonl"
-        path = baseline.below(path, target.suite, baseline.file_name(target.file, target.retriever, suffix))
+        path = baseline.below(
+            path, target.suite, baseline.file_name(target.file, target.retriever, suffix)
+        )
         shard = str(self.shard) if self.shard else None
         header = baseline.header_of(target.suite, run, self.commit, shard)
         write_run(path, stored_run(target.suite, run, header))
@@ -137,15 +141,21 @@ class Files:
         if other := target.suite.baseline_retriever:
             yield f"baseline not written: {target.suite.path} compares with the retriever {other!r}, not with a file"
             return
-        faulty = {query.id for query in result.queries if query.fault}  # what the suite calls one counts, too
+        faulty = {
+            query.id for query in result.queries if query.fault
+        }  # what the suite calls one counts, too
         good = {id: ranking for id, ranking in run.rankings.items() if id not in faulty}
         answered = replace(run, rankings=good, faults=dict.fromkeys(faulty, Fault("")))
         whole = [mean for mean in result.means if mean.tag is None and mean.unit != "seconds"]
         means = {mean.measure: mean.value for mean in whole if mean.value is not None}
-        yield from baseline.update(self._place(target), self.read_baseline(target).old, answered, self.commit, means)
+        yield from baseline.update(
+            self._place(target), self.read_baseline(target).old, answered, self.commit, means
+        )
 
     def _place(self, target: Target) -> baseline.Place:
-        return baseline.Place(target.suite, target.file, target.retriever, self.compared, self.start)
+        return baseline.Place(
+            target.suite, target.file, target.retriever, self.compared, self.start
+        )
 
     @cached_property
     def commit(self) -> str | None:

@@ -34,9 +34,14 @@ def pytest_configure(config: pytest.Config) -> None:
         shard = Shard.parse(option.ir_shard) if option.ir_shard else None
     except ValueError as error:
         raise pytest.UsageError(f"--ir-shard: {error}") from None
-    for other, given in (("--ir-runs", option.ir_runs), ("--ir-update-baseline", option.ir_update_baseline)):
+    for other, given in (
+        ("--ir-runs", option.ir_runs),
+        ("--ir-update-baseline", option.ir_update_baseline),
+    ):
         if shard and given:
-            raise pytest.UsageError(f"--ir-shard asks a share of the queries, and {other} is for all of them")
+            raise pytest.UsageError(
+                f"--ir-shard asks a share of the queries, and {other} is for all of them"
+            )
     in_file = option.ir_baseline is not None and not option.ir_baseline.startswith(baseline.GIT)
     compared = [option.ir_baseline] if in_file and not option.ir_update_baseline else []
     for name, paths in (("--ir-runs", option.ir_runs), ("--ir-baseline", compared)):
@@ -50,11 +55,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
     """Under ``--ir-shard`` keep what a share of the queries can tell; bring along what others are compared with."""
     yield  # to -k, --lf and whatever else selects
     if shard := config.stash[FILES].shard:
-        here = [item for item in items if not isinstance(item.parent, SuiteModule) or item.parent.is_in(shard, item)]
+        here = [
+            item
+            for item in items
+            if not isinstance(item.parent, SuiteModule) or item.parent.is_in(shard, item)
+        ]
         config.hook.pytest_deselected(items=list(set(items).difference(here)))
         items[:] = here
     for module in {item.parent: None for item in items if isinstance(item.parent, SuiteModule)}:
@@ -67,10 +78,16 @@ def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iter
     base = module.suite.baseline_retriever
     own = {item.name: item for item in items if item.parent is module}
     checks = {getattr(item, "originalname", "") for item in own.values() if variant(item) != base}
-    everything = [item for item in pytest.Module.collect(module) if isinstance(item, pytest.Function)]
+    everything = [
+        item for item in pytest.Module.collect(module) if isinstance(item, pytest.Function)
+    ]
     module.variants = list({variant(item): None for item in everything})
     twins = [item for item in everything if variant(item) == base]
-    first = [own.get(item.name, item) for item in twins if item.originalname in checks or item.name in own]
+    first = [
+        own.get(item.name, item)
+        for item in twins
+        if item.originalname in checks or item.name in own
+    ]
     for item in items:
         if item.parent is module:
             yield from first
@@ -82,7 +99,11 @@ def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iter
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Read what an update will replace while no worker of pytest-xdist can have replaced it yet."""
     files = session.config.stash[FILES]
-    targets = {(item.parent, variant(item)): None for item in session.items if isinstance(item.parent, SuiteModule)}
+    targets = {
+        (item.parent, variant(item)): None
+        for item in session.items
+        if isinstance(item.parent, SuiteModule)
+    }
     files.targets = len(targets)
     folders = dict.fromkeys(module.path.parent for module, _ in targets)
     if not hasattr(session.config, "workerinput") and (wrong := files.unknown_revision(folders)):
@@ -95,7 +116,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A share that none of the selected queries falls into is no failure of this job."""
-    if session.config.stash[FILES].shard and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+    if (
+        session.config.stash[FILES].shard
+        and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
+    ):
         session.exitstatus = pytest.ExitCode.OK
 
 
@@ -114,9 +138,15 @@ class SuiteModule(pytest.Module):
     def _make(self) -> types.ModuleType:
         shown = shown_path(self.config, self.path)
         try:
-            own = [measure for given in self.ihook.pytest_ir_measures(config=self.config) for measure in given or ()]
+            own = [
+                measure
+                for given in self.ihook.pytest_ir_measures(config=self.config)
+                for measure in given or ()
+            ]
             self.suite = load_suite(self.path, shown=shown, definitions=with_own(own))
-            if self.suite.baseline_retriever or baseline.expected(self.path, self.config.option.ir_baseline):
+            if self.suite.baseline_retriever or baseline.expected(
+                self.path, self.config.option.ir_baseline
+            ):
                 self.suite = self.suite.guarded()
         except (SuiteError, MeasureError) as error:
             raise self.CollectError(str(error)) from None
@@ -124,7 +154,10 @@ class SuiteModule(pytest.Module):
         module = types.ModuleType(slug(self.suite.name))
         module.__file__ = str(self.path)
         # usefixtures rather than an argument: a parametrised retriever gives every item its [bm25], [hybrid].
-        vars(module)["pytestmark"] = [pytest.mark.ir_suite, pytest.mark.usefixtures(self.suite.retriever)]
+        vars(module)["pytestmark"] = [
+            pytest.mark.ir_suite,
+            pytest.mark.usefixtures(self.suite.retriever),
+        ]
         for name, check in self.checks.items():
             vars(module)[name] = _function(check, self._file(check.place), module.__name__)
         return module
@@ -154,7 +187,11 @@ class SuiteModule(pytest.Module):
             check = self.checks.get(getattr(item, "originalname", ""))
             if check:
                 query = check.query
-                words = (*query.tags, query.text, slug(query.text)) if query else (check.label, slug(check.label))
+                words = (
+                    (*query.tags, query.text, slug(query.text))
+                    if query
+                    else (check.label, slug(check.label))
+                )
                 item.extra_keyword_matches.update(words)
             yield item
 
@@ -162,7 +199,9 @@ class SuiteModule(pytest.Module):
         for place, text in lint(self.suite):
             try:
                 # As node.warn does it, which knows no line but the file's first.
-                warnings.warn_explicit(IRQualityWarning(text), None, str(self._file(place)), place.line)
+                warnings.warn_explicit(
+                    IRQualityWarning(text), None, str(self._file(place)), place.line
+                )
             except IRQualityWarning as error:  # under -W error
                 raise self.CollectError(
                     f"{place.path or self.suite.path}:{place.line}:{place.column}: {error}"
@@ -183,7 +222,9 @@ def _function(check: Check, path: Path, module: str) -> Callable[..., None]:
     def verdict(_ir_run: Callable[[], None]) -> None:
         _ir_run()
 
-    code = verdict.__code__.replace(co_filename=str(path), co_firstlineno=check.place.line, co_name=check.name)
+    code = verdict.__code__.replace(
+        co_filename=str(path), co_firstlineno=check.place.line, co_name=check.name
+    )
     function = types.FunctionType(code, verdict.__globals__, check.name)
     function.__module__ = module
     return function
@@ -191,7 +232,11 @@ def _function(check: Check, path: Path, module: str) -> Callable[..., None]:
 
 def variant(item: pytest.Item) -> str:
     """``bm25`` of the item ``ndcg-10[bm25]``: which retriever of a parametrised fixture."""
-    return item.name.removeprefix(getattr(item, "originalname", item.name)).removeprefix("[").removesuffix("]")
+    return (
+        item.name.removeprefix(getattr(item, "originalname", item.name))
+        .removeprefix("[")
+        .removesuffix("]")
+    )
 
 
 def suite_of(item: Any) -> tuple[str, str] | None:
@@ -203,11 +248,17 @@ def suite_of(item: Any) -> tuple[str, str] | None:
 
 def suites_of(config: pytest.Config, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
     """The same for items that another process has collected, by their node ids."""
-    named = {Path(config.invocation_params.dir, arg.partition("::")[0]).resolve() for arg in config.args}
+    named = {
+        Path(config.invocation_params.dir, arg.partition("::")[0]).resolve() for arg in config.args
+    }
     shown: dict[str, str | None] = {}
     for file, _, name in (id.partition("::") for id in ids):
         if file not in shown:
             path = config.rootpath / file
-            shown[file] = shown_path(config, path) if is_suite(config, path, path.resolve() in named) else None
+            shown[file] = (
+                shown_path(config, path)
+                if is_suite(config, path, path.resolve() in named)
+                else None
+            )
         if (suite := shown[file]) is not None:
             yield suite, name.partition("[")[2].removesuffix("]")

@@ -26,7 +26,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--ir-report", metavar="PATH", default="ir-report.html",
         help="Where to write the HTML report (default: ir-report.html); 'none' writes none.",
     )  # fmt: skip
-    group.addoption("--ir-json", metavar="PATH", default=None, help="Write the report's content as JSON to PATH.")
+    group.addoption(
+        "--ir-json",
+        metavar="PATH",
+        default=None,
+        help="Write the report's content as JSON to PATH.",
+    )
     group.addoption(
         "--ir-markdown", metavar="PATH", default=None,
         help="Write the report as Markdown to PATH (and to $GITHUB_STEP_SUMMARY by itself, where that is set).",
@@ -68,8 +73,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Write a first suite beside this list of queries (text, one a line, or CSV), with what the retriever"
         " returns for them today as candidates to grade.",
     )  # fmt: skip
-    parser.addini("ir_concurrency", type="string", default="", help="Calls in flight where a suite does not say.")
-    parser.addini("ir_suite_files", type="args", default=PATTERNS, help="Globs of the names of suite files.")
+    parser.addini(
+        "ir_concurrency",
+        type="string",
+        default="",
+        help="Calls in flight where a suite does not say.",
+    )
+    parser.addini(
+        "ir_suite_files", type="args", default=PATTERNS, help="Globs of the names of suite files."
+    )
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -90,7 +102,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
     if known.ir_suite:  # its conftest is an initial one
         known.file_or_dir = [*(known.file_or_dir or []), known.ir_suite]
     args[:] = _split_suite_option(args)
-    if known.ir_init:  # collected like a file that was named, so that the fixtures are those of its folder
+    if (
+        known.ir_init
+    ):  # collected like a file that was named, so that the fixtures are those of its folder
         known.file_or_dir = [*(known.file_or_dir or []), known.ir_init]
         args.append(known.ir_init)
 
@@ -108,7 +122,9 @@ def _split_suite_option(args: Iterable[str]) -> list[str]:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and under ``--ir-suite`` everything else."""
-    config.addinivalue_line("markers", "ir_suite: a check of a search-quality suite (added by pytest-irquality).")
+    config.addinivalue_line(
+        "markers", "ir_suite: a check of a search-quality suite (added by pytest-irquality)."
+    )
     option = config.option
     # What is wrong with these is told before anything is collected, also where a suite is named by its path alone.
     if option.ir_suite is not None or option.ir_runs or option.ir_baseline or option.ir_shard:
@@ -121,9 +137,13 @@ def _start_first_suite(config: pytest.Config, queries: Path) -> None:
     from pytest_irquality.plugin import init as first  # noqa: PLC0415 - for --ir-init only
 
     if not queries.is_file():
-        raise pytest.UsageError(f"--ir-init: {queries.name}: {'no file' if queries.exists() else 'no such file'}")
+        raise pytest.UsageError(
+            f"--ir-init: {queries.name}: {'no file' if queries.exists() else 'no such file'}"
+        )
     if first.target(queries).exists() and not hasattr(config, "workerinput"):
-        raise pytest.UsageError(f"--ir-init: {first.target(queries).name} exists already, and is never written over")
+        raise pytest.UsageError(
+            f"--ir-init: {first.target(queries).name} exists already, and is never written over"
+        )
     config.pluginmanager.register(first, "irquality-first")
     config.pluginmanager.register(first.Told(), "irquality-first-told")
 
@@ -144,7 +164,9 @@ def _activate(config: pytest.Config) -> None:
 
     config.pluginmanager.register(collection, "irquality-collection")
     config.pluginmanager.register(running, "irquality-running")
-    if not hasattr(config, "workerinput"):  # reports come from the controller, or where there is no xdist
+    if not hasattr(
+        config, "workerinput"
+    ):  # reports come from the controller, or where there is no xdist
         config.pluginmanager.register(Session(config), "irquality-session")
 
 
@@ -152,11 +174,16 @@ def is_suite(config: pytest.Config, path: Path, named: bool) -> bool:
     """Whether a file is to be collected; ``named``: the command line names it."""
     if path.suffix not in (".yaml", ".yml"):
         return False
-    matches, asked = any(map(path.match, config.getini("ir_suite_files"))), config.getoption("ir_suite") is not None
+    matches, asked = (
+        any(map(path.match, config.getini("ir_suite_files"))),
+        config.getoption("ir_suite") is not None,
+    )
     return (asked and (named or matches)) or (named and matches)
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteModule | FirstSuite | None:
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> SuiteModule | FirstSuite | None:
     """Collect a suite: one that matches, or under ``--ir-suite`` any YAML file the command line names."""
     if queries := parent.config.getoption("ir_init"):
         if file_path != Path(parent.config.invocation_params.dir, queries).resolve():

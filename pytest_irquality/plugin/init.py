@@ -56,12 +56,16 @@ class FirstSuite(pytest.Module):
 
 def unique(records: list[Record]) -> list[Record]:
     """The records without those that repeat a text."""
-    return list({record.cells["query"].strip(): record for record in reversed(records)}.values())[::-1]
+    return list({record.cells["query"].strip(): record for record in reversed(records)}.values())[
+        ::-1
+    ]
 
 
 def target(queries: Path) -> Path:
     """Where the suite goes: ``queries.ir.yaml`` beside ``queries.txt``."""
-    return queries.with_name(f"{queries.name.removesuffix('.gz').partition('.')[0] or queries.name}.ir.yaml")
+    return queries.with_name(
+        f"{queries.name.removesuffix('.gz').partition('.')[0] or queries.name}.ir.yaml"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -78,8 +82,12 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
     except pytest.FixtureLookupError as error:
         if error.argname != "retriever":
             raise
-        advice = "write it in a conftest.py, as the README shows, beside the list of queries or above"
-        raise pytest.fail.Exception(f"no fixture 'retriever' is found from here; {advice}", pytrace=False) from None
+        advice = (
+            "write it in a conftest.py, as the README shows, beside the list of queries or above"
+        )
+        raise pytest.fail.Exception(
+            f"no fixture 'retriever' is found from here; {advice}", pytrace=False
+        ) from None
 
 
 @pytest.fixture
@@ -132,7 +140,9 @@ def _candidates(run: Run, query: str) -> dict[str, str | None] | None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Send what was written home with the report, as far as another process may be."""
     report = yield
     if report.when == "setup" and (said := item.stash.get(SAID, None)):

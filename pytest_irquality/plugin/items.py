@@ -43,7 +43,9 @@ class Broken(Failure):
     """A rule or a limit did not hold. Nothing else raises it, so an outage can never pass for a known issue."""
 
 
-Broken.__module__ = "builtins"  # as pytest does with its own, so that summaries say "Broken: ..." and no path
+Broken.__module__ = (
+    "builtins"  # as pytest does with its own, so that summaries say "Broken: ..." and no path
+)
 
 
 @dataclass
@@ -87,7 +89,11 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
     __tracebackhide__ = _is_theirs
     if not isinstance(item.parent, SuiteModule) or not isinstance(item, pytest.Function):
         return (yield)
-    outcomes, key, names = item.parent.stash.setdefault(OUTCOMES, {}), variant(item), item.fixturenames
+    outcomes, key, names = (
+        item.parent.stash.setdefault(OUTCOMES, {}),
+        variant(item),
+        item.fixturenames,
+    )
     asks = _must_ask(item, outcomes.get(key))
     if not asks or item.config.stash[FILES].kept:
         item.fixturenames = ["_ir_run"]
@@ -95,7 +101,9 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
         return (yield)
     except (Exception, pytest.fail.Exception) as error:  # neither a skip nor Ctrl-C
         if asks and not isinstance(outcomes.get(key), Judged):
-            outcomes[key] = Failed(f"not evaluated{_briefly(error)} (shown at {item.name})", _attempt(item))
+            outcomes[key] = Failed(
+                f"not evaluated{_briefly(error)} (shown at {item.name})", _attempt(item)
+            )
         if told := _about_fixtures(item.parent.suite, error):
             raise pytest.fail.Exception(told, pytrace=False) from None
         raise
@@ -114,7 +122,9 @@ def _ir_run(request: pytest.FixtureRequest) -> Callable[[], None]:
         kept, earlier = item.config.stash[FILES].kept, outcome
         retriever = None if kept else request.getfixturevalue(suite.suite.retriever)
         try:
-            outcome = _retrieve_and_judge(item, retriever, earlier if isinstance(earlier, Judged) else None)
+            outcome = _retrieve_and_judge(
+                item, retriever, earlier if isinstance(earlier, Judged) else None
+            )
         except pytest.skip.Exception as skip:
             outcomes[key] = Skipped(str(skip), _attempt(item))
             raise
@@ -130,7 +140,9 @@ def _ir_run(request: pytest.FixtureRequest) -> Callable[[], None]:
     if verdict.outcome in ("error", "not evaluated"):
         _raise_fault(item, verdict, judged)
     # Under --runxfail pytest.xfail does nothing, so what is broken fails; what is fixed must then pass.
-    quiet = verdict.outcome == "passed" or (verdict.outcome == "fixed" and request.config.getoption("runxfail", False))
+    quiet = verdict.outcome == "passed" or (
+        verdict.outcome == "fixed" and request.config.getoption("runxfail", False)
+    )
     return (lambda: None) if quiet else (lambda: _conclude(judged.result, verdict))
 
 
@@ -163,7 +175,11 @@ def _about_fixtures(suite: Suite, error: BaseException) -> str | None:
     """One line for a fixture that is missing or that nothing awaits, of which pytest says more and less."""
     if isinstance(error, pytest.FixtureLookupError):
         return _no_such_fixture(suite, error)
-    found = re.search(r"requested an async fixture '(\w+)'", str(error)) if isinstance(error, Failure) else None
+    found = (
+        re.search(r"requested an async fixture '(\w+)'", str(error))
+        if isinstance(error, Failure)
+        else None
+    )
     return found and f"the fixture {found[1]!r} is async and nothing has awaited it: {AWAITED_BY}"
 
 
@@ -172,20 +188,28 @@ def _no_such_fixture(suite: Suite, error: pytest.FixtureLookupError) -> str | No
     name, asking = error.argname, error.request.fixturename
     if name is None or (name != suite.retriever and asking is None):
         return None
-    listed = str(getattr(error.formatrepr(), "errorstring", "")).partition("available fixtures: ")[2]
-    near = did_you_mean(name, [known for known in listed.partition("\n")[0].split(", ") if known != "_ir_run"])
+    listed = str(getattr(error.formatrepr(), "errorstring", "")).partition("available fixtures: ")[
+        2
+    ]
+    near = did_you_mean(
+        name, [known for known in listed.partition("\n")[0].split(", ") if known != "_ir_run"]
+    )
     if name != suite.retriever:
         if asking == suite.retriever and name in (*QUERY_NAMES, *CUTOFF_NAMES):
             return f"{suite.path}: the fixture {asking!r} takes {name!r} itself; it must return a function that does"
         return f"{suite.path}: no fixture {name!r}, which the fixture {asking!r} asks for, is found from here{near}"
     if suite.retriever_place is None:
-        advice = near or "; write it in a conftest.py, or name yours in the suite: 'retriever: NAME'"
+        advice = (
+            near or "; write it in a conftest.py, or name yours in the suite: 'retriever: NAME'"
+        )
         return f"{suite.path}: no fixture 'retriever' is found from here{advice}"
     place = suite.retriever_place
     return f"{suite.path}:{place.line}:{place.column}: no fixture {suite.retriever!r} is found from here{near}"
 
 
-def _retrieve_and_judge(item: pytest.Item, retriever: object, earlier: Judged | None = None) -> Judged:
+def _retrieve_and_judge(
+    item: pytest.Item, retriever: object, earlier: Judged | None = None
+) -> Judged:
     """Ask every query the selected items of this suite and retriever need, and judge those items' checks.
 
     After an ``earlier`` attempt only those queries are asked that had no answer then.
@@ -204,36 +228,57 @@ def _retrieve_and_judge(item: pytest.Item, retriever: object, earlier: Judged | 
     needed = {query.id for check in checks for query in asked.needed(check)}
     try:
         compared = _baseline(module, key)  # one that is damaged is told before anything is asked
-        run, notes = files.kept_run(target, needed) if files.kept else (_ask(item, retriever, needed, earlier), ())
+        run, notes = (
+            files.kept_run(target, needed)
+            if files.kept
+            else (_ask(item, retriever, needed, earlier), ())
+        )
     except StoredRunError as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
     try:
         before, known = compared or (run, Baseline(key, len(run.rankings), version=run.version))
-        updating = files.updating and suite.baseline_retriever is None  # whose drops no new file will mend
+        updating = (
+            files.updating and suite.baseline_retriever is None
+        )  # whose drops no new file will mend
         result = judge(asked, run, checks, before=before, baseline=known, updating=updating)
     except MeasureError as error:  # a measure of the project's own
         raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None
     result = files.completed(target, run, with_reasons(result, retriever), notes)
     if not (run.faults or suite.baseline_retriever):
-        run = replace(run, rankings={}, titles={}, texts={})  # large, and nobody will ask for them again
-    return Judged(run, result, {verdict.check: verdict for verdict in result.verdicts}, _attempt(item))
+        run = replace(
+            run, rankings={}, titles={}, texts={}
+        )  # large, and nobody will ask for them again
+    return Judged(
+        run, result, {verdict.check: verdict for verdict in result.verdicts}, _attempt(item)
+    )
 
 
 def _ask(item: Any, retriever: object, needed: Collection[str], earlier: Judged | None) -> Run:
     """The run of today: the queries that are needed, after an earlier attempt those of them that had no answer then."""
     __tracebackhide__ = _is_theirs
     suite = item.parent.suite
-    asked = [query for query in suite.queries if query.id in (earlier.run.faults if earlier else needed)]
+    asked = [
+        query for query in suite.queries if query.id in (earlier.run.faults if earlier else needed)
+    ]
     try:
         with shown_progress(item.config, suite.path) as progress:
             run = retrieve(
-                suite, retriever, asked, variant(item), concurrency=_concurrency(item.config, suite), progress=progress
+                suite,
+                retriever,
+                asked,
+                variant(item),
+                concurrency=_concurrency(item.config, suite),
+                progress=progress,
             )
     except RetrieverError as error:
         at = f"{error.place.path or suite.path}:{error.place.line}" if error.place else suite.path
-        raise pytest.fail.Exception(f"{error} (fixture {suite.retriever!r}, {at})", pytrace=False) from None
+        raise pytest.fail.Exception(
+            f"{error} (fixture {suite.retriever!r}, {at})", pytrace=False
+        ) from None
     for fault in run.faults.values():
-        if isinstance(fault.error, pytest.exit.Exception):  # an Exception like others, but an order to the session
+        if isinstance(
+            fault.error, pytest.exit.Exception
+        ):  # an Exception like others, but an order to the session
             raise fault.error
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
@@ -242,7 +287,9 @@ def _ask(item: Any, retriever: object, needed: Collection[str], earlier: Judged 
 
 def _concurrency(config: pytest.Config, suite: Suite) -> int:
     """Calls in flight: what the command line says, or the suite, or the ini file."""
-    return int(config.option.ir_concurrency or suite.concurrency or config.getini("ir_concurrency") or 1)
+    return int(
+        config.option.ir_concurrency or suite.concurrency or config.getini("ir_concurrency") or 1
+    )
 
 
 def _baseline(module: SuiteModule, key: str) -> tuple[Run, Baseline] | tuple[None, None] | None:
@@ -258,9 +305,16 @@ def _baseline(module: SuiteModule, key: str) -> tuple[Run, Baseline] | tuple[Non
         unknown = f"there is none of that name, but {known}{did_you_mean(other, module.variants)}"
         elsewhere = ", or it was by another worker: --dist loadfile keeps them together"
         not_run = f"it was not run; select its items, too{elsewhere * hasattr(module.config, 'workerinput')}"
-        what = "its fixture failed" if isinstance(judged, Failed) else not_run if other in module.variants else unknown
+        what = (
+            "its fixture failed"
+            if isinstance(judged, Failed)
+            else not_run
+            if other in module.variants
+            else unknown
+        )
         raise pytest.fail.Exception(
-            f"{module.suite.path} compares [{key}] with the retriever {other!r} ('baseline'): {what}", pytrace=False
+            f"{module.suite.path} compares [{key}] with the retriever {other!r} ('baseline'): {what}",
+            pytrace=False,
         )
     return judged.run, Baseline(other, len(judged.run.rankings), version=judged.run.version)
 
@@ -276,14 +330,20 @@ def _raise_fault(item: pytest.Item, verdict: Verdict, judged: Judged) -> None:
     __tracebackhide__ = _is_theirs
     query = verdict.query
     if verdict.scope == "bulk":  # no bulk query has an item of its own, so their cause is told here
-        query = next((result.id for result in judged.result.queries if result.fault and not result.check), None)
+        query = next(
+            (result.id for result in judged.result.queries if result.fault and not result.check),
+            None,
+        )
     fault = judged.run.faults.get(query) if query is not None else None
     if query is None or fault is None:
         pytest.fail(f"{verdict.reason}\n  at {judged.result.place(verdict)}", pytrace=False)
     asked = judged.result.query(query)
     where, text, cause = judged.result.place(asked), asked.text, fault.cause
     if cause in judged.told:
-        pytest.fail(f"{text!r}: {fault.message} (shown at {judged.told[cause]})\n  at {where}", pytrace=False)
+        pytest.fail(
+            f"{text!r}: {fault.message} (shown at {judged.told[cause]})\n  at {where}",
+            pytrace=False,
+        )
     judged.told[cause] = item.name
     alike = sum(other.cause == cause for other in judged.run.faults.values())
     more = f"; {alike} queries failed so" if alike > 1 else ""
@@ -314,7 +374,9 @@ def _conclude(result: SuiteResult, verdict: Verdict) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Send the result home on the setup report of the item that retrieved: reports travel through xdist as JSON."""
     report = yield
     crash = getattr(report.longrepr, "reprcrash", None)

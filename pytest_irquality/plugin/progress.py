@@ -31,10 +31,16 @@ def shown_progress(config: pytest.Config, name: str) -> Iterator[Callable[[int, 
     def rewrite(text: str) -> None:
         nonlocal line
         # Backspaces keep what pytest has written on this line; a text that wrapped could not be taken back.
-        room = shutil.get_terminal_size().columns - config.get_terminal_writer().width_of_current_line - 1
+        room = (
+            shutil.get_terminal_size().columns
+            - config.get_terminal_writer().width_of_current_line
+            - 1
+        )
         text = text[: max(0, room)]
         with uncaptured():
-            sys.stdout.write("\b" * len(line) + text.ljust(len(line)) + "\b" * max(0, len(line) - len(text)))
+            sys.stdout.write(
+                "\b" * len(line) + text.ljust(len(line)) + "\b" * max(0, len(line) - len(text))
+            )
             sys.stdout.flush()
         line = text
 

@@ -31,23 +31,31 @@ class Session:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which suites and retrievers there should be results of."""
-        self.expected.update(dict.fromkeys(key for item in session.items if (key := suite_of(item))))
+        self.expected.update(
+            dict.fromkeys(key for item in session.items if (key := suite_of(item)))
+        )
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """The same under xdist, where the items are elsewhere and a worker that dies can report nothing."""
         self.expected.update(dict.fromkeys(suites_of(self.config, ids)))
 
-    def pytest_report_collectionfinish(self, config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
+    def pytest_report_collectionfinish(
+        self, config: pytest.Config, items: Sequence[pytest.Item]
+    ) -> list[str]:
         """One line for each folder asked for in which no file is a suite."""
         found = [item.path for item in items if isinstance(item.parent, SuiteModule)]
         patterns = " ".join(config.getini("ir_suite_files"))
         lines = []
         for arg in config.args:
             folder = Path(config.invocation_params.dir, arg.partition("::")[0]).resolve()
-            empty = folder.is_dir() and not any(path.resolve().is_relative_to(folder) for path in found)
+            empty = folder.is_dir() and not any(
+                path.resolve().is_relative_to(folder) for path in found
+            )
             # A suite may be there and deselected, so what was not collected is looked for on the disk.
-            if empty and not any(next(folder.rglob(pattern), None) for pattern in config.getini("ir_suite_files")):
+            if empty and not any(
+                next(folder.rglob(pattern), None) for pattern in config.getini("ir_suite_files")
+            ):
                 lines.append(f"irquality: no suite in {arg}: no file there matches {patterns}")
         return lines
 
@@ -59,13 +67,17 @@ class Session:
             worker = str(getattr(getattr(getattr(report, "node", None), "gateway", None), "id", ""))
             some = self.by_worker.setdefault(key, {})
             some[worker] = result  # a rerun's takes the place of what it was a rerun of
-            self.results[key], self.disputed[key] = joined(list(some.values())) if len(some) > 1 else (result, ())
+            self.results[key], self.disputed[key] = (
+                joined(list(some.values())) if len(some) > 1 else (result, ())
+            )
 
     @property
     def missing(self) -> list[str]:
         """Suites that were collected and have no result: a broken fixture, or a stop before their turn."""
         return [
-            f"{path} [{name}]" if name else path for path, name in self.expected if (path, name) not in self.results
+            f"{path} [{name}]" if name else path
+            for path, name in self.expected
+            if (path, name) not in self.results
         ]
 
     @property
@@ -77,8 +89,13 @@ class Session:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reports; nothing where nothing was evaluated."""
         disputed = [verdict for some in self.disputed.values() for verdict in some]
-        if any(verdict.outcome in BAD for verdict in disputed) and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED  # the item itself ran in a worker where it passed
+        if (
+            any(verdict.outcome in BAD for verdict in disputed)
+            and session.exitstatus == pytest.ExitCode.OK
+        ):
+            session.exitstatus = (
+                pytest.ExitCode.TESTS_FAILED
+            )  # the item itself ran in a worker where it passed
         option = self.config.option
         if not self.results or option.collectonly or getattr(option, "setupplan", False):
             return
@@ -94,7 +111,9 @@ class Session:
                 for measure, formula in zip(result.measures, result.formulas, strict=True)
             }
             made = f"Made by pytest-irquality {version('pytest-irquality')} on {datetime.now():%Y-%m-%d at %H:%M}."
-            page = html_report(self.ordered, definitions=formulas, not_evaluated=self.missing, generated=made)
+            page = html_report(
+                self.ordered, definitions=formulas, not_evaluated=self.missing, generated=made
+            )
             self._write(option.ir_report, page)
         if option.ir_json:
             self._write(option.ir_json, document(self.ordered, self.missing))
@@ -114,7 +133,9 @@ class Session:
                     with open(summary, "a", encoding="utf-8") as file:
                         file.write(text)
                 except OSError as error:
-                    self.written.append(f"NOT WRITTEN: the job's summary: {error.strerror or error}")
+                    self.written.append(
+                        f"NOT WRITTEN: the job's summary: {error.strerror or error}"
+                    )
 
     def _write(self, name: str, text: str) -> None:
         path = Path(self.config.invocation_params.dir, name)
@@ -126,7 +147,9 @@ class Session:
         else:
             self.written.append(f"report: {name}")
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter, exitstatus: int
+    ) -> None:
         """The table of each suite; one line each under ``-q``; nothing where nothing ran, or should have."""
         nothing = not self.results and not (self.expected and not self.config.option.collectonly)
         if nothing or exitstatus == pytest.ExitCode.USAGE_ERROR:

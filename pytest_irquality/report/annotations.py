@@ -12,7 +12,9 @@ SHOWN = 10
 """Of a kind, as many as GitHub shows for one step."""
 
 
-def github_annotations(results: Sequence[SuiteResult], folder: Path, root: Path | None = None) -> Iterator[str]:
+def github_annotations(
+    results: Sequence[SuiteResult], folder: Path, root: Path | None = None
+) -> Iterator[str]:
     """``::error file=search/shop.ir.yaml,line=7,title=ndcg@10::...``: limits first, then queries.
 
     Paths of suites are relative to ``folder``; GitHub wants them relative to the repository, ``root``.
@@ -24,7 +26,9 @@ def github_annotations(results: Sequence[SuiteResult], folder: Path, root: Path 
             file = _file(verdict.file or result.path, folder, root)
             if verdict.outcome in BAD:
                 failed.append(_command("error", file, verdict, suite, verdict.reason))
-            warnings = [finding.text for finding in verdict.findings if not finding.fails and not finding.ok]
+            warnings = [
+                finding.text for finding in verdict.findings if not finding.fails and not finding.ok
+            ]
             warned += [_command("warning", file, verdict, suite, text) for text in warnings]
     for commands in (failed, warned):
         yield from commands[:SHOWN]

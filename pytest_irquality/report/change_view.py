@@ -35,7 +35,11 @@ def changes(views: QueryViews) -> Changes | None:
         for row, query in enumerate(views.ordered)
         if query.before is not None and query.compared is not None
     ]
-    both = [(row, query, then, now) for row, query, then, now in pairs if then is not None and now is not None]
+    both = [
+        (row, query, then, now)
+        for row, query, then, now in pairs
+        if then is not None and now is not None
+    ]
     if not both:
         return None
     gains = [views.sign * (now - then) for _, _, then, now in both]
@@ -46,18 +50,25 @@ def changes(views: QueryViews) -> Changes | None:
     unit = views.unit(measure)
     return Changes(
         measure=measure,
-        tally=(("bad", str(worse), "worse"), ("quiet", str(same), "unchanged"), ("good", str(better), "better")),
+        tally=(
+            ("bad", str(worse), "worse"),
+            ("quiet", str(same), "unchanged"),
+            ("good", str(better), "better"),
+        ),
         said=f"{f'all {same}' if same == len(both) else f'{same} of {len(both)}'} compared "
         f"{'query is' if len(both) == 1 else 'queries are'} unchanged in {measure}"
         f"{'' if same == len(both) else f', {worse} worse, {better} better'}",
         bins=tuple(_bins(both, span, views, measure)),
         bin_ticks=tuple(
-            Tick(HALF * (1 + at), TALL + 20, signed(at * span, unit) if at else "0") for at in (-1, -0.5, 0, 0.5, 1)
+            Tick(HALF * (1 + at), TALL + 20, signed(at * span, unit) if at else "0")
+            for at in (-1, -0.5, 0, 0.5, 1)
         ),
         dots=tuple(_dots(both, top, views, measure)),
         ticks=tuple(Tick(PLOT * at, PLOT + 18, shown(at * top, unit, 2)) for at in (0, 0.5, 1)),
         rises=tuple(Tick(-8, PLOT - PLOT * at + 4, shown(at * top, unit, 2)) for at in (0, 0.5, 1)),
-        movers=tuple(filter(None, (_movers(both, worst, views, measure) for worst in (True, False)))),
+        movers=tuple(
+            filter(None, (_movers(both, worst, views, measure) for worst in (True, False)))
+        ),
     )
 
 
@@ -92,12 +103,16 @@ def _bins(both: Sequence[Pair], span: float, views: QueryViews, measure: str) ->
         )
 
 
-def _movers(both: Sequence[Pair], worst: bool, views: QueryViews, measure: str) -> tuple[Mover, ...]:
+def _movers(
+    both: Sequence[Pair], worst: bool, views: QueryViews, measure: str
+) -> tuple[Mover, ...]:
     """The queries that lost or won most."""
     sign = views.sign if worst else -views.sign
-    moved = sorted((sign * (now - then), row, query) for row, query, then, now in both if sign * (now - then) < -SAME)[
-        :MOVERS
-    ]
+    moved = sorted(
+        (sign * (now - then), row, query)
+        for row, query, then, now in both
+        if sign * (now - then) < -SAME
+    )[:MOVERS]
     return tuple(
         Mover(
             css=side(sign * by, views, measure),

@@ -105,7 +105,11 @@ def _timing(result: SuiteResult) -> Timing:
         queries={query.id: query.seconds for query in result.queries},
         means=tuple(mean for mean in result.means if mean.measure in timed),
         verdicts=tuple(verdict for verdict in result.verdicts if _rests_on(verdict, timed)),
-        lines=tuple(line for line in (*result.warnings, *result.notes) if any(name in line for name in timed)),
+        lines=tuple(
+            line
+            for line in (*result.warnings, *result.notes)
+            if any(name in line for name in timed)
+        ),
     )
 
 
@@ -117,22 +121,35 @@ def _untimed(result: SuiteResult) -> SuiteResult:
     columns = [measure not in timed for measure in result.measures]
 
     def values(all: tuple[float | None, ...] | None) -> tuple[float | None, ...] | None:
-        return all and tuple(value if kept else None for value, kept in zip(all, columns, strict=True))
+        return all and tuple(
+            value if kept else None for value, kept in zip(all, columns, strict=True)
+        )
 
     def finding(it: Finding) -> Finding:
         return replace(it, text="", value=None) if it.measure in timed else it
 
     def verdict(it: Verdict) -> Verdict:
-        return replace(it, reason="", findings=tuple(map(finding, it.findings))) if _rests_on(it, timed) else it
+        return (
+            replace(it, reason="", findings=tuple(map(finding, it.findings)))
+            if _rests_on(it, timed)
+            else it
+        )
 
     def kept(lines: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(line for line in lines if not any(name in line for name in timed))
 
     return replace(
         result,
-        means=tuple(replace(m, value=None, change=None) if m.measure in timed else m for m in result.means),
+        means=tuple(
+            replace(m, value=None, change=None) if m.measure in timed else m for m in result.means
+        ),
         queries=tuple(
-            replace(q, values=values(q.values) or (), before=values(q.before), compared=values(q.compared))
+            replace(
+                q,
+                values=values(q.values) or (),
+                before=values(q.before),
+                compared=values(q.compared),
+            )
             for q in result.queries
         ),
         verdicts=tuple(map(verdict, result.verdicts)),
@@ -145,7 +162,11 @@ def _untimed(result: SuiteResult) -> SuiteResult:
 def _reader(kind: Any) -> Callable[[Any], Any] | None:
     """What makes a value of a declared type from JSON's; None where JSON already has it."""
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        of = {name: read for name, hint in typing.get_type_hints(kind).items() if (read := _reader(hint))}
+        of = {
+            name: read
+            for name, hint in typing.get_type_hints(kind).items()
+            if (read := _reader(hint))
+        }
 
         def build(data: dict[str, Any]) -> Any:
             for name, read in of.items():

@@ -41,7 +41,9 @@ def html_report(
         lstrip_blocks=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
-    page = page_view(results, definitions, not_evaluated, generated, now or datetime.now(timezone.utc))
+    page = page_view(
+        results, definitions, not_evaluated, generated, now or datetime.now(timezone.utc)
+    )
     style, script = _source("style.css"), _source("report.js")
     return environment.get_template("report.html").render(
         page=page,

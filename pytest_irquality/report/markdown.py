@@ -23,10 +23,15 @@ ELSEWHERE = "The rest is in the HTML report."
 
 
 def markdown_report(
-    results: Sequence[SuiteResult], *, not_evaluated: Sequence[str] = (), now: datetime | None = None
+    results: Sequence[SuiteResult],
+    *,
+    not_evaluated: Sequence[str] = (),
+    now: datetime | None = None,
 ) -> str:
     """Verdict, limits, the worst queries with the documents that moved: under 65,000 characters, whatever the run."""
-    page = page_view(results, MappingProxyType({}), not_evaluated, "", now or datetime.now(timezone.utc))
+    page = page_view(
+        results, MappingProxyType({}), not_evaluated, "", now or datetime.now(timezone.utc)
+    )
     text = ""
     for block in filter(None, _blocks(page)):
         if len(text) + len(block) + len(ELSEWHERE) + 2 > LONGEST:
@@ -52,7 +57,12 @@ def _blocks(page: Page) -> Iterator[str]:
     if page.rows:
         names = [name.text for name in page.compared]
         rows = (
-            [row.name, f"{row.state.symbol} {row.state.word}" if row.state else "", row.queries, *_values(row)]
+            [
+                row.name,
+                f"{row.state.symbol} {row.state.word}" if row.state else "",
+                row.queries,
+                *_values(row),
+            ]
             for row in page.rows
         )
         yield _table(["Suite · retriever", "Verdict", "Queries", *names], rows)
@@ -69,7 +79,9 @@ def _section(section: Section, *, several: bool) -> Iterator[str]:
     lines = [row for line in section.lines for row in _line(line)]
     yield _table(["", "Limit", "Before", "Now", "Demanded", "n", "Seen"], lines[:LINES])
     yield f"{counted(len(lines) - LINES, 'more line')}\n" if len(lines) > LINES else ""
-    yield _list([*(f"⚠ {_text(text)}" for text in section.warnings), *map(_text, section.notes[:NOTES])])
+    yield _list(
+        [*(f"⚠ {_text(text)}" for text in section.warnings), *map(_text, section.notes[:NOTES])]
+    )
     yield from _queries(section)
     if len(section.tags) + len(section.tags_same) > 0:
         rows = [section.total, *section.tags, *section.tags_same]
@@ -84,7 +96,12 @@ def _section(section: Section, *, several: bool) -> Iterator[str]:
 
 def _line(line: Line) -> Iterator[list[str]]:
     if line.only is None and not line.spread:
-        yield [line.state.symbol, line.label, *NO_NUMBERS, line.folded if line.kept else cut(line.reason, CELL)]
+        yield [
+            line.state.symbol,
+            line.label,
+            *NO_NUMBERS,
+            line.folded if line.kept else cut(line.reason, CELL),
+        ]
     for held in [line.only] if line.only else line.spread:
         state = line.state if line.only else held.state
         name = line.label if line.only else f"{line.label} · {held.subject}"
@@ -92,7 +109,13 @@ def _line(line: Line) -> Iterator[list[str]]:
 
 
 def _held(held: Held) -> list[str]:
-    return [held.before, held.value, held.limit or "—", held.queries, cut(held.text or held.note, CELL)]
+    return [
+        held.before,
+        held.value,
+        held.limit or "—",
+        held.queries,
+        cut(held.text or held.note, CELL),
+    ]
 
 
 def _queries(section: Section) -> Iterator[str]:
@@ -114,21 +137,38 @@ def _queries(section: Section) -> Iterator[str]:
 def _query_row(query: Query, section: Section) -> list[str]:
     value = query.values[0] if query.values else None
     before = [value.before if value else ""] if section.compared else []
-    return [query.state.symbol, cut(query.text, CELL), *before, value.now if value else "", cut(query.said, CELL)]
+    return [
+        query.state.symbol,
+        cut(query.text, CELL),
+        *before,
+        value.now if value else "",
+        cut(query.said, CELL),
+    ]
 
 
 def _detail(query: Query) -> str:
-    rules = _list(f"{rule.state.symbol} {_text(cut(rule.text, CELL))}" for rule in query.rules[:NOTES])
+    rules = _list(
+        f"{rule.state.symbol} {_text(cut(rule.text, CELL))}" for rule in query.rules[:NOTES]
+    )
     why = f"Why it matters: {_text(cut(query.why, CELL))}\n\n" if query.why else ""
     told = _list(f"{_code(id)}: {_text(cut(text, CELL))}" for id, text in query.told[:NOTES])
     fault = f"{_text(cut(query.fault, 2 * CELL))}\n\n" if query.fault else ""
     moved = [d for d in query.ranking if not query.ranked_before or d.move not in ("", "=")]
-    documents = _table(["Rank", "Document", "Moved", "Grade"], map(_document, [*moved, *query.missing][:NOTES]))
-    return f"{why}{fault}{rules}\n{documents}\n{told}\n{_text(query.place)} · {_code(query.rerun)}\n"
+    documents = _table(
+        ["Rank", "Document", "Moved", "Grade"], map(_document, [*moved, *query.missing][:NOTES])
+    )
+    return (
+        f"{why}{fault}{rules}\n{documents}\n{told}\n{_text(query.place)} · {_code(query.rerun)}\n"
+    )
 
 
 def _document(document: Document) -> list[str]:
-    return [document.rank, cut(f"{document.id} {document.title}".strip(), CELL), document.move, document.grade]
+    return [
+        document.rank,
+        cut(f"{document.id} {document.title}".strip(), CELL),
+        document.move,
+        document.grade,
+    ]
 
 
 def _values(row: Row) -> list[str]:
@@ -171,7 +211,9 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     if not made:
         return ""
     kept = [at for at in range(len(head)) if any(row[at] for row in made)]
-    lines = [[row[at] for at in kept] for row in (list(map(_text, head)), ["---"] * len(head), *made)]
+    lines = [
+        [row[at] for at in kept] for row in (list(map(_text, head)), ["---"] * len(head), *made)
+    ]
     return "\n".join([*("| " + " | ".join(line) + " |" for line in lines), ""])
 
 

@@ -59,7 +59,9 @@ def _foremost(reasons: Sequence[Reason]) -> Sequence[Reason]:
         kinds.setdefault((loudness(reason.state.word), reason.query is not None), []).append(reason)
     turns = [(turn, kind) for kind in sorted(kinds) for turn in range(len(kinds[kind]))]
     chosen = sorted(turns)[:REASONS]
-    return [kinds[kind][turn] for turn, kind in sorted(chosen, key=lambda place: (place[1], place[0]))]
+    return [
+        kinds[kind][turn] for turn, kind in sorted(chosen, key=lambda place: (place[1], place[0]))
+    ]
 
 
 def _headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> tuple[State, str]:
@@ -67,7 +69,9 @@ def _headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> t
     verdicts = [verdict for result in results for verdict in result.verdicts]
 
     def count(outcome: str, one: str, many: str = "", *, query: bool | None = None) -> str:
-        found = [v for v in verdicts if v.outcome == outcome and query in (None, v.scope == "query")]
+        found = [
+            v for v in verdicts if v.outcome == outcome and query in (None, v.scope == "query")
+        ]
         return counted(len(found), one, many) if found else ""
 
     unseen = len(not_evaluated) + sum(verdict.outcome == "not evaluated" for verdict in verdicts)
@@ -80,13 +84,19 @@ def _headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> t
         f"{counted(unseen, 'check')} not evaluated" if unseen else "",
     ]
     bad = any(said)
-    partial = "partial: the run was interrupted" if any(result.interrupted for result in results) else ""
+    partial = (
+        "partial: the run was interrupted" if any(result.interrupted for result in results) else ""
+    )
     if not bad:
-        limits = sum(verdict.scope != "query" and verdict.outcome == "passed" for verdict in verdicts)
+        limits = sum(
+            verdict.scope != "query" and verdict.outcome == "passed" for verdict in verdicts
+        )
         gated = any(finding.fails for verdict in verdicts for finding in verdict.findings)
         said = [
             counted(sum(len(result.queries) for result in results), "query", "queries"),
-            f"{counted(limits, 'limit')} {'holds' if limits == 1 else 'hold'}" if limits and gated else "",
+            f"{counted(limits, 'limit')} {'holds' if limits == 1 else 'hold'}"
+            if limits and gated
+            else "",
             "" if gated else "nothing gated",
         ]
     words = ", ".join(filter(None, [*said, count("known", "known issue"), partial]))

@@ -31,7 +31,9 @@ def rows(sections: Sequence[Section]) -> str:
     """The tables: cells by column, the order of each column, the filters as bits."""
     states: Index = Index()
     made = [_rows(section, states) for section in sections]
-    return _json({"kinds": list(KINDS), "states": [_state(state) for state in states], "sections": made})
+    return _json(
+        {"kinds": list(KINDS), "states": [_state(state) for state in states], "sections": made}
+    )
 
 
 def details(sections: Sequence[Section]) -> str:
@@ -42,11 +44,19 @@ def details(sections: Sequence[Section]) -> str:
         return [
             entry
             for d in ranking
-            for entry in (documents[d.id, d.title], grades[d.css, d.grade], moves[d.move], float(d.score or "nan"))
+            for entry in (
+                documents[d.id, d.title],
+                grades[d.css, d.grade],
+                moves[d.move],
+                float(d.score or "nan"),
+            )
         ]
 
     texts[""]  # number 0 is no text
-    made = [[_detail(query, flat, states, texts) for query in section.table.queries] for section in sections]
+    made = [
+        [_detail(query, flat, states, texts) for query in section.table.queries]
+        for section in sections
+    ]
     titles = [title for _, title in documents]
     longest = max(20, TITLES // max(len(titles), 1))
     if sum(map(len, titles)) > TITLES:
@@ -78,7 +88,10 @@ def _rows(section: Section, states: Index) -> dict[str, Any]:
         "state": [states[State(q.state.css, q.state.symbol, q.outcome)] for q in queries],
         "said": [said[query.said] for query in queries],
         "sayings": list(said),
-        "kind": [sum(1 << bit for bit, kind in enumerate(KINDS) if kind in query.kinds) for query in queries],
+        "kind": [
+            sum(1 << bit for bit, kind in enumerate(KINDS) if kind in query.kinds)
+            for query in queries
+        ],
         "columns": [
             {
                 "key": column.key,

@@ -20,7 +20,13 @@ def table(views: QueryViews, queries: Sequence[Query]) -> Table:
     return Table(
         (
             Column("query", "Query", "", (), _order(results, lambda query: query.text.casefold())),
-            Column("tags", "Tags", "", (), _order(results, lambda query: " ".join(query.tags).casefold() or None)),
+            Column(
+                "tags",
+                "Tags",
+                "",
+                (),
+                _order(results, lambda query: " ".join(query.tags).casefold() or None),
+            ),
             *_values(views, queries),
             *_latency(results, queries),
             Column("outcome", "Outcome", "", (), tuple(range(len(results)))),
@@ -31,7 +37,11 @@ def table(views: QueryViews, queries: Sequence[Query]) -> Table:
 
 def _order(results: Sequence[QueryResult], key: Key) -> tuple[int, ...]:
     keys = [key(query) for query in results]
-    return tuple(sorted((row for row, at in enumerate(keys) if at is not None), key=lambda row: (keys[row], row)))
+    return tuple(
+        sorted(
+            (row for row, at in enumerate(keys) if at is not None), key=lambda row: (keys[row], row)
+        )
+    )
 
 
 def _values(views: QueryViews, queries: Sequence[Query]) -> Iterable[Column]:
@@ -58,11 +68,16 @@ def _values(views: QueryViews, queries: Sequence[Query]) -> Iterable[Column]:
         yield Column(measure, measure, measure, told, order, listed=main or n < LISTED)
         if views.compared:
             order = _order(views.ordered, change)
-            told, sides = tuple(value.change for value in cells), tuple(value.css for value in cells)
+            told, sides = (
+                tuple(value.change for value in cells),
+                tuple(value.css for value in cells),
+            )
             yield Column(f"{measure} change", "change", measure, told, order, sides, listed=main)
 
 
 def _latency(results: Sequence[QueryResult], queries: Sequence[Query]) -> Iterable[Column]:
     if any(query.seconds is not None for query in results):
         order = _order(results, lambda query: query.seconds)
-        yield Column("latency", "Latency", "", tuple(query.latency for query in queries), order, listed=False)
+        yield Column(
+            "latency", "Latency", "", tuple(query.latency for query in queries), order, listed=False
+        )

@@ -8,7 +8,15 @@ from functools import cached_property
 from math import inf
 
 from pytest_irquality.report.views import STATES, Chip, Document, Query, Rule, Value, loudness
-from pytest_irquality.verdict.result import BAD, Finding, Mean, QueryResult, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.verdict.result import (
+    BAD,
+    Finding,
+    Mean,
+    QueryResult,
+    ShownDocument,
+    SuiteResult,
+    Verdict,
+)
 from pytest_irquality.wording.numbers import apart, shown, signed
 from pytest_irquality.wording.words import LONGEST, counted, cut, rerun
 
@@ -42,7 +50,12 @@ class QueryViews:
         def badness(query: QueryResult) -> tuple[int, float, float, int]:
             value = query.values[self.main] if self.main is not None else None
             low = inf if value is None else value
-            return loudness(self.outcome(query)), self.gain(query) or 0.0, low * self.sign, place[query.id]
+            return (
+                loudness(self.outcome(query)),
+                self.gain(query) or 0.0,
+                low * self.sign,
+                place[query.id],
+            )
 
         return tuple(sorted(self.result.queries, key=badness))
 
@@ -72,7 +85,11 @@ class QueryViews:
 
     @cached_property
     def sign(self) -> int:
-        return -1 if self.main is not None and self.better_side(self.result.measures[self.main]) is False else 1
+        return (
+            -1
+            if self.main is not None and self.better_side(self.result.measures[self.main]) is False
+            else 1
+        )
 
     def better_side(self, measure: str) -> bool | None:
         mean = self.means.get((None, measure))
@@ -92,14 +109,22 @@ class QueryViews:
         if query.before is None or query.compared is None:
             return None
         before, now = query.before[column], query.compared[column]
-        return None if before is None or now is None else 0.0 if abs(now - before) <= SAME else now - before
+        return (
+            None
+            if before is None or now is None
+            else 0.0
+            if abs(now - before) <= SAME
+            else now - before
+        )
 
     # -- outcomes ------------------------------------------------------------------------------------------------------
 
     @cached_property
     def own(self) -> Mapping[str, Verdict]:
         """Each query's verdict on the rules written at it."""
-        return {v.query: v for v in self.result.verdicts if v.scope == "query" and v.query is not None}
+        return {
+            v.query: v for v in self.result.verdicts if v.scope == "query" and v.query is not None
+        }
 
     @cached_property
     def guards(self) -> Mapping[str, Sequence[tuple[Verdict, Finding]]]:
@@ -192,9 +217,17 @@ class QueryViews:
         now, change = query.values[at], self.change(query, at)
         before = query.before[at] if query.before is not None else None
         if before is None or now is None or change is None:
-            return Value(measure, shown(now, unit), shown(before, unit) if query.before is not None else "")
+            return Value(
+                measure, shown(now, unit), shown(before, unit) if query.before is not None else ""
+            )
         then, today = apart(before, now, unit)
-        return Value(measure, today, then, signed(change, unit) if change else "=", side(change, self, measure))
+        return Value(
+            measure,
+            today,
+            then,
+            signed(change, unit) if change else "=",
+            side(change, self, measure),
+        )
 
     def said(self, query: QueryResult, own: Verdict | None, outcome: str) -> str:
         """What the row says: why it is not green, or what there is to see."""
@@ -206,7 +239,9 @@ class QueryViews:
         moved = self.moved(query)
         relevant = sum(document.relevant for document in query.ranking)
         came = self.came(query)
-        return moved or (f"{came}, {relevant} relevant among the shown" if query.ranking and relevant else came)
+        return moved or (
+            f"{came}, {relevant} relevant among the shown" if query.ranking and relevant else came
+        )
 
     def moved(self, query: QueryResult) -> str:
         """Which relevant document moved furthest, for a query whose value changed."""
@@ -214,7 +249,9 @@ class QueryViews:
             return ""
         lost = [d for d in query.ranking_before if d.relevant and d.rank is None]
         came = [d for d in query.ranking if d.relevant and d.before is None]
-        went = [d for d in query.ranking if d.relevant and d.before is not None and d.rank != d.before]
+        went = [
+            d for d in query.ranking if d.relevant and d.before is not None and d.rank != d.before
+        ]
         went.sort(key=lambda d: -abs(_rise(d)))
         told = [
             *(f"lost {_named(d)} (was {d.before})" for d in lost),
@@ -224,7 +261,11 @@ class QueryViews:
             ),
             *(f"found {_named(d)} at {d.rank}" for d in came),
         ]
-        return cut(f"{told[0]}{f' and {len(told) - 1} more moved' if len(told) > 1 else ''}") if told else ""
+        return (
+            cut(f"{told[0]}{f' and {len(told) - 1} more moved' if len(told) > 1 else ''}")
+            if told
+            else ""
+        )
 
     def came(self, query: QueryResult) -> str:
         if query.returned:
@@ -235,7 +276,11 @@ class QueryViews:
         if query.fault is not None:
             return ""
         cut_off = len(query.ranking) < query.returned
-        return f"the first {len(query.ranking)} of {query.returned} results" if cut_off else self.came(query)
+        return (
+            f"the first {len(query.ranking)} of {query.returned} results"
+            if cut_off
+            else self.came(query)
+        )
 
     def ranked_before(self, query: QueryResult) -> str:
         """What stands over the baseline's ranking; "" where there is no such column."""
@@ -243,18 +288,31 @@ class QueryViews:
             return ""
         if query.ranking_before:
             return counted(len(query.ranking_before), "result")
-        return "the same ranking" if query.ranking and query.ranking[0].before == 1 else "no results"
+        return (
+            "the same ranking" if query.ranking and query.ranking[0].before == 1 else "no results"
+        )
 
     def rules(self, query: QueryResult, own: Verdict | None) -> Iterable[Rule]:
-        for verdict, finding in [*((own, f) for f in (own.findings if own else ())), *self.guards.get(query.id, ())]:
+        for verdict, finding in [
+            *((own, f) for f in (own.findings if own else ())),
+            *self.guards.get(query.id, ()),
+        ]:
             state = STATES["passed" if finding.ok else "failed" if finding.fails else "warned"]
-            if verdict is not None and verdict.outcome == "known" and not finding.ok and finding.fails:
+            if (
+                verdict is not None
+                and verdict.outcome == "known"
+                and not finding.ok
+                and finding.fails
+            ):
                 state = STATES["known"]
             label = f"{verdict.label}: " if verdict is not None and verdict is not own else ""
             yield Rule(state, f"{label}{_without(query, finding.text)}")
 
     def forbidden(self, query: QueryResult, own: Verdict | None) -> Iterable[str]:
-        for finding in [*(own.findings if own else ()), *(f for _, f in self.guards.get(query.id, ()))]:
+        for finding in [
+            *(own.findings if own else ()),
+            *(f for _, f in self.guards.get(query.id, ())),
+        ]:
             if finding.kind == "must_not_find" and not finding.ok:
                 yield from finding.documents
 
@@ -265,7 +323,9 @@ class QueryViews:
         documents = (d for query in self.result.queries for d in (*query.ranking, *query.missing))
         return max((document.grade or 0.0 for document in documents), default=0.0)
 
-    def document(self, document: ShownDocument, move: str, forbidden: frozenset[str] = frozenset()) -> Document:
+    def document(
+        self, document: ShownDocument, move: str, forbidden: frozenset[str] = frozenset()
+    ) -> Document:
         grade = document.grade
         if document.id in forbidden:
             css, said = "wrong forbidden", "⊘ forbidden"
@@ -279,7 +339,9 @@ class QueryViews:
         return Document(
             rank=str(document.rank or ""),
             id=cut(document.id),
-            title=cut(document.title, LONG_TITLE) if document.title and document.title != document.id else "",
+            title=cut(document.title, LONG_TITLE)
+            if document.title and document.title != document.id
+            else "",
             css=css,
             grade=said,
             move=move,
@@ -299,10 +361,18 @@ class QueryViews:
     def absent(self, document: ShownDocument) -> Document:
         """A document that the shown ranking lacks: what it would have been worth, and where it is instead."""
         beyond = document.rank is not None
-        place = f"at rank {document.rank}" if beyond else "left the index" if document.gone else "not returned"
+        place = (
+            f"at rank {document.rank}"
+            if beyond
+            else "left the index"
+            if document.gone
+            else "not returned"
+        )
         was = f", was {document.before}" if document.before is not None else ""
         return replace(
-            self.document(document, f"{place}{was}"), css="deep" if beyond else "lost", rank="↓" if beyond else "✗"
+            self.document(document, f"{place}{was}"),
+            css="deep" if beyond else "lost",
+            rank="↓" if beyond else "✗",
         )
 
     def told(self, query: QueryResult) -> Iterable[tuple[str, str]]:

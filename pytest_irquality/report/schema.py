@@ -56,7 +56,11 @@ def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if typing.get_origin(kind) is tuple:
         if len(parts) == 2 and parts[1] is Ellipsis:
             return {"type": "array", "items": _schema(parts[0], definitions)}
-        return {"type": "array", "prefixItems": [_schema(part, definitions) for part in parts], "items": False}
+        return {
+            "type": "array",
+            "prefixItems": [_schema(part, definitions) for part in parts],
+            "items": False,
+        }
     if typing.get_origin(kind) in (dict, Mapping):
         return {"type": "object", "additionalProperties": _schema(parts[1], definitions)}
     if isinstance(kind, types.UnionType):

@@ -27,8 +27,25 @@ from pytest_irquality.report.views import (
 )
 from pytest_irquality.verdict.result import BAD, Change, Finding, Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import Side
-from pytest_irquality.wording.numbers import NAMED, and_more, apart, probability, share, shown, signed
-from pytest_irquality.wording.words import BOUNDS, SIGNS, age, counted, cut, demanded, rerun, revision
+from pytest_irquality.wording.numbers import (
+    NAMED,
+    and_more,
+    apart,
+    probability,
+    share,
+    shown,
+    signed,
+)
+from pytest_irquality.wording.words import (
+    BOUNDS,
+    SIGNS,
+    age,
+    counted,
+    cut,
+    demanded,
+    rerun,
+    revision,
+)
 
 Sides = Mapping[tuple[str, str, str], Side]
 """What a retriever scored beside the others of its suite, by path, retriever and measure."""
@@ -65,8 +82,12 @@ class SuiteView:
     def broken(self) -> Mapping[tuple[str, str], State]:
         """Which means a limit is broken on, by tag ("" for the whole suite) and measure."""
         return {
-            (finding.subject, finding.measure): STATES["known" if verdict.outcome == "known" else "failed"]
-            for verdict in sorted(self.lines_verdicts, key=lambda verdict: -loudness(verdict.outcome))
+            (finding.subject, finding.measure): STATES[
+                "known" if verdict.outcome == "known" else "failed"
+            ]
+            for verdict in sorted(
+                self.lines_verdicts, key=lambda verdict: -loudness(verdict.outcome)
+            )
             if verdict.scope != "each_query"
             for finding in verdict.broken
         }
@@ -79,7 +100,9 @@ class SuiteView:
             for verdict in self.lines_verdicts
             if verdict.scope != "each_query"
             for finding in verdict.findings
-            if finding.kind in ("min", "max") and finding.limit is not None and finding.unit != "share"
+            if finding.kind in ("min", "max")
+            and finding.limit is not None
+            and finding.unit != "share"
         }
 
     @property
@@ -94,15 +117,21 @@ class SuiteView:
         result, before = self.result, self.result.baseline
         facts = [
             f"suite {result.path}",
-            f"retriever {result.retriever}{f' {result.version}' if result.version else ''}" if result.retriever else "",
-            f"retriever version {result.version}" if result.version and not result.retriever else "",
+            f"retriever {result.retriever}{f' {result.version}' if result.version else ''}"
+            if result.retriever
+            else "",
+            f"retriever version {result.version}"
+            if result.version and not result.retriever
+            else "",
             f"commit {revision(result.commit)}" if result.commit else "",
         ]
         if before:
             of = [
                 f"commit {revision(before.commit)}" if before.commit else "",
                 age(before.time, self.now) if before.time else "",
-                f"retriever version {before.version}" if before.version and before.version != result.version else "",
+                f"retriever version {before.version}"
+                if before.version and before.version != result.version
+                else "",
                 "both sides scored with today's judgments",
             ]
             facts.append(f"compared with {before.source} ({', '.join(filter(None, of))})")
@@ -120,7 +149,9 @@ class SuiteView:
         parts = [
             view.said if view else "",
             f"{counted(new, 'query is', 'queries are')} new" if new else "",
-            f"{counted(len(before.left), 'query', 'queries')} left the suite" if before and before.left else "",
+            f"{counted(len(before.left), 'query', 'queries')} left the suite"
+            if before and before.left
+            else "",
         ]
         text = "; ".join(filter(None, parts))
         return f"{text[0].upper()}{text[1:]}." if text else ""
@@ -129,7 +160,9 @@ class SuiteView:
     def state(self) -> State:
         if self.result.failed:
             return State("bad", "✗", "fail")
-        return State("warn", "⚠", "partial") if self.result.interrupted else State("good", "✓", "pass")
+        return (
+            State("warn", "⚠", "partial") if self.result.interrupted else State("good", "✓", "pass")
+        )
 
     @property
     def where(self) -> str:
@@ -155,7 +188,9 @@ class SuiteView:
                 if verdict.outcome == "error" and verdict.query:
                     text = f"{self.queries.texts.get(verdict.query, verdict.query)!r}: {text}"
                 state = State("bad", STATES[verdict.outcome].symbol, verdict.outcome)
-                yield Reason(state, self.where if several else "", cut(text), anchor, self.prefix, row)
+                yield Reason(
+                    state, self.where if several else "", cut(text), anchor, self.prefix, row
+                )
 
     @cached_property
     def section(self) -> Section:
@@ -174,10 +209,14 @@ class SuiteView:
             notes=(*result.notes, *result.written),
             compared=self.queries.compared,
             measures=tuple(self.names[measure] for measure in result.shown),
-            lines=tuple(map(self.line, sorted(self.lines_verdicts, key=lambda v: loudness(v.outcome)))),
+            lines=tuple(
+                map(self.line, sorted(self.lines_verdicts, key=lambda v: loudness(v.outcome)))
+            ),
             total=self.means_row(None),
             tags=shown_tags,
-            tags_title="Tags, most damaged first" if self.queries.compared else "Tags, lowest first",
+            tags_title="Tags, most damaged first"
+            if self.queries.compared
+            else "Tags, lowest first",
             tags_same=same_tags,
             tags_folded=f"{counted(len(same_tags), 'tag')} unchanged",
             coverage=f"{share(result.judged, result.returned)} results in the top {result.top_k} are judged."
@@ -189,7 +228,9 @@ class SuiteView:
             chips=self.queries.chips(views),
             queries=views[:LISTED],
             table=table(self.queries, views),
-            unlisted=counted(len(views) - LISTED, "more query", "more queries") if len(views) > LISTED else "",
+            unlisted=counted(len(views) - LISTED, "more query", "more queries")
+            if len(views) > LISTED
+            else "",
             left=result.baseline.left if result.baseline else (),
         )
 
@@ -213,23 +254,33 @@ class SuiteView:
         tags = {finding.subject for finding in verdict.findings} - {
             finding.subject for finding in verdict.findings if not finding.ok
         }
-        alone = len(held) == 1 and (verdict.scope not in SPREAD or not held[0][0].subject or held[0][0].ok)
+        alone = len(held) == 1 and (
+            verdict.scope not in SPREAD or not held[0][0].subject or held[0][0].ok
+        )
         if verdict.scope not in SPREAD:
             broken, kept = [view for _, view in held], []
         unsaid = max(len(broken) - FOLDED, 0) + max(len(kept) - FOLDED, 0)
         warned = verdict.outcome == "passed" and not all(finding.ok for finding in verdict.findings)
-        told = alone and verdict.outcome in ("passed", "failed") and verdict.findings[0].value is not None
+        told = (
+            alone
+            and verdict.outcome in ("passed", "failed")
+            and verdict.findings[0].value is not None
+        )
         return Line(
             anchor=self.line_anchor(verdict),
             label=verdict.label,
             place=self.result.place(verdict),
             state=STATES["warned"] if warned else self.state_of(verdict),
             reason="" if told else verdict.reason,
-            rerun=rerun(self.result.path, verdict.check, self.result.retriever) if verdict.outcome in BAD else "",
+            rerun=rerun(self.result.path, verdict.check, self.result.retriever)
+            if verdict.outcome in BAD
+            else "",
             only=held[0][1] if alone else None,
             spread=() if alone else tuple(broken[:FOLDED]),
             kept=() if alone else tuple(kept[:FOLDED]),
-            folded=counted(len(tags), "tag holds", "tags hold") if verdict.scope == "each_tag" else rest,
+            folded=counted(len(tags), "tag holds", "tags hold")
+            if verdict.scope == "each_tag"
+            else rest,
             unsaid=f"and {unsaid} more, not shown" if unsaid else "",
         )
 
@@ -246,11 +297,17 @@ class SuiteView:
             state = STATES["known"]
         one_query = verdict.scope == "each_query"
         row = self.queries.rows.get(finding.subject) if one_query else None
-        subject = self.queries.texts.get(finding.subject, finding.subject) if one_query else finding.subject
+        subject = (
+            self.queries.texts.get(finding.subject, finding.subject)
+            if one_query
+            else finding.subject
+        )
         if verdict.scope not in SPREAD:
             subject = BOUNDS.get(finding.kind, finding.kind)
         mean = self.mean(verdict, finding)
-        numbered = finding.limit is not None and (finding.kind not in ON_CHANGE or (mean and mean.change))
+        numbered = finding.limit is not None and (
+            finding.kind not in ON_CHANGE or (mean and mean.change)
+        )
         before, value, limit, note = self.numbers(verdict, finding) if numbered else ("",) * 4
         words = "" if numbered else finding.text
         return Held(
@@ -269,7 +326,11 @@ class SuiteView:
 
     def mean(self, verdict: Verdict, finding: Finding) -> Mean | None:
         """The mean that a finding is about, unless it is about one query."""
-        return None if verdict.scope == "each_query" else self.means.get((finding.subject or None, finding.measure))
+        return (
+            None
+            if verdict.scope == "each_query"
+            else self.means.get((finding.subject or None, finding.measure))
+        )
 
     def numbers(self, verdict: Verdict, finding: Finding) -> tuple[str, str, str, str]:
         """Baseline, now, what is demanded, and what statistics say of the change."""
@@ -277,7 +338,9 @@ class SuiteView:
         limit = f"{SIGNS.get(finding.kind, '')}\N{NO-BREAK SPACE}{limit}".strip()
         mean = self.mean(verdict, finding)
         change = mean.change if mean else None
-        before = shown(change.before, mean.unit) if mean and change and finding.unit != "share" else ""
+        before = (
+            shown(change.before, mean.unit) if mean and change and finding.unit != "share" else ""
+        )
         if finding.kind not in ON_CHANGE:
             return before, value, limit, ""
         if mean and change:
@@ -295,7 +358,9 @@ class SuiteView:
         beyond = max(value, limit, before or 0.0)
         scale = beyond * 1.25 if beyond > 1 or finding.unit in ("count", "seconds") else 1.0
         filled, tick = (_percent(part / scale) if scale else "0" for part in (value, limit))
-        return Bar(css, filled, tick, _percent(before / scale) if before is not None and scale else None)
+        return Bar(
+            css, filled, tick, _percent(before / scale) if before is not None and scale else None
+        )
 
     # -- tags --------------------------------------------------------------------------------------------------------
 
@@ -312,10 +377,22 @@ class SuiteView:
             mean = self.means.get((tag, first))
             change = mean.change.difference if mean and mean.change else 0.0
             value = inf if mean is None or mean.value is None else mean.value
-            return not self.tag_broken(tag), self.queries.sign * change, value * self.queries.sign, tag
+            return (
+                not self.tag_broken(tag),
+                self.queries.sign * change,
+                value * self.queries.sign,
+                tag,
+            )
 
-        tags = sorted(dict.fromkeys(mean.tag for mean in self.result.means if mean.tag is not None), key=damage)
-        same = [tag for tag in tags if self.queries.compared and self.unchanged(tag) and not self.tag_broken(tag)]
+        tags = sorted(
+            dict.fromkeys(mean.tag for mean in self.result.means if mean.tag is not None),
+            key=damage,
+        )
+        same = [
+            tag
+            for tag in tags
+            if self.queries.compared and self.unchanged(tag) and not self.tag_broken(tag)
+        ]
         same = same if len(same) < len(tags) else []
         return (
             tuple(self.means_row(tag) for tag in tags if tag not in same),
@@ -327,12 +404,21 @@ class SuiteView:
 
     def unchanged(self, tag: str) -> bool:
         found = (self.means.get((tag, measure)) for measure in self.result.shown)
-        return all(mean is None or mean.change is None or abs(mean.change.difference) <= SAME for mean in found)
+        return all(
+            mean is None or mean.change is None or abs(mean.change.difference) <= SAME
+            for mean in found
+        )
 
     def means_row(self, tag: str | None) -> Row:
         asked = [query for query in self.result.queries if tag is None or tag in query.tags]
         cells = (self.cell(tag, measure, n == 0) for n, measure in enumerate(self.result.shown))
-        return Row("all queries" if tag is None else tag, "", None, self.defined(tag, len(asked)), tuple(cells))
+        return Row(
+            "all queries" if tag is None else tag,
+            "",
+            None,
+            self.defined(tag, len(asked)),
+            tuple(cells),
+        )
 
     def defined(self, tag: str | None, asked: int) -> str:
         """How many queries stand behind a row's first mean, of how many."""
@@ -370,9 +456,16 @@ class SuiteView:
     def compared(self, measures: Sequence[str], sides: Sides) -> Row:
         """A line among those of all suites and retrievers."""
         cells = (
-            self.beside(measure, sides.get((self.result.path, self.result.retriever, measure))) for measure in measures
+            self.beside(measure, sides.get((self.result.path, self.result.retriever, measure)))
+            for measure in measures
         )
-        return Row(self.where, self.prefix, self.state, self.defined(None, len(self.result.queries)), tuple(cells))
+        return Row(
+            self.where,
+            self.prefix,
+            self.state,
+            self.defined(None, len(self.result.queries)),
+            tuple(cells),
+        )
 
     def beside(self, measure: str, side: Side | None) -> Cell:
         if measure not in self.result.shown:
@@ -382,7 +475,11 @@ class SuiteView:
             return cell
         held = side.better + side.equal + side.worse
         tested = f"; two-sided {probability(side.p)}" if side.p is not None else ""
-        note = f"{side.worse} worse, {side.better} better than the best{tested}" if held and not side.best else ""
+        note = (
+            f"{side.worse} worse, {side.better} better than the best{tested}"
+            if held and not side.best
+            else ""
+        )
         return replace(cell, best=side.best, note=note)
 
 

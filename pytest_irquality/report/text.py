@@ -16,7 +16,16 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )  # fmt: skip
 from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
-from pytest_irquality.wording.numbers import apart, count, digits_apart, exact, probability, share, shown, signed
+from pytest_irquality.wording.numbers import (
+    apart,
+    count,
+    digits_apart,
+    exact,
+    probability,
+    share,
+    shown,
+    signed,
+)
 
 MARKS = {
     "passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "fixed": "✗ FIXED",
@@ -111,7 +120,9 @@ def _grade(document: ShownDocument) -> str:
 
 
 def _words(document: ShownDocument) -> str:
-    title = f"  {clipped(document.title)}" if document.title and document.title != document.id else ""
+    title = (
+        f"  {clipped(document.title)}" if document.title and document.title != document.id else ""
+    )
     return f"{document.id}{title}"
 
 
@@ -130,7 +141,11 @@ def _reasons(result: SuiteResult, finding: Finding) -> Iterator[str]:
     if not finding.documents:
         return
     query = result.query(finding.subject)
-    named = [d for d in (*query.ranking_before, *query.ranking, *query.missing) if d.id in finding.documents]
+    named = [
+        d
+        for d in (*query.ranking_before, *query.ranking, *query.missing)
+        if d.id in finding.documents
+    ]
     for document in {document.id: document for document in named}.values():
         if why := _why(document):
             yield f"      {_words(document)}{why}"
@@ -147,7 +162,11 @@ def _change_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     mean = next((mean for mean in means if mean.tag == (finding.subject or None)), None)
     if mean and mean.change:
         change = mean.change
-        certain = [] if change.low is None or change.high is None else [_interval(change.low, change.high, mean.unit)]
+        certain = (
+            []
+            if change.low is None or change.high is None
+            else [_interval(change.low, change.high, mean.unit)]
+        )
         certain += [] if change.p is None else [probability(change.p)]
         sure = f" ({', '.join(certain)})" if certain else ""
         counts = f"{change.worse} worse, {change.better} better, {change.equal} equal"
@@ -156,7 +175,11 @@ def _change_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
         slices = sorted((_worsening(mean), mean.tag or "", mean) for mean in means if mean.tag)
         lost = [(tag, mean) for worse, tag, mean in reversed(slices) if worse > 1e-9][:WORST]
         if lost:
-            named = [f"{tag} {signed(mean.change.difference, mean.unit)}" for tag, mean in lost if mean.change]
+            named = [
+                f"{tag} {signed(mean.change.difference, mean.unit)}"
+                for tag, mean in lost
+                if mean.change
+            ]
             yield f"  slices that lost most: {', '.join(named)}"
     yield from losers(result, finding.measure, finding.subject, WORST)
 
@@ -195,8 +218,14 @@ def losers(result: SuiteResult, measure: str, tag: str, most: int) -> Iterator[s
 
 def _moves(query: QueryResult) -> str:
     """The relevant documents that sank, worst first."""
-    shown_documents = {d.id: d for d in (*query.ranking_before, *query.missing, *query.ranking) if d.relevant}
-    sunk = [d for d in shown_documents.values() if d.before is not None and (d.rank is None or d.rank > d.before)]
+    shown_documents = {
+        d.id: d for d in (*query.ranking_before, *query.missing, *query.ranking) if d.relevant
+    }
+    sunk = [
+        d
+        for d in shown_documents.values()
+        if d.before is not None and (d.rank is None or d.rank > d.before)
+    ]
     sunk.sort(key=lambda d: (d.rank is not None, d.before or 0))
     said = [
         f"{document.id}{f' ({clipped(document.title)})' if document.title else ''}"
@@ -208,7 +237,9 @@ def _moves(query: QueryResult) -> str:
 
 def _worst_queries(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     """The queries that pulled a mean below its floor, worst first."""
-    finding = next((f for f in verdict.broken if f.measure in result.measures and f.kind == "min"), None)
+    finding = next(
+        (f for f in verdict.broken if f.measure in result.measures and f.kind == "min"), None
+    )
     if finding is None or finding.limit is None or verdict.scope == "each_query":
         return
     if any(other.kind in ON_CHANGE for other in verdict.broken):  # those that lost most were told
@@ -225,7 +256,11 @@ def _worst_queries(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
         yield f"  lowest {finding.measure}{f' of {tag}' if tag else ''}:"
     for value, query in scored[:WORST]:
         missed = [document for document in query.missing if document.relevant]
-        lost = f"  without {', '.join(map(_words, missed[:2]))}{' …' if len(missed) > 2 else ''}" if missed else ""
+        lost = (
+            f"  without {', '.join(map(_words, missed[:2]))}{' …' if len(missed) > 2 else ''}"
+            if missed
+            else ""
+        )
         yield f"    {shown(value)}  {clipped(query.text)} ({result.place(query)}){lost}"
 
 
@@ -249,7 +284,11 @@ def headline(result: SuiteResult) -> str:
         of(queries, "query", "queries"),
         told(queries.count("error"), "query unanswered", "queries unanswered"),
         told(limits.count("error"), "limit undecided", "limits undecided"),
-        told([*limits, *queries].count("not evaluated"), "check not evaluated", "checks not evaluated"),
+        told(
+            [*limits, *queries].count("not evaluated"),
+            "check not evaluated",
+            "checks not evaluated",
+        ),
     ]
     said = ", ".join(filter(None, bad))
     if not said:
@@ -271,7 +310,11 @@ def name_of(result: SuiteResult) -> str:
 
 def provenance(baseline: Baseline) -> str:
     """What was compared with: ``.ir-baseline/shop.jsonl (commit 9e01b77, 2026-11-19)``."""
-    facts = (("commit ", baseline.commit), ("", (baseline.time or "")[:10]), ("version ", baseline.version))
+    facts = (
+        ("commit ", baseline.commit),
+        ("", (baseline.time or "")[:10]),
+        ("version ", baseline.version),
+    )
     known = ", ".join(f"{what}{fact}" for what, fact in facts if fact)
     return f"{baseline.source} ({known})" if known else baseline.source
 
@@ -296,7 +339,11 @@ def summary(result: SuiteResult) -> Iterator[str]:
     if result.returned:
         unjudged = share(result.returned - result.judged, result.returned)
         before = result.baseline
-        was = f"; {share(before.returned - before.judged, before.returned)} in the baseline" if before else ""
+        was = (
+            f"; {share(before.returned - before.judged, before.returned)} in the baseline"
+            if before
+            else ""
+        )
         yield f"  {unjudged} results in the top {result.top_k} are unjudged{was if before and before.returned else ''}"
     yield from (f"  {line}" for line in result.written)
 
@@ -318,7 +365,11 @@ def _rows(result: SuiteResult) -> Iterator[Row]:
             continue
         worst = _worst(verdict)
         on = f"worst: {clipped(worst.subject, 60)}" if worst and verdict.scope == "each_tag" else ""
-        subject = means.get((worst.measure, worst.subject)) if worst and verdict.scope in ("tag", "each_tag") else None
+        subject = (
+            means.get((worst.measure, worst.subject))
+            if worst and verdict.scope in ("tag", "each_tag")
+            else None
+        )
         limit = _limit(worst) if worst else ""
         if subject:
             yield _row(verdict.label, subject, limit, verdict, on)
@@ -342,12 +393,19 @@ def _row(label: str, mean: Mean, limit: str, verdict: Verdict | None, on: str = 
     """
     change = mean.change
     mark = _outcome(verdict) if verdict else ""
-    broken = [finding for finding in verdict.broken if finding.subject == (mean.tag or "")] if verdict else []
+    broken = (
+        [finding for finding in verdict.broken if finding.subject == (mean.tag or "")]
+        if verdict
+        else []
+    )
     n = f"{mean.queries}" + (f" (+{mean.undefined} undefined)" if mean.undefined else "")
     before = moved = counts = ""
     if change:
         digits = _digits(broken, mean, on_change=True)
-        before, moved = shown(change.before, mean.unit), signed(change.difference, mean.unit, digits)
+        before, moved = (
+            shown(change.before, mean.unit),
+            signed(change.difference, mean.unit, digits),
+        )
         counts = f"{change.worse}/{change.better}"
         n += f", {change.queries} compared" if change.queries != mean.queries else ""
     now = shown(mean.value, mean.unit, _digits(broken, mean, on_change=False))
@@ -358,7 +416,10 @@ def _digits(broken: Sequence[Finding], mean: Mean, on_change: bool) -> int:
     pairs = [
         (f.value, f.limit)
         for f in broken
-        if f.value is not None and f.limit is not None and f.unit == mean.unit and (f.kind in ON_CHANGE) == on_change
+        if f.value is not None
+        and f.limit is not None
+        and f.unit == mean.unit
+        and (f.kind in ON_CHANGE) == on_change
     ]
     return max((digits_apart(value, limit, mean.unit) for value, limit in pairs), default=3)
 
@@ -369,7 +430,8 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
     widths = [max(len(row[n]) for row in rows) for n in kept]
     for row in rows:
         cells = [
-            row[n].rjust(width) if 0 < n < 5 else row[n].ljust(width) for n, width in zip(kept, widths, strict=True)
+            row[n].rjust(width) if 0 < n < 5 else row[n].ljust(width)
+            for n, width in zip(kept, widths, strict=True)
         ]
         yield ("  " + "  ".join(cells)).rstrip()
 
@@ -378,7 +440,10 @@ def _bulk(result: SuiteResult) -> Iterator[str]:
     """Queries from files have no item of their own, so the worst of them are told here."""
     if result.shown and all(query.check is not None for query in result.queries):
         return
-    first = next((mean.measure for mean in result.means if mean.change and mean.measure in result.shown), None)
+    first = next(
+        (mean.measure for mean in result.means if mean.change and mean.measure in result.shown),
+        None,
+    )
     if first:
         yield from losers(result, first, "", WORST_IN_BULK)
 
@@ -406,7 +471,9 @@ def beside(table: SideBySide) -> Iterator[str]:
         rows.append((row.measure, *(_side(side, row.unit, alike) for side in row.sides)))
     widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
     for cells in rows:
-        yield ("  " + "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))).rstrip()
+        yield (
+            "  " + "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        ).rstrip()
 
 
 def _side(side: Side, unit: str, alike: bool) -> str:
@@ -414,7 +481,11 @@ def _side(side: Side, unit: str, alike: bool) -> str:
     value = shown(side.value, unit) + ("" if alike else f" over {side.queries}")
     if side.best:
         return f"{value} ★"
-    return value if side.p is None else f"{value} ({side.worse} worse, {side.better} better, {probability(side.p)})"
+    return (
+        value
+        if side.p is None
+        else f"{value} ({side.worse} worse, {side.better} better, {probability(side.p)})"
+    )
 
 
 def summaries(results: Sequence[SuiteResult]) -> Iterator[str]:

@@ -38,14 +38,20 @@ def unjudged_csv(results: Sequence[SuiteResult]) -> str:
             for document in query.ranking:
                 if document.grade is not None or document.rank is None or query.expects_nothing:
                     continue
-                row = rows.setdefault((query.text, document.id), _Row(document.rank, document.title or ""))
+                row = rows.setdefault(
+                    (query.text, document.id), _Row(document.rank, document.title or "")
+                )
                 row.rank = min(row.rank, document.rank)
                 gain = 1 / log2(document.rank + 1)
-                row.weight += sum(min(1.0, gain / n / distance) for n, distance in distances.get(query.id, ()))
+                row.weight += sum(
+                    min(1.0, gain / n / distance) for n, distance in distances.get(query.id, ())
+                )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for (query_text, id), row in sorted(rows.items(), key=lambda pair: (-pair[1].weight, pair[1].rank)):
+    for (query_text, id), row in sorted(
+        rows.items(), key=lambda pair: (-pair[1].weight, pair[1].rank)
+    ):
         writer.writerow((query_text, id, "", row.rank, row.title))
     return text.getvalue()
 
@@ -67,7 +73,11 @@ def _limits(result: SuiteResult) -> Iterator[tuple[Sequence[str], int, float]]:
             tagged.setdefault(tag, []).append(query.id)
     for verdict in result.verdicts:
         for finding in verdict.findings:
-            grades_count = finding.measure and finding.unit == "" and not finding.measure.startswith(NEEDS_NO_GRADE)
+            grades_count = (
+                finding.measure
+                and finding.unit == ""
+                and not finding.measure.startswith(NEEDS_NO_GRADE)
+            )
             if not grades_count or finding.value is None or finding.limit is None:
                 continue
             if verdict.scope in ("query", "each_query"):

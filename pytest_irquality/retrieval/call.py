@@ -57,7 +57,10 @@ def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], as
     """Settle how ``function`` takes what is asked and the cutoff. ``asked`` is ``query`` or ``queries``."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # some C callables have no signature: (query, k) is what they most likely take
+    except (
+        TypeError,
+        ValueError,
+    ):  # some C callables have no signature: (query, k) is what they most likely take
         return lambda query, k, params: function(query, k, **params)
     parameters = list(signature.parameters.values())
     said = f"{name}{signature}"
@@ -66,7 +69,9 @@ def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], as
     keywords = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     by_name = not positional and asked in keywords
     if not positional and not by_name and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        raise RetrieverError(f"the retriever {said} takes no {asked}; it must take ({asked}) or ({asked}, k)")
+        raise RetrieverError(
+            f"the retriever {said} takes no {asked}; it must take ({asked}) or ({asked}, k)"
+        )
 
     first = asked if by_name else _name(positional, 0)
     cutoff = next((known for known in CUTOFF_NAMES if known in keywords and known != first), None)
@@ -74,7 +79,9 @@ def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], as
     if cutoff is None and len(positional) > 1 and positional[1].default is inspect.Parameter.empty:
         by_position = positional[1].name not in params
     if taken := [name for name in (first, cutoff) if name is not None and name in params]:
-        raise RetrieverError(f"'params' names {taken[0]!r}, which the retriever {said} is given already")
+        raise RetrieverError(
+            f"'params' names {taken[0]!r}, which the retriever {said} is given already"
+        )
     filled = {first, cutoff, _name(positional, 1) if by_position else None}
     missing = [
         p.name
@@ -88,7 +95,9 @@ def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], as
             f" ({asked}, k), and whatever 'params' names"
         )
     if not takes_any and (foreign := [name for name in params if name not in keywords]):
-        raise RetrieverError(f"the retriever {said} does not take {' and '.join(map(repr, foreign))} of 'params'")
+        raise RetrieverError(
+            f"the retriever {said} does not take {' and '.join(map(repr, foreign))} of 'params'"
+        )
     if by_name:
         function = _by_keyword(function, asked)
     if cutoff is not None:
@@ -131,8 +140,12 @@ def _callable(retriever: object) -> tuple[Callable[..., Any], str]:
 def _refuse_what_was_not_made(retriever: object) -> None:
     if inspect.isclass(retriever):
         name = retriever.__name__
-        raise RetrieverError(f"the retriever fixture gave the class {name}, not an object of it: return {name}(...)")
+        raise RetrieverError(
+            f"the retriever fixture gave the class {name}, not an object of it: return {name}(...)"
+        )
     if inspect.iscoroutine(retriever):
         retriever.close()
     if inspect.isawaitable(retriever) or inspect.isasyncgen(retriever):
-        raise RetrieverError(f"the retriever fixture is async and nothing has awaited it: {AWAITED_BY}")
+        raise RetrieverError(
+            f"the retriever fixture is async and nothing has awaited it: {AWAITED_BY}"
+        )

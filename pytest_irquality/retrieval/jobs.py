@@ -46,7 +46,9 @@ class TimedOut(Exception):
 
 def is_async(value: object) -> bool:
     """Whether a result must be awaited, or iterated asynchronously."""
-    return inspect.isawaitable(value) or (hasattr(value, "__aiter__") and not hasattr(value, "__iter__"))
+    return inspect.isawaitable(value) or (
+        hasattr(value, "__aiter__") and not hasattr(value, "__iter__")
+    )
 
 
 def attempt(job: Job) -> Answer | Job:

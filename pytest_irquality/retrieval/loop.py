@@ -49,7 +49,10 @@ async def in_loop(jobs: deque[Job], done: Done, concurrency: int, timeout: float
             await asyncio.wait({call}, timeout=timeout)
             del calls[call]
             if call.done():
-                done(job, Answer(error=asyncio.CancelledError()) if call.cancelled() else call.result())
+                done(
+                    job,
+                    Answer(error=asyncio.CancelledError()) if call.cancelled() else call.result(),
+                )
             else:
                 call.cancel()
                 given_up.add(call)

@@ -16,7 +16,13 @@ from math import isfinite
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
-from pytest_irquality.retrieval.wrappers import UnreadableResult, hits_of, is_mapping, results_of, shown
+from pytest_irquality.retrieval.wrappers import (
+    UnreadableResult,
+    hits_of,
+    is_mapping,
+    results_of,
+    shown,
+)
 
 ID_KEYS = (
     "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id", "document.id", "ids",
@@ -29,11 +35,23 @@ SCORES = (
     "metadata.score", "metadata.distance",
 )  # fmt: skip
 TITLES = ("title", "name")
-TEXTS = ("text", "content", "page_content", "contents", "body", "passage", "chunk", "document", "documents")
+TEXTS = (
+    "text",
+    "content",
+    "page_content",
+    "contents",
+    "body",
+    "passage",
+    "chunk",
+    "document",
+    "documents",
+)
 INSIDE = (
     "", "_source.", "payload.", "fields.", "properties.", "metadata.", "meta.", "document.", "entity.", "node.",
 )  # fmt: skip
-HINTS = {"DocAddress": "tantivy's addresses are of one index only: return the stored field, searcher.doc(address)"}
+HINTS = {
+    "DocAddress": "tantivy's addresses are of one index only: return the stored field, searcher.doc(address)"
+}
 FIRST = 3
 TITLE_LENGTH = 80
 
@@ -52,7 +70,9 @@ class Hits(NamedTuple):
     texts: Mapping[str, str] = {}
 
 
-def read_result(result: object, depth: int, *, id_field: str | None = None, texts: bool = False) -> Hits:
+def read_result(
+    result: object, depth: int, *, id_field: str | None = None, texts: bool = False
+) -> Hits:
     """The first ``depth`` hits of what a call returned.
 
     ``id_field`` is where an id stands, with dots (``metadata.source``), if not in a usual place. With ``texts`` every
@@ -93,7 +113,9 @@ def apart(ids: Sequence[str], texts: Iterable[str], known: dict[str, str]) -> tu
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha1(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:12]
+    return hashlib.sha1(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[
+        :12
+    ]
 
 
 def _read(hits: Column, id_field: str | None, texts: bool) -> Hits:
@@ -142,11 +164,17 @@ def _ids(column: Column, kinds: Iterable[type]) -> tuple[str, ...] | None:
 
 
 def _is_id(kind: type) -> bool:
-    return issubclass(kind, (str, uuid.UUID, Decimal, numbers.Integral)) and not issubclass(kind, bool)
+    return issubclass(kind, (str, uuid.UUID, Decimal, numbers.Integral)) and not issubclass(
+        kind, bool
+    )
 
 
 def _is_number(kind: type) -> bool:
-    return hasattr(kind, "__float__") and not issubclass(kind, (bool, str)) and kind.__name__ not in ("bool", "bool_")
+    return (
+        hasattr(kind, "__float__")
+        and not issubclass(kind, (bool, str))
+        and kind.__name__ not in ("bool", "bool_")
+    )
 
 
 def _is_fraction(kind: type) -> bool:
@@ -196,7 +224,9 @@ def _rows(hits: Column, id_field: str | None, texts: bool) -> Hits:
     return read._replace(scores=scores or read.scores, titles=titles)
 
 
-def _id_and_score(columns: Sequence[Column], kinds: Sequence[set[type]], place: int | None) -> tuple[int, int | None]:
+def _id_and_score(
+    columns: Sequence[Column], kinds: Sequence[set[type]], place: int | None
+) -> tuple[int, int | None]:
     """Which column is the id's, and which the score's.
 
     A score is the last column with fractions; of a pair, whole numbers will do if the other side is no prose. The id is
@@ -206,15 +236,21 @@ def _id_and_score(columns: Sequence[Column], kinds: Sequence[set[type]], place: 
     numeric = [i for i in every if all(map(_is_number, kinds[i]))]
     fractions = [i for i in numeric if any(map(_is_fraction, kinds[i]))]
     settled = pair and len(fractions) == 1  # whatever the other side holds is the id
-    prose = [i for i in every if not settled and kinds[i] == {str} and any(map(_is_prose, columns[i]))]
+    prose = [
+        i for i in every if not settled and kinds[i] == {str} and any(map(_is_prose, columns[i]))
+    ]
     if not columns or not (numeric or all(map(_is_id, set().union(*kinds)))):
-        raise UnreadableResult("it looks like the results of several queries; return those of the one that was asked")
+        raise UnreadableResult(
+            "it looks like the results of several queries; return those of the one that was asked"
+        )
     score = max(fractions or (numeric if pair and not prose else []), default=None)
     ids = [i for i in every if i not in (score, *prose)] or [i for i in prose if pair]
     if place is not None and place in every:
         ids = [place]
     if not ids or (pair and score is None and not prose):
-        raise UnreadableResult("neither side of its pairs is a score" if pair else "none of its columns is an id")
+        raise UnreadableResult(
+            "neither side of its pairs is a score" if pair else "none of its columns is an id"
+        )
     return ids[0], score if score != ids[0] else None
 
 
@@ -231,13 +267,19 @@ def _fields(hits: Column, id_field: str | None, texts: bool) -> Hits:
         as_dicts = [hit.to_dict() for hit in hits]
         if all(isinstance(hit, dict) for hit in as_dicts):
             return _fields(as_dicts, id_field, texts)
-    inside = [place for place in INSIDE if not place or _getter(hits[0], place.removesuffix(".")) is not None]
+    inside = [
+        place
+        for place in INSIDE
+        if not place or _getter(hits[0], place.removesuffix(".")) is not None
+    ]
     get_text = _settle(first, [place + name for name in TEXTS for place in inside], _are_texts)
     get_score = _settle(first, SCORES, lambda values: _scores(values) is not None)
     scores = _scores(_column(hits, get_score)) if get_score else None
     whole = _words(_column(hits, get_text)) if get_text else [""] * len(hits)
     if texts and not all(whole):
-        raise UnreadableResult(f"'match: text' needs the text of each hit (tried {', '.join(TEXTS)})")
+        raise UnreadableResult(
+            f"'match: text' needs the text of each hit (tried {', '.join(TEXTS)})"
+        )
     if get is None:
         if texts and not id_field:
             return _texts_alone(whole, scores)
@@ -252,7 +294,11 @@ def _fields(hits: Column, id_field: str | None, texts: bool) -> Hits:
 
 
 def _settle(
-    first: Column, places: Iterable[str], accept: Callable[[Column], bool], *, attributes: bool = False
+    first: Column,
+    places: Iterable[str],
+    accept: Callable[[Column], bool],
+    *,
+    attributes: bool = False,
 ) -> Getter | None:
     """The first place at which the first hits have what is looked for. ``attributes``: look at attributes alone."""
     for place in places:
@@ -323,13 +369,21 @@ def _read_ids(hits: Column, get: Getter) -> tuple[str, ...]:
     ids = _ids(values, set(map(type, values)))
     if ids is not None:
         return ids
-    rank, value = next((i, value) for i, value in enumerate(values, 1) if _ids([value], {type(value)}) is None)
-    raise UnreadableResult("not every hit has a document id", f"that of the hit at rank {rank} is {value!r}")
+    rank, value = next(
+        (i, value) for i, value in enumerate(values, 1) if _ids([value], {type(value)}) is None
+    )
+    raise UnreadableResult(
+        "not every hit has a document id", f"that of the hit at rank {rank} is {value!r}"
+    )
 
 
 def _words(values: Sequence[Any]) -> Sequence[str]:
     """The values that are text, and nothing for the others."""
-    return values if set(map(type, values)) == {str} else [v if isinstance(v, str) else "" for v in values]
+    return (
+        values
+        if set(map(type, values)) == {str}
+        else [v if isinstance(v, str) else "" for v in values]
+    )
 
 
 def _title(text: str) -> str:
@@ -350,17 +404,28 @@ def _no_id(hit: Any, tried: Iterable[str], id_field: str | None) -> UnreadableRe
     if hint := HINTS.get(type(hit).__name__):
         return UnreadableResult(hint)
     places = ", ".join(dict.fromkeys(_places(hit)))
-    has = f"a hit has {places}" if places else f"a hit is a {type(hit).__name__} with no field that could be one"
+    has = (
+        f"a hit has {places}"
+        if places
+        else f"a hit is a {type(hit).__name__} with no field that could be one"
+    )
     if id_field:
         return UnreadableResult(f"'id_field: {id_field}' names no document id of its hits", has)
-    return UnreadableResult(f"no document id under {', '.join(tried)}; name its place with 'id_field'", has)
+    return UnreadableResult(
+        f"no document id under {', '.join(tried)}; name its place with 'id_field'", has
+    )
 
 
 def _places(hit: Any, prefix: str = "") -> Iterator[str]:
     """Where ids could be: fields that hold text or whole numbers, at most one step deep."""
-    fields = {str(name): hit[name] for name in hit.keys()} if is_mapping(hit) else getattr(hit, "__dict__", {})  # noqa: SIM118
+    if is_mapping(hit):
+        fields = {str(name): hit[name] for name in hit.keys()}  # noqa: SIM118 - it may be no dict
+    else:
+        fields = getattr(hit, "__dict__", {})
     for name, value in list(fields.items())[:12]:
         if _is_id(type(_alone(value))):
             yield prefix + name
-        elif not prefix and (is_mapping(value) or hasattr(value, "__dict__")) and not callable(value):
+        elif (
+            not prefix and (is_mapping(value) or hasattr(value, "__dict__")) and not callable(value)
+        ):
             yield from _places(value, f"{name}.")

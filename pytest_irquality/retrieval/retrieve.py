@@ -10,7 +10,13 @@ from itertools import cycle, islice
 
 from pytest_irquality.retrieval.call import Call, RetrieverError, how_to_call, takes_batches
 from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, forget, in_turn
-from pytest_irquality.retrieval.results import Hits, UnreadableResult, apart, read_result, split_batch
+from pytest_irquality.retrieval.results import (
+    Hits,
+    UnreadableResult,
+    apart,
+    read_result,
+    split_batch,
+)
 from pytest_irquality.retrieval.run import Fault, Ranking, Run
 from pytest_irquality.suite.model import Query, Suite
 
@@ -55,7 +61,9 @@ def retrieve(
         in_a_row = in_a_row + 1 if isinstance(answer.error, TimedOut) else 0
         if in_a_row == give_up_after:
             jobs.clear()
-        for query, value in zip(job.subject, answer.value or [None] * len(job.subject), strict=True):
+        for query, value in zip(
+            job.subject, answer.value or [None] * len(job.subject), strict=True
+        ):
             error = value if isinstance(value, Exception) else answer.error
             answers[query.id] = replace(answer, value=value, error=error)
         if progress:
@@ -79,7 +87,11 @@ def retrieve(
             faults[query.id] = fault
         else:
             hits: Hits = answer.value
-            ids = apart(hits.ids, map(hits.texts.__getitem__, hits.ids), texts) if hits.texts else hits.ids
+            ids = (
+                apart(hits.ids, map(hits.texts.__getitem__, hits.ids), texts)
+                if hits.texts
+                else hits.ids
+            )
             rankings[query.id] = Ranking(ids, hits.scores, answer.seconds)
             for own, document in zip(ids, hits.ids, strict=True) if hits.titles else ():
                 if document in hits.titles:
@@ -92,7 +104,9 @@ def retrieve(
 def _singles(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterable[Job]:
     """A call for each query."""
     __tracebackhide__ = True
-    asked_by_names = {frozenset(query.params): query for query in asked}  # by the names given, not by their values
+    asked_by_names = {
+        frozenset(query.params): query for query in asked
+    }  # by the names given, not by their values
     calls = {names: _settle(suite, retriever, query) for names, query in asked_by_names.items()}
 
     def job(query: Query) -> Job:
@@ -111,7 +125,12 @@ def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
     """A call for all queries that share their params, which has no latency of a single query."""
     __tracebackhide__ = True
     owners = [check.query.thresholds if check.query else (check.limits,) for check in suite.checks]
-    for limits in (limits for owner in owners for limits in owner if limits and limits.measure.unit == "seconds"):
+    for limits in (
+        limits
+        for owner in owners
+        for limits in owner
+        if limits and limits.measure.unit == "seconds"
+    ):
         raise RetrieverError(
             f"{limits.measure} is the time of one query, and {type(retriever).__name__}.batch answers many at once;"
             " let the fixture give what takes a single query"
@@ -153,7 +172,9 @@ def _read(suite: Suite, result: object) -> Hits:
     return read_result(result, suite.depth, id_field=suite.id_field, texts=suite.match == "text")
 
 
-def _ask(phases: Sequence[tuple[deque[Job], Done]], concurrency: int, timeout: float | None) -> None:
+def _ask(
+    phases: Sequence[tuple[deque[Job], Done]], concurrency: int, timeout: float | None
+) -> None:
     """Make the calls of each phase, one phase after the other. Which way is settled by what the first call gives."""
     __tracebackhide__ = True
     with ExitStack() as stack:
@@ -189,7 +210,9 @@ def _fault(query: Query, answer: Answer, timeout: float | None) -> Fault | None:
     if error is not None:
         return Fault(_message(error) + _hint(error), error, query.text)
     if timeout is not None and answer.seconds > timeout:
-        return Fault(f"answered after {answer.seconds:.1f} s, later than 'timeout' of {timeout:g} s allows")
+        return Fault(
+            f"answered after {answer.seconds:.1f} s, later than 'timeout' of {timeout:g} s allows"
+        )
     return None
 
 

@@ -10,7 +10,9 @@ from urllib.parse import quote, quote_plus
 from pytest_irquality.retrieval.results import UnreadableResult
 
 # Hexadecimal of any length, dotted numbers, and whole numbers but for those of three digits: an HTTP status stays.
-VARYING = re.compile(r"0x[0-9a-fA-F]+|\b(?=[a-f-]*\d)[0-9a-fA-F-]{8,}\b|\d+(\.\d+)+|\b(?!\d{3}\b)\d+\b")
+VARYING = re.compile(
+    r"0x[0-9a-fA-F]+|\b(?=[a-f-]*\d)[0-9a-fA-F-]{8,}\b|\d+(\.\d+)+|\b(?!\d{3}\b)\d+\b"
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,11 @@ class Fault:
         """What queries that failed alike have in common: not their words, addresses, ports, ids and times."""
         if isinstance(self.error, UnreadableResult):
             return self.error.cause
-        forms = "|".join(re.escape(form) for form in {self.asked, quote(self.asked), quote_plus(self.asked)} if form)
+        forms = "|".join(
+            re.escape(form)
+            for form in {self.asked, quote(self.asked), quote_plus(self.asked)}
+            if form
+        )
         text = re.sub(rf"(?<!\w)({forms})(?!\w)", "…", self.message) if forms else self.message
         return VARYING.sub("#", text)
 
@@ -77,7 +83,10 @@ class Run:
         return replace(
             self,
             rankings={**self.rankings, **again.rankings},
-            faults={**{id: fault for id, fault in self.faults.items() if id not in again.rankings}, **again.faults},
+            faults={
+                **{id: fault for id, fault in self.faults.items() if id not in again.rankings},
+                **again.faults,
+            },
             titles={**again.titles, **self.titles},
             texts={**again.texts, **self.texts},
             interrupted=again.interrupted,

@@ -33,7 +33,13 @@ def in_threads(jobs: deque[Job], done: Done, concurrency: int, timeout: float | 
         while crew.busy():
             late = crew.give_up_overdue()
             for job in late:
-                done(job, Answer(error=TimedOut("the call was left running in its thread"), seconds=timeout or 0.0))
+                done(
+                    job,
+                    Answer(
+                        error=TimedOut("the call was left running in its thread"),
+                        seconds=timeout or 0.0,
+                    ),
+                )
             crew.add(min(len(late), len(jobs)))
             try:
                 job, answer = crew.ended.get(timeout=crew.patience())
@@ -65,7 +71,9 @@ class _Crew:
     def add(self, threads: int) -> None:
         for _ in range(threads):
             try:
-                threading.Thread(target=copy_context().run, args=(self.work,), daemon=True, name="irquality").start()
+                threading.Thread(
+                    target=copy_context().run, args=(self.work,), daemon=True, name="irquality"
+                ).start()
             except RuntimeError:  # the system gives no more: those that are at work will do
                 if not self.under_way:
                     raise
@@ -82,7 +90,9 @@ class _Crew:
                 self.under_way[me] = job, time.perf_counter()
             try:
                 answer = attempt(job)
-            except BaseException as error:  # not a fault of the call: raised again where the pass was begun
+            except (
+                BaseException
+            ) as error:  # not a fault of the call: raised again where the pass was begun
                 answer = error
             with self.lock:
                 if self.under_way.pop(me, None) is None:

@@ -15,7 +15,18 @@ WRAPPERS = (
     "hits", "documents", "points", "matches", "objects", "results", "docs", "data", "response", "source_nodes",
     "nodes", "source_documents", "items", "rows",
 )  # fmt: skip
-ID_COLUMNS = ("ids", "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id")
+ID_COLUMNS = (
+    "ids",
+    "_id",
+    "id",
+    "doc_id",
+    "docid",
+    "document_id",
+    "ref",
+    "corpus_id",
+    "objectID",
+    "node_id",
+)
 DEEPEST = 8
 LONGEST_REPR = 200
 
@@ -38,9 +49,13 @@ class Wanted(NamedTuple):
 
 def hits_of(result: object, depth: int, id_field: str | None = None) -> list[Any]:
     """The first ``depth`` hits of what a call returned, whatever they are. Raises ``UnreadableResult``."""
-    wanted = Wanted(depth, (id_field, id_field.split(".")[0], *ID_COLUMNS) if id_field else ID_COLUMNS)
+    wanted = Wanted(
+        depth, (id_field, id_field.split(".")[0], *ID_COLUMNS) if id_field else ID_COLUMNS
+    )
     for _ in range(DEEPEST):
-        opened = next((inside for opener in OPENERS if (inside := opener(result, wanted)) is not None), None)
+        opened = next(
+            (inside for opener in OPENERS if (inside := opener(result, wanted)) is not None), None
+        )
         if opened is None:
             break
         result = opened
@@ -63,7 +78,9 @@ def results_of(result: object, queries: int) -> list[Any]:
         if is_such(result):
             raise UnreadableResult(f"a batch must give one list of hits a query: {why}")
     if is_mapping(result):
-        columns = {name: column for name, column in _columns(result).items() if len(column) == queries}
+        columns = {
+            name: column for name, column in _columns(result).items() if len(column) == queries
+        }
         if any(name in columns for name in ID_COLUMNS):
             return [{name: column[i] for name, column in columns.items()} for i in range(queries)]
         if (inside := _inside(result)) is None:
@@ -74,7 +91,9 @@ def results_of(result: object, queries: int) -> list[Any]:
     if in_columns and (hasattr(result, "_fields") or all(map(_is_table, results))):
         results = list(zip(*map(_plain, results), strict=False))
     if len(results) != queries:
-        raise UnreadableResult(f"a batch of {queries} queries must give as many results, not {len(results)}")
+        raise UnreadableResult(
+            f"a batch of {queries} queries must give as many results, not {len(results)}"
+        )
     return results
 
 
@@ -100,11 +119,17 @@ def _array(thing: Any, wanted: Wanted) -> object:
     """An array, a tensor, a series, an Arrow table; one row of two dimensions is a batch of one."""
     if isinstance(thing, (list, tuple)):
         return None
-    convert = next((method for name in TO_LIST if callable(method := getattr(thing, name, None))), None)
+    convert = next(
+        (method for name in TO_LIST if callable(method := getattr(thing, name, None))), None
+    )
     if convert is None:
         return None
     inside = convert()
-    return inside[0] if _is_table(thing) and len(inside) == 1 and isinstance(inside[0], list) else inside
+    return (
+        inside[0]
+        if _is_table(thing) and len(inside) == 1 and isinstance(inside[0], list)
+        else inside
+    )
 
 
 def _cursor(thing: Any, wanted: Wanted) -> object:
@@ -113,8 +138,13 @@ def _cursor(thing: Any, wanted: Wanted) -> object:
     if not description or not callable(getattr(thing, "fetchall", None)):
         return None
     some = getattr(thing, "fetchmany", None)
-    names, rows = [column[0] for column in description], some(wanted.depth) if callable(some) else thing.fetchall()
-    if not any(name in wanted.columns for name in names) or not all(type(row) is tuple for row in rows):
+    names, rows = (
+        [column[0] for column in description],
+        some(wanted.depth) if callable(some) else thing.fetchall(),
+    )
+    if not any(name in wanted.columns for name in names) or not all(
+        type(row) is tuple for row in rows
+    ):
         return rows
     return [dict(zip(names, row, strict=True)) for row in rows]
 
@@ -139,7 +169,9 @@ def _two_columns(thing: Any, wanted: Wanted) -> object:
         return None
     columns = [_only(_plain(column)) for column in thing]
     kinds = [*map(_kind, columns)]
-    if len(columns[0]) != len(columns[1]) or not (hasattr(thing, "_fields") or kinds in TWO_COLUMNS):
+    if len(columns[0]) != len(columns[1]) or not (
+        hasattr(thing, "_fields") or kinds in TWO_COLUMNS
+    ):
         return None
     pairs = zip(*columns, strict=True)
     # Where faiss finds too few, it fills up with -1.
@@ -158,7 +190,9 @@ def _mapping(thing: Any, wanted: Wanted) -> object:
         return inside
     components = [value for key in keys if _opens(value := _value(thing, key))]
     if len(keys) > 1:
-        components = [value for value in components if is_mapping(value) and _inside(value) is not None]
+        components = [
+            value for value in components if is_mapping(value) and _inside(value) is not None
+        ]
     return components[0] if len(components) == 1 else None
 
 
@@ -195,10 +229,19 @@ TWO_COLUMNS = (["fractions", "whole"], ["whole", "fractions"], ["fractions", "ot
 REFUSED: tuple[tuple[Callable[[object], bool], str], ...] = (
     (lambda thing: thing is None, "None is no list of hits; does the function lack its return?"),
     (inspect.isawaitable, "nobody awaited it"),
-    (lambda thing: hasattr(thing, "__aiter__"), "an async generator is no list of hits; gather its hits in a list"),
-    (lambda thing: isinstance(thing, (set, frozenset)), "a set has no order; return a list of hits"),
+    (
+        lambda thing: hasattr(thing, "__aiter__"),
+        "an async generator is no list of hits; gather its hits in a list",
+    ),
+    (
+        lambda thing: isinstance(thing, (set, frozenset)),
+        "a set has no order; return a list of hits",
+    ),
     (lambda thing: isinstance(thing, (str, bytes)), "text is no list of hits"),
-    (lambda thing: not isinstance(thing, Iterable) and not is_mapping(thing), "it is no list of hits"),
+    (
+        lambda thing: not isinstance(thing, Iterable) and not is_mapping(thing),
+        "it is no list of hits",
+    ),
 )
 
 
@@ -221,15 +264,23 @@ def _opens(value: object) -> bool:
     """Whether hits may be inside."""
     if value is None or isinstance(value, (str, bytes, numbers.Number)) or callable(value):
         return False
-    return isinstance(value, Iterable) or is_mapping(value) or any(hasattr(value, name) for name in WRAPPERS)
+    return (
+        isinstance(value, Iterable)
+        or is_mapping(value)
+        or any(hasattr(value, name) for name in WRAPPERS)
+    )
 
 
 def _is_two(thing: Any) -> bool:
-    return isinstance(thing, tuple) and tuple.__len__(thing) == 2  # bm25s's own len() is that of the batch
+    return (
+        isinstance(thing, tuple) and tuple.__len__(thing) == 2
+    )  # bm25s's own len() is that of the batch
 
 
 def _is_array(thing: object) -> bool:
-    return not isinstance(thing, type) and any(callable(getattr(thing, name, None)) for name in TO_LIST)
+    return not isinstance(thing, type) and any(
+        callable(getattr(thing, name, None)) for name in TO_LIST
+    )
 
 
 def _is_table(thing: object) -> bool:
@@ -243,7 +294,9 @@ def _is_column(thing: object) -> bool:
 
 def _plain(column: Any) -> Any:
     """A column as a list of Python's own values."""
-    convert = next((method for name in TO_LIST if callable(method := getattr(column, name, None))), None)
+    convert = next(
+        (method for name in TO_LIST if callable(method := getattr(column, name, None))), None
+    )
     return column if convert is None else convert()
 
 
@@ -263,7 +316,13 @@ def _kind(column: Any) -> str:
     numeric = [isinstance(value, numbers.Number) for value in column]
     if not all(numeric):
         return "mixed" if any(numeric) else "other"
-    return "none" if not numeric else "fractions" if any(isinstance(value, float) for value in column) else "whole"
+    return (
+        "none"
+        if not numeric
+        else "fractions"
+        if any(isinstance(value, float) for value in column)
+        else "whole"
+    )
 
 
 def _rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -46,13 +46,21 @@ class Found:
 
 def file_name(suite_file: Path, retriever: str, suffix: str = ".jsonl") -> str:
     """``shop.bm25.jsonl`` of ``shop.ir.yaml`` and the retriever ``bm25``, percent-encoded where need be."""
-    safe = re.sub(r"[^\w+=,@ -]", lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), retriever)
+    safe = re.sub(
+        r"[^\w+=,@ -]",
+        lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()),
+        retriever,
+    )
     return suite_file.stem.removesuffix(".ir") + (f".{safe}" if safe else "") + suffix
 
 
 def below(folder: Path, suite: Suite, name: str) -> Path:
     """Where a folder of runs keeps the one of a suite: as deep in it as the suite stands in the project."""
-    parts = [part for part in Path(suite.path).parent.parts if part not in ("..", Path(suite.path).anchor)]
+    parts = [
+        part
+        for part in Path(suite.path).parent.parts
+        if part not in ("..", Path(suite.path).anchor)
+    ]
     return Path(folder, *parts, name)
 
 
@@ -116,17 +124,24 @@ class Place:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise StoredRunError(f"{self.shown}: cannot be read: {error.strerror or error}") from None
+            raise StoredRunError(
+                f"{self.shown}: cannot be read: {error.strerror or error}"
+            ) from None
 
     def _own(self, stored: StoredRun) -> StoredRun:
         """Refuse the file of another suite or retriever, unless the user named this very file."""
         header = stored.header
         named = self.option is not None and self.path == self.start / self.option
         if named and not stored.queries.keys() & self.suite.by_id.keys() and stored.queries:
-            raise StoredRunError(f"{self.shown}:1: holds no query of {self.suite.path}; it is a run of {header.path}")
-        if not named and (header.retriever != self.retriever or Path(header.path).name != self.file.name):
+            raise StoredRunError(
+                f"{self.shown}:1: holds no query of {self.suite.path}; it is a run of {header.path}"
+            )
+        if not named and (
+            header.retriever != self.retriever or Path(header.path).name != self.file.name
+        ):
             theirs, ours = (
-                _named(p, r) for p, r in ((header.path, header.retriever), (self.file.name, self.retriever))
+                _named(p, r)
+                for p, r in ((header.path, header.retriever), (self.file.name, self.retriever))
             )
             raise StoredRunError(
                 f"{self.shown}:1: is the baseline of {theirs}, not of {ours}: rename one, or delete it"
@@ -138,8 +153,14 @@ class Place:
         source = f"{option} {self.shown}"
         at = commit_of(folder, option)
         try:
-            names = output(folder, ["ls-tree", "-z", "--name-only", at, "--", name, self.file.name]).split(b"\0")
-            content = output(folder, ["cat-file", "blob", f"{at}:./{name}"]) if name.encode() in names else None
+            names = output(
+                folder, ["ls-tree", "-z", "--name-only", at, "--", name, self.file.name]
+            ).split(b"\0")
+            content = (
+                output(folder, ["cat-file", "blob", f"{at}:./{name}"])
+                if name.encode() in names
+                else None
+            )
         except OSError as error:
             raise StoredRunError(f"--ir-baseline {option}: {error}") from None
         if content is not None:
@@ -159,7 +180,9 @@ def commit_of(folder: Path, option: str) -> str:
 
 def _commit(folder: Path, ref: str) -> str:
     """The same of a name. Raises ``OSError`` with what to do about one that is not here."""
-    known = git(folder, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"])
+    known = git(
+        folder, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"]
+    )
     if known.returncode == 0:
         return known.stdout.decode().strip()
     if output(folder, ["rev-parse", "--is-shallow-repository"]).strip() == b"true":
@@ -177,7 +200,9 @@ def _named(path: str, retriever: str) -> str:
 # -- comparing --------------------------------------------------------------------------------------------------------
 
 
-def compare_with(found: Found, suite: Suite, retriever: str) -> tuple[Run, Baseline] | tuple[None, None]:
+def compare_with(
+    found: Found, suite: Suite, retriever: str
+) -> tuple[Run, Baseline] | tuple[None, None]:
     """What ``judge`` is given: the baseline's rankings of today's queries, and where they come from.
 
     Raises ``StoredRunError`` where it has no texts to look for passages in.
@@ -185,7 +210,9 @@ def compare_with(found: Found, suite: Suite, retriever: str) -> tuple[Run, Basel
     if found.stored is None:
         return (Run(retriever, {}), Baseline(found.source)) if found.new else (None, None)
     if found.stored.lacks_texts(suite):
-        raise StoredRunError(f"{found.source}: kept without texts, which 'match: text' needs; renew it with `{UPDATE}`")
+        raise StoredRunError(
+            f"{found.source}: kept without texts, which 'match: text' needs; renew it with `{UPDATE}`"
+        )
     header, queries = found.stored.header, found.stored.queries
     known = Baseline(
         found.source, len(queries), header.commit, header.time, header.version, found.stored.left(suite),
@@ -224,7 +251,11 @@ def update(
         before = was.get(query.id)
         fresh = _without_time(answered(suite, query, run)) if query.id in run.rankings else None
         # Scores wobble from machine to machine: a line stands as long as its ranking does.
-        stands = before if fresh is None or (before is not None and before.same_ranking(fresh)) else fresh
+        stands = (
+            before
+            if fresh is None or (before is not None and before.same_ranking(fresh))
+            else fresh
+        )
         if stands is not None:
             queries[query.id] = stands
         if fresh is not None and stands is fresh:
@@ -237,13 +268,19 @@ def update(
     removed = len(was.keys() - queries.keys())
     partial = old is not None and not queries.keys() <= run.rankings.keys()
     depth = min(suite.depth, old.header.depth) if old and partial else suite.depth
-    counts = [(len(changed), f"ranking{'s' * (len(changed) != 1)} changed"), (new, "new"), (removed, "removed")]
+    counts = [
+        (len(changed), f"ranking{'s' * (len(changed) != 1)} changed"),
+        (new, "new"),
+        (removed, "removed"),
+    ]
     said = [f"{count} {words}" for count, words in counts if count]
     if old and old.header.depth != depth:
         said.append(f"depth {old.header.depth} → {depth}")
     stay = f"; {len(run.faults)} could not be answered, and stay as they were" if run.faults else ""
     if not said:
-        return (f"baseline unchanged: {place.shown}: {len(queries)} ranking{'s' * (len(queries) != 1)}{stay}",)
+        return (
+            f"baseline unchanged: {place.shown}: {len(queries)} ranking{'s' * (len(queries) != 1)}{stay}",
+        )
     whole = queries.keys() <= run.rankings.keys()
     header = replace(header_of(suite, run, commit), depth=depth, means=means if whole else {})
     write_run(place.path, StoredRun(header, queries))
@@ -257,7 +294,10 @@ def _without_time(query: StoredQuery) -> StoredQuery:
 def _moves(was: Mapping[str, StoredQuery], changed: list[StoredQuery]) -> Iterator[str]:
     for query in changed[:SHOWN_QUERIES]:
         before = was[query.id]
-        sides = [dict.fromkeys(stored.ranking.ids if stored.ranking else ()) for stored in (before, query)]
+        sides = [
+            dict.fromkeys(stored.ranking.ids if stored.ranking else ())
+            for stored in (before, query)
+        ]
         old, now = ({document: rank for rank, document in enumerate(side, 1)} for side in sides)
         titles = before.by_document(before.titles) | query.by_document(query.titles)
         moved = sorted(

@@ -24,7 +24,9 @@ class Kept:
     given: Sequence[str]
     start: Path
 
-    def run(self, suite: Suite, file: Path, retriever: str, needed: Collection[str]) -> tuple[Run, tuple[str, ...]]:
+    def run(
+        self, suite: Suite, file: Path, retriever: str, needed: Collection[str]
+    ) -> tuple[Run, tuple[str, ...]]:
         """What was kept of the ``needed`` queries of a suite and retriever, and what a reader must know of it.
 
         Raises ``StoredRunError`` where there is no such run, more than one, or shares that do not make a whole.
@@ -39,20 +41,36 @@ class Kept:
             )
         if stored.lacks_texts(suite):
             name = _name(suite.path, retriever)
-            raise StoredRunError(f"the kept run of {name} has no texts, which 'match: text' needs: retrieve it again")
+            raise StoredRunError(
+                f"the kept run of {name} has no texts, which 'match: text' needs: retrieve it again"
+            )
         run = stored.run(suite)
         rankings = {id: ranking for id, ranking in run.rankings.items() if id in needed}
         faults = {id: fault for id, fault in run.faults.items() if id in needed}
-        lacks = [q.text for q in suite.queries if q.id in needed and q.id not in rankings and q.id not in faults]
+        lacks = [
+            q.text
+            for q in suite.queries
+            if q.id in needed and q.id not in rankings and q.id not in faults
+        ]
         notes = (
-            (f"the kept run lacks {_some(lacks, len(needed))}, or has other words or params for them",) if lacks else ()
+            (
+                f"the kept run lacks {_some(lacks, len(needed))}, or has other words or params for them",
+            )
+            if lacks
+            else ()
         )
-        return Run(retriever, rankings, faults, run.titles, run.texts, run.version, run.depth), notes
+        return Run(
+            retriever, rankings, faults, run.titles, run.texts, run.version, run.depth
+        ), notes
 
     def _stored(self, suite: Suite, retriever: str) -> StoredRun | None:
         of_it = [(path, header) for path, header in self._headers if header.retriever == retriever]
         exact = [(path, header) for path, header in of_it if header.path == suite.path]
-        alike = [(path, header) for path, header in of_it if Path(header.path).name == Path(suite.path).name]
+        alike = [
+            (path, header)
+            for path, header in of_it
+            if Path(header.path).name == Path(suite.path).name
+        ]
         # Another job may have been started in another folder; a name that fits one suite alone is good enough.
         chosen = exact or (alike if len({header.path for _, header in alike}) == 1 else [])
         if not chosen:
@@ -60,14 +78,21 @@ class Kept:
         whole = [path for path, header in chosen if header.shard is None]
         if whole and len(chosen) > 1:
             files = ", ".join(self.shown(path) for path, _ in chosen)
-            raise StoredRunError(f"{_name(suite.path, retriever)} has more than one kept run: {files}")
-        runs = [(self.shown(path), read_run(path, self.shown(path))) for path in sorted(path for path, _ in chosen)]
+            raise StoredRunError(
+                f"{_name(suite.path, retriever)} has more than one kept run: {files}"
+            )
+        runs = [
+            (self.shown(path), read_run(path, self.shown(path)))
+            for path in sorted(path for path, _ in chosen)
+        ]
         try:
             return runs[0][1] if whole else join(suite, runs)
         except StoredRunError as error:
             raise StoredRunError(f"{error}{self._unread}") from None
 
-    def _trec(self, suite: Suite, file: Path, retriever: str, needed: Collection[str]) -> tuple[Run, tuple[str, ...]]:
+    def _trec(
+        self, suite: Suite, file: Path, retriever: str, needed: Collection[str]
+    ) -> tuple[Run, tuple[str, ...]]:
         stem = file_name(file, "", "")
         names = (file_name(file, retriever, ""), retriever) if retriever else (stem,)
         named = [path for path in self._trec_files if name_of(path) in names]
@@ -83,9 +108,17 @@ class Kept:
             theirs = ", ".join(repr(id) for id in list(rankings)[:NAMED])
             raise StoredRunError(f"{shown} has no query of {suite.path}: its ids are {theirs} ...")
         asked = [query for query in suite.queries if query.id in needed]
-        lacks = [query.text for query in asked if query.id not in rankings and not query.expects_nothing]
-        notes = (f"{shown} has nothing for {_some(lacks, len(needed))}, which therefore score 0",) if lacks else ()
-        return Run(retriever, {query.id: rankings.get(query.id, Ranking(())) for query in asked}), notes
+        lacks = [
+            query.text for query in asked if query.id not in rankings and not query.expects_nothing
+        ]
+        notes = (
+            (f"{shown} has nothing for {_some(lacks, len(needed))}, which therefore score 0",)
+            if lacks
+            else ()
+        )
+        return Run(
+            retriever, {query.id: rankings.get(query.id, Ranking(())) for query in asked}
+        ), notes
 
     def _none_or_many(self, name: str, found: Sequence[Path], names: Sequence[str]) -> str:
         if found:
@@ -98,7 +131,11 @@ class Kept:
 
     def shown(self, path: Path) -> str:
         """A path as messages name it."""
-        return path.relative_to(self.start).as_posix() if path.is_relative_to(self.start) else str(path)
+        return (
+            path.relative_to(self.start).as_posix()
+            if path.is_relative_to(self.start)
+            else str(path)
+        )
 
     @cached_property
     def _files(self) -> Sequence[tuple[Path, bool]]:

@@ -22,7 +22,9 @@ class Shard:
         """``2/5``. Raises ``ValueError`` with a clear message."""
         index, _, count = text.partition("/")
         if not (index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count)):
-            raise ValueError(f"{text!r} is no share: it must be I/N, such as 2/5, with I from 1 to N")
+            raise ValueError(
+                f"{text!r} is no share: it must be I/N, such as 2/5, with I from 1 to N"
+            )
         return cls(int(index), int(count))
 
     def __str__(self) -> str:
@@ -34,7 +36,9 @@ class Shard:
 
     def of(self, suite: Suite) -> Suite:
         """The suite with this share of its queries."""
-        return replace(suite, queries=tuple(query for query in suite.queries if self.holds(query.id)))
+        return replace(
+            suite, queries=tuple(query for query in suite.queries if self.holds(query.id))
+        )
 
 
 def join(suite: Suite, shares: Sequence[tuple[str, StoredRun]]) -> StoredRun:
@@ -48,15 +52,21 @@ def join(suite: Suite, shares: Sequence[tuple[str, StoredRun]]) -> StoredRun:
         header = stored.header
         shard = _parse(header.shard, name)
         if header.digest != wanted:
-            raise StoredRunError(f"{name}:1: share {shard} is of other queries than {suite.path} has now")
+            raise StoredRunError(
+                f"{name}:1: share {shard} is of other queries than {suite.path} has now"
+            )
         if header.depth != first.depth:
             raise StoredRunError(
                 f"{name}:1: share {shard} has {header.depth} results a query, {shares[0][0]} {first.depth}"
             )
         if shard in seen:
-            raise StoredRunError(f"{name}:1: share {shard} is there twice: {seen[shard]} is the other")
+            raise StoredRunError(
+                f"{name}:1: share {shard} is there twice: {seen[shard]} is the other"
+            )
         if any(shard.count != other.count for other in seen):
-            raise StoredRunError(f"{name}:1: share {shard} is of another division than {shares[0][0]} ({first.shard})")
+            raise StoredRunError(
+                f"{name}:1: share {shard} is of another division than {shares[0][0]} ({first.shard})"
+            )
         seen[shard] = name
     count = next(iter(seen)).count
     missing = [
@@ -67,11 +77,15 @@ def join(suite: Suite, shares: Sequence[tuple[str, StoredRun]]) -> StoredRun:
     ]
     if missing:
         there = ", ".join(f"{shard} ({name})" for shard, name in seen.items())
-        raise StoredRunError(f"{suite.path}: share {' and '.join(missing)} is missing; there is {there}")
+        raise StoredRunError(
+            f"{suite.path}: share {' and '.join(missing)} is missing; there is {there}"
+        )
     queries = {id: query for _, stored in shares for id, query in stored.queries.items()}
     versions = {stored.header.version for _, stored in shares}
     header = replace(first, shard=None, version=versions.pop() if len(versions) == 1 else None)
-    return StoredRun(header, {query.id: queries[query.id] for query in suite.queries if query.id in queries})
+    return StoredRun(
+        header, {query.id: queries[query.id] for query in suite.queries if query.id in queries}
+    )
 
 
 def _parse(text: str | None, name: str) -> Shard:

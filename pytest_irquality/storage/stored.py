@@ -127,22 +127,33 @@ def answered(suite: Suite, query: Query, run: Run) -> StoredQuery:
     """A query with what a run has for it. Raises ``KeyError`` where the run never asked it."""
     question = asked(suite, query)
     if query.id in run.faults:
-        return StoredQuery(query.id, query.text, question.params, fault=run.faults[query.id].message)
+        return StoredQuery(
+            query.id, query.text, question.params, fault=run.faults[query.id].message
+        )
     ranking = run.rankings[query.id]
-    titles, texts = (tuple(map(words.get, ranking.ids)) if words else () for words in (run.titles, run.texts))
+    titles, texts = (
+        tuple(map(words.get, ranking.ids)) if words else () for words in (run.titles, run.texts)
+    )
     return StoredQuery(query.id, query.text, question.params, ranking, None, titles, texts)
 
 
 def stored_run(suite: Suite, run: Run, header: Header) -> StoredRun:
     """A run as it is to be written: every query that was asked, in the suite's order."""
     known = run.rankings.keys() | run.faults.keys()
-    return StoredRun(header, {q.id: answered(suite, q, run) for q in suite.queries if q.id in known})
+    return StoredRun(
+        header, {q.id: answered(suite, q, run) for q in suite.queries if q.id in known}
+    )
 
 
 def digest(suite: Suite) -> str:
     """A short hash of what the suite asks: ids, texts and params of its queries, in any order."""
-    questions = sorted(_canonical([query.id, query.text, {**suite.params, **query.params}]) for query in suite.queries)
-    return hashlib.sha256("\n".join([suite.match, *questions]).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    questions = sorted(
+        _canonical([query.id, query.text, {**suite.params, **query.params}])
+        for query in suite.queries
+    )
+    return hashlib.sha256(
+        "\n".join([suite.match, *questions]).encode("utf-8", "surrogatepass")
+    ).hexdigest()[:16]
 
 
 def _canonical(value: object) -> str:
@@ -175,8 +186,12 @@ def write_atomically(path: Path, lines: Iterable[bytes]) -> None:
 
 
 def _lines(stored: StoredRun) -> Iterator[bytes]:
-    known = {name: value for name, value in asdict(stored.header).items() if value not in (None, "", {})}
-    yield _line({"format": FORMAT, "format_version": VERSION, **known, "queries": len(stored.queries)})
+    known = {
+        name: value for name, value in asdict(stored.header).items() if value not in (None, "", {})
+    }
+    yield _line(
+        {"format": FORMAT, "format_version": VERSION, **known, "queries": len(stored.queries)}
+    )
     for query in stored.queries.values():
         data: dict[str, Any] = {"id": query.id, "query": query.text}
         if query.params:
@@ -206,7 +221,9 @@ def _line(data: Mapping[str, object]) -> bytes:
     try:
         return text.encode() + b"\n"
     except UnicodeEncodeError:  # half a surrogate pair, which only an escape can hold
-        return json.dumps(data, separators=(",", ":"), allow_nan=False, default=str).encode() + b"\n"
+        return (
+            json.dumps(data, separators=(",", ":"), allow_nan=False, default=str).encode() + b"\n"
+        )
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -237,7 +254,9 @@ def parse_run(lines: Iterable[bytes], shown: str) -> StoredRun:
             raise StoredRunError(f"{shown}:{number}: the query {query.id!r} stands here twice")
         queries[query.id] = query
     if len(queries) != count:
-        raise StoredRunError(f"{shown}:{number}: damaged: its header promises {count} queries, here are {len(queries)}")
+        raise StoredRunError(
+            f"{shown}:{number}: damaged: its header promises {count} queries, here are {len(queries)}"
+        )
     return StoredRun(header, queries)
 
 
@@ -251,13 +270,19 @@ def _header(line: bytes, shown: str) -> tuple[Header, int]:
         raise StoredRunError(f"{where}: not a run that pytest-irquality wrote")
     version = data.get("format_version")
     if version != VERSION:
-        raise StoredRunError(f"{where}: written in format {version}; this pytest-irquality reads format {VERSION}")
+        raise StoredRunError(
+            f"{where}: written in format {version}; this pytest-irquality reads format {VERSION}"
+        )
     count = data.get("queries")
     wrong = [name for name, kind in HEADER_TYPES.items() if not isinstance(data.get(name), kind)]
     if wrong or not isinstance(count, int):
-        raise StoredRunError(f"{where}: damaged: no {wrong[0] if wrong else 'queries'!r} in the header")
+        raise StoredRunError(
+            f"{where}: damaged: no {wrong[0] if wrong else 'queries'!r} in the header"
+        )
     means = data.get("means", {})
-    if not isinstance(means, dict) or not all(isinstance(mean, (int, float)) for mean in means.values()):
+    if not isinstance(means, dict) or not all(
+        isinstance(mean, (int, float)) for mean in means.values()
+    ):
         raise StoredRunError(f"{where}: damaged: 'means' is no table of numbers")
     known = {name: data[name] for name in Header.__dataclass_fields__ if name in data}
     return Header(**known), count
@@ -273,26 +298,46 @@ def _query(line: bytes, where: str, same: dict[Any, Any]) -> StoredQuery:
     documents, seconds = data.get("docs"), data.get("seconds")
     if not isinstance(documents, list) or not isinstance(seconds, (float, int, type(None))):
         raise StoredRunError(f"{where}: damaged: the query {id!r} has neither 'docs' nor 'fault'")
-    columns = list(zip_longest(*(document if isinstance(document, list) else [document] for document in documents)))
-    if any(set(map(type, column)) - kinds for column, kinds in zip(columns, COLUMNS, strict=False)) or len(columns) > 4:
+    columns = list(
+        zip_longest(
+            *(document if isinstance(document, list) else [document] for document in documents)
+        )
+    )
+    if (
+        any(set(map(type, column)) - kinds for column, kinds in zip(columns, COLUMNS, strict=False))
+        or len(columns) > 4
+    ):
         raise StoredRunError(f"{where}: damaged: a document is [id, score, title]")
     ids, scores, titles, texts = (*columns, (), (), (), ())[:4]
     known = any(score is not None for score in scores)
-    numbers = tuple(math.nan if score is None else float(score) for score in scores) if known else None
-    ids, titles, texts = (tuple(map(same.setdefault, column, column)) for column in (ids, titles, texts))
+    numbers = (
+        tuple(math.nan if score is None else float(score) for score in scores) if known else None
+    )
+    ids, titles, texts = (
+        tuple(map(same.setdefault, column, column)) for column in (ids, titles, texts)
+    )
     return StoredQuery(id, text, params, Ranking(ids, numbers, seconds), None, titles, texts)
 
 
-COLUMNS: Sequence[set[type]] = ({str}, {float, int, type(None)}, {str, type(None)}, {str, type(None)})
+COLUMNS: Sequence[set[type]] = (
+    {str},
+    {float, int, type(None)},
+    {str, type(None)},
+    {str, type(None)},
+)
 
 
 def _object(line: bytes, where: str) -> dict[str, Any]:
     if line.startswith((b"<<<<<<<", b"=======", b">>>>>>>")):
-        raise StoredRunError(f"{where}: an unresolved merge conflict: take either side, then update it")
+        raise StoredRunError(
+            f"{where}: an unresolved merge conflict: take either side, then update it"
+        )
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):
-        raise StoredRunError(f"{where}: {'not a line of JSON' if line.strip() else 'empty'}") from None
+        raise StoredRunError(
+            f"{where}: {'not a line of JSON' if line.strip() else 'empty'}"
+        ) from None
     if not isinstance(data, dict):
         raise StoredRunError(f"{where}: not a JSON object")
     return data

@@ -82,7 +82,9 @@ def read_trec(path: Path, shown: str | None = None) -> Mapping[str, Ranking]:
 def _ranking(scores: Mapping[bytes, float], ours: bool) -> Ranking:
     # strcmp and Python compare bytes alike.
     ordered = sorted(zip(array("f", scores.values()), scores, strict=True), reverse=True)
-    return Ranking(tuple(_read_id(id, ours) for _, id in ordered), tuple(score for score, _ in ordered))
+    return Ranking(
+        tuple(_read_id(id, ours) for _, id in ordered), tuple(score for score, _ in ordered)
+    )
 
 
 def _read_id(id: bytes, ours: bool) -> str:
@@ -103,7 +105,9 @@ def write_trec(path: Path, suite: Suite, run: Run) -> None:
     whoever sorts by score gets the order back. Raises ``OSError``.
     """
     lines = _lines(suite, run)
-    write_atomically(path, [gzip.compress(b"".join(lines), mtime=0)] if path.suffix == ".gz" else lines)
+    write_atomically(
+        path, [gzip.compress(b"".join(lines), mtime=0)] if path.suffix == ".gz" else lines
+    )
 
 
 def _lines(suite: Suite, run: Run) -> Iterator[bytes]:
@@ -114,9 +118,13 @@ def _lines(suite: Suite, run: Run) -> Iterator[bytes]:
         id, ranking = _fit(query.id), run.rankings[query.id]
         documents = {document: index for index, document in reversed(list(enumerate(ranking.ids)))}
         first = sorted(documents.values())
-        scores = falling([ranking.scores[index] for index in first] if ranking.scores else (), len(first))
+        scores = falling(
+            [ranking.scores[index] for index in first] if ranking.scores else (), len(first)
+        )
         for rank, (index, score) in enumerate(zip(first, scores, strict=True), 1):
-            yield f"{id} Q0 {_fit(ranking.ids[index])} {rank} {score!r} {tag}\n".encode("utf-8", "surrogatepass")
+            yield f"{id} Q0 {_fit(ranking.ids[index])} {rank} {score!r} {tag}\n".encode(
+                "utf-8", "surrogatepass"
+            )
 
 
 def falling(scores: Sequence[float], count: int) -> Sequence[float]:

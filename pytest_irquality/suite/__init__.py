@@ -6,4 +6,15 @@ from pytest_irquality.suite.model import Bound, Check, KnownIssue, Limits, Place
 from pytest_irquality.suite.reader import load_suite
 from pytest_irquality.suite.yaml import SuiteError
 
-__all__ = ["Bound", "Check", "KnownIssue", "Limits", "Place", "Query", "Rule", "Suite", "SuiteError", "load_suite"]
+__all__ = [
+    "Bound",
+    "Check",
+    "KnownIssue",
+    "Limits",
+    "Place",
+    "Query",
+    "Rule",
+    "Suite",
+    "SuiteError",
+    "load_suite",
+]

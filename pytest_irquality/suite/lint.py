@@ -35,10 +35,15 @@ def _nothing_expected(suite: Suite) -> Iterator[tuple[Place, str]]:
     idle = [query for query in suite.queries if not (query.judgments.grades or query.demands)]
     limits = [check.limits for check in suite.checks if check.limits]
     # Without any judgment at all a suite may still guard what needs none: rankings that stay put, empty results.
-    meant = len(idle) == len(suite.queries) and any(not limit.measure.needs_relevant for limit in limits)
+    meant = len(idle) == len(suite.queries) and any(
+        not limit.measure.needs_relevant for limit in limits
+    )
     if idle and not meant:
         verb = "has" if len(idle) == 1 else "have"
-        yield idle[0].place, f"{_named([query.quoted for query in idle])} {verb} neither judgments nor rules"
+        yield (
+            idle[0].place,
+            f"{_named([query.quoted for query in idle])} {verb} neither judgments nor rules",
+        )
 
 
 def _contradiction(rules: Sequence[Rule]) -> str | None:
@@ -63,7 +68,9 @@ def _contradiction(rules: Sequence[Rule]) -> str | None:
         if place > worst:
             return f"{place} documents must be in the top {worst:g}"
     for rule in rules:
-        if rule.kind == "must_find_any" and all(first.get(d, 1) > rank for d, rank in rule.documents.items()):
+        if rule.kind == "must_find_any" and all(
+            first.get(d, 1) > rank for d, rank in rule.documents.items()
+        ):
             return "must_find_any names only documents that other rules keep below those ranks"
     return None
 
@@ -77,7 +84,9 @@ def _groups(suite: Suite, check: Check) -> Mapping[str, Sequence[Query]]:
     return {f"tag {check.tag}" if check.tag is not None else "this suite": suite.needed(check)}
 
 
-def _out_of_reach(limits: Limits, groups: Mapping[str, Sequence[Query]]) -> Iterator[tuple[Place, str]]:
+def _out_of_reach(
+    limits: Limits, groups: Mapping[str, Sequence[Query]]
+) -> Iterator[tuple[Place, str]]:
     """Recall at k stays below its floor where more than k documents are relevant, however good the ranking."""
     measure, k = limits.measure, limits.measure.k
     floor = next((bound.value for bound in limits.bounds if bound.kind == "min"), 0.0)
@@ -85,7 +94,9 @@ def _out_of_reach(limits: Limits, groups: Mapping[str, Sequence[Query]]) -> Iter
         return
     worst: dict[str, float] = {}
     for name, queries in groups.items():
-        relevant = [len(q.judgments.at(measure.rel or q.judgments.relevant_from).relevant) for q in queries]
+        relevant = [
+            len(q.judgments.at(measure.rel or q.judgments.relevant_from).relevant) for q in queries
+        ]
         best = [min(1.0, k / count) for count in relevant if count]
         if best and (mean := fsum(best) / len(best)) < floor - 1e-9:
             worst[name] = mean
@@ -99,9 +110,15 @@ def _out_of_reach(limits: Limits, groups: Mapping[str, Sequence[Query]]) -> Iter
         )
 
 
-def _too_few(check: Check, limits: Limits, groups: Mapping[str, Sequence[Query]]) -> Iterator[tuple[Place, str]]:
+def _too_few(
+    check: Check, limits: Limits, groups: Mapping[str, Sequence[Query]]
+) -> Iterator[tuple[Place, str]]:
     """A floor on a slice of a few queries, and a test over a few, say little."""
-    few = [(name, n) for name, queries in groups.items() if (n := sum(not q.expects_nothing for q in queries)) < FEW]
+    few = [
+        (name, n)
+        for name, queries in groups.items()
+        if (n := sum(not q.expects_nothing for q in queries)) < FEW
+    ]
     if not few or check.scope == "each_query":
         return
     named = _named([f"{name} ({n})" for name, n in few])
@@ -111,8 +128,13 @@ def _too_few(check: Check, limits: Limits, groups: Mapping[str, Sequence[Query]]
             limits.place,
             f"max_significant_drop of {limits.measure}: {named} {verb} under {FEW} queries, too few to test",
         )
-    elif check.scope != "suite" and any(bound.kind in ("min", "max_drop") for bound in limits.bounds):
-        yield limits.place, f"{limits.measure}: {named} {verb} under {FEW} queries, where one query moves it a lot"
+    elif check.scope != "suite" and any(
+        bound.kind in ("min", "max_drop") for bound in limits.bounds
+    ):
+        yield (
+            limits.place,
+            f"{limits.measure}: {named} {verb} under {FEW} queries, where one query moves it a lot",
+        )
 
 
 def _named(names: Sequence[str]) -> str:

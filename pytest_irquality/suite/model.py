@@ -11,7 +11,9 @@ from typing import Any, Literal, NamedTuple
 from pytest_irquality.metrics import Judgments, Measure
 
 RuleKind = Literal["must_find", "must_find_any", "must_not_find", "in_order", "expect_no_results"]
-BoundKind = Literal["min", "max", "warn_below", "warn_above", "max_drop", "max_rise", "max_significant_drop"]
+BoundKind = Literal[
+    "min", "max", "warn_below", "warn_above", "max_drop", "max_rise", "max_significant_drop"
+]
 GuardKind = Literal["lost_all_relevant", "new_zero_results"]
 LONGEST_QUOTE = 100
 
@@ -119,7 +121,9 @@ class Query:
     @property
     def quoted(self) -> str:
         """The text as messages quote it, never longer than a line."""
-        return repr(self.text if len(self.text) <= LONGEST_QUOTE else f"{self.text[: LONGEST_QUOTE - 1]}…")
+        return repr(
+            self.text if len(self.text) <= LONGEST_QUOTE else f"{self.text[: LONGEST_QUOTE - 1]}…"
+        )
 
     @property
     def expects_nothing(self) -> bool:
@@ -219,7 +223,9 @@ class Suite:
         names = {check.name for check in self.checks}
         name = next(name for name in _numbered("each_query-lost_all_relevant") if name not in names)
         guard = Guard("lost_all_relevant", 0, written=False)
-        check = Check(name, "each_query: lost_all_relevant", guard.place, scope="each_query", guard=guard)
+        check = Check(
+            name, "each_query: lost_all_relevant", guard.place, scope="each_query", guard=guard
+        )
         return replace(self, default_guard=False, checks=(*self.checks, check))
 
     def needed(self, check: Check) -> tuple[Query, ...]:

@@ -24,7 +24,11 @@ def slug(text: str) -> str:
 
 def printable(text: str) -> str:
     """A text that a terminal shows as it stands: control and direction characters are written as escapes."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return (
+        text
+        if text.isprintable()
+        else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    )
 
 
 def check_names(checks: Iterable[Check]) -> Iterator[Check]:

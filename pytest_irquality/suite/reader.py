@@ -13,7 +13,15 @@ from pytest_irquality.suite.limits import LimitReader
 from pytest_irquality.suite.model import Check, KnownIssue, Place, Query, Rule, Suite
 from pytest_irquality.suite.names import check_names
 from pytest_irquality.suite.written import QUERY_KEYS, Reader, Word, Written, WrittenFile
-from pytest_irquality.suite.yaml import Document, SuiteError, as_number, clipped, no_grade, read_text, short
+from pytest_irquality.suite.yaml import (
+    Document,
+    SuiteError,
+    as_number,
+    clipped,
+    no_grade,
+    read_text,
+    short,
+)
 
 if TYPE_CHECKING:
     from pytest_irquality.suite.files.formats import Record
@@ -25,7 +33,10 @@ SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
 
 
 def load_suite(
-    path: Path | str, *, shown: str | None = None, definitions: Mapping[str, Definition] = DEFINITIONS
+    path: Path | str,
+    *,
+    shown: str | None = None,
+    definitions: Mapping[str, Definition] = DEFINITIONS,
 ) -> Suite:
     """Read and check a suite file.
 
@@ -110,7 +121,9 @@ class _Assembly:
             timeout=found.get("timeout"),
             warmup=found.get("warmup", 0),
             baseline_retriever=found.get("baseline"),
-            default_guard=all(line.name != "lost_all_relevant" for line in found.get("each_query", ())),
+            default_guard=all(
+                line.name != "lost_all_relevant" for line in found.get("each_query", ())
+            ),
             max_errors=found.get("errors", 0),
             metrics=tuple(metrics),
             checks=tuple(check_names(checks)),
@@ -129,7 +142,10 @@ class _Assembly:
         found, grades = self.found, self.grades
         entries: list[Written] = []
         files: list[JudgmentFile] = []
-        if not any(isinstance(entry, WrittenFile) for entry in (*found["queries"], *found.get("judgments", ()))):
+        if not any(
+            isinstance(entry, WrittenFile)
+            for entry in (*found["queries"], *found.get("judgments", ()))
+        ):
             return found["queries"], files
         # Only here: suites without files need no csv, json and gzip.
         from pytest_irquality.suite.files.judgments import read_judgments  # noqa: PLC0415
@@ -154,7 +170,9 @@ class _Assembly:
         for entry in found.get("judgments", ()):
             for source in self._sources(entry):
                 folder = source.path.is_dir()
-                files.append(read_judgments(beir_qrels(source, entry.split) if folder else source, grades))
+                files.append(
+                    read_judgments(beir_qrels(source, entry.split) if folder else source, grades)
+                )
         if not entries:
             raise self.fail(found["queries@"], "'queries' is empty: no file has one")
         return entries, files
@@ -166,7 +184,9 @@ class _Assembly:
         try:
             return sources(entry.file, self.path.parent, shown, entry.format)
         except ValueError as error:
-            query_meant = entry.bare and (not Path(entry.file).suffix or len(entry.file.split()) > 1)
+            query_meant = entry.bare and (
+                not Path(entry.file).suffix or len(entry.file.split()) > 1
+            )
             hint = f"; did you mean `- query: {clipped(entry.file)}`?" if query_meant else ""
             raise self.fail(entry.place, f"{error}{hint}") from None
 
@@ -175,7 +195,9 @@ class _Assembly:
         from pytest_irquality.suite.files.queries import tags  # noqa: PLC0415
 
         place = Place(record.line, 1, shown)
-        fields: dict[str, Any] = {name: record.cells[name] for name in ("query", "id", "why") if record.cells.get(name)}
+        fields: dict[str, Any] = {
+            name: record.cells[name] for name in ("query", "id", "why") if record.cells.get(name)
+        }
         if record.further:
             document = Document.of_json(shown, {**fields, **record.further}, record.line)
             return replace(Reader(document, shown).query(), bulk=True)
@@ -184,7 +206,9 @@ class _Assembly:
         if weight := record.cells.get("weight"):
             number = as_number(weight)
             if number is None or number < 0:
-                raise self.fail(place, f"a weight must be a number of 0 or more, not {short(weight)}")
+                raise self.fail(
+                    place, f"a weight must be a number of 0 or more, not {short(weight)}"
+                )
             fields["weight"] = number
         return Written(fields, place, {}, bulk=True)
 
@@ -213,32 +237,48 @@ class _Assembly:
                 ranks = {document: rank or top_k for document, rank in fields[kind]}
                 rules.append(Rule(kind, ranks, places[kind]))  # type: ignore[arg-type]
         if "in_order" in fields:
-            rules.append(Rule("in_order", dict.fromkeys(fields["in_order"], top_k), places["in_order"]))
+            rules.append(
+                Rule("in_order", dict.fromkeys(fields["in_order"], top_k), places["in_order"])
+            )
         if fields.get("expect_no_results"):
             if wrong := next(
-                (key for key in ("relevant", "must_find", "must_find_any", "in_order") if key in fields), None
+                (
+                    key
+                    for key in ("relevant", "must_find", "must_find_any", "in_order")
+                    if key in fields
+                ),
+                None,
             ):
                 raise self.fail(places[wrong], f"{wrong!r} contradicts 'expect_no_results'")
             rules.append(Rule("expect_no_results", {}, places["expect_no_results"]))
         judgments = Judgments(relevant, relevant_from)
         if fields.get("expect_no_results") and judgments.relevant:
             raise self.fail(
-                places["expect_no_results"], "a judgment file has relevant documents for this query: it expects results"
+                places["expect_no_results"],
+                "a judgment file has relevant documents for this query: it expects results",
             )
         thresholds = []
         for line in fields.get("thresholds", ()):
             limits = self.limits.of_one(line)
             if limits.known_issue:
-                raise self.fail(limits.place, "'known_issue' of one query stands on the query, beside its rules")
+                raise self.fail(
+                    limits.place, "'known_issue' of one query stands on the query, beside its rules"
+                )
             if limits.measure.needs_relevant and not judgments.relevant:
                 raise self.fail(
-                    limits.place, f"{limits.measure} is undefined for this query: it has no relevant document"
+                    limits.place,
+                    f"{limits.measure} is undefined for this query: it has no relevant document",
                 )
             thresholds.append(limits)
         known: KnownIssue | None = fields.get("known_issue")
-        if known and not rules and not any(bound.fails for limit in thresholds for bound in limit.bounds):
+        if (
+            known
+            and not rules
+            and not any(bound.fails for limit in thresholds for bound in limit.bounds)
+        ):
             raise self.fail(
-                places["known_issue"], "'known_issue' on a query with no rule and no threshold: nothing could fail"
+                places["known_issue"],
+                "'known_issue' on a query with no rule and no threshold: nothing could fail",
             )
         return Query(
             id=written.id,
@@ -268,13 +308,19 @@ class _Assembly:
             if query.demands or not query.bulk:
                 yield Check(query.id, query.text, query.place, query=query)
         if any(query.bulk for query in queries):
-            yield Check("every-query-answered", "every query answered", self.found["queries@"], scope="bulk")
+            yield Check(
+                "every-query-answered", "every query answered", self.found["queries@"], scope="bulk"
+            )
 
     def _depth(self, suite: Suite) -> int:
         """The results asked for: ``depth`` as written, else the deepest cutoff of any measure or rule."""
         cutoffs: dict[int, str] = {suite.top_k: "top_k"}
-        as_deep_as_relevant = any(measure.definition.reach == "relevant" for measure in suite.measures)
-        most_relevant = max(len(q.judgments.relevant) for q in suite.queries) if as_deep_as_relevant else 0
+        as_deep_as_relevant = any(
+            measure.definition.reach == "relevant" for measure in suite.measures
+        )
+        most_relevant = (
+            max(len(q.judgments.relevant) for q in suite.queries) if as_deep_as_relevant else 0
+        )
         for measure in suite.measures:
             cutoffs.setdefault(measure.depth(most_relevant) or suite.top_k, str(measure))
         rules = [(rule, query.id) for query in suite.queries for rule in query.rules]
@@ -285,5 +331,8 @@ class _Assembly:
         deepest = max(cutoffs)
         depth: int = self.found.get("depth", deepest)
         if depth < deepest:
-            raise self.fail(self.found["depth@"], f"'depth' is {depth}, but {cutoffs[deepest]} reads {deepest} results")
+            raise self.fail(
+                self.found["depth@"],
+                f"'depth' is {depth}, but {cutoffs[deepest]} reads {deepest} results",
+            )
         return depth

@@ -58,7 +58,11 @@ def listed(schema: Schema) -> Schema:
 
 def measures() -> list[str]:
     """The names that an editor offers."""
-    return [f"{name}@10" if found.takes_cutoff else name for name, found in DEFINITIONS.items() if not found.at]
+    return [
+        f"{name}@10" if found.takes_cutoff else name
+        for name, found in DEFINITIONS.items()
+        if not found.at
+    ]
 
 
 LINES: Schema = {
@@ -72,9 +76,13 @@ BOUNDS: Mapping[str, Schema] = {
     "max": said(LIMIT, "The ceiling."),
     "warn_below": said(LIMIT, "Below it, a line of the summary; never a failure."),
     "warn_above": said(LIMIT, "Above it, a line of the summary; never a failure."),
-    "max_drop": said(DROP, "The most it may fall since the baseline: points, or % of the baseline's value."),
+    "max_drop": said(
+        DROP, "The most it may fall since the baseline: points, or % of the baseline's value."
+    ),
     "max_rise": said(DROP, "The most it may rise since the baseline, where lower is better."),
-    "max_significant_drop": said(DROP, "As max_drop, and only where a paired test finds the drop significant."),
+    "max_significant_drop": said(
+        DROP, "As max_drop, and only where a paired test finds the drop significant."
+    ),
     "known_issue": ref("known_issue"),
 }
 FILE_KEYS: Mapping[str, Schema] = {
@@ -93,7 +101,9 @@ QUERY: Mapping[str, Schema] = {
     ),
     "must_find": said(ref("ranks"), "Document: worst acceptable rank; in a list, within top_k."),
     "must_find_any": said(ref("ranks"), "One of these is enough."),
-    "must_not_find": said(ref("ranks"), "Document: never in the top that many; in a list, not within top_k."),
+    "must_not_find": said(
+        ref("ranks"), "Document: never in the top that many; in a list, not within top_k."
+    ),
     "in_order": said({**listed(TEXT), "minItems": 2}, "These must come in this order."),
     "thresholds": said(ref("lines"), "Limits of this query alone."),
     "weight": said({"type": "number", "minimum": 0}, "Read by 'weighted' measures; default 1."),
@@ -107,12 +117,17 @@ SUITE: Mapping[str, Schema] = {
     "top_k": said(CUTOFF, "Cutoff of every measure and rule that names none; default 10."),
     "depth": said(CUTOFF, "Results asked for; default: the deepest cutoff of any measure or rule."),
     "params": said({"type": "object"}, "Keyword arguments of every call."),
-    "grades": said({"type": "object", "additionalProperties": {"type": "number"}}, "Words that may stand for grades."),
+    "grades": said(
+        {"type": "object", "additionalProperties": {"type": "number"}},
+        "Words that may stand for grades.",
+    ),
     "relevant_from": said(
-        {"type": "number", "exclusiveMinimum": 0}, "Lowest grade that counts as relevant; default 1."
+        {"type": "number", "exclusiveMinimum": 0},
+        "Lowest grade that counts as relevant; default 1.",
     ),
     "undefined": said(
-        {"enum": ["skip", "zero"]}, "Queries without a relevant document: left out of means, or scored 0."
+        {"enum": ["skip", "zero"]},
+        "Queries without a relevant document: left out of means, or scored 0.",
     ),
     "id_field": said(TEXT, "Where a result keeps the document's id, if not obvious."),
     "match": said({"enum": ["id", "text"]}, "What stands under 'relevant': ids, or passages."),
@@ -122,7 +137,8 @@ SUITE: Mapping[str, Schema] = {
     "warmup": said(FROM_0, "Calls made before latency is measured; default 0."),
     "errors": said(mapping({"max": FROM_0}), "Queries that may fail to be answered."),
     "metrics": said(
-        listed({"anyOf": [{"enum": measures()}, {"type": "string", "minLength": 1}]}), "Measures shown everywhere."
+        listed({"anyOf": [{"enum": measures()}, {"type": "string", "minLength": 1}]}),
+        "Measures shown everywhere.",
     ),
     "thresholds": said(ref("lines"), "Limits over the whole suite."),
     "tags": said({"type": "object", "additionalProperties": ref("lines")}, "Limits of one slice."),
@@ -133,14 +149,19 @@ SUITE: Mapping[str, Schema] = {
             "properties": {
                 **LINES["properties"],
                 "must_not_find": ref("ranks"),
-                "lost_all_relevant": said(ref("guard"), "It had a relevant document at baseline and has none now."),
-                "new_zero_results": said(ref("guard"), "It had results at baseline and has none now."),
+                "lost_all_relevant": said(
+                    ref("guard"), "It had a relevant document at baseline and has none now."
+                ),
+                "new_zero_results": said(
+                    ref("guard"), "It had results at baseline and has none now."
+                ),
             },
         },
         "Limits and rules that every query must keep.",
     ),
     "baseline": said(
-        mapping({"retriever": TEXT}, required=["retriever"]), "Compare with another retriever of the same run."
+        mapping({"retriever": TEXT}, required=["retriever"]),
+        "Compare with another retriever of the same run.",
     ),
     "judgments": said(one_or_many({"anyOf": [TEXT, ref("file")]}), "Files of judgments."),
     "queries": said(
@@ -148,7 +169,11 @@ SUITE: Mapping[str, Schema] = {
             "anyOf": [
                 TEXT,
                 ref("file"),
-                {"type": "array", "minItems": 1, "items": {"anyOf": [ref("query"), TEXT, ref("file")]}},
+                {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": {"anyOf": [ref("query"), TEXT, ref("file")]},
+                },
             ]
         },
         "Queries, inline or in files.",

@@ -12,7 +12,14 @@ from typing import Any, NamedTuple, TypeVar
 from yaml.events import Event, MappingStartEvent, ScalarEvent, SequenceStartEvent
 
 from pytest_irquality.suite.model import BoundKind, Guard, GuardKind, KnownIssue, Place
-from pytest_irquality.suite.yaml import Document, SuiteError, as_duration, as_number, position, short
+from pytest_irquality.suite.yaml import (
+    Document,
+    SuiteError,
+    as_duration,
+    as_number,
+    position,
+    short,
+)
 
 T = TypeVar("T")
 
@@ -25,7 +32,9 @@ QUERY_KEYS = (
     "query", "id", "tags", "why", "relevant", "must_find", "must_find_any", "must_not_find", "in_order", "thresholds",
     "weight", "params", "known_issue", "expect_no_results",
 )  # fmt: skip
-FOR_QUERY = dict.fromkeys(("q", "text", "search", "search_term", "keyword", "keywords", "question"), "query")
+FOR_QUERY = dict.fromkeys(
+    ("q", "text", "search", "search_term", "keyword", "keywords", "question"), "query"
+)
 FILE_KEYS = ("file", "format", "split")
 BOUND_KEYS: Mapping[str, BoundKind] = {
     "min": "min", "max": "max", "warn_below": "warn_below", "warn_above": "warn_above", "max_drop": "max_drop",
@@ -117,7 +126,9 @@ class Reader:
             "weight": self._weight,
             "params": self._params,
             "known_issue": self._known_issue,
-            "expect_no_results": lambda e: document.choice(e, "'expect_no_results'", ("true", "false")) == "true",
+            "expect_no_results": lambda e: (
+                document.choice(e, "'expect_no_results'", ("true", "false")) == "true"
+            ),
             "file": lambda e: document.text(e, "'file'"),
             "format": self._format,
             "split": lambda e: document.text(e, "'split'"),
@@ -153,7 +164,9 @@ class Reader:
             "timeout": self._timeout,
             "warmup": lambda e: doc.count(e, "'warmup'", 0),
             "errors": self._errors,
-            "metrics": lambda e: [(text, self.place(entry)) for text, entry in doc.texts(e, "'metrics'")],
+            "metrics": lambda e: [
+                (text, self.place(entry)) for text, entry in doc.texts(e, "'metrics'")
+            ],
             "thresholds": lambda e: self._lines(e, "'thresholds'"),
             "tags": self._tag_lines,
             "each_tag": lambda e: self._lines(e, "'each_tag'"),
@@ -215,7 +228,9 @@ class Reader:
         text = self.doc.text(event, "'timeout'")
         seconds = as_duration(text)
         if not seconds:
-            self.doc.fail(event, f"'timeout' is a duration with its unit (500ms, 5s, 1min), not {short(text)}")
+            self.doc.fail(
+                event, f"'timeout' is a duration with its unit (500ms, 5s, 1min), not {short(text)}"
+            )
         return seconds
 
     def _baseline_retriever(self, event: Event) -> str | None:
@@ -223,7 +238,10 @@ class Reader:
         for _, _, value in self.doc.fields(event, "'baseline'", ("retriever",)):
             name = self.doc.text(value, "'baseline: retriever'")
         if name is None:
-            self.doc.fail(event, "'baseline' needs 'retriever', the name of one value of the parametrised fixture")
+            self.doc.fail(
+                event,
+                "'baseline' needs 'retriever', the name of one value of the parametrised fixture",
+            )
         return name
 
     def _guard(self, name: str, key: Event, event: Event) -> Line:
@@ -267,16 +285,22 @@ class Reader:
                         bounds.append(self._bound(bound, number, f"{bound!r}"))
                 lines.append(Line(name, self.place(key), tuple(bounds), known))
             else:
-                lines.append(Line(name, self.place(key), (self._bound("", value, f"the limit of {name}"),)))
+                lines.append(
+                    Line(name, self.place(key), (self._bound("", value, f"the limit of {name}"),))
+                )
         return lines
 
     def _bound(self, kind: str, event: Event, what: str) -> WrittenBound:
-        return WrittenBound(kind, self.doc.text(event, what), self.place(event), bool(getattr(event, "style", None)))
+        return WrittenBound(
+            kind, self.doc.text(event, what), self.place(event), bool(getattr(event, "style", None))
+        )
 
     def _ranks(self, event: Event, what: str) -> list[tuple[str, int | None]]:
         """Documents of a rule, each with its rank; a list leaves the rank to top_k."""
         if isinstance(event, SequenceStartEvent):
-            found: list[tuple[str, int | None]] = [(document, None) for document, _ in self.doc.texts(event, what)]
+            found: list[tuple[str, int | None]] = [
+                (document, None) for document, _ in self.doc.texts(event, what)
+            ]
         else:
             found = [
                 (document, self._cutoff(value, f"the rank of {short(document)}"))
@@ -289,7 +313,10 @@ class Reader:
     def _known_issue(self, event: Event) -> KnownIssue:
         if isinstance(event, MappingStartEvent):
             items = self.doc.items(event, "'known_issue'")
-            retrievers = {name: self._issue(value, f"the known issue of {short(name)}") for name, _, value in items}
+            retrievers = {
+                name: self._issue(value, f"the known issue of {short(name)}")
+                for name, _, value in items
+            }
             if not retrievers:
                 self.doc.fail(event, "'known_issue' names no retriever")
             return KnownIssue(None, retrievers)
@@ -300,7 +327,8 @@ class Reader:
         text = self.doc.text(event, what)
         if not getattr(event, "style", None) and text.lower() in SWITCHES:
             self.doc.fail(
-                event, f"{what} takes the id of the issue, such as SHOP-123, not {text}; without one, leave it out"
+                event,
+                f"{what} takes the id of the issue, such as SHOP-123, not {text}; without one, leave it out",
             )
         return text
 
@@ -308,7 +336,9 @@ class Reader:
         """Each document's grade (a number, a word still to be looked up, None for a bare list entry), and its line."""
         if isinstance(event, SequenceStartEvent):
             listed = self.doc.texts(event, "'relevant'")
-            return {document: None for document, _ in listed}, [position(entry)[0] for _, entry in listed]
+            return {document: None for document, _ in listed}, [
+                position(entry)[0] for _, entry in listed
+            ]
         grades: dict[str, float | Word | None] = {}
         lines = []
         for document, key, value in self.doc.items(event, "'relevant'"):
@@ -318,7 +348,9 @@ class Reader:
 
     def _grade(self, document: str, event: Event) -> float | Word:
         if not isinstance(event, ScalarEvent):
-            self.doc.fail(event, f"the grade of {short(document)} must be a number or a word of 'grades'")
+            self.doc.fail(
+                event, f"the grade of {short(document)} must be a number or a word of 'grades'"
+            )
         text = event.value or self.doc.text(event, f"the grade of {short(document)}")
         if not event.style:
             if text in self.numbers:
@@ -336,7 +368,10 @@ class Reader:
         if isinstance(event, ScalarEvent):
             return WrittenFile(self.doc.text(event, "the path of a file"), self.place(event))
         readers = {key: self.query_readers[key] for key in FILE_KEYS}
-        found = {name: readers[name](value) for name, _, value in self.doc.fields(event, "a file", readers)}
+        found = {
+            name: readers[name](value)
+            for name, _, value in self.doc.fields(event, "a file", readers)
+        }
         if "file" not in found:
             self.doc.fail(event, "no 'file': write the path, or {file: path, format: name}")
         return WrittenFile(place=self.place(event), **found)
@@ -356,7 +391,8 @@ class Reader:
         if of_file := next((name for name in found if name in FILE_KEYS), None):
             if other := next((name for name in found if name not in FILE_KEYS), None):
                 raise self.fail(
-                    places[other], f"{other!r} does not go with {of_file!r}: this is a query or a file of them"
+                    places[other],
+                    f"{other!r} does not go with {of_file!r}: this is a query or a file of them",
                 )
             if "file" not in found:
                 self.doc.fail(event, "no 'file': write the path, or {file: path, format: name}")

@@ -95,7 +95,9 @@ class Document:
             for event in yaml.parse(text, Loader=Loader):
                 kind = type(event)
                 if kind is AliasEvent:
-                    self.fail(event, "aliases (*name) are not allowed in a suite; write the value out")
+                    self.fail(
+                        event, "aliases (*name) are not allowed in a suite; write the value out"
+                    )
                 if kind is MappingStartEvent or kind is SequenceStartEvent:
                     depth += 1
                     if depth > MAX_DEPTH:
@@ -153,7 +155,11 @@ class Document:
         """As ``items``, where only some keys are known; ``meant``: what other words for them stand for."""
         for name, key, value in self.items(start, what):
             if name not in known:
-                near = f"; did you mean {meant[name]!r}?" if meant and name in meant else did_you_mean(name, known)
+                near = (
+                    f"; did you mean {meant[name]!r}?"
+                    if meant and name in meant
+                    else did_you_mean(name, known)
+                )
                 self.fail(key, f"unknown key {short(name)} in {what}{near}")
             yield name, key, value
 
@@ -197,7 +203,10 @@ class Document:
         """A whole number of at least ``least``."""
         value = self.number(event, what)
         if value != int(value) or value < least:
-            self.fail(event, f"{what} must be a whole number of at least {least}, not {short(self.text(event, what))}")
+            self.fail(
+                event,
+                f"{what} must be a whole number of at least {least}, not {short(self.text(event, what))}",
+            )
         return int(value)
 
     def is_empty(self, event: Event) -> bool:
@@ -208,7 +217,10 @@ class Document:
         """One of some words."""
         text = self.text(event, what)
         if text not in known:
-            self.fail(event, f"{what} must be {' or '.join(known)}, not {short(text)}{did_you_mean(text, known)}")
+            self.fail(
+                event,
+                f"{what} must be {' or '.join(known)}, not {short(text)}{did_you_mean(text, known)}",
+            )
         return text
 
     def value(self, event: Event) -> Any:
@@ -230,7 +242,9 @@ class Document:
 
 def _json_events(value: Any, mark: Any, depth: int = 1) -> Iterator[Event]:
     if depth > MAX_DEPTH and isinstance(value, (dict, list)):
-        raise SuiteError(mark.name, mark.line + 1, mark.column + 1, f"nested deeper than {MAX_DEPTH} levels")
+        raise SuiteError(
+            mark.name, mark.line + 1, mark.column + 1, f"nested deeper than {MAX_DEPTH} levels"
+        )
     if isinstance(value, dict):
         yield MappingStartEvent(None, None, True, mark, mark)
         for key, entry in value.items():
@@ -243,7 +257,11 @@ def _json_events(value: Any, mark: Any, depth: int = 1) -> Iterator[Event]:
             yield from _json_events(entry, mark, depth + 1)
         yield SequenceEndEvent(mark, mark)
     else:
-        text = {True: "true", False: "false", None: ""}[value] if value in (True, False, None) else value
+        text = (
+            {True: "true", False: "false", None: ""}[value]
+            if value in (True, False, None)
+            else value
+        )
         style = '"' if type(value) is str else None
         yield ScalarEvent(None, None, (True, True), text, mark, mark, style)
 
@@ -293,10 +311,15 @@ def read_text(path: Path, shown: str) -> str:
     """The text of a suite file; anything that is not one regular UTF-8 file of sane size is a ``SuiteError``."""
     try:
         if not path.is_file():
-            raise SuiteError(shown, 1, 1, "is not a regular file" if path.exists() else "no such file")
+            raise SuiteError(
+                shown, 1, 1, "is not a regular file" if path.exists() else "no such file"
+            )
         if path.stat().st_size > MAX_BYTES:
             raise SuiteError(
-                shown, 1, 1, f"is larger than {MAX_BYTES // 2**20} MB; keep judgments of that size in files"
+                shown,
+                1,
+                1,
+                f"is larger than {MAX_BYTES // 2**20} MB; keep judgments of that size in files",
             )
         data = path.read_bytes()
     except OSError as error:
@@ -307,4 +330,6 @@ def read_text(path: Path, shown: str) -> str:
     except UnicodeDecodeError as error:
         before = data[: error.start]
         line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
-        raise SuiteError(shown, line, column, f"not {encoding[:6].rstrip('-').upper()} text: {error.reason}") from None
+        raise SuiteError(
+            shown, line, column, f"not {encoding[:6].rstrip('-').upper()} text: {error.reason}"
+        ) from None

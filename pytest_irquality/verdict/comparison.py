@@ -58,9 +58,15 @@ class Comparison:
                     found.append(Pair(before, now, query.weight if measure.weighted else 1.0))
         return found
 
-    def change(self, measure: Measure, queries: Iterable[Query], tested: bool = False) -> Change | None:
+    def change(
+        self, measure: Measure, queries: Iterable[Query], tested: bool = False
+    ) -> Change | None:
         """What the measure did over some queries; None where no query has it on both sides, or it is no mean."""
-        if measure.unit == "seconds" or measure.definition.compares or self.missing_baseline(measure):
+        if (
+            measure.unit == "seconds"
+            or measure.definition.compares
+            or self.missing_baseline(measure)
+        ):
             return None
         pairs = [pair for pair in self.pairs(measure, queries) if pair.weight]
         if not pairs:
@@ -86,7 +92,9 @@ class Comparison:
         if (measure, tag) in self._tested:
             return self._tested[measure, tag]
         suite = self.measured.suite
-        return self.change(measure, suite.queries if tag is None else suite.tags[tag], tested=tag is None)
+        return self.change(
+            measure, suite.queries if tag is None else suite.tags[tag], tested=tag is None
+        )
 
     @cached_property
     def _tested(self) -> Mapping[Of, Change]:
@@ -97,11 +105,20 @@ class Comparison:
         suite, asked = self.measured.suite, {query.id for query in self.measured.asked}
         subjects: dict[Of, Change] = {}
         for check in suite.checks:
-            tested = check.limits and any(bound.kind == "max_significant_drop" for bound in check.limits.bounds)
-            if check.limits and tested and asked.issuperset(query.id for query in suite.needed(check)):
+            tested = check.limits and any(
+                bound.kind == "max_significant_drop" for bound in check.limits.bounds
+            )
+            if (
+                check.limits
+                and tested
+                and asked.issuperset(query.id for query in suite.needed(check))
+            ):
                 tags = list(suite.tags) if check.scope == "each_tag" else [check.tag]
                 for tag in tags:
-                    measure, queries = check.limits.measure, suite.queries if tag is None else suite.tags[tag]
+                    measure, queries = (
+                        check.limits.measure,
+                        suite.queries if tag is None else suite.tags[tag],
+                    )
                     if change := self.change(measure, queries, tested=True):
                         subjects[measure, tag] = change
         corrected = holm([1.0 if change.p is None else change.p for change in subjects.values()])

@@ -15,7 +15,11 @@ Done = tuple[str, tuple[str, ...]]
 def broken(kind: GuardKind, measured: Measured) -> Iterator[tuple[Query, str, tuple[str, ...]]]:
     """Every query with a baseline that did what the guard watches for."""
     for query in measured.suite.queries:
-        if query.id in measured.before and not query.expects_nothing and (done := GUARDS[kind](measured, query)):
+        if (
+            query.id in measured.before
+            and not query.expects_nothing
+            and (done := GUARDS[kind](measured, query))
+        ):
             yield query, *done
 
 
@@ -27,7 +31,10 @@ def _lost_all_relevant(measured: Measured, query: Query) -> Done | None:
         return None
     ranks = {document: rank for rank, document in enumerate(now, 1)}
     was = {document: rank for rank, document in enumerate(before[:k], 1) if document in relevant}
-    lost = [f"{measured.name(doc)} {rank} → {ranks.get(doc, 'not returned')}" for doc, rank in was.items()]
+    lost = [
+        f"{measured.name(doc)} {rank} → {ranks.get(doc, 'not returned')}"
+        for doc, rank in was.items()
+    ]
     named = f"{', '.join(lost[:NAMED])}{and_more(len(lost))}"
     return f"{query.quoted} lost all its relevant documents of the top {k}: {named}", tuple(was)
 

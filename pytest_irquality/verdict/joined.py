@@ -24,23 +24,38 @@ def joined(results: Sequence[SuiteResult]) -> tuple[SuiteResult, tuple[Verdict, 
     by_check: dict[str, list[Verdict]] = {}
     for verdict in (verdict for result in ordered for verdict in result.verdicts):
         by_check.setdefault(verdict.check, []).append(verdict)
-    verdicts = tuple(max(some, key=lambda verdict: WORSE.index(verdict.outcome)) for some in by_check.values())
+    verdicts = tuple(
+        max(some, key=lambda verdict: WORSE.index(verdict.outcome)) for some in by_check.values()
+    )
     disputed = tuple(v for v in verdicts if len({other.outcome for other in by_check[v.check]}) > 1)
     answers = [[_answer(query) for query in result.queries] for result in results]
     differ = sum(len(set(some)) > 1 for some in zip_longest(*answers))
     notes = list(worst.notes)
     if differ or disputed:
         said = f"{count(differ, 'query', 'queries')} had other answers in another worker: the retriever is not the same"
-        named = ", ".join(repr(verdict.label) for verdict in disputed[:NAMED]) + and_more(len(disputed))
-        notes.insert(0, f"{said} in every process{f'; the worse verdict stands for {named}' if disputed else ''}")
+        named = ", ".join(repr(verdict.label) for verdict in disputed[:NAMED]) + and_more(
+            len(disputed)
+        )
+        notes.insert(
+            0,
+            f"{said} in every process{f'; the worse verdict stands for {named}' if disputed else ''}",
+        )
     written = dict.fromkeys(line for result in results for line in result.written)
     return replace(worst, verdicts=verdicts, notes=tuple(notes), written=tuple(written)), disputed
 
 
 def _badness(result: SuiteResult) -> tuple[list[int], str]:
-    counts = [sum(verdict.outcome == outcome for verdict in result.verdicts) for outcome in reversed(WORSE)]
+    counts = [
+        sum(verdict.outcome == outcome for verdict in result.verdicts)
+        for outcome in reversed(WORSE)
+    ]
     return counts, repr([_answer(query) for query in result.queries])
 
 
 def _answer(query: QueryResult) -> Hashable:
-    return query.id, query.returned, query.fault is None, tuple(document.id for document in query.ranking)
+    return (
+        query.id,
+        query.returned,
+        query.fault is None,
+        tuple(document.id for document in query.ranking),
+    )

@@ -46,7 +46,9 @@ def judge(
         suite = suite.guarded()
     chosen = suite.checks if checks is None else tuple(checks)
     if before is not None and baseline is None:
-        baseline = Baseline(before.retriever or "baseline", len(before.rankings), version=before.version)
+        baseline = Baseline(
+            before.retriever or "baseline", len(before.rankings), version=before.version
+        )
     return _Judge(Comparison(Measured(suite, run, before), chosen), baseline, updating).result()
 
 
@@ -85,7 +87,9 @@ class _Judge:
             formulas=tuple(measure.definition.formula for measure in suite.measures),
             shown=tuple(map(str, suite.metrics)),
             means=tuple(self.means()),
-            queries=tuple(query_result(now, query, self.items.get(query.id)) for query in now.asked),
+            queries=tuple(
+                query_result(now, query, self.items.get(query.id)) for query in now.asked
+            ),
             verdicts=self.verdicts,
             notes=tuple(notes(self.sides, self.baseline, self.verdicts, self.pardoned)),
             warnings=tuple(
@@ -130,7 +134,11 @@ class _Judge:
     def pardoned(self) -> Sequence[str]:
         """The labels of the checks that failed and would hold if unjudged documents were left out."""
         failed = {verdict.check for verdict in self.verdicts if verdict.outcome == "failed"}
-        checks = [check for check in self.sides.checks if check.name in failed and _rests_on_judgments(check)]
+        checks = [
+            check
+            for check in self.sides.checks
+            if check.name in failed and _rests_on_judgments(check)
+        ]
         if not checks:
             return ()
         left_out = condensed(self.now)
@@ -155,7 +163,11 @@ class _Judge:
         )
         now = self.now
         faulty = [query for query in needed if query.id in now.faults]
-        unasked = [query for query in needed if query.id not in now.run.rankings and query.id not in now.faults]
+        unasked = [
+            query
+            for query in needed
+            if query.id not in now.run.rankings and query.id not in now.faults
+        ]
         if faulty and (check.query or len(now.faults) > self.suite.max_errors):
             return verdict(outcome="error", reason=self.fault_reason(check, faulty))
         if unasked:
@@ -163,18 +175,24 @@ class _Judge:
             return verdict(outcome="not evaluated", reason=reason)
         findings = tuple(self.findings(check, needed))
         owner = check.query or check.limits
-        issue = owner.known_issue.reference(now.run.retriever) if owner and owner.known_issue else None
+        issue = (
+            owner.known_issue.reference(now.run.retriever) if owner and owner.known_issue else None
+        )
         outcome: Outcome
         excused = any(not finding.ok and finding.fails for finding in findings)
         if self.updating:
             findings = tuple(
-                replace(finding, fails=finding.fails and finding.kind not in ON_BASELINE) for finding in findings
+                replace(finding, fails=finding.fails and finding.kind not in ON_BASELINE)
+                for finding in findings
             )
         broken = [finding for finding in findings if finding.fails and not finding.ok]
         # A known issue is about what was seen: it covers no missing baseline, and what was not seen is not mended.
         measured = all(finding.queries or not finding.measure for finding in broken or findings)
         if broken:
-            outcome, reason = ("known" if issue and measured else "failed"), self.broken_reason(check, broken)
+            outcome, reason = (
+                ("known" if issue and measured else "failed"),
+                self.broken_reason(check, broken),
+            )
         elif issue and not excused and findings and measured:
             outcome, reason = (
                 "fixed",
@@ -199,7 +217,9 @@ class _Judge:
             for rule in check.query.rules:
                 yield from check_rule(rule, check.query, self.now.ranks(check.query), self.now.name)
             for limits in check.query.thresholds:
-                yield from self.limits(limits, partial(self.over_each_query, queries=[check.query], said=""))
+                yield from self.limits(
+                    limits, partial(self.over_each_query, queries=[check.query], said="")
+                )
         elif check.rule:
             yield from chain.from_iterable(self.over_rule(check.rule, query) for query in needed)
         elif check.guard:
@@ -207,7 +227,9 @@ class _Judge:
         elif check.limits:
             yield from self.limits(check.limits, partial(SCOPES[check.scope], self, tag=check.tag))
 
-    def limits(self, limits: Limits, over: Callable[[Limits], Iterable[Finding]]) -> Iterator[Finding]:
+    def limits(
+        self, limits: Limits, over: Callable[[Limits], Iterable[Finding]]
+    ) -> Iterator[Finding]:
         """The findings of a line; the bounds that lack a baseline are told once, not for each of its subjects."""
         missing = list(nothing_to_compare(self.sides, limits))
         if not self.updating:  # which makes the baseline that is missed
@@ -235,28 +257,42 @@ class _Judge:
             yield Finding(query.id, guard.kind, text, False, fails, queries=1, documents=documents)
         if not broken:
             held = f"no query of {len(self.now.before)} with a baseline did so"
-            yield Finding("", guard.kind, held, True, guard.most is not None, queries=len(self.now.before))
+            yield Finding(
+                "", guard.kind, held, True, guard.most is not None, queries=len(self.now.before)
+            )
 
     def over_all(self, limits: Limits, tag: str | None) -> Iterator[Finding]:
         queries = self.suite.queries if tag is None else self.suite.tags[tag]
         if not self.definable(limits.measure, queries):
             queries = ()
         change = self.sides.over(limits.measure, tag)
-        return hold(self.sides, limits, Subject(tag or "", f"tag {tag}: " if tag else "", queries, change))
+        return hold(
+            self.sides, limits, Subject(tag or "", f"tag {tag}: " if tag else "", queries, change)
+        )
 
     def over_each_tag(self, limits: Limits, tag: str | None = None) -> Iterator[Finding]:
         """Tags that no judgment could ever define are passed over; where that leaves none, the line fails."""
-        tags = [tag for tag, queries in self.suite.tags.items() if self.definable(limits.measure, queries)]
+        tags = [
+            tag
+            for tag, queries in self.suite.tags.items()
+            if self.definable(limits.measure, queries)
+        ]
         for name in tags:
             yield from self.over_all(limits, name)
         if not tags:
             yield from hold(self.sides, limits, Subject("", "", ()))
 
     def over_each_query(
-        self, limits: Limits, tag: str | None = None, queries: Sequence[Query] | None = None, said: str | None = None
+        self,
+        limits: Limits,
+        tag: str | None = None,
+        queries: Sequence[Query] | None = None,
+        said: str | None = None,
     ) -> Iterator[Finding]:
         """Every broken bound; where none is, the one that came nearest."""
-        queries = queries or [query for query in self.suite.queries if self.definable(limits.measure, [query])]
+        queries = queries or [
+            query for query in self.suite.queries if self.definable(limits.measure, [query])
+        ]
         findings: list[Finding] = []
         for query in queries:
             if query.id in self.now.rankings:
@@ -267,7 +303,9 @@ class _Judge:
             findings += hold(self.sides, limits, Subject("", "", ()))
         for bound in limits.bounds:
             held = [finding for finding in findings if finding.kind == bound.kind]
-            yield from [finding for finding in held if not finding.ok] or sorted(held, key=margin)[:1]
+            yield from [finding for finding in held if not finding.ok] or sorted(held, key=margin)[
+                :1
+            ]
 
     def definable(self, measure: Measure, queries: Sequence[Query]) -> bool:
         if counts_zero(measure):
@@ -281,8 +319,13 @@ class _Judge:
 def _rests_on_judgments(check: Check) -> bool:
     if check.guard:
         return check.guard.kind == "lost_all_relevant"
-    limits = [*(check.query.thresholds if check.query else ()), *([check.limits] if check.limits else ())]
-    return not (check.query and check.query.rules) and any(line.measure.needs_relevant for line in limits)
+    limits = [
+        *(check.query.thresholds if check.query else ()),
+        *([check.limits] if check.limits else ()),
+    ]
+    return not (check.query and check.query.rules) and any(
+        line.measure.needs_relevant for line in limits
+    )
 
 
 ON_BASELINE = ("max_drop", "max_rise", "max_significant_drop", *guards.GUARDS)

@@ -50,8 +50,12 @@ def nothing_to_compare(sides: Comparison, limits: Limits) -> Iterator[Finding]:
     reason = sides.missing_baseline(limits.measure)
     for bound in limits.bounds:
         if reason and (bound.on_change or limits.measure.definition.compares):
-            text = f"{limits.measure}: {bound.kind} {bound.text} has nothing to compare with: {reason}"
-            yield Finding("", bound.kind, text, False, bound.fails, str(limits.measure), None, bound.value)
+            text = (
+                f"{limits.measure}: {bound.kind} {bound.text} has nothing to compare with: {reason}"
+            )
+            yield Finding(
+                "", bound.kind, text, False, bound.fails, str(limits.measure), None, bound.value
+            )
 
 
 def margin(finding: Finding) -> float:
@@ -69,9 +73,15 @@ def _hold_value(sides: Comparison, measure: Measure, bound: Bound, subject: Subj
     if value is None:
         if measure.definition.compares and queries:  # new queries have nothing to agree with
             text = f"{said}{measure} is undefined: no query here is in the baseline"
-            return Finding(name, bound.kind, text, True, bound.fails, str(measure), None, bound.value, 0, unit)
-        text = f"{said}{measure} is undefined: no query here has a relevant document or was answered"
-        return Finding(name, bound.kind, text, False, bound.fails, str(measure), None, bound.value, 0, unit)
+            return Finding(
+                name, bound.kind, text, True, bound.fails, str(measure), None, bound.value, 0, unit
+            )
+        text = (
+            f"{said}{measure} is undefined: no query here has a relevant document or was answered"
+        )
+        return Finding(
+            name, bound.kind, text, False, bound.fails, str(measure), None, bound.value, 0, unit
+        )
     if bound.share:
         value /= max(total.n, 1)
     within, holds, breaks = BOUNDS[bound.kind]
@@ -81,19 +91,29 @@ def _hold_value(sides: Comparison, measure: Measure, bound: Bound, subject: Subj
     text = f"{said}{measure} is {now}, {holds if ok else breaks} {limit}"
     if name == "" and counts_zero(measure) and not ok:
         text += f": {sides.measured.empty_texts}"
-    return Finding(name, bound.kind, text, ok, bound.fails, str(measure), value, bound.value, total.n, unit)
+    return Finding(
+        name, bound.kind, text, ok, bound.fails, str(measure), value, bound.value, total.n, unit
+    )
 
 
 def _hold_change(measure: Measure, bound: Bound, subject: Subject) -> Finding:
     name, said, queries, change = subject
     unit = "share" if bound.relative else measure.unit
     if change is None and not queries:
-        text = f"{said}{measure} is undefined, now and before: no query here has a relevant document"
-        return Finding(name, bound.kind, text, False, bound.fails, str(measure), None, bound.value, 0, unit)
+        text = (
+            f"{said}{measure} is undefined, now and before: no query here has a relevant document"
+        )
+        return Finding(
+            name, bound.kind, text, False, bound.fails, str(measure), None, bound.value, 0, unit
+        )
     if change is None:
         text = f"{said}{measure} has no baseline here: {bound.kind} does not apply"
-        return Finding(name, bound.kind, text, True, bound.fails, str(measure), None, bound.value, 0, unit)
-    worsened = change.now - change.before if bound.kind == "max_rise" else change.before - change.now
+        return Finding(
+            name, bound.kind, text, True, bound.fails, str(measure), None, bound.value, 0, unit
+        )
+    worsened = (
+        change.now - change.before if bound.kind == "max_rise" else change.before - change.now
+    )
     value = worsened
     if bound.relative:
         value = worsened / abs(change.before) if change.before else (0.0 if worsened <= 0 else inf)
@@ -105,7 +125,11 @@ def _hold_change(measure: Measure, bound: Bound, subject: Subject) -> Finding:
         ok = p is None or p >= SIGNIFICANT
     text = f"{said}{_moved(measure, change)}"
     if beyond or worsened > TOLERANCE:
-        by, limit = told_apart(value, bound.value, unit) if value != inf else ("everything", shown(bound.value, unit))
+        by, limit = (
+            told_apart(value, bound.value, unit)
+            if value != inf
+            else ("everything", shown(bound.value, unit))
+        )
         verb = "more than" if beyond else "within"
         text += f", by {by}: {verb} {bound.kind} {limit}"
     if tested and beyond:
@@ -113,7 +137,18 @@ def _hold_change(measure: Measure, bound: Bound, subject: Subject) -> Finding:
     if change.queries > 1 and worsened > TOLERANCE:
         text += f" ({change.worse} worse, {change.better} better of {count(change.queries, 'query', 'queries')})"
     finite = None if value == inf else value
-    return Finding(name, bound.kind, text, ok, bound.fails, str(measure), finite, bound.value, change.queries, unit)
+    return Finding(
+        name,
+        bound.kind,
+        text,
+        ok,
+        bound.fails,
+        str(measure),
+        finite,
+        bound.value,
+        change.queries,
+        unit,
+    )
 
 
 def _moved(measure: Measure, change: Change) -> str:

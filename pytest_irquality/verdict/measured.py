@@ -32,7 +32,9 @@ class Measured:
         faults = {id: fault.message for id, fault in self.run.faults.items()}
         if self.suite.duplicates == "error":
             for id, twice in self.duplicated.items():
-                faults[id] = f"returned {', '.join(twice[:NAMED])} more than once ('duplicates: error')"
+                faults[id] = (
+                    f"returned {', '.join(twice[:NAMED])} more than once ('duplicates: error')"
+                )
         return faults
 
     def causes(self, ids: Iterable[str]) -> str:
@@ -44,7 +46,9 @@ class Measured:
         messages = sorted(alike.values(), key=len, reverse=True)
         if len(messages) == 1:
             return messages[0][0]
-        return ", ".join(f"{some[0]} ({len(some)})" for some in messages[:NAMED]) + and_more(len(messages))
+        return ", ".join(f"{some[0]} ({len(some)})" for some in messages[:NAMED]) + and_more(
+            len(messages)
+        )
 
     @cached_property
     def duplicated(self) -> Mapping[str, list[str]]:
@@ -73,7 +77,11 @@ class Measured:
     @cached_property
     def asked(self) -> Sequence[Query]:
         """The queries that were asked, answered or not."""
-        return [query for query in self.suite.queries if query.id in self.run.rankings or query.id in self.faults]
+        return [
+            query
+            for query in self.suite.queries
+            if query.id in self.run.rankings or query.id in self.faults
+        ]
 
     @cached_property
     def empty(self) -> Sequence[Query]:
@@ -98,7 +106,9 @@ class Measured:
         if made_up(self.run.rankings.values()):
             return {id: self.rankings[id] for id in self.before}
         return {
-            id: in_baseline_order(self.rankings[id], self.run.rankings[id], ids, stored[id], self.suite.depth)
+            id: in_baseline_order(
+                self.rankings[id], self.run.rankings[id], ids, stored[id], self.suite.depth
+            )
             for id, ids in self.before.items()
         }
 
@@ -106,7 +116,9 @@ class Measured:
     def moved(self) -> Mapping[str, None]:
         """The queries whose rankings changed, ties aside, as deep as both sides were asked for."""
         depth = self.compared_depth
-        return {id: None for id, ids in self.before.items() if ids[:depth] != self.aligned[id][:depth]}
+        return {
+            id: None for id, ids in self.before.items() if ids[:depth] != self.aligned[id][:depth]
+        }
 
     @property
     def compared_depth(self) -> int:
@@ -118,12 +130,18 @@ class Measured:
     def scores(self) -> Scores:
         """Every measure of the suite for every answered query."""
         scores = self._score(self.run, self.rankings)
-        churn = [place for place, measure in enumerate(self.suite.measures) if measure.definition.compares]
+        churn = [
+            place
+            for place, measure in enumerate(self.suite.measures)
+            if measure.definition.compares
+        ]
         if not churn or not self.before:
             return scores
         values = dict(scores.values)
         for id, row in self.scores_compared.values.items():
-            values[id] = tuple(row[n] if n in churn else value for n, value in enumerate(values[id]))
+            values[id] = tuple(
+                row[n] if n in churn else value for n, value in enumerate(values[id])
+            )
         return Scores(scores.measures, values)
 
     @cached_property
@@ -137,16 +155,30 @@ class Measured:
         return self._score(self.run, self.aligned, self.before)
 
     def _score(
-        self, run: Run, rankings: Mapping[str, Sequence[str]], before: Mapping[str, Sequence[str]] | None = None
+        self,
+        run: Run,
+        rankings: Mapping[str, Sequence[str]],
+        before: Mapping[str, Sequence[str]] | None = None,
     ) -> Scores:
         """A query that expects nothing is in no mean; it counts in zero_results only if it wrongly finds something."""
         suite = self.suite
         ranked = {id: ids for id, ids in rankings.items() if not suite.by_id[id].expects_nothing}
-        took = {id: seconds for id in ranked if (seconds := self.run.rankings[id].seconds) is not None}
-        scores = evaluate(suite.qrels, ranked, suite.measures, undefined=suite.undefined, seconds=took, before=before)
+        took = {
+            id: seconds for id in ranked if (seconds := self.run.rankings[id].seconds) is not None
+        }
+        scores = evaluate(
+            suite.qrels,
+            ranked,
+            suite.measures,
+            undefined=suite.undefined,
+            seconds=took,
+            before=before,
+        )
         scores = recall_counts_passages(suite, run, ranked, scores)
         empty = {
-            id: tuple(float(bool(ids)) if counts_zero(measure) else None for measure in suite.measures)
+            id: tuple(
+                float(bool(ids)) if counts_zero(measure) else None for measure in suite.measures
+            )
             for id, ids in rankings.items()
             if suite.by_id[id].expects_nothing
         }
@@ -154,7 +186,9 @@ class Measured:
 
     def aggregate(self, measure: Measure, queries: Iterable[Query]) -> Aggregate:
         """A measure over the answered ones of some queries."""
-        ids = [query.id for query in queries if query.id in self.rankings and counts(measure, query)]
+        ids = [
+            query.id for query in queries if query.id in self.rankings and counts(measure, query)
+        ]
         return self.scores.aggregate(measure, ids, self.suite.weights)
 
     def aggregate_before(self, measure: Measure) -> Aggregate:

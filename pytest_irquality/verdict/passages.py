@@ -41,17 +41,28 @@ def by_passages(suite: Suite, run: Run, today: Run | None = None) -> Run:
     for id, ranking in run.rankings.items():
         if (wanted := passages.get(id)) is not None:
             if lacks := next((result for result in ranking.ids if result not in run.texts), None):
-                faults[id] = Fault(f"'match: text' needs the text of each result, and of {lacks} there is none")
+                faults[id] = Fault(
+                    f"'match: text' needs the text of each result, and of {lacks} there is none"
+                )
                 continue
-            found = _found(wanted, {result: folded(result) for result in ranking.ids[: suite.depth]})
+            found = _found(
+                wanted, {result: folded(result) for result in ranking.ids[: suite.depth]}
+            )
             named = {result: max(held, key=wanted.__getitem__) for result, held in found.items()}
             ids = tuple(named.get(result, result) for result in ranking.ids)
-            besides = {other: named[result] for result, held in found.items() for other in held if other not in ids}
+            besides = {
+                other: named[result]
+                for result, held in found.items()
+                for other in held
+                if other not in ids
+            }
             rankings[id] = replace(ranking, ids=ids, besides=besides)
             for result, held in found.items():
                 for passage in held:
                     chunks.setdefault(passage, set()).add(result)
-    where = {passage: f"in {min(results)}" for passage, results in chunks.items() if len(results) == 1}
+    where = {
+        passage: f"in {min(results)}" for passage, results in chunks.items() if len(results) == 1
+    }
     return replace(run, rankings=rankings, faults=faults, titles={**run.titles, **where})
 
 
@@ -97,21 +108,35 @@ def _renamed(run: Run, names: Mapping[str, str]) -> Run:
 def ranks_of(ids: Sequence[str], ranking: Ranking) -> dict[str, int]:
     """The rank of everything that the first of a ranking's documents are or hold."""
     ranks = dict(zip(ids, range(1, len(ids) + 1), strict=True))
-    ranks.update({passage: ranks[holder] for passage, holder in ranking.besides.items() if holder in ranks})
+    ranks.update(
+        {passage: ranks[holder] for passage, holder in ranking.besides.items() if holder in ranks}
+    )
     return ranks
 
 
-def recall_counts_passages(suite: Suite, run: Run, rankings: Mapping[str, Sequence[str]], scores: Scores) -> Scores:
+def recall_counts_passages(
+    suite: Suite, run: Run, rankings: Mapping[str, Sequence[str]], scores: Scores
+) -> Scores:
     """The scores, but where a result holds several passages recall has found each of them."""
-    places = [place for place, measure in enumerate(suite.measures) if measure.definition.name in COUNT_PASSAGES]
+    places = [
+        place
+        for place, measure in enumerate(suite.measures)
+        if measure.definition.name in COUNT_PASSAGES
+    ]
     values = dict(scores.values)
     for id in (id for id in rankings if places and run.rankings[id].besides):
         ranks, row = ranks_of(rankings[id], run.rankings[id]), list(values[id])
         for place in places:
             measure = suite.measures[place]
-            found = [document for document, rank in ranks.items() if measure.k is None or rank <= measure.k]
+            found = [
+                document
+                for document, rank in ranks.items()
+                if measure.k is None or rank <= measure.k
+            ]
             deep = measure if measure.k is None else replace(measure, k=max(measure.k, len(found)))
-            row[place] = evaluate(suite.qrels, {id: found}, [deep], undefined=suite.undefined).values[id][0]
+            row[place] = evaluate(
+                suite.qrels, {id: found}, [deep], undefined=suite.undefined
+            ).values[id][0]
         values[id] = tuple(row)
     return Scores(scores.measures, values)
 
@@ -125,7 +150,10 @@ def _wanted(suite: Suite, query: Query) -> Mapping[str, float]:
     """Every passage that a judgment or a rule of the query names, with its grade."""
     rules = [*query.rules, *(check.rule for check in suite.checks if check.rule)]
     grades = query.judgments.grades
-    return {**grades, **{passage: -inf for rule in rules for passage in rule.documents if passage not in grades}}
+    return {
+        **grades,
+        **{passage: -inf for rule in rules for passage in rule.documents if passage not in grades},
+    }
 
 
 def _found(wanted: Iterable[str], texts: Mapping[str, str]) -> dict[str, list[str]]:
@@ -133,6 +161,8 @@ def _found(wanted: Iterable[str], texts: Mapping[str, str]) -> dict[str, list[st
     found: dict[str, list[str]] = {}
     for passage in wanted:
         words = fold(passage)
-        if words and (first := next((result for result, text in texts.items() if words in text), None)):
+        if words and (
+            first := next((result for result, text in texts.items() if words in text), None)
+        ):
             found.setdefault(first, []).append(passage)
     return found

@@ -17,7 +17,9 @@ Held = tuple[bool, str, tuple[str, ...]]
 def check_rule(rule: Rule, query: Query, ranks: Ranks, name: Name) -> tuple[Finding, ...]:
     """The findings of one rule. ``ranks`` are 1-based; ``name`` gives a document's id with its title."""
     found = RULES[rule.kind](rule.documents, ranks, name)
-    return tuple(Finding(query.id, rule.kind, text, ok, documents=documents) for ok, text, documents in found)
+    return tuple(
+        Finding(query.id, rule.kind, text, ok, documents=documents) for ok, text, documents in found
+    )
 
 
 def _found(document: str, ranks: Ranks) -> str:
@@ -35,9 +37,12 @@ def _must_find(documents: Ranks, ranks: Ranks, name: Name) -> Iterator[Held]:
 
 def _must_find_any(documents: Ranks, ranks: Ranks, name: Name) -> Iterator[Held]:
     ok = any(ranks.get(document, inf) <= worst for document, worst in documents.items())
-    wanted = " or ".join(f"{name(document)} in the top {worst}" for document, worst in documents.items())
+    wanted = " or ".join(
+        f"{name(document)} in the top {worst}" for document, worst in documents.items()
+    )
     where = ", ".join(
-        f"{document} {f'at rank {ranks[document]}' if document in ranks else 'not returned'}" for document in documents
+        f"{document} {f'at rank {ranks[document]}' if document in ranks else 'not returned'}"
+        for document in documents
     )
     yield ok, f"must find {wanted}: {where}", tuple(documents)
 
@@ -55,7 +60,11 @@ def _in_order(documents: Ranks, ranks: Ranks, name: Name) -> Iterator[Held]:
     wanted = list(documents)
     places = [ranks.get(document, inf) for document in wanted]
     if all(place == inf for place in places):
-        yield False, f"must come in the order {', '.join(map(name, wanted))}: none of them was returned", tuple(wanted)
+        yield (
+            False,
+            f"must come in the order {', '.join(map(name, wanted))}: none of them was returned",
+            tuple(wanted),
+        )
         return
     for first, second in zip(range(len(wanted)), range(1, len(wanted)), strict=False):
         ok = places[first] < places[second] or places[second] == inf

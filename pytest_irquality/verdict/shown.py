@@ -22,12 +22,20 @@ def query_result(now: Measured, query: Query, check: str | None) -> QueryResult:
     expected = dict.fromkeys([*sorted(relevant, key=lambda d: (-grades[d], d)), *wanted])
 
     def document(id: str) -> ShownDocument:
-        score = raw.scores[raw.ids.index(raw.besides.get(id, id))] if raw and raw.scores and id in ranks else None
+        score = (
+            raw.scores[raw.ids.index(raw.besides.get(id, id))]
+            if raw and raw.scores and id in ranks
+            else None
+        )
         grade = grades.get(id, 0.0 if now.lacks_passages(id) else None)
-        return ShownDocument(ranks.get(id), id, now.title(id), grade, id in relevant, score, old.get(id))
+        return ShownDocument(
+            ranks.get(id), id, now.title(id), grade, id in relevant, score, old.get(id)
+        )
 
     most = min(max(SHOWN_RESULTS, suite.top_k), MOST_SHOWN)
-    besides = [passage for passage in (raw.besides if raw else ()) if ranks.get(passage, most + 1) <= most]
+    besides = [
+        passage for passage in (raw.besides if raw else ()) if ranks.get(passage, most + 1) <= most
+    ]
     undefined = (None,) * len(suite.measures)
     return QueryResult(
         id=query.id,

@@ -69,7 +69,8 @@ def _row(measure: str, column: int, results: Sequence[SuiteResult]) -> Row:
     ranked = [sign * mean.value for mean in means if mean.value is not None]
     if of.higher_is_better is not None and len(ranked) > 1:
         sides = [
-            replace(side, best=side.value is not None and sign * side.value >= max(ranked) - EQUAL) for side in sides
+            replace(side, best=side.value is not None and sign * side.value >= max(ranked) - EQUAL)
+            for side in sides
         ]
         if of.unit != "seconds":
             sides = _compared(sides, [_gains(result, column, sign) for result in results])
@@ -99,7 +100,11 @@ def _gains(result: SuiteResult, column: int, sign: float) -> dict[str, float]:
         return query.weight if weighted else 1.0
 
     values = ((query, query.values[column]) for query in result.queries)
-    return {query.id: sign * weight(query) * value for query, value in values if value is not None and weight(query)}
+    return {
+        query.id: sign * weight(query) * value
+        for query, value in values
+        if value is not None and weight(query)
+    }
 
 
 def _mean(result: SuiteResult, measure: str) -> Mean:

@@ -14,15 +14,29 @@ ENUMERATED = 24  # differing queries up to which every pattern of signs is looke
 EXACT = 50  # and up to which they are counted on a grid
 FLIPS = 10_000  # patterns drawn where there are more
 TABLE = 8  # differences of which every combination is in a table, so that one random byte picks one
-BATCH = 32 * TABLE  # differences taken at a time, so that their tables stay in the processor's cache
+BATCH = (
+    32 * TABLE
+)  # differences taken at a time, so that their tables stay in the processor's cache
 FINE = 2**40  # steps of the grid up to the largest difference
 COARSE = 10_000  # the same where the grid is what costs time
 SEED = 0
 
 # Student's t at 97.5 %, for 1 to 9 degrees of freedom; beyond, Fisher and Cornish's expansion around the normal.
 NORMAL = 1.959963984540054
-STUDENT = (12.70620474, 4.30265273, 3.18244631, 2.77644511, 2.57058184, 2.44691185, 2.36462425, 2.30600414, 2.26215716)
-SMALLEST_SHOWN = 2.49  # a drop so many standard errors large is found at 5 %, one-sided, four times in five
+STUDENT = (
+    12.70620474,
+    4.30265273,
+    3.18244631,
+    2.77644511,
+    2.57058184,
+    2.44691185,
+    2.36462425,
+    2.30600414,
+    2.26215716,
+)
+SMALLEST_SHOWN = (
+    2.49  # a drop so many standard errors large is found at 5 %, one-sided, four times in five
+)
 
 
 def sign_flip(differences: Sequence[float], *, two_sided: bool = False) -> float:
@@ -34,7 +48,11 @@ def sign_flip(differences: Sequence[float], *, two_sided: bool = False) -> float
     """
     differing = sorted(difference for difference in differences if abs(difference) > EQUAL)
     if two_sided:
-        worse = differing if sum(differing) <= 0 else [-difference for difference in reversed(differing)]
+        worse = (
+            differing
+            if sum(differing) <= 0
+            else [-difference for difference in reversed(differing)]
+        )
         return min(1.0, 2 * sign_flip(worse))
     if not differing:
         return 1.0
@@ -57,7 +75,9 @@ def on_grid(differences: Sequence[float], steps: int) -> tuple[list[int], int]:
     largest = max(sizes)
     unit = max(reduce(partial(common_unit, noise=largest * EQUAL), sizes), largest / steps)
     rounded = [round(size / unit) for size in sizes]
-    better = sum(size for size, difference in zip(rounded, differences, strict=True) if difference > 0)
+    better = sum(
+        size for size, difference in zip(rounded, differences, strict=True) if difference > 0
+    )
     slack = sum(abs(size / unit - whole) for size, whole in zip(sizes, rounded, strict=True))
     return rounded, better + round(slack)
 

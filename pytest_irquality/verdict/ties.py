@@ -20,7 +20,11 @@ def in_baseline_order(
     """
     if now.scores is None or ids == old:
         return ids
-    score = now.scores[: len(ids)] if ids == now.ids[:depth] else tuple(map(_scores(now).__getitem__, ids))
+    score = (
+        now.scores[: len(ids)]
+        if ids == now.ids[:depth]
+        else tuple(map(_scores(now).__getitem__, ids))
+    )
     rank = dict(zip(old, range(len(old)), strict=True))
 
     def was(document: str) -> float:
@@ -29,13 +33,19 @@ def in_baseline_order(
     aligned = list(ids)
     if len(set(score)) < len(score):
         places = (list(group) for _, group in groupby(range(len(ids)), key=score.__getitem__))
-        aligned = [document for tie in places for document in sorted((ids[place] for place in tie), key=was)]
+        aligned = [
+            document
+            for tie in places
+            for document in sorted((ids[place] for place in tie), key=was)
+        ]
     if ids and before.scores is not None and len(now.ids) >= depth and score[-1] in before.scores:
         last = sum(1 for _ in takewhile(score[-1].__eq__, reversed(score)))
         then = _scores(before)
         above = dict(zip(ids[:-last], score, strict=False))
         if above == {document: then[document] for document in old if then[document] != score[-1]}:
-            tied = [document for document in set(old).difference(ids) if then[document] == score[-1]]
+            tied = [
+                document for document in set(old).difference(ids) if then[document] == score[-1]
+            ]
             aligned[-last:] = sorted([*aligned[-last:], *tied], key=was)[:last]
     return tuple(aligned)
 

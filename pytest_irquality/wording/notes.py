@@ -11,11 +11,21 @@ from pytest_irquality.suite.model import Check
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.measured import Measured, texts
 from pytest_irquality.verdict.result import Baseline, Verdict
-from pytest_irquality.wording.numbers import EQUAL, NAMED, and_more, apart, count, probability, share
+from pytest_irquality.wording.numbers import (
+    EQUAL,
+    NAMED,
+    and_more,
+    apart,
+    count,
+    probability,
+    share,
+)
 
 MADE_UP = {
     "row numbers": re.compile(r"\d+"),
-    "ids that the engine made up": re.compile(r"[0-9a-f]{16,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I),
+    "ids that the engine made up": re.compile(
+        r"[0-9a-f]{16,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I
+    ),
 }
 
 
@@ -68,14 +78,28 @@ def _retrieval(now: Measured) -> Iterator[str]:
 
 def _unknown_ids(now: Measured) -> Iterator[str]:
     """That retriever and suite speak of documents by different ids, as it seems where they have none in common."""
-    rules = [rule for query in now.suite.queries for rule in query.rules if rule.kind != "must_not_find"]
-    known = dict.fromkeys(document for query in now.suite.queries for document in query.judgments.grades)
+    rules = [
+        rule for query in now.suite.queries for rule in query.rules if rule.kind != "must_not_find"
+    ]
+    known = dict.fromkeys(
+        document for query in now.suite.queries for document in query.judgments.grades
+    )
     known.update(dict.fromkeys(document for rule in rules for document in rule.documents))
-    in_common = any(not known.keys().isdisjoint(ids) for ids in now.rankings.values())  # the first, as a rule
-    returned = {} if in_common else dict.fromkeys(document for ids in now.rankings.values() for document in ids)
+    in_common = any(
+        not known.keys().isdisjoint(ids) for ids in now.rankings.values()
+    )  # the first, as a rule
+    returned = (
+        {}
+        if in_common
+        else dict.fromkeys(document for ids in now.rankings.values() for document in ids)
+    )
     if now.suite.match == "text" or not known or not returned:
         return
-    kinds = ((words, pattern) for words, pattern in MADE_UP.items() if all(map(pattern.fullmatch, returned)))
+    kinds = (
+        (words, pattern)
+        for words, pattern in MADE_UP.items()
+        if all(map(pattern.fullmatch, returned))
+    )
     looks = next((words for words, pattern in kinds if not any(map(pattern.fullmatch, known))), "")
     ids, names = (", ".join(list(some)[:NAMED]) for some in (returned, known))
     which = f"they look like {looks} ({ids})" if looks else f"they are {ids}"
@@ -113,9 +137,15 @@ def _movement(now: Measured) -> Iterator[str]:
     if now.moved:
         yield f"{share(len(now.moved), total)} {'ranking' if total == 1 else 'rankings'} changed"
     else:
-        yield f"none of {total} rankings changed" if total > 1 else "the one ranking has not changed"
+        yield (
+            f"none of {total} rankings changed" if total > 1 else "the one ranking has not changed"
+        )
     depth = now.compared_depth
-    tied = [id for id, ids in now.before.items() if id not in now.moved and ids[:depth] != now.rankings[id][:depth]]
+    tied = [
+        id
+        for id, ids in now.before.items()
+        if id not in now.moved and ids[:depth] != now.rankings[id][:depth]
+    ]
     if tied:
         before, after = now.before[tied[0]][:depth], now.rankings[tied[0]][:depth]
         ranks = {document: rank for rank, document in enumerate(after, 1)}
@@ -161,7 +191,9 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[str]
     bounded = measure.aggregate == "mean" and worth < inf
     apart = f"one query is worth up to {worth:.2g} {measure} here; " if bounded else ""
     rest = [verdict for verdict in verdicts if verdict.outcome == "failed"]
-    tests = any(finding.kind == "max_significant_drop" for verdict in rest for finding in verdict.broken)
+    tests = any(
+        finding.kind == "max_significant_drop" for verdict in rest for finding in verdict.broken
+    )
     stands = "; the failures above do not rest on it" if rest and not tests else ""
     if 0.5**moved >= SIGNIFICANT:
         only = (
@@ -171,7 +203,11 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[str]
         )
         yield f"{apart}{only}: no test could tell this from chance{stands}"
         return
-    least = "" if change.detectable is None else f"; {n} queries can show a worsening of about {change.detectable:.2g}"
+    least = (
+        ""
+        if change.detectable is None
+        else f"; {n} queries can show a worsening of about {change.detectable:.2g}"
+    )
     worse = change.difference < 0 if measure.higher_is_better else change.difference > 0
     if not worse:
         said = f"{measure} got no worse{stands}"
@@ -209,13 +245,19 @@ def _in_no_ranking(now: Measured) -> Iterator[str]:
 
     def found(run: Run | None, rankings: Mapping[str, Sequence[str]]) -> set[str]:
         passages = [run.rankings[id].besides for id in rankings] if run else []
-        return set().union(*map(relevant.intersection, rankings.values()), *map(relevant.intersection, passages))
+        return set().union(
+            *map(relevant.intersection, rankings.values()), *map(relevant.intersection, passages)
+        )
 
     returned, before = found(now.run, now.rankings), found(now.baseline_run, now.before)
     lost = sorted(before - returned)
     if lost:
         named = ", ".join(map(now.name, lost[:NAMED])) + and_more(len(lost))
-        what = count(len(lost), "relevant document of the baseline is", "relevant documents of the baseline are")
+        what = count(
+            len(lost),
+            "relevant document of the baseline is",
+            "relevant documents of the baseline are",
+        )
         yield f"{what} in no ranking now: {named}"
     never = len(relevant - returned - before)
     if never:
@@ -225,7 +267,11 @@ def _in_no_ranking(now: Measured) -> Iterator[str]:
 def can_fail(check: Check) -> bool:
     """Whether a check demands anything."""
     if check.query:
-        return bool(check.query.rules) or any(b.fails for limits in check.query.thresholds for b in limits.bounds)
+        return bool(check.query.rules) or any(
+            b.fails for limits in check.query.thresholds for b in limits.bounds
+        )
     if check.guard:
         return check.guard.most is not None
-    return check.rule is not None or any(bound.fails for bound in (check.limits.bounds if check.limits else ()))
+    return check.rule is not None or any(
+        bound.fails for bound in (check.limits.bounds if check.limits else ())
+    )

@@ -16,7 +16,11 @@ def shown(value: float | None, unit: str = "", digits: int = 3) -> str:
     if unit == "share":
         return f"{100 * value:.{max(0, digits - 3)}f} %"
     if unit == "seconds":
-        return f"{value:.{digits - 1}f} s" if value >= 1 else f"{value * 1000:.{max(0, digits - 3)}f} ms"
+        return (
+            f"{value:.{digits - 1}f} s"
+            if value >= 1
+            else f"{value * 1000:.{max(0, digits - 3)}f} ms"
+        )
     return f"{value:.{digits}f}"
 
 
@@ -36,7 +40,11 @@ def digits_apart(value: float, limit: float, unit: str = "") -> int:
 
 def apart(one: float, other: float, unit: str = "") -> tuple[str, str]:
     """Two values of one measure, with as many digits as tell them apart; equal but for rounding errors, alike."""
-    return told_apart(one, other, unit) if abs(one - other) > EQUAL else (shown(one, unit), shown(one, unit))
+    return (
+        told_apart(one, other, unit)
+        if abs(one - other) > EQUAL
+        else (shown(one, unit), shown(one, unit))
+    )
 
 
 def signed(value: float, unit: str = "", digits: int = 3) -> str:
@@ -61,7 +69,9 @@ def and_more(count: int, named: int = NAMED) -> str:
 
 def exact(limit: float, unit: str = "") -> str:
     """A limit as it was written, or as near as makes no difference."""
-    return {"share": f"{100 * limit:g} %", "seconds": f"{1000 * limit:g} ms"}.get(unit, f"{limit:g}")
+    return {"share": f"{100 * limit:g} %", "seconds": f"{1000 * limit:g} ms"}.get(
+        unit, f"{limit:g}"
+    )
 
 
 def count(number: int, one: str, many: str) -> str:

@@ -6,7 +6,9 @@ import pytest
 
 from tests.conftest import Project
 
-SUITE = "queries:\n" + "".join(f"  - {{query: q{i}, relevant: [d{i}], must_find: [d{i}]}}\n" for i in range(6))
+SUITE = "queries:\n" + "".join(
+    f"  - {{query: q{i}, relevant: [d{i}], must_find: [d{i}]}}\n" for i in range(6)
+)
 LINES = "thresholds: {recall@10: 0.9}\nconcurrency: 3\ntimeout: 10s\n"
 
 # A client that works in the event loop it was made in and in no other, as those of databases and search engines do.
@@ -51,7 +53,10 @@ def run(project: Project, *args: str) -> pytest.RunResult:
 def test_a_fixture_of_pytest_asyncio(project: Project, mode: str, scope: str) -> None:
     decorator = "pytest.fixture" if mode == "auto" else "pytest_asyncio.fixture"
     project.suite(SUITE + LINES)
-    project.conftest(f"import pytest_asyncio\n{CLIENT}\n@{decorator}(scope={scope!r})" + BODY.format(arguments=""))
+    project.conftest(
+        f"import pytest_asyncio\n{CLIENT}\n@{decorator}(scope={scope!r})"
+        + BODY.format(arguments="")
+    )
     result = run(project, "-p", "no:anyio", "-o", f"{LOOPS}={scope}", f"--asyncio-mode={mode}")
     result.assert_outcomes(passed=7)
     assert CLOSED in result.stdout.str()
@@ -61,9 +66,12 @@ def test_a_fixture_of_pytest_asyncio(project: Project, mode: str, scope: str) ->
 def test_a_parametrised_fixture_of_pytest_asyncio(project: Project) -> None:
     project.suite(SUITE + LINES)
     project.conftest(
-        f"{CLIENT}\n@pytest.fixture(scope='session', params=['old', 'new'])" + BODY.format(arguments="request")
+        f"{CLIENT}\n@pytest.fixture(scope='session', params=['old', 'new'])"
+        + BODY.format(arguments="request")
     )
-    run(project, "-p", "no:anyio", "-o", f"{LOOPS}=session", "--asyncio-mode=auto").assert_outcomes(passed=14)
+    run(project, "-p", "no:anyio", "-o", f"{LOOPS}=session", "--asyncio-mode=auto").assert_outcomes(
+        passed=14
+    )
 
 
 @pytest.mark.needs("anyio")
@@ -71,7 +79,10 @@ def test_a_parametrised_fixture_of_pytest_asyncio(project: Project) -> None:
 def test_a_fixture_of_anyio_on_asyncio(project: Project, scope: str) -> None:
     project.suite(SUITE + LINES)
     backend = f"@pytest.fixture(scope={scope!r})\ndef anyio_backend(): return 'asyncio'\n"
-    project.conftest(f"{backend}{CLIENT}\n@pytest.fixture(scope={scope!r})" + BODY.format(arguments="anyio_backend"))
+    project.conftest(
+        f"{backend}{CLIENT}\n@pytest.fixture(scope={scope!r})"
+        + BODY.format(arguments="anyio_backend")
+    )
     result = run(project, "-p", "no:asyncio")
     result.assert_outcomes(passed=7)
     assert CLOSED in result.stdout.str()
@@ -93,6 +104,8 @@ def test_trio_gets_a_clear_error(project: Project) -> None:
 def test_a_fixture_that_no_plugin_awaits_gets_a_clear_error(project: Project) -> None:
     project.suite(SUITE)
     project.conftest(f"{CLIENT}\n@pytest.fixture" + BODY.format(arguments=""))
-    result = run(project, "-p", "no:anyio", "-p", "no:asyncio", "-W", "default")  # older pytests only warn of it
+    result = run(
+        project, "-p", "no:anyio", "-p", "no:asyncio", "-W", "default"
+    )  # older pytests only warn of it
     result.assert_outcomes(errors=6)
     assert "is async and nothing has awaited it" in result.stdout.str()

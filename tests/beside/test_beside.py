@@ -6,11 +6,15 @@ import pytest
 
 from tests.conftest import Project
 
-SUITE = "queries:\n" + "".join(f"  - {{query: q{i}, relevant: [d{i}], must_find: [d{i}]}}\n" for i in range(10))
+SUITE = "queries:\n" + "".join(
+    f"  - {{query: q{i}, relevant: [d{i}], must_find: [d{i}]}}\n" for i in range(10)
+)
 
 
 def run(project: Project, *args: str) -> pytest.RunResult:
-    return project.pytester.runpytest_subprocess("--ir-suite", "--ir-json=out.json", "-p", "no:asyncio", *args)
+    return project.pytester.runpytest_subprocess(
+        "--ir-suite", "--ir-json=out.json", "-p", "no:asyncio", *args
+    )
 
 
 @pytest.mark.needs("pytest_rerunfailures")
@@ -25,7 +29,11 @@ def test_reruns_ask_again_only_what_had_no_answer(project: Project) -> None:
         "def pytest_terminal_summary(terminalreporter): terminalreporter.write_line(f'ASKED {asked[10:]}')\n"
     )
     result = run(project, "--reruns=2")
-    assert result.parseoutcomes() == {"passed": 10, "failed": 1, "rerun": 3}  # q3's rule stays broken
+    assert result.parseoutcomes() == {
+        "passed": 10,
+        "failed": 1,
+        "rerun": 3,
+    }  # q3's rule stays broken
     result.stdout.fnmatch_lines(["ASKED ['q1', 'q2']"])
     assert project.outcomes()["q1"] == "passed"
     assert not project.data["suites"][0]["queries"][1]["fault"]

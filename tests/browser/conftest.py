@@ -32,7 +32,9 @@ def browser() -> Iterator[Browser]:
         from playwright.sync_api import sync_playwright
     except ImportError:
         absent("playwright is not installed (the extra 'browser')")
-    found = os.environ.get("IRQUALITY_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    found = os.environ.get("IRQUALITY_CHROMIUM") or next(
+        filter(None, map(shutil.which, NAMES)), None
+    )
     if found is None:
         absent(f"none of {', '.join(NAMES)} is installed, and IRQUALITY_CHROMIUM names no other")
     with sync_playwright() as playwright:
@@ -46,7 +48,9 @@ def axe() -> str:
     """The source of axe-core."""
     place = Path(os.environ.get("IRQUALITY_AXE", ROOT / "node_modules/axe-core/axe.min.js"))
     if not place.exists():
-        absent(f"axe-core is not at {place}: npm install --no-save axe-core, or name it in IRQUALITY_AXE")
+        absent(
+            f"axe-core is not at {place}: npm install --no-save axe-core, or name it in IRQUALITY_AXE"
+        )
     return place.read_text(encoding="utf-8")
 
 

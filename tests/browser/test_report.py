@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_irquality.report.html import html_report
-from pytest_irquality.verdict.result import Change, Finding, Mean, QueryResult, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.verdict.result import (
+    Change,
+    Finding,
+    Mean,
+    QueryResult,
+    ShownDocument,
+    SuiteResult,
+    Verdict,
+)
 from tests.browser.conftest import Open
 from tests.report.made import HOSTILE, check, compared, floor, moved, query, suite
 
@@ -27,7 +35,15 @@ def report() -> SuiteResult:
         tags = ("head" if n % 2 else "tail", f"group {n % 3}")
         id, text = f"q{n}", f"query number {n}"
         if n < 10:
-            made = moved(id, 0.9, 0.3 + n / 100, text=text, tags=tags, why="it sells", check=f"query-number-{n}")
+            made = moved(
+                id,
+                0.9,
+                0.3 + n / 100,
+                text=text,
+                tags=tags,
+                why="it sells",
+                check=f"query-number-{n}",
+            )
         elif n < 30:
             made = moved(id, 0.9, 0.8, text=text, tags=tags)
         elif n < 50:
@@ -39,7 +55,16 @@ def report() -> SuiteResult:
         else:
             new = 70 <= n < 75
             same = None if new else (0.5 + n / 1000,)
-            made = query(id, 0.5 + n / 1000, text=text, tags=tags, new=new, before=same, compared=same, seconds=n / 1e3)
+            made = query(
+                id,
+                0.5 + n / 1000,
+                text=text,
+                tags=tags,
+                new=new,
+                before=same,
+                compared=same,
+                seconds=n / 1e3,
+            )
         queries.append(made)
         if n < 10 or 100 <= n < 110:
             verdicts.append(check(id, "failed", query=id))
@@ -74,7 +99,9 @@ def test_filters_have_counts_and_let_through_what_they_count(show: Open) -> None
     }  # fmt: skip
     for label, count in chips.items():
         page.get_by_role("button", name=f"{label} {count}").click()
-        assert found(page).startswith("300 queries" if label == "All" else f"{count} of 300 queries"), label
+        assert found(page).startswith(
+            "300 queries" if label == "All" else f"{count} of 300 queries"
+        ), label
         assert page.locator(".chips [aria-pressed=true]").inner_text() == f"{label} {count}"
     page.get_by_role("button", name="Known issue 2").click()
     assert texts(page) == ["query number 120", "query number 121"]
@@ -137,7 +164,9 @@ def test_the_address_holds_the_view(show: Open) -> None:
 
 def test_a_link_to_one_query_shows_it_even_where_its_filter_would_not(show: Open) -> None:
     page = show(PAGE, "#show=failed&open=q250")
-    assert page.locator("tr.row:has([aria-expanded=true])").inner_text().startswith("query number 250")
+    assert (
+        page.locator("tr.row:has([aria-expanded=true])").inner_text().startswith("query number 250")
+    )
     assert page.locator("table.rows tr.more .detail").is_visible()
     assert focused(page) == "query number 250"
     box = page.locator("table.rows tr.more").bounding_box()
@@ -149,11 +178,15 @@ def test_rows_are_drawn_as_they_come_into_view(show: Open) -> None:
     page = show(PAGE)
     assert len(texts(page)) < 60
     height = page.evaluate("document.documentElement.scrollHeight")
-    page.evaluate("scrollTo(0, document.querySelector('table.rows').getBoundingClientRect().bottom)")
+    page.evaluate(
+        "scrollTo(0, document.querySelector('table.rows').getBoundingClientRect().bottom)"
+    )
     page.wait_for_function("[...document.querySelectorAll('tr.row')].at(-1).ariaRowIndex === '301'")
     assert len(texts(page)) < 60
     assert page.evaluate("document.documentElement.scrollHeight") == pytest.approx(height, abs=2)
-    heights = page.evaluate("[...document.querySelectorAll('tr.row')].map(row => row.getBoundingClientRect().height)")
+    heights = page.evaluate(
+        "[...document.querySelectorAll('tr.row')].map(row => row.getBoundingClientRect().height)"
+    )
     assert max(heights) - min(heights) < 0.5
     assert page.locator("table.rows").get_attribute("aria-rowcount") == "301"
 
@@ -204,10 +237,15 @@ def test_a_query_opens_to_everything_about_it(show: Open) -> None:
         "no stock", "shop.ir.yaml:10", "pytest --ir-suite shop.ir.yaml::query-number-3",
     ):  # fmt: skip
         assert words in detail.inner_text()
-    assert detail.locator("table.values tbody tr").all_inner_texts() == ["ndcg@10\t0.900\t0.330\t−0.570"]
+    assert detail.locator("table.values tbody tr").all_inner_texts() == [
+        "ndcg@10\t0.900\t0.330\t−0.570"
+    ]
     style = "element => getComputedStyle(element).borderTopStyle"
     assert now.locator("li.unjudged").evaluate(style) == "dashed"
-    assert now.locator("li.grade3").evaluate("e => getComputedStyle(e).backgroundColor") != "rgba(0, 0, 0, 0)"
+    assert (
+        now.locator("li.grade3").evaluate("e => getComputedStyle(e).backgroundColor")
+        != "rgba(0, 0, 0, 0)"
+    )
     page.get_by_role("button", name="query number 3", exact=True).click()
     assert detail.count() == 0
     page.get_by_role("button", name="Errors 1").click()
@@ -246,7 +284,9 @@ def test_several_retrievers_are_shown_one_at_a_time(show: Open) -> None:
     page = show(html_report([replace(report(), retriever="bm25"), other]))
     assert page.locator("section.suite:visible").count() == 1
     page.get_by_role("link", name="Shop search · hybrid").click()
-    assert page.locator("section.suite:visible h2").first.inner_text() == "✓ pass Shop search hybrid"
+    assert (
+        page.locator("section.suite:visible h2").first.inner_text() == "✓ pass Shop search hybrid"
+    )
     assert page.url.endswith("#s=2")
     page.go_back()
     page.get_by_role("button", name="query number 3", exact=True).click()
@@ -260,7 +300,10 @@ def hostile() -> SuiteResult:
         HOSTILE, "</script><img src=x onerror=alert(2)>", "javascript:alert(3)", "\u200fמימין\u200e \u202egnp.exe",
         "👩‍👩‍👧‍👦🏳️‍🌈", LONG, "<!--<script>", "]]>", "__proto__", "constructor", " ",
     )  # fmt: skip
-    documents = tuple(ShownDocument(n, f"{word} {n}", f"{word} title", 1.0, True) for n, word in enumerate(words, 1))
+    documents = tuple(
+        ShownDocument(n, f"{word} {n}", f"{word} title", 1.0, True)
+        for n, word in enumerate(words, 1)
+    )
     queries = tuple(
         query(f"{word}{n}", 0.5, text=word, tags=(word,), why=word, ranking=documents, missing=documents, fault=word if not n else None,
               check=word, returned=99)
@@ -275,14 +318,22 @@ def hostile() -> SuiteResult:
 def test_hostile_titles_and_queries_stay_text(show: Open) -> None:
     page = show(html_report([hostile()], not_evaluated=[HOSTILE], generated=HOSTILE))
     for row in range(11):
-        page.evaluate("row => document.querySelector(`tr.row[data-row='${row}'] button`).click()", row)
+        page.evaluate(
+            "row => document.querySelector(`tr.row[data-row='${row}'] button`).click()", row
+        )
         assert page.locator("table.rows tr.more .documents li").count() == (22 if row else 0)
     page.get_by_role("searchbox").fill("</script><img")
     assert texts(page) == ["</script><img src=x onerror=alert(2)>"]
     page.locator("tr.row").click()
-    assert "</script><img src=x onerror=alert(2)> title" in page.locator("table.rows tr.more").inner_text()
     assert (
-        page.evaluate("document.querySelectorAll('img, script:not([type]), iframe, [onload], [onerror]').length") == 1
+        "</script><img src=x onerror=alert(2)> title"
+        in page.locator("table.rows tr.more").inner_text()
+    )
+    assert (
+        page.evaluate(
+            "document.querySelectorAll('img, script:not([type]), iframe, [onload], [onerror]').length"
+        )
+        == 1
     )
     assert page.locator("a:not([href^='#'])").count() == 0
     assert "⟨U+202E⟩gnp.exe" in page.content()
@@ -305,11 +356,19 @@ def test_a_script_that_is_not_ours_does_not_run(show: Open, told: list[str]) -> 
 
 
 @pytest.mark.parametrize(
-    ("scheme", "width", "media"), [("light", 1200, "screen"), ("dark", 320, "screen"), ("light", 1200, "print")]
+    ("scheme", "width", "media"),
+    [("light", 1200, "screen"), ("dark", 320, "screen"), ("light", 1200, "print")],
 )
-def test_axe_finds_no_serious_violation(show: Open, axe: str, scheme: str, width: int, media: Any) -> None:
-    made = [replace(report(), retriever="bm25"), suite(query("q3", 0.99, text="query number 3"), retriever="hybrid")]
-    page = show(html_report(made), "#open=q3", viewport={"width": width, "height": 800}, color_scheme=scheme)
+def test_axe_finds_no_serious_violation(
+    show: Open, axe: str, scheme: str, width: int, media: Any
+) -> None:
+    made = [
+        replace(report(), retriever="bm25"),
+        suite(query("q3", 0.99, text="query number 3"), retriever="hybrid"),
+    ]
+    page = show(
+        html_report(made), "#open=q3", viewport={"width": width, "height": 800}, color_scheme=scheme
+    )
     page.emulate_media(media=media)  # print shows what is there without scripts
     page.evaluate(f"{axe};0")
     told = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
@@ -331,7 +390,9 @@ def test_axe_finds_no_serious_violation(show: Open, axe: str, scheme: str, width
 def test_no_width_makes_the_page_scroll_sideways(show: Open, width: int) -> None:
     page = show(PAGE, "#open=q3", viewport={"width": width, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    heights = page.evaluate("[...document.querySelectorAll('tr.row')].map(row => row.getBoundingClientRect().height)")
+    heights = page.evaluate(
+        "[...document.querySelectorAll('tr.row')].map(row => row.getBoundingClientRect().height)"
+    )
     assert max(heights) - min(heights) < 0.5
 
 
@@ -343,8 +404,19 @@ def test_four_measures_and_long_outcomes_stay_inside_their_cards(show: Open, wid
                        compared=it.compared and it.compared * 4) for it in compared().queries]  # fmt: skip
     drop = Finding("", "max_significant_drop", "it fell", False, True, "ndcg@10", 0.083, 0.02, 3)
     lines = (
-        Verdict("mrr-10", "mrr@10", 9, "fixed", "it holds", (drop,), "suite", known_issue="SHOP-12345"),
-        Verdict("drop", "precision@10", 8, "known", "it fell", (drop, drop), "suite", known_issue="SHOP-12345"),
+        Verdict(
+            "mrr-10", "mrr@10", 9, "fixed", "it holds", (drop,), "suite", known_issue="SHOP-12345"
+        ),
+        Verdict(
+            "drop",
+            "precision@10",
+            8,
+            "known",
+            "it fell",
+            (drop, drop),
+            "suite",
+            known_issue="SHOP-12345",
+        ),
     )
     made = compared(*queries, verdicts=lines, measures=names, shown=names, means=(*means, *compared().means[1:]),
                     formulas=("",) * 4, notes=("a note",))  # fmt: skip
@@ -355,12 +427,17 @@ def test_four_measures_and_long_outcomes_stay_inside_their_cards(show: Open, wid
     if width > 360:  # where the tags scroll
         tags = page.locator(".scroll:has(> .tags)")
         assert tags.evaluate("it => it.scrollWidth <= it.clientWidth")
-    assert page.locator(".notes").evaluate("it => parseFloat(getComputedStyle(it).paddingInlineStart)") > 24
+    assert (
+        page.locator(".notes").evaluate("it => parseFloat(getComputedStyle(it).paddingInlineStart)")
+        > 24
+    )
 
 
 def test_without_scripts_it_is_still_a_report(show: Open) -> None:
     page = show(PAGE, java_script_enabled=False)
-    assert page.locator("h1").inner_text().startswith("✗ FAIL — 2 limits, 20 queries, 2 known issues")
+    assert (
+        page.locator("h1").inner_text().startswith("✗ FAIL — 2 limits, 20 queries, 2 known issues")
+    )
     assert page.locator(".limits tbody").first.is_visible()
     assert page.locator(".tools").first.is_hidden()
     failed = page.locator("table.queries tbody.bad")

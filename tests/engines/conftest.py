@@ -33,7 +33,9 @@ def library(name: str) -> Any:
 def ask() -> Callable[..., tuple[Ranking, Run]]:
     def ask(retriever: object, **suite: Any) -> tuple[Ranking, Run]:
         """What a retriever gives for the query "chair", and the run it is in."""
-        run = retrieve(Suite(name="s", path="s", queries=(Query("q", "chair"),), depth=4, **suite), retriever)
+        run = retrieve(
+            Suite(name="s", path="s", queries=(Query("q", "chair"),), depth=4, **suite), retriever
+        )
         assert not run.faults, run.faults["q"].message
         return run.rankings["q"], run
 

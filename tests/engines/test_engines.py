@@ -23,8 +23,18 @@ RESPONSE = {
         "total": {"value": 2, "relation": "eq"},
         "max_score": 1.2,
         "hits": [
-            {"_index": "d", "_id": "51", "_score": 1.2, "_source": {"title": "Aero Mesh", "sku": "sku-51"}},
-            {"_index": "d", "_id": "7", "_score": 0.9, "_source": {"title": "Birch", "sku": "sku-7"}},
+            {
+                "_index": "d",
+                "_id": "51",
+                "_score": 1.2,
+                "_source": {"title": "Aero Mesh", "sku": "sku-51"},
+            },
+            {
+                "_index": "d",
+                "_id": "7",
+                "_score": 0.9,
+                "_source": {"title": "Birch", "sku": "sku-7"},
+            },
         ],
     },
 }
@@ -48,7 +58,9 @@ def fts() -> Any:
 SQL = "select {} from docs where docs match ? order by rank limit ?"
 
 
-@pytest.mark.parametrize("columns", ["id", "id, rank", "rank, id", "id, text, rank", "text, id", "rank, text, id"])
+@pytest.mark.parametrize(
+    "columns", ["id", "id, rank", "rank, id", "id, text, rank", "text, id", "rank, text, id"]
+)
 @pytest.mark.parametrize("factory", [None, sqlite3.Row])
 @pytest.mark.parametrize("fetch", [True, False], ids=["rows", "cursor"])
 def test_sqlite(ask: Ask, fts: sqlite3.Connection, columns: str, factory: Any, fetch: bool) -> None:
@@ -104,7 +116,10 @@ def test_tantivy(ask: Ask) -> None:
         assert set(ranking.ids) == CHAIRS
         assert (ranking.scores is not None) == scored
         assert run.titles == {id: DOCUMENTS[id] for id in CHAIRS}
-    assert set(ask(lambda q, k: [searcher.doc(a).to_dict() for _, a in hits(q, k).hits])[0].ids) == CHAIRS
+    assert (
+        set(ask(lambda q, k: [searcher.doc(a).to_dict() for _, a in hits(q, k).hits])[0].ids)
+        == CHAIRS
+    )
     with pytest.raises(AssertionError, match=r"tantivy's addresses .* searcher\.doc\(address\)"):
         ask(hits)
 
@@ -142,13 +157,17 @@ def test_rank_bm25(ask: Ask) -> None:
     index = rank_bm25.BM25Okapi([text.split() for text in DOCUMENTS.values()])
     ids = list(DOCUMENTS)
     assert ask(lambda query, k: index.get_top_n([query], ids, n=3))[0].ids[0] == "51"
-    with pytest.raises(AssertionError, match="an array of scores in the order of the corpus is no ranking"):
+    with pytest.raises(
+        AssertionError, match="an array of scores in the order of the corpus is no ranking"
+    ):
         ask(lambda query: index.get_scores([query]))
 
 
 def test_lunr(ask: Ask) -> None:
     lunr = library("lunr")
-    index = lunr.lunr(ref="id", fields=["text"], documents=[{"id": i, "text": t} for i, t in DOCUMENTS.items()])
+    index = lunr.lunr(
+        ref="id", fields=["text"], documents=[{"id": i, "text": t} for i, t in DOCUMENTS.items()]
+    )
     ranking, _ = ask(index)
     assert set(ranking.ids) == CHAIRS
     assert ranking.scores is not None
@@ -160,7 +179,9 @@ def test_lunr(ask: Ask) -> None:
 def test_haystack(ask: Ask) -> None:
     haystack, retrievers = library("haystack"), library("haystack.components.retrievers.in_memory")
     store = library("haystack.document_stores.in_memory").InMemoryDocumentStore()
-    store.write_documents([haystack.Document(content=text, meta={"doc_id": id}) for id, text in DOCUMENTS.items()])
+    store.write_documents(
+        [haystack.Document(content=text, meta={"doc_id": id}) for id, text in DOCUMENTS.items()]
+    )
     retriever = retrievers.InMemoryBM25Retriever(store)
     pipeline = haystack.Pipeline()
     pipeline.add_component("bm25", retrievers.InMemoryBM25Retriever(store))
@@ -169,9 +190,10 @@ def test_haystack(ask: Ask) -> None:
     assert set(ranking.ids[:3]) == CHAIRS
     assert run.titles["51"] == DOCUMENTS["51"]
     assert ranking.scores is not None
-    assert ask(lambda query, k: pipeline.run({"bm25": {"query": query, "top_k": k}}), id_field="meta.doc_id")[
-        0
-    ].ids == (ranking.ids)
+    assert ask(
+        lambda query, k: pipeline.run({"bm25": {"query": query, "top_k": k}}),
+        id_field="meta.doc_id",
+    )[0].ids == (ranking.ids)
     assert all(len(id) == 64 for id in ask(retriever)[0].ids)
 
 
@@ -179,7 +201,12 @@ def test_langchain(ask: Ask) -> None:
     document = library("langchain_core.documents").Document
     embedding = library("langchain_core.embeddings").DeterministicFakeEmbedding(size=8)
     store = library("langchain_core.vectorstores").InMemoryVectorStore(embedding)
-    store.add_documents([document(page_content=t, metadata={"source": i}, id=f"c-{i}") for i, t in DOCUMENTS.items()])
+    store.add_documents(
+        [
+            document(page_content=t, metadata={"source": i}, id=f"c-{i}")
+            for i, t in DOCUMENTS.items()
+        ]
+    )
     chunks = {f"c-{id}" for id in DOCUMENTS}
 
     ranking, run = ask(store.as_retriever(search_kwargs={"k": 3}))
@@ -191,7 +218,8 @@ def test_langchain(ask: Ask) -> None:
     assert ask(store.similarity_search_with_score)[0].scores is not None
     assert len(ask(store, params={"search_type": "similarity"})[0].ids) == 4
     with pytest.raises(
-        AssertionError, match=r"name its place with 'id_field'; a hit has metadata\.source, page_content"
+        AssertionError,
+        match=r"name its place with 'id_field'; a hit has metadata\.source, page_content",
     ):
         ask(lambda query: [document(page_content="x", metadata={"source": "51"})])
 
@@ -203,8 +231,13 @@ def test_llama_index(ask: Ask) -> None:
     class Retriever(base):  # type: ignore[misc]
         def _retrieve(self, query_bundle: Any) -> list[Any]:
             found = [id for id in DOCUMENTS if query_bundle.query_str in DOCUMENTS[id]]
-            of = {id: {schema.NodeRelationship.SOURCE: schema.RelatedNodeInfo(node_id=f"file-{id}")} for id in found}
-            nodes = [schema.TextNode(id_=id, text=DOCUMENTS[id], relationships=of[id]) for id in found]
+            of = {
+                id: {schema.NodeRelationship.SOURCE: schema.RelatedNodeInfo(node_id=f"file-{id}")}
+                for id in found
+            }
+            nodes = [
+                schema.TextNode(id_=id, text=DOCUMENTS[id], relationships=of[id]) for id in found
+            ]
             return [schema.NodeWithScore(node=node, score=0.5) for node in nodes]
 
     ranking, run = ask(Retriever())
@@ -221,7 +254,9 @@ def test_qdrant(ask: Ask) -> None:
     qdrant = library("qdrant_client")
     models = qdrant.models
     client = qdrant.QdrantClient(":memory:")
-    client.create_collection("d", vectors_config=models.VectorParams(size=2, distance=models.Distance.COSINE))
+    client.create_collection(
+        "d", vectors_config=models.VectorParams(size=2, distance=models.Distance.COSINE)
+    )
     points = [
         models.PointStruct(id=number, vector=[number, 1.0], payload={"doc_id": id, "text": text})
         for number, (id, text) in enumerate(DOCUMENTS.items(), 1)
@@ -241,11 +276,15 @@ def test_qdrant(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(
-    "fetch", ["execute", "fetchall", "fetchnumpy", "df", "pl", "arrow", "sql"], ids=lambda fetch: fetch
+    "fetch",
+    ["execute", "fetchall", "fetchnumpy", "df", "pl", "arrow", "sql"],
+    ids=lambda fetch: fetch,
 )
 def test_duckdb(ask: Ask, fetch: str) -> None:
     duckdb = library("duckdb")
-    for needed in {"df": ["pandas"], "pl": ["polars", "pyarrow"], "arrow": ["pyarrow"]}.get(fetch, []):
+    for needed in {"df": ["pandas"], "pl": ["polars", "pyarrow"], "arrow": ["pyarrow"]}.get(
+        fetch, []
+    ):
         library(needed)
     connection = duckdb.connect()
     connection.execute("create table docs (id varchar, text varchar, score double)")
@@ -269,7 +308,12 @@ def test_pandas_polars_and_arrow(ask: Ask) -> None:
     columns = {"score": [0.5, 0.25], "title": ["Aero Mesh", "Birch"], "doc_id": [51, 7]}
     pandas, polars, arrow = library("pandas"), library("polars"), library("pyarrow")
     frame = pandas.DataFrame(columns)
-    for result in (frame, frame.set_index("doc_id"), polars.DataFrame(columns), arrow.table(columns)):
+    for result in (
+        frame,
+        frame.set_index("doc_id"),
+        polars.DataFrame(columns),
+        arrow.table(columns),
+    ):
         ranking, run = ask(lambda query: result)  # noqa: B023
         assert (ranking.ids, ranking.scores) == (("51", "7"), (0.5, 0.25))
         assert run.titles["51"] == "Aero Mesh"
@@ -319,14 +363,18 @@ def test_elasticsearch(ask: Ask) -> None:
 
 
 def test_elasticsearch_dsl(ask: Ask) -> None:
-    response = library("elasticsearch.dsl.response").Response(library("elasticsearch.dsl").Search(), RESPONSE)
+    response = library("elasticsearch.dsl.response").Response(
+        library("elasticsearch.dsl").Search(), RESPONSE
+    )
     ranking, run = ask(lambda query: response)
     assert (ranking.ids, ranking.scores) == (("51", "7"), (1.2, 0.9))
     assert run.titles == {"51": "Aero Mesh", "7": "Birch"}
 
 
 def test_opensearch(ask: Ask) -> None:
-    response = library("opensearchpy.helpers.response").Response(library("opensearchpy").Search(), RESPONSE)
+    response = library("opensearchpy.helpers.response").Response(
+        library("opensearchpy").Search(), RESPONSE
+    )
     for result in (RESPONSE, response, list(response), response.hits):
         ranking, run = ask(lambda query: result)  # noqa: B023
         assert (ranking.ids, ranking.scores) == (("51", "7"), (1.2, 0.9))

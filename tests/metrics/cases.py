@@ -39,7 +39,9 @@ def together(cases: st.SearchStrategy[Case]) -> st.SearchStrategy[dict[str, Case
 
 batches = together(cases)
 # trec_eval leaves out a query without results or judgments, and pytrec_eval crashes where all grades are negative.
-answerable = together(cases.filter(lambda case: bool(case.ranking) and max(case.grades.values(), default=-1) >= 0))
+answerable = together(
+    cases.filter(lambda case: bool(case.ranking) and max(case.grades.values(), default=-1) >= 0)
+)
 
 
 def scored(ranking: list[str]) -> dict[str, float]:

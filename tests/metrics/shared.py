@@ -16,7 +16,9 @@ SHARED = Path(os.environ.get("IRQUALITY_SHARED") or ROOT.parent / "shared")
 def shared(path: str) -> Path:
     found = SHARED / "data" / path
     if not found.exists():
-        pytest.skip(f"{path} is not there; IRQUALITY_SHARED may name the folder that has data/{path}")
+        pytest.skip(
+            f"{path} is not there; IRQUALITY_SHARED may name the folder that has data/{path}"
+        )
     return found
 
 

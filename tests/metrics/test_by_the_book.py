@@ -21,7 +21,9 @@ def dcg(grades: Grades, everything: Grades, k: int) -> float:
 
 
 def dcg_exponential(grades: Grades, everything: Grades, k: int) -> float:
-    return sum((2.0 ** max(grade, 0) - 1) / log2(rank + 1) for rank, grade in enumerate(grades[:k], 1))
+    return sum(
+        (2.0 ** max(grade, 0) - 1) / log2(rank + 1) for rank, grade in enumerate(grades[:k], 1)
+    )
 
 
 def cumulated_gain(grades: Grades, everything: Grades, k: int) -> float:
@@ -30,7 +32,9 @@ def cumulated_gain(grades: Grades, everything: Grades, k: int) -> float:
 
 def expected_reciprocal_rank(grades: Grades, everything: Grades, k: int) -> float:
     content = [(2.0 ** max(grade, 0) - 1) / 2**4 for grade in grades]
-    return sum(prod(1 - c for c in content[:i]) * content[i] / (i + 1) for i in range(min(k, len(grades))))
+    return sum(
+        prod(1 - c for c in content[:i]) * content[i] / (i + 1) for i in range(min(k, len(grades)))
+    )
 
 
 def rank_biased_precision(grades: Grades, everything: Grades, k: int) -> float:
@@ -39,7 +43,9 @@ def rank_biased_precision(grades: Grades, everything: Grades, k: int) -> float:
 
 def average_precision(grades: Grades, k: int) -> tuple[float, int]:
     at = [
-        sum(g >= 1 for g in grades[:rank]) / rank for rank in range(1, min(k, len(grades)) + 1) if grades[rank - 1] >= 1
+        sum(g >= 1 for g in grades[:rank]) / rank
+        for rank in range(1, min(k, len(grades)) + 1)
+        if grades[rank - 1] >= 1
     ]
     return sum(at), len(at)
 
@@ -98,4 +104,7 @@ def test_measures_are_as_defined(batch: dict[str, Case], k: int) -> None:
         grades = [case.grades.get(document, 0) for document in case.ranking]
         for measure, by_the_book in measures.items():
             expected = by_the_book(grades, [*case.grades.values()], k)
-            assert scores.value(query, measure) == pytest.approx(expected, abs=1e-12, rel=1e-12), (str(measure), case)
+            assert scores.value(query, measure) == pytest.approx(expected, abs=1e-12, rel=1e-12), (
+                str(measure),
+                case,
+            )

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_irquality.metrics import DEFINITIONS, Judgments, Measure, MeasureError, evaluate, parse_measure
+from pytest_irquality.metrics import (
+    DEFINITIONS,
+    Judgments,
+    Measure,
+    MeasureError,
+    evaluate,
+    parse_measure,
+)
 
 ALL = [parse_measure(name if name != "iprec" else "iprec@0.5", top_k=5) for name in DEFINITIONS]
 RELEVANCE = [measure for measure in ALL if measure.needs_relevant]
 
 
-def one(measure: Measure | str, grades: dict[str, float], ranking: list[str], **more: object) -> float | None:
+def one(
+    measure: Measure | str, grades: dict[str, float], ranking: list[str], **more: object
+) -> float | None:
     if isinstance(measure, str):
         measure = parse_measure(measure)
     relevant_from = more.pop("relevant_from", 1)
@@ -54,7 +63,9 @@ def test_no_measures_no_values() -> None:
 def test_graded_measures_need_a_positive_grade_binary_ones_a_relevant_document() -> None:
     """As trec_eval: relevance level 5 zeroes everything but nDCG, which keeps every grade."""
     grades = {"a": 1.0, "b": 2.0}
-    assert one("ndcg@2", grades, ["a", "b"], relevant_from=5) == pytest.approx(0.8597186998521972, abs=1e-12)
+    assert one("ndcg@2", grades, ["a", "b"], relevant_from=5) == pytest.approx(
+        0.8597186998521972, abs=1e-12
+    )
     assert one("map@2", grades, ["a", "b"], relevant_from=5) is None
     assert one("map(rel=2)@2", grades, ["a", "b"], relevant_from=5) == 0.5
 
@@ -112,7 +123,9 @@ def test_a_deeper_measure_does_not_change_a_shallower_one(ranking: list[str]) ->
 def test_duplicates_are_credited_once_and_ranks_close_up() -> None:
     grades = {"a": 1.0, "b": 1.0}
     for measure in RELEVANCE:
-        assert one(measure, grades, ["a", "a", "b", "a"]) == one(measure, grades, ["a", "b"]), measure
+        assert one(measure, grades, ["a", "a", "b", "a"]) == one(measure, grades, ["a", "b"]), (
+            measure
+        )
     assert one("judged@2", grades, ["a", "a", "x"]) == 1 / 2
     assert one("num_results", grades, ["a", "a", "x"]) == 2
     assert one("zero_results", grades, ["a", "a"]) == 0
@@ -123,7 +136,12 @@ def test_copies_of_an_unjudged_document_push_no_judged_one_down(others: int) -> 
     """With `by=found`, what falls out of the cutoff is no longer divided by, so that a copy would raise the value."""
     grades = {"a": 1.0, "b": 2.0} | {f"elsewhere {number}": 1.0 for number in range(others)}
     honest, doubled = ["a", "x", "b", "c", "d", "y"], ["a", "x", "x", "b", "x", "c", "d", "y", "y"]
-    for measure in [*ALL, parse_measure("map(by=found)@3"), parse_measure("bpref"), parse_measure("rprec")]:
+    for measure in [
+        *ALL,
+        parse_measure("map(by=found)@3"),
+        parse_measure("bpref"),
+        parse_measure("rprec"),
+    ]:
         assert one(measure, grades, doubled) == one(measure, grades, honest), measure
     assert one("map(by=found)@3", grades, doubled) == (1 + 2 / 3) / 2
     assert one("mrr@3", grades, ["x", "x", "x", "x", "b"]) == 1 / 2
@@ -131,7 +149,12 @@ def test_copies_of_an_unjudged_document_push_no_judged_one_down(others: int) -> 
 
 def test_ndcg_does_not_pass_one_by_the_last_bit_of_a_sum() -> None:
     """These grades differ in their last bit; summed in this order, their DCG is above the ideal one by one more."""
-    grades = {"a": 0.25829817314563935, "b": 0.2582981731456394, "c": 0.2582981731456393, "d": 2.0799902549065052}
+    grades = {
+        "a": 0.25829817314563935,
+        "b": 0.2582981731456394,
+        "c": 0.2582981731456393,
+        "d": 2.0799902549065052,
+    }
     ranking = ["d", "a", "c", "b"]
     dcg, ideal = one("dcg@4", grades, ranking), one("dcg@4", grades, ["d", "b", "a", "c"])
     assert dcg is not None
@@ -165,7 +188,9 @@ def test_rprec_looks_as_deep_as_there_are_relevant_documents() -> None:
     assert scores.values["q"] == (0, 2 / 3)
 
 
-@pytest.mark.parametrize(("name", "depth"), [("ndcg@7", 7), ("rprec", 3), ("bpref", None), ("latency_p95", 0)])
+@pytest.mark.parametrize(
+    ("name", "depth"), [("ndcg@7", 7), ("rprec", 3), ("bpref", None), ("latency_p95", 0)]
+)
 def test_how_deep_a_ranking_must_be(name: str, depth: int | None) -> None:
     assert parse_measure(name).depth(relevant_count=3) == depth
 
@@ -179,8 +204,17 @@ def test_zero_results_counts_queries() -> None:
 
 def test_agreement_with_the_baseline() -> None:
     overlap, rbo = parse_measure("overlap@2"), parse_measure("rbo(p=0.5)@2")
-    run = {"same": ["a", "b"], "swapped": ["b", "a"], "half": ["a", "c"], "lost": [], "both empty": [], "new": ["a"]}
-    before = {query: ["a", "b", "z"] for query in ("same", "swapped", "half", "lost")} | {"both empty": []}
+    run = {
+        "same": ["a", "b"],
+        "swapped": ["b", "a"],
+        "half": ["a", "c"],
+        "lost": [],
+        "both empty": [],
+        "new": ["a"],
+    }
+    before = {query: ["a", "b", "z"] for query in ("same", "swapped", "half", "lost")} | {
+        "both empty": []
+    }
     scores = evaluate({}, run, [overlap, rbo], before=before)
     values = {query: [*row] for query, row in scores.values.items()}
     assert values["same"] == [1, 1]
@@ -204,7 +238,10 @@ def test_zero_is_never_relevant(relevant_from: float) -> None:
 
 
 def test_a_grade_above_the_scale_names_the_query_and_the_way_out() -> None:
-    with pytest.raises(MeasureError, match=r"the query 'q' has the grade 5, but the highest that err@2 can take is 4"):
+    with pytest.raises(
+        MeasureError,
+        match=r"the query 'q' has the grade 5, but the highest that err@2 can take is 4",
+    ):
         one("err@2", {"a": 5}, ["a"])
     assert one("err(max=5)@2", {"a": 5}, ["a"]) == 31 / 32
     with pytest.raises(MeasureError, match="the highest that ndcg"):

@@ -11,16 +11,27 @@ from pytest_irquality.metrics import DEFINITIONS, Judgments, Measure, evaluate, 
 
 from .cases import Case, cases
 
-EXTRA = ["map(by=min)@3", "map(by=found)@3", "ndcg(gains=exp)@3", "f(beta=2)@3", "map(rel=2)@3", "rbp(p=0.5)@3"]
+EXTRA = [
+    "map(by=min)@3",
+    "map(by=found)@3",
+    "ndcg(gains=exp)@3",
+    "f(beta=2)@3",
+    "map(rel=2)@3",
+    "rbp(p=0.5)@3",
+]
 NAMES = [name if name != "iprec" else "iprec@0.5" for name in DEFINITIONS]
-ALL = [parse_measure(name, top_k) for name in NAMES for top_k in (1, 3, 20)] + [parse_measure(name) for name in EXTRA]
+ALL = [parse_measure(name, top_k) for name in NAMES for top_k in (1, 3, 20)] + [
+    parse_measure(name) for name in EXTRA
+]
 RELEVANCE = [measure for measure in ALL if measure.needs_relevant]
 # Moving a relevant document up into the cutoff adds a precision to the sum but also one to what it is divided by.
 MAY_FALL = {"map(by=found)@3"}
 often = settings(max_examples=300, deadline=None, database=None)
 
 
-def values(case: Case, ranking: list[str], measures: list[Measure] = ALL, **more: Any) -> dict[Measure, float | None]:
+def values(
+    case: Case, ranking: list[str], measures: list[Measure] = ALL, **more: Any
+) -> dict[Measure, float | None]:
     scores = evaluate({"q": Judgments(case.grades)}, {"q": ranking}, measures, **more)
     return dict(zip(measures, scores.values["q"], strict=True))
 
@@ -28,7 +39,9 @@ def values(case: Case, ranking: list[str], measures: list[Measure] = ALL, **more
 @often
 @given(cases, st.sampled_from(["skip", "zero"]), st.lists(st.sampled_from("abcd"), unique=True))
 def test_values_are_within_their_range(case: Case, undefined: str, before: list[str]) -> None:
-    found = values(case, case.ranking, undefined=undefined, seconds={"q": 0.1}, before={"q": before})
+    found = values(
+        case, case.ranking, undefined=undefined, seconds={"q": 0.1}, before={"q": before}
+    )
     for measure, value in found.items():
         low, high = measure.range
         assert value is None or low <= value <= high, measure
@@ -36,7 +49,9 @@ def test_values_are_within_their_range(case: Case, undefined: str, before: list[
 
 @often
 @given(cases, st.data())
-def test_moving_a_better_document_up_never_lowers_a_measure(case: Case, data: st.DataObject) -> None:
+def test_moving_a_better_document_up_never_lowers_a_measure(
+    case: Case, data: st.DataObject
+) -> None:
     """Nor raises one where lower is better. An unjudged document and one of grade 0 or less are of the same worth."""
     assume(len(case.ranking) > 1)
     worth = [max(case.grades.get(document, 0), 0) for document in case.ranking]
@@ -82,7 +97,9 @@ def test_a_duplicate_changes_nothing(case: Case, data: st.DataObject) -> None:
 def test_a_perfect_ranking_has_an_ndcg_of_exactly_one(case: Case) -> None:
     best = sorted(case.grades, key=case.grades.__getitem__, reverse=True)
     assume(best and case.grades[best[0]] > 0)
-    measures = [parse_measure(f"ndcg(gains={gains})@{k}") for gains in ("lin", "exp") for k in (1, 3, 20)]
+    measures = [
+        parse_measure(f"ndcg(gains={gains})@{k}") for gains in ("lin", "exp") for k in (1, 3, 20)
+    ]
     assert set(values(case, best, measures).values()) == {1.0}
 
 
@@ -93,6 +110,8 @@ def test_fractional_grades_keep_within_bounds(grades: list[float], draw: Any) ->
     judged = {str(number): grade for number, grade in enumerate(grades)}
     ranking = sorted(judged)
     draw.shuffle(ranking)
-    measures = [parse_measure(name) for name in ("ndcg@10", "ndcg@3", "err(max=5)@10", "ndcg(gains=exp)@10")]
+    measures = [
+        parse_measure(name) for name in ("ndcg@10", "ndcg@3", "err(max=5)@10", "ndcg(gains=exp)@10")
+    ]
     for value in evaluate({"q": Judgments(judged)}, {"q": ranking}, measures).values["q"]:
         assert value is None or 0 <= value <= 1

@@ -177,9 +177,16 @@ def test_what_a_measure_says_of_itself(
 ) -> None:
     measure: Measure = parse_measure(name)
     assert measure.higher_is_better is better
-    assert (measure.aggregate, measure.unit, measure.needs_relevant) == (aggregate, unit, needs_relevant)
+    assert (measure.aggregate, measure.unit, measure.needs_relevant) == (
+        aggregate,
+        unit,
+        needs_relevant,
+    )
 
 
 def test_cutoff_and_weight_are_fields() -> None:
-    assert (parse_measure("weighted mrr@3").k, parse_measure("weighted mrr@3").weighted) == (3, True)
+    assert (parse_measure("weighted mrr@3").k, parse_measure("weighted mrr@3").weighted) == (
+        3,
+        True,
+    )
     assert (parse_measure("rprec").k, parse_measure("rprec").weighted) == (None, False)

@@ -18,7 +18,9 @@ from pytest_irquality.metrics import Judgments, Measure, evaluate, parse_measure
 
 from .cases import BATCH, EXAMPLES, Case, answerable, batches, scored
 
-pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval-terrier, the oracle, is not installed")
+pytrec_eval = pytest.importorskip(
+    "pytrec_eval", reason="pytrec_eval-terrier, the oracle, is not installed"
+)
 thousands = settings(
     max_examples=EXAMPLES,
     deadline=None,
@@ -67,7 +69,9 @@ def our_values(
     qrels = {query: Judgments(case.grades, relevant_from) for query, case in batch.items()}
     run = {query: case.ranking for query, case in batch.items()}
     scores = evaluate(qrels, run, [*measures], undefined="zero")
-    return {query: dict(zip(scores.measures, row, strict=True)) for query, row in scores.values.items()}
+    return {
+        query: dict(zip(scores.measures, row, strict=True)) for query, row in scores.values.items()
+    }
 
 
 def near(one: float | None, other: float) -> bool:
@@ -75,7 +79,10 @@ def near(one: float | None, other: float) -> bool:
 
 
 def trec_eval_says(
-    batch: Mapping[str, Case], grades: Mapping[str, dict[str, int]], names: Iterable[str], level: int
+    batch: Mapping[str, Case],
+    grades: Mapping[str, dict[str, int]],
+    names: Iterable[str],
+    level: int,
 ) -> Any:
     evaluator = pytrec_eval.RelevanceEvaluator(grades, set(names), relevance_level=level)
     return evaluator.evaluate({query: scored(case.ranking) for query, case in batch.items()})
@@ -89,8 +96,12 @@ def exponential(grades: Mapping[str, int]) -> dict[str, int]:
 @thousands
 @given(answerable, levels)
 def test_pytrec_eval_agrees(batch: dict[str, Case], level: int) -> None:
-    names = {name.replace("_cut_", "_cut.") for name in TREC_EVAL if "iprec" not in name} | {"iprec_at_recall"}
-    linear = trec_eval_says(batch, {query: case.grades for query, case in batch.items()}, names, level)
+    names = {name.replace("_cut_", "_cut.") for name in TREC_EVAL if "iprec" not in name} | {
+        "iprec_at_recall"
+    }
+    linear = trec_eval_says(
+        batch, {query: case.grades for query, case in batch.items()}, names, level
+    )
     powers = {query: exponential(case.grades) for query, case in batch.items()}
     exponentials = trec_eval_says(batch, powers, {f"ndcg_cut.{k}" for k in CUTOFFS}, level)
     linear_measures = {theirs: parse_measure(ours) for theirs, ours in TREC_EVAL.items()}
@@ -106,17 +117,50 @@ def test_pytrec_eval_agrees(batch: dict[str, Case], level: int) -> None:
 def of_ir_measures(ir: Any) -> list[Any]:
     """Measures made as objects: its parser needs `ast.Num`, which Python 3.12 deprecates and 3.14 no longer has."""
     return [
-        *(ir.RR @ 1, ir.RR @ 3, ir.RR @ 10, ir.RR(rel=2) @ 5, ir.Judged @ 1, ir.Judged @ 5, ir.Judged @ 20),
-        *(ir.nDCG @ 5, ir.Success @ 3, ir.Success(rel=2) @ 3, ir.AP @ 5, ir.AP(rel=2) @ 10, ir.AP(rel=3) @ 5),
-        *(ir.P(rel=2) @ 5, ir.R @ 5, ir.R(rel=2) @ 10, ir.IPrec @ 0.3, ir.IPrec(rel=2) @ 0.5, ir.Rprec),
-        *(ir.Rprec(rel=2), ir.Bpref, ir.Bpref(rel=2), ir.SetP, ir.SetP(rel=2), ir.SetR, ir.SetF, ir.NumRet),
+        *(
+            ir.RR @ 1,
+            ir.RR @ 3,
+            ir.RR @ 10,
+            ir.RR(rel=2) @ 5,
+            ir.Judged @ 1,
+            ir.Judged @ 5,
+            ir.Judged @ 20,
+        ),
+        *(
+            ir.nDCG @ 5,
+            ir.Success @ 3,
+            ir.Success(rel=2) @ 3,
+            ir.AP @ 5,
+            ir.AP(rel=2) @ 10,
+            ir.AP(rel=3) @ 5,
+        ),
+        *(
+            ir.P(rel=2) @ 5,
+            ir.R @ 5,
+            ir.R(rel=2) @ 10,
+            ir.IPrec @ 0.3,
+            ir.IPrec(rel=2) @ 0.5,
+            ir.Rprec,
+        ),
+        *(
+            ir.Rprec(rel=2),
+            ir.Bpref,
+            ir.Bpref(rel=2),
+            ir.SetP,
+            ir.SetP(rel=2),
+            ir.SetR,
+            ir.SetF,
+            ir.NumRet,
+        ),
     ]
 
 
 @thousands
 @given(answerable)
 def test_ir_measures_agrees_and_so_do_its_names(batch: dict[str, Case]) -> None:
-    ir_measures = pytest.importorskip("ir_measures", reason="ir_measures, the oracle, is not installed")
+    ir_measures = pytest.importorskip(
+        "ir_measures", reason="ir_measures, the oracle, is not installed"
+    )
     qrels = {query: case.grades for query, case in batch.items()}
     run = {query: scored(case.ranking) for query, case in batch.items()}
     pairs = {theirs: parse_measure(str(theirs)) for theirs in of_ir_measures(ir_measures)}
@@ -124,15 +168,24 @@ def test_ir_measures_agrees_and_so_do_its_names(batch: dict[str, Case]) -> None:
     compared = 0
     for metric in ir_measures.iter_calc([*pairs], qrels, run):
         measure = pairs[metric.measure]
-        assert near(ours[metric.query_id][measure], metric.value), (str(measure), batch[metric.query_id])
+        assert near(ours[metric.query_id][measure], metric.value), (
+            str(measure),
+            batch[metric.query_id],
+        )
         compared += 1
-    assert compared >= len(batch) * (len(pairs) - 3)  # its RR says nothing of queries without a relevant document
+    assert compared >= len(batch) * (
+        len(pairs) - 3
+    )  # its RR says nothing of queries without a relevant document
 
 
 @thousands
 @given(batches, st.sampled_from([0.5, 0.9]), st.sampled_from([1, 3, 20]))
-def test_rank_biased_overlap_is_that_of_ir_measures_compatibility(batch: dict[str, Case], p: float, k: int) -> None:
-    compat: Any = pytest.importorskip("ir_measures.providers.compat_provider", reason="ir_measures is not installed")
+def test_rank_biased_overlap_is_that_of_ir_measures_compatibility(
+    batch: dict[str, Case], p: float, k: int
+) -> None:
+    compat: Any = pytest.importorskip(
+        "ir_measures.providers.compat_provider", reason="ir_measures is not installed"
+    )
     now = {query: case.ranking for query, case in batch.items()}
     before = {query: [*case.grades] for query, case in batch.items()}
     measure = parse_measure(f"rbo(p={p})@{k}")
@@ -140,27 +193,38 @@ def test_rank_biased_overlap_is_that_of_ir_measures_compatibility(batch: dict[st
     for query in batch:
         one, other = now[query][:k], before[query][:k]
         depth = max(len(one), len(other))
-        assert near(scores.value(query, measure), compat.rbo(one, other, p, depth) if depth else 1), (one, other)
+        assert near(
+            scores.value(query, measure), compat.rbo(one, other, p, depth) if depth else 1
+        ), (one, other)
 
 
 def test_expected_reciprocal_rank_is_that_of_gdeval() -> None:
     """A Perl script of the TREC Web track, which prints five digits; one call for 2,000 cases."""
-    ir_measures = pytest.importorskip("ir_measures", reason="ir_measures, which carries gdeval, is not installed")
+    ir_measures = pytest.importorskip(
+        "ir_measures", reason="ir_measures, which carries gdeval, is not installed"
+    )
     if not shutil.which("perl"):
         pytest.skip("perl, which runs gdeval, is not installed")
     draw = random.Random(7)
     batch = {}
     for number in range(1, 2001):
         documents = [f"d{place}" for place in range(10)]
-        grades = {d: draw.choice((0, 0, 1, 2, 3, 4)) for d in documents[: draw.randint(1, 9)]} | {"never": 1}
+        grades = {d: draw.choice((0, 0, 1, 2, 3, 4)) for d in documents[: draw.randint(1, 9)]} | {
+            "never": 1
+        }
         batch[str(number)] = Case(grades, draw.sample(documents, 10))
     ir = ir_measures
-    pairs = {theirs: parse_measure(str(theirs)) for theirs in (ir.ERR @ 5, ir.ERR @ 20, ir.nDCG(dcg="exp-log2") @ 5)}
+    pairs = {
+        theirs: parse_measure(str(theirs))
+        for theirs in (ir.ERR @ 5, ir.ERR @ 20, ir.nDCG(dcg="exp-log2") @ 5)
+    }
     ours = our_values(batch, pairs.values())
     qrels = {query: case.grades for query, case in batch.items()}
     run = {query: scored(case.ranking) for query, case in batch.items()}
     compared = 0
     for metric in ir_measures.gdeval.iter_calc([*pairs], qrels, run):
-        assert ours[metric.query_id][pairs[metric.measure]] == pytest.approx(metric.value, abs=5.1e-6)
+        assert ours[metric.query_id][pairs[metric.measure]] == pytest.approx(
+            metric.value, abs=5.1e-6
+        )
         compared += 1
     assert compared == len(batch) * len(pairs)

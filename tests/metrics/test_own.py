@@ -34,8 +34,15 @@ def value_of(function: Any, name: str = "mine@2", **options: Any) -> float | Non
 def test_in_a_suite_like_any_other() -> None:
     best = own_measure("best_grade", best_grade, range=(0, 3))
     definitions = {**DEFINITIONS, best.name: best}
-    measures = [parse_measure(name, 5, definitions) for name in ("Best_Grade@1", "best_grade", "weighted best_grade@2")]
-    assert [str(measure) for measure in measures] == ["best_grade@1", "best_grade@5", "weighted best_grade@2"]
+    measures = [
+        parse_measure(name, 5, definitions)
+        for name in ("Best_Grade@1", "best_grade", "weighted best_grade@2")
+    ]
+    assert [str(measure) for measure in measures] == [
+        "best_grade@1",
+        "best_grade@5",
+        "weighted best_grade@2",
+    ]
     qrels = {"q1": Judgments({"a": 1, "b": 3}), "q2": Judgments({"a": 0})}
     scores = evaluate(qrels, {"q1": ["a", "b"], "q2": ["a"]}, measures)
     assert scores.values == {"q1": (1, 3, 3), "q2": (None, None, None)}
@@ -58,7 +65,9 @@ def test_without_a_cutoff_it_sees_everything() -> None:
 
 
 def test_direction_and_need_of_judgments() -> None:
-    slower = own_measure("cost", lambda ranking, grades, k: 0.5, better="lower", needs_relevant=False)
+    slower = own_measure(
+        "cost", lambda ranking, grades, k: 0.5, better="lower", needs_relevant=False
+    )
     measure = parse_measure("cost@3", definitions=with_own([slower]))
     assert measure.higher_is_better is False
     assert own_measure("mood", best_grade, better="neither").higher_is_better is None
@@ -95,7 +104,9 @@ def test_nan_is_no_value_even_without_bounds() -> None:
 
 
 def test_a_function_that_raises_is_named_and_kept_as_cause() -> None:
-    with pytest.raises(MeasureError, match="mine@2, query 'q7': the function raised ZeroDivisionError") as caught:
+    with pytest.raises(
+        MeasureError, match="mine@2, query 'q7': the function raised ZeroDivisionError"
+    ) as caught:
         value_of(lambda ranking, grades, k: 1 / 0)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
@@ -125,5 +136,9 @@ def test_wrong_direction_or_range() -> None:
 
 
 def test_the_page_describes_it_by_its_docstring_or_doc() -> None:
-    assert "> The best grade among the first k results." in page({"mine": own_measure("mine", best_grade)})
-    assert "> Told otherwise." in page({"mine": own_measure("mine", best_grade, doc="Told otherwise.")})
+    assert "> The best grade among the first k results." in page(
+        {"mine": own_measure("mine", best_grade)}
+    )
+    assert "> Told otherwise." in page(
+        {"mine": own_measure("mine", best_grade, doc="Told otherwise.")}
+    )

@@ -20,7 +20,10 @@ def test_the_committed_page_is_current() -> None:
 
 def test_the_command_prints_it() -> None:
     printed = subprocess.run(
-        [sys.executable, "-m", "pytest_irquality.metrics"], capture_output=True, check=True, cwd=ROOT
+        [sys.executable, "-m", "pytest_irquality.metrics"],
+        capture_output=True,
+        check=True,
+        cwd=ROOT,
     ).stdout
     assert printed.decode("utf-8") == page()
 

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_irquality.metrics import Aggregate, Judgments, MeasureError, Scores, evaluate, parse_measure
+from pytest_irquality.metrics import (
+    Aggregate,
+    Judgments,
+    MeasureError,
+    Scores,
+    evaluate,
+    parse_measure,
+)
 
 MRR = parse_measure("mrr@10")
 WEIGHTED = parse_measure("weighted mrr@10")
-SCORES = Scores((MRR, WEIGHTED), {"a": (1.0, 1.0), "b": (0.5, 0.5), "c": (0.0, 0.0), "d": (None, None)})
+SCORES = Scores(
+    (MRR, WEIGHTED), {"a": (1.0, 1.0), "b": (0.5, 0.5), "c": (0.0, 0.0), "d": (None, None)}
+)
 
 
 def test_mean_counts_defined_and_undefined() -> None:
@@ -33,7 +42,9 @@ def test_a_query_that_was_not_scored_is_a_mistake() -> None:
 
 
 def test_weights() -> None:
-    assert SCORES.aggregate(WEIGHTED, weights={"a": 3, "b": 2}) == Aggregate((3 * 1 + 2 * 0.5) / (3 + 2 + 1), 3, 1)
+    assert SCORES.aggregate(WEIGHTED, weights={"a": 3, "b": 2}) == Aggregate(
+        (3 * 1 + 2 * 0.5) / (3 + 2 + 1), 3, 1
+    )
     assert SCORES.aggregate(WEIGHTED) == SCORES.aggregate(MRR)
     assert SCORES.aggregate(MRR, weights={"a": 3}) == SCORES.aggregate(MRR)
 
@@ -68,10 +79,14 @@ def test_latency_of_ten(name: str, expected: float) -> None:
     measure = parse_measure(name)
     run: dict[str, list[str]] = {str(number): [] for number in range(1, 11)}
     seconds = {str(number): float(number) for number in range(10, 0, -1)}
-    assert evaluate({}, run, [measure], seconds=seconds).aggregate(measure) == Aggregate(expected, 10, 0)
+    assert evaluate({}, run, [measure], seconds=seconds).aggregate(measure) == Aggregate(
+        expected, 10, 0
+    )
 
 
-@pytest.mark.parametrize(("name", "rank"), [("latency_p50", 50), ("latency_p95", 95), ("latency_p99", 99)])
+@pytest.mark.parametrize(
+    ("name", "rank"), [("latency_p50", 50), ("latency_p95", 95), ("latency_p99", 99)]
+)
 def test_percentiles_of_a_hundred_are_nearest_rank(name: str, rank: int) -> None:
     measure = parse_measure(name)
     seconds = {str(number): number / 1000 for number in range(1, 101)}

@@ -15,7 +15,19 @@ from .shared import shared, trec_order
 
 WHOLE = 1_000_000  # a cutoff below every ranking, for measures that trec_eval takes without one
 ONLY_TREC_EVAL_HAS = (
-    *("runid", "num_q", "num_rel", "num_rel_ret", "gm_map", "gm_bpref", "infAP", "utility", "binG", "G", "relstring"),
+    *(
+        "runid",
+        "num_q",
+        "num_rel",
+        "num_rel_ret",
+        "gm_map",
+        "gm_bpref",
+        "infAP",
+        "utility",
+        "binG",
+        "G",
+        "relstring",
+    ),
     *("ndcg_rel", "Rndcg", "set_relative_P", "set_map", "num_nonrel_judged_ret", "rbp_resid"),
 )
 
@@ -33,7 +45,11 @@ AS_VERSION_9_PRINTS = {
 
 def ours(name: str) -> bool:
     """Whether we have the measure; `rbp` is another one there: graded, and with p = 0.9."""
-    return name not in ONLY_TREC_EVAL_HAS and name != "rbp" and not name.startswith(("Rprec_mult", "unj_"))
+    return (
+        name not in ONLY_TREC_EVAL_HAS
+        and name != "rbp"
+        and not name.startswith(("Rprec_mult", "unj_"))
+    )
 
 
 def test_trec_eval_collection() -> None:
@@ -65,7 +81,10 @@ def test_trec_eval_collection() -> None:
 
 def cases() -> list[Any]:
     try:
-        return [pytest.param(case, id=case["name"]) for case in json.loads(shared("conformance.json").read_text())]
+        return [
+            pytest.param(case, id=case["name"])
+            for case in json.loads(shared("conformance.json").read_text())
+        ]
     except pytest.skip.Exception as reason:
         return [pytest.param(None, marks=pytest.mark.skip(reason=str(reason)))]
 
@@ -83,7 +102,9 @@ def test_tricky_case(case: dict[str, Any]) -> None:
                 continue
             measure = parse_measure(name, top_k=WHOLE)
             result = evaluate(qrels, run, [measure], undefined="zero")
-            value = result.aggregate(measure).value if place == "all" else result.value(place, measure)
+            value = (
+                result.aggregate(measure).value if place == "all" else result.value(place, measure)
+            )
             assert value == pytest.approx(expected, abs=1e-12, rel=0), (name, place)
             compared += 1
     assert compared

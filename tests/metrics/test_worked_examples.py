@@ -9,12 +9,18 @@ import pytest
 from pytest_irquality.metrics import Judgments, evaluate, parse_measure
 
 
-def score(name: str, grades: Sequence[float], relevant_from: float = 1, unfound: int = 0) -> float | None:
+def score(
+    name: str, grades: Sequence[float], relevant_from: float = 1, unfound: int = 0
+) -> float | None:
     """A measure of a ranking whose documents carry these grades, and of which `unfound` relevant ones are missing."""
     ranking = [f"d{rank}" for rank in range(1, len(grades) + 1)]
-    judged = dict(zip(ranking, grades, strict=True)) | {f"missing{number}": 1.0 for number in range(unfound)}
+    judged = dict(zip(ranking, grades, strict=True)) | {
+        f"missing{number}": 1.0 for number in range(unfound)
+    }
     measure = parse_measure(name)
-    return evaluate({"q": Judgments(judged, relevant_from)}, {"q": ranking}, [measure]).value("q", measure)
+    return evaluate({"q": Judgments(judged, relevant_from)}, {"q": ranking}, [measure]).value(
+        "q", measure
+    )
 
 
 def letters(pattern: str) -> list[float]:
@@ -33,7 +39,10 @@ def test_average_precision_of_two_rankings(pattern: str, expected: float) -> Non
 def test_mean_average_precision_of_both() -> None:
     ranking = [f"d{rank}" for rank in range(10)]
     patterns = {"q1": "RIRRRRIIIR", "q2": "IRIIRRRIRR"}
-    qrels = {query: Judgments(dict(zip(ranking, letters(pattern), strict=True))) for query, pattern in patterns.items()}
+    qrels = {
+        query: Judgments(dict(zip(ranking, letters(pattern), strict=True)))
+        for query, pattern in patterns.items()
+    }
     measure = parse_measure("map@10")
     mean = evaluate(qrels, dict.fromkeys(patterns, ranking), [measure]).aggregate(measure)
     assert mean.value == pytest.approx(0.6481, abs=5e-5)
@@ -44,12 +53,16 @@ def test_recall_grows_with_the_cutoff(k: int, expected: float) -> None:
     assert score(f"recall@{k}", at_ranks(2, 4, 5, 7)) == expected
 
 
-@pytest.mark.parametrize(("ranks", "expected"), [((2, 4, 5, 7), 0.5429), ((1, 4, 5, 7), 0.6679), ((5, 8), 0.225)])
+@pytest.mark.parametrize(
+    ("ranks", "expected"), [((2, 4, 5, 7), 0.5429), ((1, 4, 5, 7), 0.6679), ((5, 8), 0.225)]
+)
 def test_average_precision_at_8(ranks: tuple[int, ...], expected: float) -> None:
     assert score("map@8", at_ranks(*ranks)) == pytest.approx(expected, abs=5e-5)
 
 
-@pytest.mark.parametrize(("name", "expected"), [("ndcg@2", 0.3869), ("ndcg@8", 0.7283), ("cg@8", 18), ("dcg@8", 7.85)])
+@pytest.mark.parametrize(
+    ("name", "expected"), [("ndcg@2", 0.3869), ("ndcg@8", 0.7283), ("cg@8", 18), ("dcg@8", 7.85)]
+)
 def test_graded_gains(name: str, expected: float) -> None:
     digits = 0.005 if name == "dcg@8" else 5e-5
     assert score(name, [0, 4, 1, 3, 4, 1, 3, 2]) == pytest.approx(expected, abs=digits)

@@ -35,7 +35,9 @@ def test_cranfield_with_fts5_reproduces_the_reference_figures(project: Project) 
     for line in (folder / "qrels" / "test.tsv").read_text("utf-8").splitlines()[1:]:
         query, document, grade = line.split("\t")
         relevant.setdefault(query, {})[document] = grade
-    queries = [json.loads(line) for line in (folder / "queries.jsonl").read_text("utf-8").splitlines()]
+    queries = [
+        json.loads(line) for line in (folder / "queries.jsonl").read_text("utf-8").splitlines()
+    ]
     assert len(queries) == 225
     project.suite(
         "metrics: [ndcg@10, map@100, recall@100, mrr@10]\nqueries:\n"
@@ -50,7 +52,12 @@ def test_cranfield_with_fts5_reproduces_the_reference_figures(project: Project) 
     result.stdout.fnmatch_lines(["*nothing gated*"])
     truth = json.loads((folder / "truth.json").read_text("utf-8"))["sqlite-fts5"]["list"]
     means = {mean["measure"]: mean["value"] for mean in project.data["suites"][0]["means"]}
-    for ours, theirs in {"ndcg@10": "nDCG@10", "map@100": "AP@100", "recall@100": "R@100", "mrr@10": "RR@10"}.items():
+    for ours, theirs in {
+        "ndcg@10": "nDCG@10",
+        "map@100": "AP@100",
+        "recall@100": "R@100",
+        "mrr@10": "RR@10",
+    }.items():
         assert means[ours] == pytest.approx(truth[theirs], abs=1e-6)
 
 
@@ -69,7 +76,9 @@ def test_fractional_grades_and_relevant_from(project: Project) -> None:
     assert [mean.value for mean in result.means][2:] == pytest.approx([2 / 3, (1 + 1 + 1 / 3) / 3])
 
 
-def test_a_query_that_expects_nothing_is_in_no_mean_and_counts_only_if_it_finds(project: Project) -> None:
+def test_a_query_that_expects_nothing_is_in_no_mean_and_counts_only_if_it_finds(
+    project: Project,
+) -> None:
     path = project.suite(
         "queries: [{query: a, relevant: [d]}, {query: z, expect_no_results: true}]\nthresholds: {mrr: 1, zero_results: 0}\n"
     )
@@ -85,9 +94,13 @@ def test_a_query_that_expects_nothing_is_in_no_mean_and_counts_only_if_it_finds(
 
 
 def test_a_limit_over_no_defined_query_fails(project: Project) -> None:
-    path = project.suite("queries: [{query: a, must_find: [d]}]\nthresholds: {mrr: 0}\neach_query: {mrr: 0}\n")
+    path = project.suite(
+        "queries: [{query: a, must_find: [d]}]\nthresholds: {mrr: 0}\neach_query: {mrr: 0}\n"
+    )
     suite = load_suite(path)
-    outcomes = [verdict.outcome for verdict in judge(suite, retrieve(suite, lambda query: ["d"])).verdicts]
+    outcomes = [
+        verdict.outcome for verdict in judge(suite, retrieve(suite, lambda query: ["d"])).verdicts
+    ]
     assert outcomes == ["passed", "failed", "failed"]
 
 
@@ -120,13 +133,20 @@ def test_weights_are_read_by_weighted_means_only(project: Project) -> None:
     suite = load_suite(path)
     result = judge(suite, retrieve(suite, lambda query: ["d"]))
     assert not result.failed
-    assert {mean.measure: mean.value for mean in result.means} == {"weighted mrr@10": 0.75, "mrr@10": 0.5}
+    assert {mean.measure: mean.value for mean in result.means} == {
+        "weighted mrr@10": 0.75,
+        "mrr@10": 0.5,
+    }
 
 
-@pytest.mark.parametrize(("limit", "failed"), [("1", False), ("0", True), ("50%", False), ("49%", True)])
+@pytest.mark.parametrize(
+    ("limit", "failed"), [("1", False), ("0", True), ("50%", False), ("49%", True)]
+)
 def test_zero_results_as_a_count_and_as_a_share(project: Project, limit: str, failed: bool) -> None:
     path = project.suite(
         f"queries: [{{query: a, relevant: [d]}}, {{query: b, relevant: [d]}}]\nthresholds: {{zero_results: {{max: {limit}}}}}\n"
     )
     suite = load_suite(path)
-    assert judge(suite, retrieve(suite, lambda query: ["d"] if query == "a" else [])).failed is failed
+    assert (
+        judge(suite, retrieve(suite, lambda query: ["d"] if query == "a" else [])).failed is failed
+    )

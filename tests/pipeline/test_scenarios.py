@@ -15,7 +15,9 @@ EXAMPLE = Path(__file__).parents[2] / "example_project"
 
 
 def queries(n: int, tags: str = "[all]") -> str:
-    return "queries:\n" + "".join(f"  - {{query: q{i}, tags: {tags}, relevant: [d{i}]}}\n" for i in range(n))
+    return "queries:\n" + "".join(
+        f"  - {{query: q{i}, tags: {tags}, relevant: [d{i}]}}\n" for i in range(n)
+    )
 
 
 def save_baseline(project: Project) -> None:
@@ -29,7 +31,11 @@ def test_s1_a_lost_head_query_is_red_by_name_though_no_test_could_tell(project: 
     before["q2"] = [("x", 9.0), ("d2", 8.0)]
     project.answers(before)
     save_baseline(project)
-    lost = {"q0": [("x", 9.0), ("y", 8.0)], "q1": [("x", 9), ("y", 8), ("z", 7), ("d1", 6)], "q2": [("d2", 9.0)]}
+    lost = {
+        "q0": [("x", 9.0), ("y", 8.0)],
+        "q1": [("x", 9), ("y", 8), ("z", 7), ("d1", 6)],
+        "q2": [("d2", 9.0)],
+    }
     project.answers({**before, **lost})
     result = project.run()
     assert result.ret == 1
@@ -43,19 +49,26 @@ def test_s1_a_lost_head_query_is_red_by_name_though_no_test_could_tell(project: 
     )
 
 
-def test_s2_queries_that_return_nothing_are_named_score_0_and_fail_for_quality(project: Project) -> None:
+def test_s2_queries_that_return_nothing_are_named_score_0_and_fail_for_quality(
+    project: Project,
+) -> None:
     project.suite(queries(20) + "thresholds: {ndcg@10: 0.9, zero_results: {max: 0}}\n")
     project.answers({f"q{i}": [] if i < 3 else [f"d{i}"] for i in range(20)})
     result = project.run()
     assert result.ret == 1
     result.assert_outcomes(passed=20, failed=2)
     result.stdout.fnmatch_lines(
-        ["ndcg@10 is 0.850, below its floor 0.900", "zero_results is 3, above its ceiling 0: 'q0', 'q1', 'q2'"]
+        [
+            "ndcg@10 is 0.850, below its floor 0.900",
+            "zero_results is 3, above its ceiling 0: 'q0', 'q1', 'q2'",
+        ]
     )
 
 
 def test_s3_a_query_added_and_one_removed_is_green_and_both_are_reported(project: Project) -> None:
-    limits = "thresholds: {ndcg@10: {min: 0.5, max_drop: 0}}\neach_query: {ndcg@10: {max_drop: 0}}\n"
+    limits = (
+        "thresholds: {ndcg@10: {min: 0.5, max_drop: 0}}\neach_query: {ndcg@10: {max_drop: 0}}\n"
+    )
     project.suite(queries(4) + limits)
     project.answers({f"q{i}": [f"d{i}"] for i in range(4)} | {"new": ["x", "dn"]})
     save_baseline(project)
@@ -63,10 +76,15 @@ def test_s3_a_query_added_and_one_removed_is_green_and_both_are_reported(project
     result = project.run()
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        ["*1 query is new: floors apply, drops do not: 'new'", "*1 query of the baseline left the suite: 'q3'"]
+        [
+            "*1 query is new: floors apply, drops do not: 'new'",
+            "*1 query of the baseline left the suite: 'q3'",
+        ]
     )
     result.stdout.fnmatch_lines(["*ndcg@10 * 1.000 *0.908 *0.000 *4, 3 compared*"])
-    project.suite(queries(3) + "  - {query: new, relevant: [dn]}\nthresholds: {ndcg@10: {min: 0.95}}\n")
+    project.suite(
+        queries(3) + "  - {query: new, relevant: [dn]}\nthresholds: {ndcg@10: {min: 0.95}}\n"
+    )
     assert project.run().ret == 1
 
 
@@ -90,7 +108,12 @@ def test_s5_unjudged_documents_on_top_are_told_apart_from_worse_ranking(project:
     project.suite(queries(20) + "thresholds: {mrr: {max_drop: 0.1}}\n")
     project.answers({f"q{i}": [f"d{i}", "x"] for i in range(20)})
     save_baseline(project)
-    project.answers({f"q{i}": [{"id": "new", "title": "Fresh"}, {"id": f"d{i}"}, {"id": "x"}] for i in range(20)})
+    project.answers(
+        {
+            f"q{i}": [{"id": "new", "title": "Fresh"}, {"id": f"d{i}"}, {"id": "x"}]
+            for i in range(20)
+        }
+    )
     result = project.run()
     assert result.ret == 1
     result.stdout.fnmatch_lines(
@@ -108,7 +131,9 @@ def test_s6_a_known_issue_is_green_and_visible_and_loud_once_it_is_fixed(project
     result = project.run("-rx")
     assert result.ret == 0
     result.assert_outcomes(xfailed=1)
-    result.stdout.fnmatch_lines(["*known issue SEARCH-212: 'a': d must be in the top 1: it is at rank 2"])
+    result.stdout.fnmatch_lines(
+        ["*known issue SEARCH-212: 'a': d must be in the top 1: it is at rank 2"]
+    )
     assert project.outcomes() == {"a": "known"}
 
     result = project.run("--runxfail")
@@ -132,7 +157,11 @@ def test_s6_a_known_issue_on_a_line_of_limits_and_for_one_retriever(project: Pro
     )
     result = project.run()
     result.assert_outcomes(passed=3, xfailed=1, failed=2)
-    assert {(s["retriever"], v["check"]): v["outcome"] for s in project.data["suites"] for v in s["verdicts"]} == {
+    assert {
+        (s["retriever"], v["check"]): v["outcome"]
+        for s in project.data["suites"]
+        for v in s["verdicts"]
+    } == {
         ("new", "a"): "passed",
         ("new", "mrr-10"): "passed",
         ("new", "recall-10"): "fixed",
@@ -149,7 +178,9 @@ def test_a_known_issue_never_hides_an_outage(project: Project) -> None:
 
 
 def test_s6_a_known_issue_never_covers_a_guard(project: Project) -> None:
-    project.suite("queries:\n  - {query: a, relevant: [d], must_find: {d: 1}, known_issue: SEARCH-212}\n")
+    project.suite(
+        "queries:\n  - {query: a, relevant: [d], must_find: {d: 1}, known_issue: SEARCH-212}\n"
+    )
     project.answers({"a": ["x", "d"]})
     save_baseline(project)
     project.answers({"a": ["x"]})
@@ -192,7 +223,9 @@ def test_s8_a_document_returned_twice_is_credited_once_and_said(project: Project
     result = project.run()
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
-        ["*1 of 1 (100 %) queries returned a document more than once, credited once*'a' returned d twice"]
+        [
+            "*1 of 1 (100 %) queries returned a document more than once, credited once*'a' returned d twice"
+        ]
     )
     assert project.data["suites"][0]["queries"][0]["values"] == [1.0, 1.0, 1.0, 1.0]
     project.suite("queries: [{query: a, relevant: [d]}]\nduplicates: error\n")
@@ -258,11 +291,18 @@ def test_s11_a_document_that_left_the_index_is_told_apart(project: Project) -> N
         ]
     )
     missing = project.data["suites"][0]["queries"][0]["missing"][0]
-    assert (missing["gone"], missing["explanation"], missing["before"]) == (True, '{"stock": "filtered"}', 1)
+    assert (missing["gone"], missing["explanation"], missing["before"]) == (
+        True,
+        '{"stock": "filtered"}',
+        1,
+    )
 
 
 def test_s11_documents_beyond_those_asked_for_are_counted_as_such(project: Project) -> None:
-    project.suite("queries:\n" + "".join(f"  - {{query: q{i}, why: head, relevant: [d{i}]}}\n" for i in range(120)))
+    project.suite(
+        "queries:\n"
+        + "".join(f"  - {{query: q{i}, why: head, relevant: [d{i}]}}\n" for i in range(120))
+    )
     project.answers({f"q{i}": [f"d{i}"] for i in range(120)})
     save_baseline(project)
     project.conftest(
@@ -282,17 +322,24 @@ def test_s11_documents_beyond_those_asked_for_are_counted_as_such(project: Proje
         ],
         consecutive=True,
     )
-    result.stdout.fnmatch_lines(["*at least 100 documents have left the index, which no ranking can mend: d0, d1, d2*"])
+    result.stdout.fnmatch_lines(
+        ["*at least 100 documents have left the index, which no ranking can mend: d0, d1, d2*"]
+    )
 
 
-def test_s12_a_broad_small_drop_is_red_with_its_size_its_certainty_and_the_slices(project: Project) -> None:
+def test_s12_a_broad_small_drop_is_red_with_its_size_its_certainty_and_the_slices(
+    project: Project,
+) -> None:
     lines = "".join(
-        f"  - {{query: q{i}, tags: [{'head' if i < 50 else 'tail'}], relevant: [d{i}]}}\n" for i in range(200)
+        f"  - {{query: q{i}, tags: [{'head' if i < 50 else 'tail'}], relevant: [d{i}]}}\n"
+        for i in range(200)
     )
     project.suite(f"queries:\n{lines}thresholds: {{ndcg@10: {{max_drop: 0.02}}}}\n")
     project.answers({f"q{i}": [f"d{i}", "x"] for i in range(200)})
     save_baseline(project)
-    project.answers({f"q{i}": ["x", f"d{i}"] if i % 12 == 0 else [f"d{i}", "x"] for i in range(200)})
+    project.answers(
+        {f"q{i}": ["x", f"d{i}"] if i % 12 == 0 else [f"d{i}", "x"] for i in range(200)}
+    )
     result = project.run()
     assert result.ret == 1
     result.assert_outcomes(passed=201, failed=1)
@@ -327,14 +374,23 @@ def test_s14_the_example_is_able_to_fail(project: Project, broken: str) -> None:
     assert list(project.outcomes().values()).count("failed") > 10
 
 
-@pytest.mark.parametrize("page", [EXAMPLE / "README.md", EXAMPLE.parent / "README.md"], ids=["example", "project"])
+@pytest.mark.parametrize(
+    "page", [EXAMPLE / "README.md", EXAMPLE.parent / "README.md"], ids=["example", "project"]
+)
 def test_what_the_pages_show_of_a_red_build_is_what_one_sees(project: Project, page: Path) -> None:
     shutil.copytree(EXAMPLE, project.path, dirs_exist_ok=True)
     search = project.path / "shop_search.py"
-    search.write_text(search.read_text(encoding="utf-8").replace('"title": 8.0', '"title": 1.0'), encoding="utf-8")
+    search.write_text(
+        search.read_text(encoding="utf-8").replace('"title": 8.0', '"title": 1.0'), encoding="utf-8"
+    )
     seen = {line.strip() for line in project.run().outlines}
     blocks = re.findall(r"```text\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    told = [line.strip() for block in blocks if "baseline written" not in block for line in block.splitlines()]
+    told = [
+        line.strip()
+        for block in blocks
+        if "baseline written" not in block
+        for line in block.splitlines()
+    ]
     assert len(told) > 20
     assert [line for line in told if line not in seen] == []
 
@@ -380,13 +436,19 @@ def test_s16_a_change_that_updates_its_own_baseline_still_shows_the_drop(project
     project.answers({f"q{i}": [f"d{i}"] for i in range(4)})
     save_baseline(project)
     who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    for command in (["init", "-q", "-b", "main"], ["add", "."], [*who, "commit", "-q", "-m", "baseline"]):
+    for command in (
+        ["init", "-q", "-b", "main"],
+        ["add", "."],
+        [*who, "commit", "-q", "-m", "baseline"],
+    ):
         subprocess.run(["git", "-C", str(project.path), *command], check=True)
     project.answers({f"q{i}": ["x", f"d{i}"] for i in range(4)})
     result = project.run("--ir-update-baseline")
     assert result.ret == 0
     assert re.search(r"mrr@10 +1\.000 +0\.500 .* drop ≤ 0\.05 +! +4", result.stdout.str())
-    result.stdout.fnmatch_lines(["*! mrr@10 fell 1.000 → 0.500*", "*baseline written: *: 4 rankings changed"])
+    result.stdout.fnmatch_lines(
+        ["*! mrr@10 fell 1.000 → 0.500*", "*baseline written: *: 4 rankings changed"]
+    )
     assert project.run().ret == 0
     result = project.run("--ir-baseline=git:main")
     assert result.ret == 1
@@ -422,7 +484,9 @@ def test_a_retriever_of_the_same_run_takes_the_place_of_the_baseline(project: Pr
         result.stdout.fnmatch_lines(["*mrr@10 fell 1.000 → 0.500*"])
         assert result.ret == 1
     project.suite(COMPARED.replace("bm25", "bm52"))
-    project.run().stdout.fnmatch_lines(["*there is none of that name, but 'hybrid', 'bm25'; did you mean 'bm25'?*"])
+    project.run().stdout.fnmatch_lines(
+        ["*there is none of that name, but 'hybrid', 'bm25'; did you mean 'bm25'?*"]
+    )
 
 
 def test_no_update_excuses_a_drop_against_a_retriever_of_the_same_run(project: Project) -> None:

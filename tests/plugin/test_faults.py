@@ -33,8 +33,13 @@ LINE = "thresholds: {ndcg@10: 0.9}\n"
     ],
     ids=lambda value: value[0] if isinstance(value, list) else str(value),
 )  # fmt: skip
-def test_faults_that_differ_in_ports_ids_times_or_the_query_have_one_cause(messages: list[str], causes: int) -> None:
-    faults = [Fault(text, asked=query) for text, query in zip(messages, ("office chair", "desk"), strict=True)]
+def test_faults_that_differ_in_ports_ids_times_or_the_query_have_one_cause(
+    messages: list[str], causes: int
+) -> None:
+    faults = [
+        Fault(text, asked=query)
+        for text, query in zip(messages, ("office chair", "desk"), strict=True)
+    ]
     assert len({fault.cause for fault in faults}) == causes
 
 
@@ -65,7 +70,9 @@ def test_two_causes_are_told_once_each_with_a_count(project: Project) -> None:
     assert "pytest_irquality" not in text.partition("search quality")[0].partition("ERRORS")[2]
 
 
-def test_a_hung_call_is_an_error_under_a_time_out_and_keeps_nothing_from_ending(project: Project) -> None:
+def test_a_hung_call_is_an_error_under_a_time_out_and_keeps_nothing_from_ending(
+    project: Project,
+) -> None:
     project.suite(SUITE + LINE + "timeout: 100ms\nerrors: {max: 1}\n")
     project.conftest(
         "import threading\ndef ask(query):\n    if query == 'q3': threading.Event().wait()\n"
@@ -73,7 +80,9 @@ def test_a_hung_call_is_an_error_under_a_time_out_and_keeps_nothing_from_ending(
     )
     result = project.pytester.runpytest_subprocess("--ir-suite", "--ir-json=out.json", timeout=60)
     result.assert_outcomes(passed=10, errors=1)
-    result.stdout.fnmatch_lines(["'q3': no answer within 0.1 s; the call was left running in its thread"])
+    result.stdout.fnmatch_lines(
+        ["'q3': no answer within 0.1 s; the call was left running in its thread"]
+    )
     assert project.outcomes()["ndcg-10"] == "passed"
 
 
@@ -86,7 +95,9 @@ def test_a_skip_when_called_skips_the_suite_once(project: Project) -> None:
     )
     result = project.run("-rs")
     result.assert_outcomes(skipped=10)
-    result.stdout.fnmatch_lines(["shop.ir.yaml: NOT EVALUATED", "ASKED ['q0']", "SKIPPED *no GPU here"])
+    result.stdout.fnmatch_lines(
+        ["shop.ir.yaml: NOT EVALUATED", "ASKED ['q0']", "SKIPPED *no GPU here"]
+    )
 
 
 def test_a_fixture_that_is_not_there_is_named_with_its_line_and_its_like(project: Project) -> None:
@@ -101,7 +112,9 @@ def test_a_fixture_that_is_not_there_is_named_with_its_line_and_its_like(project
         ]
     )
     project.suite(SUITE)
-    project.run().stdout.fnmatch_lines(["shop.ir.yaml: no fixture 'retriever' is found from here; write it in*"])
+    project.run().stdout.fnmatch_lines(
+        ["shop.ir.yaml: no fixture 'retriever' is found from here; write it in*"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -111,7 +124,9 @@ def test_a_fixture_that_is_not_there_is_named_with_its_line_and_its_like(project
         ("def retriever(monkeypatsh): ...", "no fixture 'monkeypatsh', which the fixture 'retriever' asks for, is found from here; did you mean 'monkeypatch'?"),
     ],
 )  # fmt: skip
-def test_a_retriever_that_asks_for_no_fixture_is_one_line(project: Project, fixture: str, said: str) -> None:
+def test_a_retriever_that_asks_for_no_fixture_is_one_line(
+    project: Project, fixture: str, said: str
+) -> None:
     project.suite(SUITE)
     project.conftest(f"@pytest.fixture\n{fixture}\n")
     result = project.run()
@@ -124,7 +139,10 @@ def test_an_async_fixture_that_nothing_awaits_says_what_would(project: Project) 
     project.suite(SUITE)
     project.conftest("@pytest.fixture\nasync def retriever(): return lambda query: []\n")
     result = project.run("-W", "ignore")
-    assert "is async and nothing has awaited it: pytest needs pytest-asyncio (whose strict mode" in result.stdout.str()
+    assert (
+        "is async and nothing has awaited it: pytest needs pytest-asyncio (whose strict mode"
+        in result.stdout.str()
+    )
     result.stdout.no_fnmatch_line("*requested an async fixture*")
 
 
@@ -132,7 +150,9 @@ def test_what_cannot_be_asked_is_told_once(project: Project) -> None:
     project.suite(SUITE)
     project.conftest("@pytest.fixture\ndef retriever(): return 42\n")
     text = project.run().stdout.str()
-    assert text.count("the retriever fixture gave 42 (int)") == 2  # in full, and in pytest's short summary
+    assert (
+        text.count("the retriever fixture gave 42 (int)") == 2
+    )  # in full, and in pytest's short summary
     assert text.count("not evaluated (shown at q0)") >= 9
     assert "Failed: not evaluated" not in text.partition("short test summary")[0]
 
@@ -140,8 +160,16 @@ def test_what_cannot_be_asked_is_told_once(project: Project) -> None:
 @pytest.mark.parametrize(
     ("args", "ini", "said"),
     [
-        (["--ir-concurrency=0"], "", "ERROR: --ir-concurrency must be a whole number of at least 1, not '0'"),
-        ([], "many", "ERROR: ini key ir_concurrency must be a whole number of at least 1, not 'many'"),
+        (
+            ["--ir-concurrency=0"],
+            "",
+            "ERROR: --ir-concurrency must be a whole number of at least 1, not '0'",
+        ),
+        (
+            [],
+            "many",
+            "ERROR: ini key ir_concurrency must be a whole number of at least 1, not 'many'",
+        ),
         (["--ir-concurrency=3"], "2", "MOST 3"),
         ([], "2", "MOST 2"),
     ],
@@ -149,7 +177,9 @@ def test_what_cannot_be_asked_is_told_once(project: Project) -> None:
 def test_the_command_line_beats_the_suite_which_beats_the_ini_file(
     project: Project, args: list[str], ini: str, said: str
 ) -> None:
-    project.suite("queries: [{query: a}, {query: b}, {query: c}, {query: d}]\nmetrics: [zero_results]\n")
+    project.suite(
+        "queries: [{query: a}, {query: b}, {query: c}, {query: d}]\nmetrics: [zero_results]\n"
+    )
     project.pytester.makeini(f"[pytest]\nir_concurrency = {ini}\n")
     project.conftest(
         "import threading\nlock, under_way, most = threading.Lock(), [], []\n"
@@ -160,13 +190,15 @@ def test_the_command_line_beats_the_suite_which_beats_the_ini_file(
         "@pytest.fixture\ndef retriever(): return ask\n"
         "def pytest_terminal_summary(terminalreporter): terminalreporter.write_line(f'MOST {max(most)}')\n"
     )
-    project.run(*args).stdout.fnmatch_lines([said]) if "MOST" in said else project.run(*args).stderr.fnmatch_lines(
-        [said]
-    )
+    project.run(*args).stdout.fnmatch_lines([said]) if "MOST" in said else project.run(
+        *args
+    ).stderr.fnmatch_lines([said])
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal to write to")
-def test_progress_is_one_line_on_a_terminal_lines_in_a_log_and_nothing_under_q(project: Project) -> None:
+def test_progress_is_one_line_on_a_terminal_lines_in_a_log_and_nothing_under_q(
+    project: Project,
+) -> None:
     project.suite(SUITE)
     project.conftest(
         "from pytest_irquality import progress\nprogress.ON_TERMINAL = progress.IN_LOG = (0, 0)\n"
@@ -174,10 +206,15 @@ def test_progress_is_one_line_on_a_terminal_lines_in_a_log_and_nothing_under_q(p
     )
     text = project.pytester.runpytest_subprocess("--ir-suite").stdout.str()
     assert re.search(r"^shop.ir.yaml: 9 of 10 queries, \d+/s, 0 s left$", text, re.M)
-    assert "of 10 queries" not in project.pytester.runpytest_subprocess("--ir-suite", "-q").stdout.str()
+    assert (
+        "of 10 queries"
+        not in project.pytester.runpytest_subprocess("--ir-suite", "-q").stdout.str()
+    )
     terminal, end = os.openpty()
     command = [sys.executable, "-m", "pytest", "--ir-suite", "--color=no"]
-    with subprocess.Popen(command, cwd=project.path, stdout=end, stderr=end, close_fds=True) as process:
+    with subprocess.Popen(
+        command, cwd=project.path, stdout=end, stderr=end, close_fds=True
+    ) as process:
         os.close(end)
         shown = b""
         with suppress(OSError):  # how Linux says that nobody writes any more
@@ -198,7 +235,9 @@ def test_progress_is_one_line_on_a_terminal_lines_in_a_log_and_nothing_under_q(p
 
 
 @pytest.mark.parametrize("kind", ["def", "async def"])
-def test_ctrl_c_while_calls_are_in_flight_ends_the_pass_and_keeps_what_there_is(project: Project, kind: str) -> None:
+def test_ctrl_c_while_calls_are_in_flight_ends_the_pass_and_keeps_what_there_is(
+    project: Project, kind: str
+) -> None:
     project.suite(SUITE + LINE + "concurrency: 3\n")
     wait = "await asyncio.sleep(60)" if kind == "async def" else "time.sleep(60)"
     project.conftest(
@@ -212,7 +251,12 @@ def test_ctrl_c_while_calls_are_in_flight_ends_the_pass_and_keeps_what_there_is(
     result = project.pytester.runpytest_subprocess("--ir-suite", "--ir-json=out.json", timeout=50)
     assert result.ret == 2
     result.stdout.fnmatch_lines(["*PARTIAL: interrupted after 4 queries"])
-    assert [check for check, outcome in project.outcomes().items() if outcome == "passed"] == ["q0", "q1", "q2", "q3"]
+    assert [check for check, outcome in project.outcomes().items() if outcome == "passed"] == [
+        "q0",
+        "q1",
+        "q2",
+        "q3",
+    ]
     assert project.outcomes()["ndcg-10"] == "not evaluated"
 
 

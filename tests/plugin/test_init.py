@@ -28,10 +28,16 @@ def test_any_text_and_id_and_title_makes_a_suite_that_reads_back(tmp_path: Path)
     assert [query.text for query in suite.queries] == [*HOSTILE, "nothing", "broken"]
     assert (suite.name, suite.queries[-2].id, suite.queries[0].tags) == ("NO", "q1", ("NO",))
     assert list(lint(suite)) == []
-    graded = path.read_text("utf-8").replace("    # relevant:", "    relevant:").replace("    #   ", "      ")
+    graded = (
+        path.read_text("utf-8")
+        .replace("    # relevant:", "    relevant:")
+        .replace("    #   ", "      ")
+    )
     path.write_text(graded, encoding="utf-8")
     assert list(load_suite(path).queries[0].judgments.grades) == HOSTILE
-    assert yaml.safe_load(graded)["queries"][0]["query"] is False, "plain for our reader, whatever YAML's types"
+    assert yaml.safe_load(graded)["queries"][0]["query"] is False, (
+        "plain for our reader, whatever YAML's types"
+    )
 
 
 def test_a_list_of_queries_becomes_a_suite_beside_it(project: Project) -> None:
@@ -64,7 +70,9 @@ def test_a_list_of_queries_becomes_a_suite_beside_it(project: Project) -> None:
     result.stdout.no_fnmatch_line("*arning*")
     result = init(project, "search/my.queries.txt")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: --ir-init: my.ir.yaml exists already, and is never written over"])
+    result.stderr.fnmatch_lines(
+        ["ERROR: --ir-init: my.ir.yaml exists already, and is never written over"]
+    )
     assert (project.path / "search/my.ir.yaml").read_text("utf-8") == text
 
 
@@ -82,12 +90,16 @@ def test_what_can_go_wrong_is_one_line_and_writes_nothing(project: Project) -> N
     result.stderr.fnmatch_lines(["*absent.txt*"])
     project.suite("a\n", "q.txt")
     result = init(project, "q.txt")
-    result.stdout.fnmatch_lines(["no fixture 'retriever' is found from here; write it in a conftest.py*"])
+    result.stdout.fnmatch_lines(
+        ["no fixture 'retriever' is found from here; write it in a conftest.py*"]
+    )
     project.conftest("@pytest.fixture\ndef retriever(): return lambda query: 1 / 0\n")
     result = init(project, "q.txt")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
-        ["*no query could be answered, so nothing was written: ZeroDivisionError: division by zero*"]
+        [
+            "*no query could be answered, so nothing was written: ZeroDivisionError: division by zero*"
+        ]
     )
     project.suite("\n", "empty.txt")
     result = init(project, "empty.txt")

@@ -17,11 +17,15 @@ COUNT = "len({d.split('-')[0] for d in ranking})"
 
 
 def conftest(value: str = COUNT, name: str = "brands", better: str = "higher") -> str:
-    return RETRIEVER + BRANDS.replace("{value}", value).replace("{name}", name).replace("{better}", better)
+    return RETRIEVER + BRANDS.replace("{value}", value).replace("{name}", name).replace(
+        "{better}", better
+    )
 
 
 def test_it_is_a_name_like_any_other(project: Project) -> None:
-    project.suite("queries: [{query: q, relevant: [a-1]}]\nthresholds: {brands@2: 2, brands: {max: 1}}\n")
+    project.suite(
+        "queries: [{query: q, relevant: [a-1]}]\nthresholds: {brands@2: 2, brands: {max: 1}}\n"
+    )
     project.conftest(conftest())
     result = project.run()
     result.assert_outcomes(passed=2, failed=1)
@@ -50,15 +54,23 @@ def test_only_the_suites_below_its_conftest_know_it(project: Project) -> None:
     ("change", "said"),
     [
         ({"name": "ndcg"}, "*ndcg*"),
-        ({"value": "11"}, "brands@10, query 'q': the function returned 11, which is outside 0 to 10 (shop.ir.yaml)"),
-        ({"value": "'x'"}, "brands@10, query 'q': the function returned 'x', which is no number (shop.ir.yaml)"),
+        (
+            {"value": "11"},
+            "brands@10, query 'q': the function returned 11, which is outside 0 to 10 (shop.ir.yaml)",
+        ),
+        (
+            {"value": "'x'"},
+            "brands@10, query 'q': the function returned 'x', which is no number (shop.ir.yaml)",
+        ),
         (
             {"value": "1 / 0"},
             "brands@10, query 'q': the function raised ZeroDivisionError: division by zero (shop.ir.yaml)",
         ),
     ],
 )
-def test_what_is_wrong_with_one_is_one_line(project: Project, change: dict[str, str], said: str) -> None:
+def test_what_is_wrong_with_one_is_one_line(
+    project: Project, change: dict[str, str], said: str
+) -> None:
     project.suite("queries: [{query: q, relevant: [a-1]}]\nthresholds: {brands: 1}\n")
     project.conftest(conftest(**change))
     result = project.run()

@@ -47,14 +47,19 @@ def shop(project: Project) -> Project:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
 )
-def test_every_form_of_the_option_means_what_a_person_expects(project: Project, args: list[str], passed: int) -> None:
+def test_every_form_of_the_option_means_what_a_person_expects(
+    project: Project, args: list[str], passed: int
+) -> None:
     project.conftest("@pytest.fixture\ndef retriever(): return lambda query: ['d1']\n")
     suite = "queries: [{query: a, must_find: [d1]}]\n"
     project.suite(suite, "tests/ir_a.yaml")
     project.suite("def test_py(): pass\n", "tests/test_py.py")
     project.suite(suite, "other/ir_b.yaml")
     project.suite(suite, "other/any.yml")
-    project.conftest("def pytest_addoption(parser): parser.addoption('--from-other', action='store_true')\n", "other")
+    project.conftest(
+        "def pytest_addoption(parser): parser.addoption('--from-other', action='store_true')\n",
+        "other",
+    )
     result = project.pytester.runpytest_subprocess(*args)
     result.assert_outcomes(passed=passed, deselected=1 if "-k" in args else 0) if passed else None
     assert result.ret == (0 if passed else 4 if "any.yml" in str(args) else 5), result.stdout.str()
@@ -64,7 +69,9 @@ def test_a_folder_without_a_suite_gets_one_line(project: Project) -> None:
     project.path.joinpath("empty").mkdir()
     result = project.run("empty")
     result.stdout.fnmatch_lines(
-        ["irquality: no suite in empty: no file there matches *.ir.yaml *.ir.yml ir_*.yaml ir_*.yml"]
+        [
+            "irquality: no suite in empty: no file there matches *.ir.yaml *.ir.yml ir_*.yaml ir_*.yml"
+        ]
     )
     assert result.ret == 5
 
@@ -105,13 +112,19 @@ def test_selection(shop: Project, args: list[str], ran: list[str]) -> None:
 
 
 def test_a_selection_says_that_it_is_one(shop: Project) -> None:
-    shop.run("shop.ir.yaml::desk").stdout.fnmatch_lines(["*only 1 of 2 (50 %) queries were selected*"])
+    shop.run("shop.ir.yaml::desk").stdout.fnmatch_lines(
+        ["*only 1 of 2 (50 %) queries were selected*"]
+    )
 
 
-def test_it_can_be_named_where_plugins_do_not_load_themselves(shop: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_can_be_named_where_plugins_do_not_load_themselves(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     shop.pytester.runpytest_subprocess("-p", "irquality", "--ir-suite").assert_outcomes(passed=4)
-    shop.pytester.runpytest_subprocess("-p", "irquality", "--ir-suite", "shop.ir.yaml").assert_outcomes(passed=4)
+    shop.pytester.runpytest_subprocess(
+        "-p", "irquality", "--ir-suite", "shop.ir.yaml"
+    ).assert_outcomes(passed=4)
 
 
 def test_only_the_queries_that_the_selected_items_need_are_asked_each_once(shop: Project) -> None:
@@ -126,7 +139,9 @@ def test_only_the_queries_that_the_selected_items_need_are_asked_each_once(shop:
 
 
 def test_lf_and_x(shop: Project) -> None:
-    shop.conftest("@pytest.fixture\ndef retriever(): return lambda query: ['d1'] if query == 'desk' else []\n")
+    shop.conftest(
+        "@pytest.fixture\ndef retriever(): return lambda query: ['d1'] if query == 'desk' else []\n"
+    )
     shop.run("-x").assert_outcomes(failed=1)
     shop.run().assert_outcomes(failed=2, passed=2)
     shop.run("--lf").assert_outcomes(failed=2)
@@ -141,7 +156,9 @@ def test_fixtures_of_every_scope_params_and_nested_conftests(shop: Project, scop
         "    return lambda query, k: index if request.param == 'bm25' else []\n"
     )
     shop.suite(SUITE, "deep/ir_deep.yaml")
-    shop.conftest("@pytest.fixture\ndef retriever(retriever): return lambda q: retriever(q, 1)\n", "deep")
+    shop.conftest(
+        "@pytest.fixture\ndef retriever(retriever): return lambda q: retriever(q, 1)\n", "deep"
+    )
     result = shop.run()
     result.assert_outcomes(passed=10, failed=6)  # "desk" has no rule and passes in any case
     assert [(s["path"], s["retriever"]) for s in shop.data["suites"]] == [
@@ -150,7 +167,9 @@ def test_fixtures_of_every_scope_params_and_nested_conftests(shop: Project, scop
 
 
 def test_a_broken_fixture_is_tried_once_and_what_was_not_evaluated_is_said(shop: Project) -> None:
-    shop.conftest("@pytest.fixture\ndef retriever():\n    print('TRIED')\n    raise OSError('no index')\n")
+    shop.conftest(
+        "@pytest.fixture\ndef retriever():\n    print('TRIED')\n    raise OSError('no index')\n"
+    )
     result = shop.run("-s")
     result.assert_outcomes(errors=4)
     assert result.stdout.str().count("TRIED\n") == 1
@@ -166,7 +185,9 @@ def test_a_broken_fixture_is_tried_once_and_what_was_not_evaluated_is_said(shop:
         ("lambda query, k, locale: []", "*needs 'locale' too*"),
     ],
 )
-def test_a_retriever_that_cannot_be_called_is_one_clear_error(shop: Project, value: str, said: str) -> None:
+def test_a_retriever_that_cannot_be_called_is_one_clear_error(
+    shop: Project, value: str, said: str
+) -> None:
     shop.conftest(f"@pytest.fixture\ndef retriever(): return {value}\n")
     result = shop.run()
     result.assert_outcomes(errors=4)
@@ -219,10 +240,14 @@ def test_without_the_option_nothing_is_seen_or_felt(project: Project) -> None:
         "import sys\ndef test_it():\n    assert not {'yaml', 'jinja2', 'pytest_irquality.plugin.collect'} & set(sys.modules)\n",
         "test_it.py",
     )
-    result = project.pytester.runpytest_subprocess("-p", "no:anyio", "-p", "no:hypothesispytest", "-p", "no:randomly")
+    result = project.pytester.runpytest_subprocess(
+        "-p", "no:anyio", "-p", "no:hypothesispytest", "-p", "no:randomly"
+    )
     result.assert_outcomes(passed=1)
     assert "search quality" not in result.stdout.str()
-    assert {path.name for path in project.path.iterdir() if not path.name.startswith("runpytest")} <= {
+    assert {
+        path.name for path in project.path.iterdir() if not path.name.startswith("runpytest")
+    } <= {
         "shop.ir.yaml",
         "test_it.py",
         "__pycache__",
@@ -257,17 +282,23 @@ def test_reports_go_where_they_are_sent_and_a_bad_place_is_one_line(shop: Projec
     result.stdout.fnmatch_lines(["report: deep/er/page.html"])
     result = shop.run("--ir-report=none")
     assert not (shop.path / "ir-report.html").exists()
-    shop.run("--ir-report=shop.ir.yaml/x.html").stdout.fnmatch_lines(["NOT WRITTEN: shop.ir.yaml/x.html: *"])
+    shop.run("--ir-report=shop.ir.yaml/x.html").stdout.fnmatch_lines(
+        ["NOT WRITTEN: shop.ir.yaml/x.html: *"]
+    )
 
 
 @pytest.mark.parametrize("ci", ["true", ""])
-def test_the_failure_text_says_everything_once(project: Project, monkeypatch: pytest.MonkeyPatch, ci: str) -> None:
+def test_the_failure_text_says_everything_once(
+    project: Project, monkeypatch: pytest.MonkeyPatch, ci: str
+) -> None:
     monkeypatch.setenv("CI", ci)  # there pytest's short summary does not cut messages
     project.suite(
         "queries:\n  - query: office chair\n    why: 3 % of revenue\n    relevant: {d1: 3, d2: 1}\n    must_find: {d1: 1}\n"
         "    must_not_find: {d9: 1}\n"
     )
-    project.answers({"office chair": [{"id": "d9", "title": "Desk lamp"}, {"id": "d1", "title": "Chair"}]})
+    project.answers(
+        {"office chair": [{"id": "d9", "title": "Desk lamp"}, {"id": "d1", "title": "Chair"}]}
+    )
     result = project.run()
     result.stdout.fnmatch_lines(
         [

@@ -43,14 +43,20 @@ def test_reporters_side_by_side(beside: Project) -> None:
     )  # fmt: skip
     result.assert_outcomes(passed=1, failed=1, xfailed=1, errors=2)
     assert result.ret == alone.ret == 1
-    ours, same = (json.loads((beside.path / name).read_text(encoding="utf-8")) for name in ("out.json", "alone.json"))
+    ours, same = (
+        json.loads((beside.path / name).read_text(encoding="utf-8"))
+        for name in ("out.json", "alone.json")
+    )
     assert ours["suites"] == same["suites"]
     theirs = (beside.path / "theirs.html").read_text(encoding="utf-8")
     for name in ("office-chair", "desk", "sofa", "lamp", "ndcg-10"):
         assert f"shop.ir.yaml::{name}" in theirs
     assert "must be in the top 10: it was not returned" in theirs
     assert (beside.path / "ir-report.html").read_text(encoding="utf-8").count("<h1>") == 1
-    logged = [json.loads(line) for line in (beside.path / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    logged = [
+        json.loads(line)
+        for line in (beside.path / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert {entry["nodeid"] for entry in logged if entry["$report_type"] == "TestReport"} == {
         f"shop.ir.yaml::{name}" for name in ("office-chair", "desk", "sofa", "lamp", "ndcg-10")
     }

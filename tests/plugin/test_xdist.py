@@ -42,7 +42,9 @@ def test_s13_every_mode_gives_the_same_report_and_the_same_outcomes(project: Pro
         outcomes.append(result.parseoutcomes())
         builds[mode] = len(built.read_text()) // 3
         assert result.ret == 1
-        assert result.stdout.str().count("deep/b.ir.yaml)  FAILED") == 2  # once for each retriever, from the controller
+        assert (
+            result.stdout.str().count("deep/b.ir.yaml)  FAILED") == 2
+        )  # once for each retriever, from the controller
     for outcome in outcomes:
         outcome.pop("warnings", None)
     assert all(data == seen[0] for data in seen), modes
@@ -84,7 +86,9 @@ def test_a_retriever_that_answers_otherwise_elsewhere_fails_and_is_said(project:
     result.assert_outcomes(passed=9)
     assert result.ret == 1
     assert project.outcomes()["q8"] == "failed"
-    result.stdout.fnmatch_lines(["*1 query had other answers in another worker: *; the worse verdict stands for 'q8'"])
+    result.stdout.fnmatch_lines(
+        ["*1 query had other answers in another worker: *; the worse verdict stands for 'q8'"]
+    )
 
 
 def result_of(*outcomes: Outcome, ranking: str = "d") -> SuiteResult:
@@ -105,6 +109,12 @@ def test_the_worse_verdict_stands_in_whatever_order_results_come() -> None:
     two = result_of("error", "passed", "failed", "passed", "passed", ranking="e")
     first, disputed = joined([one, two])
     assert joined([two, one])[0] == first
-    assert [verdict.outcome for verdict in first.verdicts] == ["error", "failed", "failed", "known", "not evaluated"]
+    assert [verdict.outcome for verdict in first.verdicts] == [
+        "error",
+        "failed",
+        "failed",
+        "known",
+        "not evaluated",
+    ]
     assert [verdict.check for verdict in disputed] == ["c0", "c1", "c2", "c3", "c4"]
     assert first.notes[0].endswith("the worse verdict stands for 'c0', 'c1', 'c2' and 2 more")

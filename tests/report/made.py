@@ -16,25 +16,29 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )
 
-HOSTILE = (
-    '<script>alert(1)</script></style></title>" onload="alert(1)\' javascript:alert(1) {{ 7*7 }} & \u202eevil \x1b[31m'
-)
+HOSTILE = '<script>alert(1)</script></style></title>" onload="alert(1)\' javascript:alert(1) {{ 7*7 }} & \u202eevil \x1b[31m'
 
 
 def query(id: str, value: float | None = 1.0, **more: object) -> QueryResult:
-    made = QueryResult(id, id, 10, (value,), (ShownDocument(1, f"{id}-doc", "A title", 1.0, True),), returned=1)
+    made = QueryResult(
+        id, id, 10, (value,), (ShownDocument(1, f"{id}-doc", "A title", 1.0, True),), returned=1
+    )
     return replace(made, **more)  # type: ignore[arg-type]
 
 
 def check(id: str, outcome: Outcome = "passed", **more: object) -> Verdict:
     ok = outcome in ("passed", "fixed")
-    finding = Finding(id, "must_find", f"{id}-doc must be in the top 1: it is at rank {1 if ok else 4}", ok)
+    finding = Finding(
+        id, "must_find", f"{id}-doc must be in the top 1: it is at rank {1 if ok else 4}", ok
+    )
     reason = "" if outcome == "passed" else f"{id!r}: {finding.text}"
     made = Verdict(id.replace(" ", "-"), id, 10, outcome, reason, (finding,), "query", id)
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-def floor(value: float, limit: float, outcome: Outcome, subject: str = "", **more: object) -> Verdict:
+def floor(
+    value: float, limit: float, outcome: Outcome, subject: str = "", **more: object
+) -> Verdict:
     ok = value >= limit
     text = f"ndcg@10 is {value}, {'at or above' if ok else 'below'} its floor {limit}"
     finding = Finding(subject, "min", text, ok, True, "ndcg@10", value, limit, 20)
@@ -71,7 +75,11 @@ def moved(id: str, before: float, now: float, **more: object) -> QueryResult:
             ShownDocument(2, "best", "The best one", 3.0, True, before=1, score=1.25),
             ShownDocument(3, "banned", "Not this one", 0.0, before=3, score=0.5),
         ),
-        "missing": (ShownDocument(None, "lost", "Lost one", 2.0, True, before=2, gone=True, explanation="no stock"),),
+        "missing": (
+            ShownDocument(
+                None, "lost", "Lost one", 2.0, True, before=2, gone=True, explanation="no stock"
+            ),
+        ),
         "ranking_before": (
             ShownDocument(2, "best", "The best one", 3.0, True, before=1),
             ShownDocument(None, "lost", "Lost one", 2.0, True, before=2, gone=True),
@@ -82,7 +90,9 @@ def moved(id: str, before: float, now: float, **more: object) -> QueryResult:
     return query(id, now, **{**shared, **more})
 
 
-def compared(*queries: QueryResult, verdicts: tuple[Verdict, ...] = (), **more: object) -> SuiteResult:
+def compared(
+    *queries: QueryResult, verdicts: tuple[Verdict, ...] = (), **more: object
+) -> SuiteResult:
     """Queries against a baseline; where none are given four: one worse, one better and failed, one the same, one new."""
     four = (
         moved("office chair", 0.9, 0.4, tags=("head",)),
@@ -91,7 +101,9 @@ def compared(*queries: QueryResult, verdicts: tuple[Verdict, ...] = (), **more: 
         query("lamp", 0.3, new=True),
     )
     change = Change(0.733, 0.65, 3, 1, 1, 1, p=0.25, low=-0.2, high=0.05)
-    banned = Finding("desk", "must_not_find", "banned must not be in the top 3", False, documents=("banned",))
+    banned = Finding(
+        "desk", "must_not_find", "banned must not be in the top 3", False, documents=("banned",)
+    )
     drop = Finding("", "max_drop", "ndcg@10 fell", False, True, "ndcg@10", 0.083, 0.02, 3)
     made = suite(
         *(queries or four),
@@ -106,7 +118,12 @@ def compared(*queries: QueryResult, verdicts: tuple[Verdict, ...] = (), **more: 
             Mean("ndcg@10", "tail", 0.775, 2, 0, change=Change(0.65, 0.775, 2, 0, 1, 1)),
         ),
         baseline=Baseline(
-            ".ir-baseline/shop.jsonl", 4, "9e01b77aa01b2c3d", "2026-01-01T10:00:00+00:00", "v1", ("rug",)
+            ".ir-baseline/shop.jsonl",
+            4,
+            "9e01b77aa01b2c3d",
+            "2026-01-01T10:00:00+00:00",
+            "v1",
+            ("rug",),
         ),
         commit="3f2a91c0ffee",
         version="v2",

@@ -35,19 +35,38 @@ def valid(text: str) -> Any:
 
 
 def timed(seconds: float) -> SuiteResult:
-    finding = Finding("", "max", f"latency_p95 is {seconds}", True, True, "latency_p95", seconds, 0.2, 1, "seconds")
+    finding = Finding(
+        "",
+        "max",
+        f"latency_p95 is {seconds}",
+        True,
+        True,
+        "latency_p95",
+        seconds,
+        0.2,
+        1,
+        "seconds",
+    )
     return suite(
         query("a", 0.5, values=(0.5, seconds), seconds=seconds),
         measures=("ndcg@10", "latency_p95"),
-        verdicts=(check("a"), Verdict("latency_p95", "latency_p95", 3, "passed", "", (finding,), "suite")),
-        means=(Mean("ndcg@10", None, 0.5, 1, 0), Mean("latency_p95", None, seconds, 1, 0, "seconds", False)),
+        verdicts=(
+            check("a"),
+            Verdict("latency_p95", "latency_p95", 3, "passed", "", (finding,), "suite"),
+        ),
+        means=(
+            Mean("ndcg@10", None, 0.5, 1, 0),
+            Mean("latency_p95", None, seconds, 1, 0, "seconds", False),
+        ),
         notes=("1 query is new", f"latency_p95 took {seconds}"),
         seconds=seconds,
     )
 
 
 def test_the_shipped_schema_is_that_of_the_results() -> None:
-    assert schema.FILE.read_text(encoding="utf-8") == schema.text(), "run python -m pytest_irquality.report.schema"
+    assert schema.FILE.read_text(encoding="utf-8") == schema.text(), (
+        "run python -m pytest_irquality.report.schema"
+    )
 
 
 def test_documents_are_valid() -> None:

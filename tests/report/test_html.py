@@ -14,7 +14,14 @@ import pytest
 
 from pytest_irquality.report.html import html_report
 from pytest_irquality.report.views import STATES
-from pytest_irquality.verdict.result import Finding, Mean, Outcome, QueryResult, ShownDocument, Verdict
+from pytest_irquality.verdict.result import (
+    Finding,
+    Mean,
+    Outcome,
+    QueryResult,
+    ShownDocument,
+    Verdict,
+)
 from pytest_irquality.wording.words import age
 from tests.report.made import HOSTILE, check, compared, floor, query, suite
 
@@ -39,7 +46,10 @@ class Element:
         found: list[Element] = []
         for child in self.children:
             if isinstance(child, Element):
-                if tag in ("", child.tag) and css in ("", *child.attributes.get("class", "").split()):
+                if tag in ("", child.tag) and css in (
+                    "",
+                    *child.attributes.get("class", "").split(),
+                ):
                     found.append(child)
                 found += child.all(tag, css)
         return found
@@ -83,7 +93,11 @@ def parse(page: str) -> Element:
 
 
 def row(page: Element, text: str) -> Element:
-    return next(body for body in page.one("table", "queries").all("tbody") if body.one("span", "text").text == text)
+    return next(
+        body
+        for body in page.one("table", "queries").all("tbody")
+        if body.one("span", "text").text == text
+    )
 
 
 def test_verdict_in_words_when_red() -> None:
@@ -120,7 +134,11 @@ def test_verdict_in_words_when_red() -> None:
 
 def test_many_failed_queries_leave_room_for_the_rest() -> None:
     names = [f"q{n}" for n in range(20)]
-    verdicts = (*(check(n, "failed") for n in names), check("e", "error", reason="boom"), floor(0.5, 0.8, "failed"))
+    verdicts = (
+        *(check(n, "failed") for n in names),
+        check("e", "error", reason="boom"),
+        floor(0.5, 0.8, "failed"),
+    )
     page = parse(html_report([suite(*map(query, [*names, "e"]), verdicts=verdicts)]))
     reasons = [line.text for line in page.one("ul", "reasons").all("li")]
     assert [reason.split(":")[0] for reason in reasons] == [
@@ -137,8 +155,18 @@ def test_many_failed_queries_leave_room_for_the_rest() -> None:
 def test_limits_undecided_for_one_cause_are_named_together() -> None:
     cause = "undecided, because of 'desk': ConnectionError: refused"
     lines = [
-        Verdict(label, label, line, "error", cause if line < 6 else "undecided, because of 'sofa': boom", (), "suite")
-        for line, label in enumerate(("ndcg@10", "mrr@10", "recall@1", "recall@5", "recall@10", "recall@20"), 1)
+        Verdict(
+            label,
+            label,
+            line,
+            "error",
+            cause if line < 6 else "undecided, because of 'sofa': boom",
+            (),
+            "suite",
+        )
+        for line, label in enumerate(
+            ("ndcg@10", "mrr@10", "recall@1", "recall@5", "recall@10", "recall@20"), 1
+        )
     ]
     page = parse(html_report([suite(query("desk"), query("sofa"), verdicts=tuple(lines))]))
     assert [line.text for line in page.one("ul", "reasons").all("li")] == [
@@ -148,7 +176,9 @@ def test_limits_undecided_for_one_cause_are_named_together() -> None:
 
 
 def test_verdict_in_words_when_green() -> None:
-    page = parse(html_report([suite(query("sofa"), verdicts=(check("sofa"), floor(0.9, 0.8, "passed")))]))
+    page = parse(
+        html_report([suite(query("sofa"), verdicts=(check("sofa"), floor(0.9, 0.8, "passed")))])
+    )
     assert page.one("h1").text == "✓ PASS — 1 query, 1 limit holds"
     assert "reasons" not in {e.attributes.get("class") for e in page.all("ul")}
 
@@ -160,7 +190,12 @@ def test_nothing_gated_and_nothing_judged_are_said() -> None:
 
 
 def test_what_was_not_evaluated_is_no_pass() -> None:
-    page = parse(html_report([suite(query("sofa"), verdicts=(check("sofa"),))], not_evaluated=["b.ir.yaml::chair: -x"]))
+    page = parse(
+        html_report(
+            [suite(query("sofa"), verdicts=(check("sofa"),))],
+            not_evaluated=["b.ir.yaml::chair: -x"],
+        )
+    )
     assert page.one("h1").text == "✗ FAIL — 1 check not evaluated"
     assert "b.ir.yaml::chair: -x" in page.one("header").text
 
@@ -181,13 +216,19 @@ def test_worst_first() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("outcome", ["passed", "failed", "error", "known", "fixed", "not evaluated"])
+@pytest.mark.parametrize(
+    "outcome", ["passed", "failed", "error", "known", "fixed", "not evaluated"]
+)
 def test_every_outcome_has_a_word_and_a_symbol(outcome: Outcome) -> None:
-    page = parse(html_report([suite(query("sofa"), verdicts=(check("sofa", outcome, known_issue="S-9"),))]))
+    page = parse(
+        html_report([suite(query("sofa"), verdicts=(check("sofa", outcome, known_issue="S-9"),))])
+    )
     told = row(page, "sofa").one("td", "outcome").text
     assert told.startswith(STATES[outcome].symbol + " ")
     assert told == "⚠ known issue S-9" if outcome == "known" else STATES[outcome].word in told
-    assert len({state.symbol for name, state in STATES.items() if name != "warned"}) == len(STATES) - 1
+    assert (
+        len({state.symbol for name, state in STATES.items() if name != "warned"}) == len(STATES) - 1
+    )
 
 
 def test_grades_have_a_word_and_not_only_a_colour() -> None:
@@ -202,10 +243,22 @@ def test_grades_have_a_word_and_not_only_a_colour() -> None:
         ShownDocument(14, "f", None, 0.5, True),
         ShownDocument(None, "g"),
     )
-    page = parse(html_report([suite(query("chair", ranking=ranking, missing=missing, returned=40))]))
+    page = parse(
+        html_report([suite(query("chair", ranking=ranking, missing=missing, returned=40))])
+    )
     shown = row(page, "chair").all("ol", "documents")
-    assert [line.text for line in shown[0].all("li")] == ["1 a Chair 12.5 3 ✓", "2 b 0 ✗", "3 c unjudged", "4 d 1 ✓"]
-    assert [line.attributes["class"] for line in shown[0].all("li")] == ["grade3", "wrong", "unjudged", "grade1"]
+    assert [line.text for line in shown[0].all("li")] == [
+        "1 a Chair 12.5 3 ✓",
+        "2 b 0 ✗",
+        "3 c unjudged",
+        "4 d 1 ✓",
+    ]
+    assert [line.attributes["class"] for line in shown[0].all("li")] == [
+        "grade3",
+        "wrong",
+        "unjudged",
+        "grade1",
+    ]
     assert [line.text for line in shown[1].all("li")] == [
         "✗ e Gone not returned 2 ✓",
         "↓ f at rank 14 0.5 ✓",
@@ -216,7 +269,14 @@ def test_grades_have_a_word_and_not_only_a_colour() -> None:
 
 def test_a_failed_query_opens_to_everything_about_it() -> None:
     failing = query(
-        "q14", 0.0, text="office chair", line=31, check="it's", why="3 % of revenue", tags=("head",), seconds=0.04
+        "q14",
+        0.0,
+        text="office chair",
+        line=31,
+        check="it's",
+        why="3 % of revenue",
+        tags=("head",),
+        seconds=0.04,
     )
     verdict = check("office chair", "failed", check="it's", query="q14")
     page = parse(html_report([suite(failing, verdicts=(verdict,), retriever="bm25")]))
@@ -224,11 +284,21 @@ def test_a_failed_query_opens_to_everything_about_it() -> None:
     assert "open" in body.one("details").attributes
     assert body.one("span", "id").text == "q14"
     assert body.one("summary").one("span", "").attributes["class"] == "unseen"
-    assert body.one("summary").text == "office chair: office chair-doc must be in the top 1: it is at rank 4"
-    assert body.one("ul", "rules").text == "✗ failed office chair-doc must be in the top 1: it is at rank 4"
+    assert (
+        body.one("summary").text
+        == "office chair: office chair-doc must be in the top 1: it is at rank 4"
+    )
+    assert (
+        body.one("ul", "rules").text
+        == "✗ failed office chair-doc must be in the top 1: it is at rank 4"
+    )
     for said in ("3 % of revenue", "head", "shop.ir.yaml:31", "40 ms"):
         assert said in body.text
-    assert shlex.split(body.one("code", "command").text) == ["pytest", "--ir-suite", "shop.ir.yaml::it's[bm25]"]
+    assert shlex.split(body.one("code", "command").text) == [
+        "pytest",
+        "--ir-suite",
+        "shop.ir.yaml::it's[bm25]",
+    ]
 
 
 def test_a_fault_is_told_in_full_and_is_no_ranking() -> None:
@@ -241,11 +311,30 @@ def test_a_fault_is_told_in_full_and_is_no_ranking() -> None:
 
 def test_limits_show_numbers_that_never_read_alike() -> None:
     page = parse(
-        html_report([suite(query("a"), verdicts=(floor(0.84999, 0.85, "failed"), floor(0.9, 0.85, "passed")))])
+        html_report(
+            [
+                suite(
+                    query("a"),
+                    verdicts=(floor(0.84999, 0.85, "failed"), floor(0.9, 0.85, "passed")),
+                )
+            ]
+        )
     )
     broken, held = page.one("section", "limits").all("tbody")
-    assert [cell.text for cell in broken.one("tr").all("td")] == ["0.84999", "≥ 0.85000", "", "20", "✗ failed"]
-    assert [cell.text for cell in held.one("tr").all("td")] == ["0.900", "≥ 0.850", "", "20", "✓ passed"]
+    assert [cell.text for cell in broken.one("tr").all("td")] == [
+        "0.84999",
+        "≥ 0.85000",
+        "",
+        "20",
+        "✗ failed",
+    ]
+    assert [cell.text for cell in held.one("tr").all("td")] == [
+        "0.900",
+        "≥ 0.850",
+        "",
+        "20",
+        "✓ passed",
+    ]
     assert [rect.attributes["width"] for rect in broken.all("rect")] == ["100%", "85%"]
     assert held.one("line").attributes["x1"] == "85%"
 
@@ -260,25 +349,38 @@ def test_limits_show_numbers_that_never_read_alike() -> None:
         ("ndcg@10", "", None, 0.2, ["undefined", "≤ 0.200"]),
     ],
 )
-def test_units_of_limits(measure: str, unit: str, value: float | None, limit: float, cells: list[str]) -> None:
-    finding = Finding("", "max", f"{measure} is above", False, True, measure, value, limit, 40, unit)
+def test_units_of_limits(
+    measure: str, unit: str, value: float | None, limit: float, cells: list[str]
+) -> None:
+    finding = Finding(
+        "", "max", f"{measure} is above", False, True, measure, value, limit, 40, unit
+    )
     verdict = Verdict("it", "it", 1, "failed", "above", (finding,), "suite")
     page = parse(html_report([suite(query("a"), verdicts=(verdict,))]))
     assert [cell.text for cell in page.one("section", "limits").one("tbody").all("td")[:2]] == cells
 
 
 def test_tags_and_queries_that_hold_are_counted_once_whatever_their_bounds() -> None:
-    held = [Finding(t, kind, "", True, True, "ndcg@10", 0.9, 0.7, 5) for t in "ab" for kind in ("min", "max_drop")]
+    held = [
+        Finding(t, kind, "", True, True, "ndcg@10", 0.9, 0.7, 5)
+        for t in "ab"
+        for kind in ("min", "max_drop")
+    ]
     tags = Verdict("each", "each_tag ndcg@10", 7, "passed", "", tuple(held), "each_tag")
     queries = Verdict("query", "each_query ndcg@10", 8, "passed", "", tuple(held[:2]), "each_query")
     page = parse(html_report([suite(query("a"), verdicts=(tags, queries))]))
-    said = [body.one("summary").text for body in page.one("section", "limits").all("tbody") if body.all("summary")]
+    said = [
+        body.one("summary").text
+        for body in page.one("section", "limits").all("tbody")
+        if body.all("summary")
+    ]
     assert said[:2] == ["2 tags hold", "all queries hold"]
 
 
 def test_of_many_demands_only_the_broken_are_spread_out() -> None:
     findings = tuple(
-        Finding(t, "min", "", v >= 0.7, True, "ndcg@10", v, 0.7, 5) for t, v in [("a", 0.9), ("b", 0.6), ("c", 1)]
+        Finding(t, "min", "", v >= 0.7, True, "ndcg@10", v, 0.7, 5)
+        for t, v in [("a", 0.9), ("b", 0.6), ("c", 1)]
     )
     verdict = Verdict("each", "each_tag ndcg@10", 7, "failed", "tag b: below", findings, "each_tag")
     means = tuple(Mean("ndcg@10", t, v, 5, 0) for t, v in [("a", 0.9), ("b", 0.6), ("c", 1.0)])
@@ -293,16 +395,28 @@ def test_of_many_demands_only_the_broken_are_spread_out() -> None:
 
 
 def test_a_guard_on_every_query_marks_the_query_it_breaks() -> None:
-    finding = Finding("sofa", "must_not_find", "'sofa': sku-9 must not be in the top 10: it is at rank 2", False)
-    verdict = Verdict("guard", "each_query must_not_find", 8, "failed", finding.text, (finding,), "each_query")
-    page = parse(html_report([suite(query("chair"), query("sofa"), verdicts=(check("sofa"), verdict))]))
+    finding = Finding(
+        "sofa", "must_not_find", "'sofa': sku-9 must not be in the top 10: it is at rank 2", False
+    )
+    verdict = Verdict(
+        "guard", "each_query must_not_find", 8, "failed", finding.text, (finding,), "each_query"
+    )
+    page = parse(
+        html_report([suite(query("chair"), query("sofa"), verdicts=(check("sofa"), verdict))])
+    )
     assert row(page, "sofa").one("td", "outcome").text == "✗ failed"
-    assert "each_query must_not_find: sku-9 must not be" in row(page, "sofa").one("ul", "rules").text
+    assert (
+        "each_query must_not_find: sku-9 must not be" in row(page, "sofa").one("ul", "rules").text
+    )
     assert row(page, "chair").one("td", "outcome").text == "· no rules"
 
 
 def test_warnings_notes_and_coverage() -> None:
-    made = suite(query("a"), warnings=("judged@10 is 0.4, below the 0.8",), notes=("1 of 9 queries returned nothing",))
+    made = suite(
+        query("a"),
+        warnings=("judged@10 is 0.4, below the 0.8",),
+        notes=("1 of 9 queries returned nothing",),
+    )
     page = parse(html_report([made], generated="pytest-irquality 0.1"))
     assert "⚠ Warning judged@10 is 0.4" in page.one("ul", "notes").text
     assert "1 of 9 queries returned nothing" in page.one("ul", "notes").text
@@ -311,7 +425,10 @@ def test_warnings_notes_and_coverage() -> None:
 
 
 def test_several_retrievers_side_by_side_without_clashing_anchors() -> None:
-    results = [suite(query("a"), verdicts=(floor(0.5, 0.8, "failed"),), retriever=name) for name in ("bm25", "dense")]
+    results = [
+        suite(query("a"), verdicts=(floor(0.5, 0.8, "failed"),), retriever=name)
+        for name in ("bm25", "dense")
+    ]
     page = parse(html_report(results))
     names = [link.text for link in page.one("nav").all("a")]
     assert names == ["Shop search · bm25", "Shop search · dense"]
@@ -321,22 +438,54 @@ def test_several_retrievers_side_by_side_without_clashing_anchors() -> None:
 def everything(hostile: str) -> str:
     document = ShownDocument(1, hostile, hostile + "title", 1.0, True)
     asked = QueryResult(
-        hostile, hostile, 3, (0.5,), (document,), (document,), 1, False, hostile, tags=(hostile,), why=hostile
+        hostile,
+        hostile,
+        3,
+        (0.5,),
+        (document,),
+        (document,),
+        1,
+        False,
+        hostile,
+        tags=(hostile,),
+        why=hostile,
     )
     ruled = replace(asked, id=hostile + "2", fault=None)
     finding = Finding(hostile, "min", hostile, False, True, "ndcg@10", 0.5, 0.8, 1)
     verdicts = (
         Verdict(hostile, hostile, 3, "error", hostile, (), "query", hostile),
-        Verdict(hostile, hostile, 3, "known", hostile, (finding,), "query", hostile + "2", known_issue=hostile),
+        Verdict(
+            hostile,
+            hostile,
+            3,
+            "known",
+            hostile,
+            (finding,),
+            "query",
+            hostile + "2",
+            known_issue=hostile,
+        ),
         Verdict(hostile, hostile, 5, "failed", hostile, (finding, finding), "each_tag"),
         Verdict(hostile, hostile, 5, "failed", hostile, (finding,), "each_query"),
-        Verdict(hostile, hostile, 5, "known", hostile, (finding,), "tag", tag=hostile, known_issue=hostile),
+        Verdict(
+            hostile,
+            hostile,
+            5,
+            "known",
+            hostile,
+            (finding,),
+            "tag",
+            tag=hostile,
+            known_issue=hostile,
+        ),
     )
     made = suite(
         asked, ruled, verdicts=verdicts, notes=(hostile,), warnings=(hostile,), retriever=hostile, path=hostile,
         suite=hostile, means=(Mean("ndcg@10", None, 0.1, 1, 1), Mean("ndcg@10", hostile, 0.1, 1, 1)),
     )  # fmt: skip
-    return html_report([made, made], definitions={"ndcg@10": hostile}, not_evaluated=[hostile], generated=hostile)
+    return html_report(
+        [made, made], definitions={"ndcg@10": hostile}, not_evaluated=[hostile], generated=hostile
+    )
 
 
 def test_hostile_text_stays_text() -> None:
@@ -346,12 +495,16 @@ def test_hostile_text_stays_text() -> None:
         return [(element.tag, sorted(element.attributes)) for element in page.all()]
 
     assert outline(hostile) == outline(plain)
-    assert [script.attributes.get("type") for script in hostile.all("script")] == ["application/json"] * 2 + [None]
+    assert [script.attributes.get("type") for script in hostile.all("script")] == [
+        "application/json"
+    ] * 2 + [None]
     shown = re.sub(r"\s+", " ", HOSTILE).replace("\u202e", "⟨U+202E⟩").replace("\x1b", "⟨U+001B⟩")
     assert shown in hostile.one("table", "queries").text
     assert not re.search("[\u202a-\u202e\x00-\x08\x0e-\x1f]", everything(HOSTILE))
     for element in hostile.all():
-        assert not [name for name in element.attributes if name.startswith("on") or name in ("src", "style")]
+        assert not [
+            name for name in element.attributes if name.startswith("on") or name in ("src", "style")
+        ]
         assert element.attributes.get("href", "#").startswith("#")
 
 
@@ -360,7 +513,9 @@ def test_every_link_leads_somewhere_and_every_id_is_there_once() -> None:
     ids = [element.attributes["id"] for element in page.all() if "id" in element.attributes]
     assert len(ids) == len(set(ids))
     targets = {e.attributes["href"].removeprefix("#") for e in page.all() if "href" in e.attributes}
-    targets |= {e.attributes["aria-labelledby"] for e in page.all() if "aria-labelledby" in e.attributes}
+    targets |= {
+        e.attributes["aria-labelledby"] for e in page.all() if "aria-labelledby" in e.attributes
+    }
     assert targets
     assert targets <= set(ids)
 
@@ -368,9 +523,15 @@ def test_every_link_leads_somewhere_and_every_id_is_there_once() -> None:
 def test_the_page_needs_nothing_but_itself() -> None:
     text = everything("plain")
     page = parse(text)
-    metas = {m.attributes.get("http-equiv") or m.attributes.get("name", ""): m.attributes for m in page.all("meta")}
+    metas = {
+        m.attributes.get("http-equiv") or m.attributes.get("name", ""): m.attributes
+        for m in page.all("meta")
+    }
     style, script = page.one("style").raw, page.all("script")[-1].raw
-    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
+    hashes = [
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        for text in (script, style)
+    ]
     assert metas["Content-Security-Policy"]["content"] == (
         f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; base-uri 'none';"
         " form-action 'none'; require-trusted-types-for 'script'"
@@ -379,7 +540,9 @@ def test_the_page_needs_nothing_but_itself() -> None:
     assert "viewport" in metas
     assert page.one("html").attributes["lang"] == "en"
     assert not re.search(r"https?:|url\(|@import", text)
-    assert {element.tag for element in page.all()}.isdisjoint({"link", "img", "iframe", "object", "form"})
+    assert {element.tag for element in page.all()}.isdisjoint(
+        {"link", "img", "iframe", "object", "form"}
+    )
     assert text.startswith("<!doctype html>")
 
 
@@ -390,15 +553,23 @@ def test_table_headers_have_a_scope() -> None:
 
 
 def test_measures_lead_to_their_definitions() -> None:
-    page = parse(html_report([suite(query("a"))], definitions={"ndcg@10": "Gain, discounted.", "map@5": "Not shown."}))
+    page = parse(
+        html_report(
+            [suite(query("a"))], definitions={"ndcg@10": "Gain, discounted.", "map@5": "Not shown."}
+        )
+    )
     defined = page.one("dl")
     assert defined.text == "ndcg@10Gain, discounted."
     anchor = defined.one("div").attributes["id"]
-    assert f"#{anchor}" in {link.attributes["href"] for link in page.one("table", "queries").all("a")}
+    assert f"#{anchor}" in {
+        link.attributes["href"] for link in page.one("table", "queries").all("a")
+    }
 
 
 def test_long_and_broken_text() -> None:
-    made = suite(query("a" * 10_000), query("half \ud800 pair", ranking=(ShownDocument(1, "\ud83d"),)))
+    made = suite(
+        query("a" * 10_000), query("half \ud800 pair", ranking=(ShownDocument(1, "\ud83d"),))
+    )
     text = html_report([made])
     text.encode("utf-8")
     assert "half \N{REPLACEMENT CHARACTER} pair" in text
@@ -414,7 +585,10 @@ NOW = datetime(2026, 1, 3, 12, tzinfo=timezone.utc)
 
 def test_what_was_compared_with_what_is_said_first() -> None:
     header = parse(html_report([compared()], now=NOW)).one("header").text
-    assert "1 of 3 compared queries are unchanged in ndcg@10, 1 worse, 1 better; 1 query is new" in header
+    assert (
+        "1 of 3 compared queries are unchanged in ndcg@10, 1 worse, 1 better; 1 query is new"
+        in header
+    )
     assert (
         "suite shop.ir.yaml · retriever version v2 · commit 3f2a91c0ffee · compared with .ir-baseline/shop.jsonl"
         " (commit 9e01b77aa01b, 2 days old, retriever version v1, both sides scored with today's judgments)"
@@ -425,7 +599,9 @@ def test_what_was_compared_with_what_is_said_first() -> None:
 
 def test_both_rankings_stand_side_by_side_with_their_moves() -> None:
     body = row(parse(html_report([compared()], now=NOW)), "desk")
-    before, now, missing = ([item.text for item in part.all("li")] for part in body.all("ol", "documents"))
+    before, now, missing = (
+        [item.text for item in part.all("li")] for part in body.all("ol", "documents")
+    )
     assert before == [
         "1 best The best one → 2 3 ✓",
         "2 lost Lost one → left the index 2 ✓",
@@ -445,20 +621,44 @@ def test_both_rankings_stand_side_by_side_with_their_moves() -> None:
 
 def test_changes_are_drawn_and_counted() -> None:
     page = parse(html_report([compared()], now=NOW))
-    assert [item.text for item in page.one("ul", "tally").all("li")] == ["1 worse", "1 unchanged", "1 better"]
+    assert [item.text for item in page.one("ul", "tally").all("li")] == [
+        "1 worse",
+        "1 unchanged",
+        "1 better",
+    ]
     bins = page.one("svg", "histogram").all("g")
-    assert [(group.attributes["class"], group.one("text").text) for group in bins] == [("bad", "1"), ("good", "1")]
+    assert [(group.attributes["class"], group.one("text").text) for group in bins] == [
+        ("bad", "1"),
+        ("good", "1"),
+    ]
     assert bins[0].one("title").text == "1 query changed by −0.500 to −0.450"
     dots = {dot.one("title").text: dot.attributes for dot in page.one("svg", "plot").all("circle")}
-    assert set(dots) == {"office chair: 0.900 → 0.400", "desk: 0.500 → 0.750", "sofa: 0.800 → 0.800"}
+    assert set(dots) == {
+        "office chair: 0.900 → 0.400",
+        "desk: 0.500 → 0.750",
+        "sofa: 0.800 → 0.800",
+    }
     assert dots["desk: 0.500 → 0.750"]["class"] == "good"
-    assert (float(dots["desk: 0.500 → 0.750"]["cx"]), float(dots["desk: 0.500 → 0.750"]["cy"])) == (150.0, 75.0)
-    assert [item.text for item in page.one("div", "movers").all("li")] == ["office chair −0.500", "desk +0.250"]
+    assert (float(dots["desk: 0.500 → 0.750"]["cx"]), float(dots["desk: 0.500 → 0.750"]["cy"])) == (
+        150.0,
+        75.0,
+    )
+    assert [item.text for item in page.one("div", "movers").all("li")] == [
+        "office chair −0.500",
+        "desk +0.250",
+    ]
 
 
 def test_limits_on_drops_tell_both_sides_and_what_statistics_say() -> None:
     body = parse(html_report([compared()], now=NOW)).one("section", "limits").one("tbody")
-    assert [cell.text for cell in body.one("tr").all("td")] == ["0.733", "0.650", "drop ≤ 0.020", "", "3", "✗ failed"]
+    assert [cell.text for cell in body.one("tr").all("td")] == [
+        "0.733",
+        "0.650",
+        "drop ≤ 0.020",
+        "",
+        "3",
+        "✗ failed",
+    ]
     assert body.one("tr", "note").text == (
         "changed by −0.083 (95 % interval −0.200 … +0.050; p = 0.25; 1 worse, 1 better, 1 equal)"
     )
@@ -478,7 +678,13 @@ def test_filters_count_what_they_let_through() -> None:
         "Failed 1", "Worse 1", "Better 1", "New 1", "Known issue 0", "Zero results 0", "Errors 0", "All 4",
     ]  # fmt: skip
     alone = parse(html_report([suite(query("a"))])).one("div", "chips").all("button")
-    assert [button.text for button in alone] == ["Failed 0", "Known issue 0", "Zero results 0", "Errors 0", "All 1"]
+    assert [button.text for button in alone] == [
+        "Failed 0",
+        "Known issue 0",
+        "Zero results 0",
+        "Errors 0",
+        "All 1",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -503,7 +709,11 @@ def test_the_rerun_command_spells_out_what_would_not_survive_being_copied() -> N
 
 def test_retrievers_stand_beside_each_other_and_the_best_is_marked() -> None:
     good = suite(*(query(f"q{n}", 0.9) for n in range(8)), retriever="hybrid")
-    poor = suite(*(query(f"q{n}", 0.5) for n in range(8)), retriever="bm25", means=(Mean("ndcg@10", None, 0.5, 8, 0),))
+    poor = suite(
+        *(query(f"q{n}", 0.5) for n in range(8)),
+        retriever="bm25",
+        means=(Mean("ndcg@10", None, 0.5, 8, 0),),
+    )
     rows = parse(html_report([poor, good])).one("nav").one("tbody").all("tr")
     assert [line.all("td")[-1].text for line in rows] == [
         "0.500 8 worse, 0 better than the best; two-sided p = 0.008", "0.900 ★ best",
@@ -512,9 +722,15 @@ def test_retrievers_stand_beside_each_other_and_the_best_is_marked() -> None:
 
 
 def test_a_line_for_each_query_names_the_one_that_breaks_it() -> None:
-    finding = Finding("q1", "min", "'green lamp': recall@10 is 0", False, True, "recall@10", 0.0, 0.5, 1)
-    verdict = Verdict("each", "each_query: recall@10", 7, "failed", finding.text, (finding,), "each_query")
-    body = parse(html_report([suite(query("q1", text="green lamp"), verdicts=(verdict,))])).one("section", "limits")
+    finding = Finding(
+        "q1", "min", "'green lamp': recall@10 is 0", False, True, "recall@10", 0.0, 0.5, 1
+    )
+    verdict = Verdict(
+        "each", "each_query: recall@10", 7, "failed", finding.text, (finding,), "each_query"
+    )
+    body = parse(html_report([suite(query("q1", text="green lamp"), verdicts=(verdict,))])).one(
+        "section", "limits"
+    )
     assert body.one("tr", "sub").one("a").text == "green lamp"
 
 

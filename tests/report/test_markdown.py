@@ -22,7 +22,10 @@ def test_verdict_limits_queries_and_the_documents_that_moved() -> None:
     text = markdown_report([compared()], now=NOW)
     lines = text.splitlines()
     assert lines[0] == "## ✗ FAIL — 1 limit, 1 query"
-    assert "1 of 3 compared queries are unchanged in ndcg@10, 1 worse, 1 better; 1 query is new" in text
+    assert (
+        "1 of 3 compared queries are unchanged in ndcg@10, 1 worse, 1 better; 1 query is new"
+        in text
+    )
     assert "| ✗ | ndcg@10 | 0.733 | 0.650 | drop ≤ 0.020 | 3 | changed by −0.083" in text
     assert "| ✗ | desk | 0.500 | 0.750 | desk-doc must be in the top 1: it is at rank 4 |" in lines
     assert "| · | office chair | 0.900 | 0.400 | lost Lost one (was 2) and 1 more moved |" in lines
@@ -34,7 +37,9 @@ def test_verdict_limits_queries_and_the_documents_that_moved() -> None:
 
 
 def test_a_green_run_is_short() -> None:
-    text = markdown_report([suite(query("sofa"), verdicts=(check("sofa"), floor(0.9, 0.8, "passed")))])
+    text = markdown_report(
+        [suite(query("sofa"), verdicts=(check("sofa"), floor(0.9, 0.8, "passed")))]
+    )
     assert text.startswith("## ✓ PASS — 1 query, 1 limit holds\n\nsuite shop.ir.yaml")
     assert "| ✓ | ndcg@10 | 0.900 | ≥ 0.800 | 20 |" in text
     assert "<details><summary>sofa" not in text
@@ -42,14 +47,21 @@ def test_a_green_run_is_short() -> None:
 
 def test_what_a_guard_saw_is_not_what_it_demands() -> None:
     held = Finding("", "lost_all_relevant", "no query of 3 with a baseline did so", True, queries=3)
-    guard = Verdict("guard", "each_query: lost_all_relevant", 9, "passed", "", (held,), "each_query")
+    guard = Verdict(
+        "guard", "each_query: lost_all_relevant", 9, "passed", "", (held,), "each_query"
+    )
     lines = markdown_report([compared(verdicts=(guard,))], now=NOW).splitlines()
     assert "|  | Limit | Before | Now | Demanded | n | Seen |" in lines
-    assert "| ✓ | each\\_query: lost\\_all\\_relevant |  |  | — |  | no query of 3 with a baseline did so |" in lines
+    assert (
+        "| ✓ | each\\_query: lost\\_all\\_relevant |  |  | — |  | no query of 3 with a baseline did so |"
+        in lines
+    )
 
 
 def test_no_text_breaks_out_of_its_place() -> None:
-    hostile = f"{HOSTILE} | a `b` ``c`` *d* _e_ [f](javascript:alert(1)) </details>\n\n# g\r\n```\n| h |"
+    hostile = (
+        f"{HOSTILE} | a `b` ``c`` *d* _e_ [f](javascript:alert(1)) </details>\n\n# g\r\n```\n| h |"
+    )
     ids = tuple(f"{hostile} {n}" for n in range(3))
     made = compared(
         *(moved(id, 0.9, 0.1, tags=(hostile,), why=hostile, check=hostile) for id in ids),
@@ -67,16 +79,25 @@ def test_no_text_breaks_out_of_its_place() -> None:
     tags = re.findall(r"<[^>]*>", html)
     assert set(tags) == {"<details>", "</details>", "<summary>", "</summary>"}
     assert tags.count("<details>") == tags.count("</details>") == 8
-    assert {token.type for token in tokens}.isdisjoint({"fence", "code_block", "link_open", "em_open", "image"})
-    headings = [tokens[at + 1].content for at, token in enumerate(tokens) if token.type == "heading_open"]
+    assert {token.type for token in tokens}.isdisjoint(
+        {"fence", "code_block", "link_open", "em_open", "image"}
+    )
+    headings = [
+        tokens[at + 1].content for at, token in enumerate(tokens) if token.type == "heading_open"
+    ]
     assert [heading[0] for heading in headings] == ["✗"] * 3
-    assert len({token.type for token in tokens} & {"table_open", "bullet_list_open", "code_inline"}) == 3
+    assert (
+        len({token.type for token in tokens} & {"table_open", "bullet_list_open", "code_inline"})
+        == 3
+    )
 
 
 def test_it_stays_under_what_github_takes_whatever_the_run() -> None:
     long = "x|`<" * 3000
     queries = [moved(f"{long} {n}", 0.9, 0.1, tags=(f"t{n}",), why=long) for n in range(200)]
-    made = compared(*queries, verdicts=tuple(check(q.id, "failed") for q in queries), notes=(long,) * 300)
+    made = compared(
+        *queries, verdicts=tuple(check(q.id, "failed") for q in queries), notes=(long,) * 300
+    )
     text = markdown_report([made] * 12, now=NOW)
     assert len(text) < LONGEST
     assert text.endswith("The rest is in the HTML report.\n")
@@ -121,7 +142,9 @@ def test_no_more_annotations_than_github_shows() -> None:
     assert len(list(github_annotations([made], Path()))) == 10
 
 
-def test_on_github_both_come_by_themselves(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_github_both_come_by_themselves(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project.suite("queries: [{query: a, must_find: [d2]}]\n", "search/shop.ir.yaml")
     project.conftest("@pytest.fixture\ndef retriever(): return lambda query: ['d1']\n")
     summary = project.path / "summary.md"
@@ -131,8 +154,9 @@ def test_on_github_both_come_by_themselves(project: Project, monkeypatch: pytest
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     result = project.run("--ir-markdown=out/report.md")
     file = f"{project.path.name}/search/shop.ir.yaml"
-    assert f"::error file={file},line=1,title=shop%3A a::'a': d2 must be in the top 10: it was not returned" in (
-        result.outlines
+    assert (
+        f"::error file={file},line=1,title=shop%3A a::'a': d2 must be in the top 10: it was not returned"
+        in (result.outlines)
     )
     made = (project.path / "out/report.md").read_text(encoding="utf-8")
     assert made.startswith("## ✗ FAIL — 1 query\n")

@@ -23,7 +23,9 @@ def rows(project: Project) -> list[Mapping[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_what_could_move_a_verdict_most_comes_first_and_goes_back_in_as_judgments(project: Project) -> None:
+def test_what_could_move_a_verdict_most_comes_first_and_goes_back_in_as_judgments(
+    project: Project,
+) -> None:
     suite = project.suite(SUITE)
     project.conftest(
         "ANSWERS = {'sure': ['a', 'x'], 'near, \"the\" limit': ['x', 'y', 'a'], 'free': ['y', 'b', 'a'], 'none': ['z']}\n"
@@ -32,7 +34,10 @@ def test_what_could_move_a_verdict_most_comes_first_and_goes_back_in_as_judgment
     )
     result = project.run("--ir-unjudged=todo.csv")
     result.stdout.fnmatch_lines(["report: todo.csv"])
-    assert [(row["query"], row["docid"], row["rating"], row["rank"], row["title"]) for row in rows(project)] == [
+    assert [
+        (row["query"], row["docid"], row["rating"], row["rank"], row["title"])
+        for row in rows(project)
+    ] == [
         ('near, "the" limit', "x", "", "1", "T, x"),
         ('near, "the" limit', "y", "", "2", "T, y"),
         ("sure", "x", "", "2", "T, x"),

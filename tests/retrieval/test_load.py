@@ -16,7 +16,13 @@ from pytest_irquality.suite import Query, Suite
 
 
 def suite(queries: int = 8, **keys: Any) -> Suite:
-    return Suite(name="s", path="s", queries=tuple(Query(f"q{i}", f"q{i}") for i in range(queries)), depth=3, **keys)
+    return Suite(
+        name="s",
+        path="s",
+        queries=tuple(Query(f"q{i}", f"q{i}") for i in range(queries)),
+        depth=3,
+        **keys,
+    )
 
 
 def answered(run: Run) -> list[str]:
@@ -70,7 +76,9 @@ class Together:
         return [query]
 
 
-@pytest.mark.parametrize("plain", [False, True], ids=["coroutine function", "function that gives coroutines"])
+@pytest.mark.parametrize(
+    "plain", [False, True], ids=["coroutine function", "function that gives coroutines"]
+)
 @pytest.mark.parametrize("timeout", [None, 10])
 def test_coroutines_run_in_one_event_loop(plain: bool, timeout: float | None) -> None:
     together = Together()
@@ -78,7 +86,9 @@ def test_coroutines_run_in_one_event_loop(plain: bool, timeout: float | None) ->
     def ask(query: str) -> object:
         return together.search(query)
 
-    run = retrieve(suite(concurrency=4, timeout=timeout, warmup=4), ask if plain else together.search)
+    run = retrieve(
+        suite(concurrency=4, timeout=timeout, warmup=4), ask if plain else together.search
+    )
     assert answered(run) == EIGHT
     assert len(together.loops) == 1
     assert sorted(together.asked) == sorted(EIGHT + EIGHT[:4])
@@ -136,7 +146,11 @@ def test_endless_generators_of_both_kinds_are_cut_at_depth() -> None:
         for hit in forever(query):
             yield hit
 
-    for ask in (forever, forever_async, lambda query: (f"{query}-{n}" for n in range(1, 1_000_001))):
+    for ask in (
+        forever,
+        forever_async,
+        lambda query: (f"{query}-{n}" for n in range(1, 1_000_001)),
+    ):
         assert retrieve(suite(1), ask).rankings["q0"].ids == ("q0-1", "q0-2", "q0-3")
 
 
@@ -183,7 +197,9 @@ def test_a_retriever_that_only_times_out_is_given_up_and_says_so_for_every_query
     assert len({fault.cause for fault in run.faults.values()}) == 2
 
 
-@pytest.mark.parametrize("error", [SystemExit(2), asyncio.CancelledError(), ValueError("no"), MemoryError()], ids=repr)
+@pytest.mark.parametrize(
+    "error", [SystemExit(2), asyncio.CancelledError(), ValueError("no"), MemoryError()], ids=repr
+)
 def test_what_a_call_raises_is_its_own_fault(error: BaseException) -> None:
     def ask(query: str) -> list[str]:
         if query == "q4":
@@ -278,7 +294,9 @@ def test_the_run_is_in_the_suites_order_whoever_was_first() -> None:
 
 def test_a_connection_of_another_thread_gets_a_hint() -> None:
     with closing(sqlite3.connect(":memory:")) as db:
-        run = retrieve(suite(2, concurrency=2), lambda query: db.execute("select 'd', 1").fetchall())
+        run = retrieve(
+            suite(2, concurrency=2), lambda query: db.execute("select 'd', 1").fetchall()
+        )
         assert "connect with check_same_thread=False, or leave both out" in run.faults["q0"].message
         assert len({fault.cause for fault in run.faults.values()}) == 1
 

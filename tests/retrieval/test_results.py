@@ -16,6 +16,7 @@ from pytest_irquality.metrics import Judgments
 from pytest_irquality.retrieval import Ranking, Run, UnreadableResult
 from pytest_irquality.retrieval.results import read_result, split_batch
 from pytest_irquality.suite import Query, Suite
+from tests.conftest import shown
 
 
 class Row:
@@ -63,7 +64,7 @@ UUID = uuid.UUID(int=5)
         ([Hit("x", 1.5)], ("x",), (1.5,)),
         ([({"id": "x"}, 0.9)], ("x",), (0.9,)),
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_shapes(result: object, ids: tuple[str, ...], scores: tuple[float, ...] | None) -> None:
     read = read_result(result, 10)
@@ -83,11 +84,24 @@ def test_sqlite_rows() -> None:
 
 @pytest.mark.parametrize(
     "result",
-    [None, "abc", 3, {"a": 1.0}, {"a", "b"}, [0.5, 0.25], [object()], [{"x": 1}], [("a", "b")], [None]],
-    ids=repr,
+    [
+        None,
+        "abc",
+        3,
+        {"a": 1.0},
+        {"a", "b"},
+        [0.5, 0.25],
+        [object()],
+        [{"x": 1}],
+        [("a", "b")],
+        [None],
+    ],
+    ids=shown,
 )
 def test_what_cannot_be_read_is_refused_with_what_came(result: object) -> None:
-    with pytest.raises(UnreadableResult, match=r"cannot read the retriever's result: .*; it returned "):
+    with pytest.raises(
+        UnreadableResult, match=r"cannot read the retriever's result: .*; it returned "
+    ):
         read_result(result, 10)
 
 
@@ -118,7 +132,11 @@ class Array:
 
     def __init__(self, values: list[Any]) -> None:
         self.values = values
-        self.shape = (len(values), len(values[0])) if values and isinstance(values[0], list) else (len(values),)
+        self.shape = (
+            (len(values), len(values[0]))
+            if values and isinstance(values[0], list)
+            else (len(values),)
+        )
 
     def tolist(self) -> list[Any]:
         return self.values
@@ -179,7 +197,12 @@ VESPA = {"id": "id:docs:doc::51", "relevance": 0.5, "fields": {"doc_id": "51", "
         ([("a", 0.5), ("b", float("nan"))], AB, None, {}),
         ([("a", 0.5), ("b", None)], AB, None, {}),
         ([(Object(id="a"), 0.5), (Object(id="b"), 0.25)], AB, SCORES, {}),
-        ([(0.5, {"id": "a", "title": "A chair"}), (0.25, {"id": "b", "name": "B"})], AB, SCORES, {"a": "A chair"}),
+        (
+            [(0.5, {"id": "a", "title": "A chair"}), (0.25, {"id": "b", "name": "B"})],
+            AB,
+            SCORES,
+            {"a": "A chair"},
+        ),
         ([Sku("a", 0.5)], ("a",), (0.5,), {}),
         # arrays, batches of one, columns
         (Array(["a", "b"]), AB, None, {}),
@@ -195,26 +218,66 @@ VESPA = {"id": "id:docs:doc::51", "relevance": 0.5, "fields": {"doc_id": "51", "
         ((("a", 0.5), ("b", 0.25)), AB, SCORES, {}),
         (([], []), (), None, {}),
         (Results(Array([["a", "b"]]), Array([[0.5, 0.25]])), AB, SCORES, {}),
-        (Results(Array([[{"id": "a", "text": "A chair"}]]), Array([[2.5]])), ("a",), (2.5,), {"a": "A chair"}),
+        (
+            Results(Array([[{"id": "a", "text": "A chair"}]]), Array([[2.5]])),
+            ("a",),
+            (2.5,),
+            {"a": "A chair"},
+        ),
         (Frame(score=[0.5, 0.25], title=["A chair", "B"], doc_id=["a", "b"]), AB, SCORES, TITLES),
         ({"id": Array([51, 7]), "score": Array([0.5, 0.25])}, ("51", "7"), SCORES, {}),
         ({"sku": Array(["a", "b"])}, AB, None, {}),
         # engines and frameworks
-        ({"documents": [Object(id="a", content="A chair", score=0.5)]}, ("a",), (0.5,), {"a": "A chair"}),
-        ({"bm25": {"documents": [Object(id="a", score=None)]}}, ("a",), None, {}),
-        ({"embedder": {"embedding": [0.1]}, "bm25": {"documents": [Object(id="a")]}}, ("a",), None, {}),
-        ([Object(id="a", metadata={"title": "A chair"}, page_content="…")], ("a",), None, {"a": "A chair"}),
-        ([Object(node=Object(node_id="a", text="A chair"), score=0.5)], ("a",), (0.5,), {"a": "A chair"}),
-        (Object(source_nodes=[Object(node_id="a", score=0.5)]), ("a",), (0.5,), {}),
-        (Object(points=[Object(id=5, score=0.5, payload={"title": "A"})]), ("5",), (0.5,), {"5": "A"}),
         (
-            {"ids": [["a", "b"]], "distances": [[0.5, 0.25]], "documents": [["A chair", "B"]], "metadatas": None},
+            {"documents": [Object(id="a", content="A chair", score=0.5)]},
+            ("a",),
+            (0.5,),
+            {"a": "A chair"},
+        ),
+        ({"bm25": {"documents": [Object(id="a", score=None)]}}, ("a",), None, {}),
+        (
+            {"embedder": {"embedding": [0.1]}, "bm25": {"documents": [Object(id="a")]}},
+            ("a",),
+            None,
+            {},
+        ),
+        (
+            [Object(id="a", metadata={"title": "A chair"}, page_content="…")],
+            ("a",),
+            None,
+            {"a": "A chair"},
+        ),
+        (
+            [Object(node=Object(node_id="a", text="A chair"), score=0.5)],
+            ("a",),
+            (0.5,),
+            {"a": "A chair"},
+        ),
+        (Object(source_nodes=[Object(node_id="a", score=0.5)]), ("a",), (0.5,), {}),
+        (
+            Object(points=[Object(id=5, score=0.5, payload={"title": "A"})]),
+            ("5",),
+            (0.5,),
+            {"5": "A"},
+        ),
+        (
+            {
+                "ids": [["a", "b"]],
+                "distances": [[0.5, 0.25]],
+                "documents": [["A chair", "B"]],
+                "metadatas": None,
+            },
             AB,
             SCORES,
             TITLES,
         ),
         ([{"id": "a", "_distance": 0.5}, {"id": "b", "_distance": 0.25}], AB, SCORES, {}),
-        ([[{"id": 51, "distance": 0.5, "entity": {"title": "A chair"}}]], ("51",), (0.5,), {"51": "A chair"}),
+        (
+            [[{"id": 51, "distance": 0.5, "entity": {"title": "A chair"}}]],
+            ("51",),
+            (0.5,),
+            {"51": "A chair"},
+        ),
         ({"hits": {"total": 0, "hits": []}}, (), None, {}),
         (
             Row(took=1, hits=Row(total=1, hits=[Row(_id="a", _score=0.5, _source=Row(title="A"))])),
@@ -222,9 +285,24 @@ VESPA = {"id": "id:docs:doc::51", "relevance": 0.5, "fields": {"doc_id": "51", "
             (0.5,),
             {"a": "A"},
         ),
-        ([Object(meta=Object(id="a", score=0.5), title="A chair")], ("a",), (0.5,), {"a": "A chair"}),
-        ([[{"corpus_id": 485, "score": 0.5}, {"corpus_id": 7, "score": 0.25}]], ("485", "7"), SCORES, {}),
-        ({"hits": [{"id": 51, "title": "A"}], "query": "q", "limit": 20}, ("51",), None, {"51": "A"}),
+        (
+            [Object(meta=Object(id="a", score=0.5), title="A chair")],
+            ("a",),
+            (0.5,),
+            {"a": "A chair"},
+        ),
+        (
+            [[{"corpus_id": 485, "score": 0.5}, {"corpus_id": 7, "score": 0.25}]],
+            ("485", "7"),
+            SCORES,
+            {},
+        ),
+        (
+            {"hits": [{"id": 51, "title": "A"}], "query": "q", "limit": 20},
+            ("51",),
+            None,
+            {"51": "A"},
+        ),
         (
             {"found": 1, "hits": [{"document": {"id": "a", "title": "A"}, "text_match": 5}]},
             ("a",),
@@ -232,9 +310,22 @@ VESPA = {"id": "id:docs:doc::51", "relevance": 0.5, "fields": {"doc_id": "51", "
             {"a": "A"},
         ),
         (Object(hits=[VESPA]), ("id:docs:doc::51",), (0.5,), {"id:docs:doc::51": "A chair"}),
-        (Object(matches=[Object(id="a", score=0.5, metadata={"title": "A"})]), ("a",), (0.5,), {"a": "A"}),
         (
-            Object(objects=[Object(uuid=UUID, properties={"title": "A"}, metadata=Object(distance=0.5, score=None))]),
+            Object(matches=[Object(id="a", score=0.5, metadata={"title": "A"})]),
+            ("a",),
+            (0.5,),
+            {"a": "A"},
+        ),
+        (
+            Object(
+                objects=[
+                    Object(
+                        uuid=UUID,
+                        properties={"title": "A"},
+                        metadata=Object(distance=0.5, score=None),
+                    )
+                ]
+            ),
             (str(UUID),),
             (0.5,),
             {str(UUID): "A"},
@@ -242,11 +333,16 @@ VESPA = {"id": "id:docs:doc::51", "relevance": 0.5, "fields": {"doc_id": "51", "
         (Object(hits=[Object(object_id="a", name="A")], nb_hits=1), ("a",), None, {"a": "A"}),
         ({"hits": [{"objectID": "a"}]}, ("a",), None, {}),
         (SolrResults([{"id": "a", "score": 0.5}]), ("a",), (0.5,), {}),
-        ({"response": {"numFound": 1, "docs": [{"id": "a", "title": ["A chair"]}]}}, ("a",), None, {"a": "A chair"}),
+        (
+            {"response": {"numFound": 1, "docs": [{"id": "a", "title": ["A chair"]}]}},
+            ("a",),
+            None,
+            {"a": "A chair"},
+        ),
         ([{"ref": "a", "score": 0.5, "match_data": object()}], ("a",), (0.5,), {}),
         ([{"doc_id": ["a"], "text": ["A chair"]}], ("a",), None, {"a": "A chair"}),
     ],
-    ids=lambda value: repr(value)[:60],
+    ids=shown,
 )
 def test_engines(result: object, ids: Any, scores: Any, titles: Any) -> None:
     read = read_result(result, 10)
@@ -270,7 +366,7 @@ def test_engines(result: object, ids: Any, scores: Any, titles: Any) -> None:
         ({"sku": ["a"], "price": [2.5]}, "sku"),
         (["a"], "metadata.source"),
     ],
-    ids=lambda value: repr(value)[:60],
+    ids=shown,
 )
 def test_an_id_in_any_other_place(result: object, id_field: str) -> None:
     assert read_result(result, 10, id_field=id_field).ids == ("a",)
@@ -282,12 +378,18 @@ def test_an_id_in_any_other_place(result: object, id_field: str) -> None:
         (None, "does the function lack its return"),
         ([True, False], "no document id"),
         ([{"id": True}], "no document id under"),
-        ([{"id": "a"}] * 4 + [{"id": None}], "not every hit has a document id; that of the hit at rank 5 is None;"),
+        (
+            [{"id": "a"}] * 4 + [{"id": None}],
+            "not every hit has a document id; that of the hit at rank 5 is None;",
+        ),
         ([{"id": "a"}] * 4 + [{"title": "x"}], "the hit at rank 5 is None;"),
         ([{"id": "a"}] * 4 + [{"id": float("nan")}], "the hit at rank 5 is nan;"),
         ([""], "no document id"),
         ([{"id": "", "sku": "s"}], "name its place with 'id_field'; a hit has id, sku;"),
-        ([{"metadata": {"source": "x"}, "page_content": "y"}], r"a hit has metadata\.source, page_content;"),
+        (
+            [{"metadata": {"source": "x"}, "page_content": "y"}],
+            r"a hit has metadata\.source, page_content;",
+        ),
         (["a", {"id": "b"}], "no document id"),
         ([0.25, 9.5], "an array of scores in the order of the corpus is no ranking"),
         (Array([0.25, 9.5]), "an array of scores in the order of the corpus is no ranking"),
@@ -297,10 +399,13 @@ def test_an_id_in_any_other_place(result: object, id_field: str) -> None:
         ([[{"id": "a"}], [{"id": "b"}]], "results of several queries"),
         ([[{"id": "a"}, {"id": "b"}], [{"id": "c"}, {"id": "d"}]], "results of several queries"),
         ([("a", 0.5), ("b",)], "rows are of different lengths"),
-        ([(0.5, type("DocAddress", (), {})())], r"return the stored field, searcher\.doc\(address\)"),
+        (
+            [(0.5, type("DocAddress", (), {})())],
+            r"return the stored field, searcher\.doc\(address\)",
+        ),
         ((x for x in [None]), "no document id"),
     ],
-    ids=lambda value: repr(value)[:60],
+    ids=shown,
 )
 def test_what_is_wrong_is_said(result: object, why: str) -> None:
     with pytest.raises(UnreadableResult, match=why):
@@ -309,7 +414,8 @@ def test_what_is_wrong_is_said(result: object, why: str) -> None:
 
 def test_an_id_field_that_no_hit_has() -> None:
     with pytest.raises(
-        UnreadableResult, match=r"'id_field: meta\.sku' names no document id of its hits; a hit has id, "
+        UnreadableResult,
+        match=r"'id_field: meta\.sku' names no document id of its hits; a hit has id, ",
     ):
         read_result([{"id": "a", "meta": {"source": "b"}}], 10, id_field="meta.sku")
 
@@ -358,14 +464,20 @@ def test_whole_texts_where_they_are_wanted() -> None:
 
 
 def test_texts_without_ids_get_ids_of_their_own() -> None:
-    for result in (["one two", "three"], [("one two", 0.5), ("three", 0.25)], [{"text": "one two"}, {"text": "three"}]):
+    for result in (
+        ["one two", "three"],
+        [("one two", 0.5), ("three", 0.25)],
+        [{"text": "one two"}, {"text": "three"}],
+    ):
         read = read_result(result, 10, texts=True)
         assert list(read.texts.values()) == ["one two", "three"]
         assert tuple(read.texts) == read.ids
         assert len(set(read.ids)) == 2
 
 
-@pytest.mark.parametrize("result", [["a", "b"], [("a", 0.5)], [{"id": "a"}], [{"id": "a", "text": ""}]], ids=repr)
+@pytest.mark.parametrize(
+    "result", [["a", "b"], [("a", 0.5)], [{"id": "a"}], [{"id": "a", "text": ""}]], ids=shown
+)
 def test_results_without_texts_where_texts_are_wanted(result: object) -> None:
     with pytest.raises(UnreadableResult, match="'match: text' needs the text of each hit"):
         read_result(result, 10, texts=True)
@@ -383,7 +495,7 @@ def test_results_without_texts_where_texts_are_wanted(result: object) -> None:
         {"results": [[{"id": "a"}], [{"id": "b"}]]},
         [Object(points=[Object(id="a")]), Object(points=[Object(id="b")])],
     ],
-    ids=lambda value: repr(value)[:60],
+    ids=shown,
 )
 def test_a_batch_is_split(result: object) -> None:
     assert [read_result(part, 10).ids for part in split_batch(result, 2)] == [("a",), ("b",)]
@@ -393,7 +505,10 @@ def test_a_batch_is_split(result: object) -> None:
     ("returned", "said"),
     [
         (["0", "17"], "they look like row numbers (0, 17), and the suite names sku-1;"),
-        ([str(UUID)], f"they look like ids that the engine made up ({UUID}), and the suite names sku-1;"),
+        (
+            [str(UUID)],
+            f"they look like ids that the engine made up ({UUID}), and the suite names sku-1;",
+        ),
         (["f" * 64], "they look like ids that the engine made up"),
         (["c-1"], "they are c-1, and the suite names sku-1;"),
     ],
@@ -402,7 +517,9 @@ def test_ids_that_no_judgment_has_are_said(returned: list[str], said: str) -> No
     suite = Suite("s", "s", (Query("a", "a", Judgments({"sku-1": 1})), Query("b", "b")))
     notes = judge(suite, Run("", {"a": Ranking(tuple(returned)), "b": Ranking(())})).notes
     assert [
-        said in note and "'id_field'" in note for note in notes if "any document that this suite names" in note
+        said in note and "'id_field'" in note
+        for note in notes
+        if "any document that this suite names" in note
     ] == [True]
     notes = judge(suite, Run("", {"a": Ranking(tuple(returned)), "b": Ranking(("sku-1",))})).notes
     assert not any("this suite names" in note for note in notes)

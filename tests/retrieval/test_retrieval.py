@@ -10,6 +10,7 @@ from pytest_irquality.metrics import parse_measure
 from pytest_irquality.retrieval import RetrieverError, retrieve
 from pytest_irquality.suite import Query, Suite
 from pytest_irquality.suite.model import Bound, Check, Limits, Place
+from tests.conftest import shown
 
 SUITE = Suite(name="s", path="s.yaml", queries=(Query("a", "a"),), depth=7)
 
@@ -59,7 +60,9 @@ def test_params_of_the_query_are_laid_over_the_suites() -> None:
     assert [ranking.ids for ranking in run.rankings.values()] == [("a-1-de",), ("b-1-fr",)]
 
 
-@pytest.mark.parametrize("retriever", [None, 3, lambda: None, lambda query, k, index: [], object()], ids=repr)
+@pytest.mark.parametrize(
+    "retriever", [None, 3, lambda: None, lambda query, k, index: [], object()], ids=shown
+)
 def test_what_cannot_be_called(retriever: object) -> None:
     with pytest.raises(RetrieverError):
         retrieve(SUITE, retriever)
@@ -88,10 +91,19 @@ def queries(*texts: str, **params: Any) -> tuple[Query, ...]:
 
 def test_a_batch_is_asked_once_for_each_set_of_params() -> None:
     engine = Batched()
-    suite = Suite(name="s", path="s", queries=(*queries("a"), *queries("b", locale="de"), *queries("c")), depth=3)
+    suite = Suite(
+        name="s",
+        path="s",
+        queries=(*queries("a"), *queries("b", locale="de"), *queries("c")),
+        depth=3,
+    )
     run = retrieve(suite, engine)
     assert engine.asked == [(["a", "c"], 3, "en"), (["b"], 3, "de")]
-    assert {id: ranking.ids for id, ranking in run.rankings.items()} == {"a": ("a-en",), "c": ("c-en",), "b": ("b-de",)}
+    assert {id: ranking.ids for id, ranking in run.rankings.items()} == {
+        "a": ("a-en",),
+        "c": ("c-en",),
+        "b": ("b-de",),
+    }
     assert all(ranking.seconds is None for ranking in run.rankings.values())
 
 
@@ -135,8 +147,13 @@ def test_one_unreadable_answer_of_a_batch_leaves_the_others() -> None:
 
 def test_a_batch_has_no_latency_that_could_be_limited() -> None:
     latency = parse_measure("latency_p95")
-    check = Check("latency_p95", "latency_p95", Place(1), limits=Limits(latency, (Bound("max", 1.0),)))
-    with pytest.raises(RetrieverError, match=r"latency_p95 is the time of one query, and Batched\.batch answers many"):
+    check = Check(
+        "latency_p95", "latency_p95", Place(1), limits=Limits(latency, (Bound("max", 1.0),))
+    )
+    with pytest.raises(
+        RetrieverError,
+        match=r"latency_p95 is the time of one query, and Batched\.batch answers many",
+    ):
         retrieve(Suite(name="s", path="s", queries=queries("a"), checks=(check,)), Batched())
 
 
@@ -148,7 +165,9 @@ def test_a_query_may_be_taken_by_its_name_alone() -> None:
 
 
 def test_a_class_is_no_retriever() -> None:
-    with pytest.raises(RetrieverError, match=r"gave the class Engine, not an object of it: return Engine\(\.\.\.\)"):
+    with pytest.raises(
+        RetrieverError, match=r"gave the class Engine, not an object of it: return Engine\(\.\.\.\)"
+    ):
         retrieve(SUITE, Engine)
 
 
@@ -159,7 +178,9 @@ def test_an_async_fixture_that_nobody_awaited() -> None:
         retrieve(SUITE, retriever())
 
 
-@pytest.mark.parametrize("method", ["search", "retrieve", "invoke", "ainvoke", "run", "query", "__call__"])
+@pytest.mark.parametrize(
+    "method", ["search", "retrieve", "invoke", "ainvoke", "run", "query", "__call__"]
+)
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["plain", "async"])
 def test_an_object_with_any_of_the_methods(method: str, asynchronous: bool) -> None:
     def answer(self: object, query: str, limit: int) -> list[str]:

@@ -19,7 +19,10 @@ queries:
 thresholds: {mrr: 0.1}
 """
 ANSWERS: dict[str, list[Any]] = {
-    "office chair": [{"id": "d1", "score": 2.0, "title": "Chair"}, {"id": "d9", "score": 1.0, "title": "Mat"}],
+    "office chair": [
+        {"id": "d1", "score": 2.0, "title": "Chair"},
+        {"id": "d9", "score": 1.0, "title": "Mat"},
+    ],
     "desk": ["d2"],
     "lamp": [("d3", 0.5)],
 }
@@ -50,7 +53,12 @@ def test_an_update_writes_what_changed_says_so_and_otherwise_touches_nothing(sho
     assert q1 == '{"id":"q1","query":"office chair","docs":[["d1",2.0,"Chair"],["d9",1.0,"Mat"]]}'
     assert desk == '{"id":"desk","query":"desk","docs":["d2"]}'
     assert lamp == '{"id":"lamp","query":"lamp","docs":[["d3",0.5]]}'
-    assert {"suite": "shop", "path": "shop.ir.yaml", "depth": 10, "queries": 3}.items() <= json.loads(header).items()
+    assert {
+        "suite": "shop",
+        "path": "shop.ir.yaml",
+        "depth": 10,
+        "queries": 3,
+    }.items() <= json.loads(header).items()
 
     before = (path.read_bytes(), path.stat().st_mtime_ns)
     shop.answers({**ANSWERS, "lamp": [("d3", 0.50001)]})  # scores wobble from machine to machine
@@ -59,7 +67,9 @@ def test_an_update_writes_what_changed_says_so_and_otherwise_touches_nothing(sho
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
 
     shop.suite(SUITE.replace("desk,", "DESK, id: desk,").replace("  - {query: lamp, relevant: [d3]}\n", "  - {query: a, relevant: [d1]}\n"))  # fmt: skip
-    shop.answers({"office chair": [*ANSWERS["office chair"][::-1], "d7"][:2], "DESK": ["d2"], "a": []})
+    shop.answers(
+        {"office chair": [*ANSWERS["office chair"][::-1], "d7"][:2], "DESK": ["d2"], "a": []}
+    )
     result = shop.run("--ir-update-baseline")
     assert result.ret == 0
     result.stdout.fnmatch_lines([
@@ -69,11 +79,15 @@ def test_an_update_writes_what_changed_says_so_and_otherwise_touches_nothing(sho
     assert list(lines(shop)) == ["", "q1", "desk", "a"]
 
 
-def test_what_was_not_selected_or_not_answered_keeps_its_line_and_floors_still_fail(shop: Project) -> None:
+def test_what_was_not_selected_or_not_answered_keeps_its_line_and_floors_still_fail(
+    shop: Project,
+) -> None:
     shop.run("--ir-update-baseline")
     shop.answers({query: ["d0"] for query in ANSWERS})
     result = shop.run("--ir-update-baseline", "shop.ir.yaml::desk")
-    result.stdout.fnmatch_lines(["  baseline written: *: 1 ranking changed", "    'desk': d0 – → 1, d2 1 → –"])
+    result.stdout.fnmatch_lines(
+        ["  baseline written: *: 1 ranking changed", "    'desk': d0 – → 1, d2 1 → –"]
+    )
     assert lines(shop)["q1"]["docs"][0][0] == "d1"
     assert lines(shop)["desk"]["docs"] == ["d0"]
 
@@ -92,7 +106,9 @@ def test_what_was_not_selected_or_not_answered_keeps_its_line_and_floors_still_f
 def test_a_deeper_suite_makes_a_deeper_baseline_once_all_of_it_was_asked(shop: Project) -> None:
     shop.run("--ir-update-baseline")
     shop.suite("depth: 50\n" + SUITE)
-    shop.run("--ir-update-baseline", "shop.ir.yaml::desk").stdout.fnmatch_lines(["  baseline unchanged: *"])
+    shop.run("--ir-update-baseline", "shop.ir.yaml::desk").stdout.fnmatch_lines(
+        ["  baseline unchanged: *"]
+    )
     assert lines(shop)[""]["depth"] == 10
     shop.run("--ir-update-baseline").stdout.fnmatch_lines(["  baseline written: *: depth 10 → 50"])
     assert lines(shop)[""]["depth"] == 50
@@ -105,11 +121,16 @@ def test_each_retriever_has_its_file_in_the_folder_that_is_named(shop: Project) 
     )
     shop.suite(SUITE, "deep/ir_lamps.yaml")
     shop.run("--ir-update-baseline", "--ir-baseline=kept", "deep")
-    files = [path.relative_to(shop.path / "kept").as_posix() for path in shop.path.glob("kept/**/*.jsonl")]
+    files = [
+        path.relative_to(shop.path / "kept").as_posix()
+        for path in shop.path.glob("kept/**/*.jsonl")
+    ]
     assert sorted(files) == ["deep/ir_lamps.a%2Fb%2Ec.jsonl", "deep/ir_lamps.bm25.jsonl"]
     shop.conftest((shop.path / "conftest.py").read_text().replace("version = 7", "version = 8"))
     result = shop.run("--ir-baseline=kept", "deep", "-k", "bm25")
-    result.stdout.fnmatch_lines(["  the retriever is of version 8 now; the baseline is that of version 7"])
+    result.stdout.fnmatch_lines(
+        ["  the retriever is of version 8 now; the baseline is that of version 7"]
+    )
     header = lines(shop, "kept/deep/ir_lamps.bm25.jsonl")[""]
     assert (header["retriever"], header["version"]) == ("bm25", "7")
 
@@ -118,12 +139,24 @@ def test_each_retriever_has_its_file_in_the_folder_that_is_named(shop: Project) 
     ("content", "option", "said"),
     [
         ("{}\n", (), "Failed: .ir-baseline/shop.jsonl:1: not a run that pytest-irquality wrote"),
-        (None, ("--ir-baseline=none.jsonl",), "ERROR: --ir-baseline none.jsonl: there is no such file or folder"),
-        (None, ("--ir-baseline=git:HEAD",), "ERROR: --ir-baseline git:HEAD: fatal: not a git repository"),
+        (
+            None,
+            ("--ir-baseline=none.jsonl",),
+            "ERROR: --ir-baseline none.jsonl: there is no such file or folder",
+        ),
+        (
+            None,
+            ("--ir-baseline=git:HEAD",),
+            "ERROR: --ir-baseline git:HEAD: fatal: not a git repository",
+        ),
     ],
 )
 def test_a_baseline_that_cannot_be_read_is_one_line(
-    shop: Project, content: str | None, option: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
+    shop: Project,
+    content: str | None,
+    option: tuple[str, ...],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(shop.path.parent))
     if content:
@@ -145,14 +178,25 @@ def test_two_suites_never_share_a_file(shop: Project) -> None:
     shop.suite(SUITE, "shop.ir.yml")
     result = shop.run("--ir-update-baseline", "shop.ir.yml")
     result.stdout.fnmatch_lines(
-        ["*.ir-baseline/shop.jsonl:1: is the baseline of shop.ir.yaml, not of shop.ir.yml: rename one, or delete it"]
+        [
+            "*.ir-baseline/shop.jsonl:1: is the baseline of shop.ir.yaml, not of shop.ir.yml: rename one, or delete it"
+        ]
     )
     assert lines(shop)[""]["path"] == "shop.ir.yaml"
 
 
 def git(folder: Path, *arguments: str) -> None:
-    who = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "protocol.file.allow=always")
-    subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True, timeout=60)
+    who = (
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@example.org",
+        "-c",
+        "protocol.file.allow=always",
+    )
+    subprocess.run(
+        ["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True, timeout=60
+    )
 
 
 @pytest.fixture
@@ -178,23 +222,35 @@ def test_the_header_names_the_commit(repository: Project) -> None:
     assert lines(repository, "search/.ir-baseline/shop.jsonl")[""]["commit"].endswith("-dirty")
 
 
-def test_a_revision_that_git_does_not_have_says_what_to_do(repository: Project, tmp_path: Path) -> None:
+def test_a_revision_that_git_does_not_have_says_what_to_do(
+    repository: Project, tmp_path: Path
+) -> None:
     result = repository.run("--ir-baseline=git:nowhere")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: --ir-baseline git:nowhere: git knows no revision 'nowhere' here"])
+    result.stderr.fnmatch_lines(
+        ["ERROR: --ir-baseline git:nowhere: git knows no revision 'nowhere' here"]
+    )
     result.stdout.no_fnmatch_line("*NOT EVALUATED*")
     git(repository.path, "clone", "-q", "--depth=1", repository.path.as_uri(), "shallow")
     result = repository.run("--ir-baseline=git:bare", "--rootdir=shallow", "shallow")
-    result.stderr.fnmatch_lines(["*this clone is shallow and lacks 'bare'; fetch it, *fetch-depth: 0*"])
+    result.stderr.fnmatch_lines(
+        ["*this clone is shallow and lacks 'bare'; fetch it, *fetch-depth: 0*"]
+    )
 
 
-def test_s16_a_change_that_updates_the_baseline_too_still_shows_the_drop(repository: Project) -> None:
+def test_s16_a_change_that_updates_the_baseline_too_still_shows_the_drop(
+    repository: Project,
+) -> None:
     git(repository.path, "checkout", "-qb", "change")
-    repository.suite(SUITE.replace("{mrr: 0.1}", "{mrr: {min: 0.1, max_drop: 0.05}}"), "search/shop.ir.yaml")
+    repository.suite(
+        SUITE.replace("{mrr: 0.1}", "{mrr: {min: 0.1, max_drop: 0.05}}"), "search/shop.ir.yaml"
+    )
     repository.answers({**ANSWERS, "desk": ["d0"]})
     result = repository.run("--ir-update-baseline")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["  baseline written: *: 1 ranking changed", "    'desk': d0 – → 1, d2 1 → –"])
+    result.stdout.fnmatch_lines(
+        ["  baseline written: *: 1 ranking changed", "    'desk': d0 – → 1, d2 1 → –"]
+    )
     git(repository.path, "commit", "-qam", "drop, and hide it")
     assert repository.run().ret == 0
     result = repository.run("--ir-baseline=git:main")
@@ -205,21 +261,31 @@ def test_s16_a_change_that_updates_the_baseline_too_still_shows_the_drop(reposit
     assert suite["baseline"]["commit"][:7] != suite["commit"][:7]
 
 
-def test_a_suite_that_a_revision_does_not_have_is_new_but_a_missing_baseline_is_not(repository: Project) -> None:
+def test_a_suite_that_a_revision_does_not_have_is_new_but_a_missing_baseline_is_not(
+    repository: Project,
+) -> None:
     limited = SUITE.replace("{mrr: 0.1}", "{mrr: {max_drop: 0.05}}")
     repository.suite(limited, "search/new.ir.yaml")
     repository.suite(limited, "search/shop.ir.yaml")
     result = repository.run("--ir-baseline=git:HEAD", "search/new.ir.yaml")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["  search/new.ir.yaml is new: git:HEAD search/.ir-baseline/new.jsonl does not exist*"])
-    assert repository.run("--ir-baseline=git:bare").ret == 0  # this change brings the first baseline
+    result.stdout.fnmatch_lines(
+        ["  search/new.ir.yaml is new: git:HEAD search/.ir-baseline/new.jsonl does not exist*"]
+    )
+    assert (
+        repository.run("--ir-baseline=git:bare").ret == 0
+    )  # this change brings the first baseline
     (repository.path / "search" / BASELINE).unlink()
     result = repository.run("--ir-baseline=git:bare", "search/shop.ir.yaml")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*there is no baseline; make one with `pytest --ir-suite --ir-update-baseline`*"])
+    result.stdout.fnmatch_lines(
+        ["*there is no baseline; make one with `pytest --ir-suite --ir-update-baseline`*"]
+    )
 
 
-def test_a_baseline_that_another_command_named_is_used_for_the_suites_it_holds(shop: Project) -> None:
+def test_a_baseline_that_another_command_named_is_used_for_the_suites_it_holds(
+    shop: Project,
+) -> None:
     shop.run("--ir-update-baseline", "--ir-baseline=main.jsonl")
     shop.run("--ir-baseline=main.jsonl")
     assert shop.data["suites"][0]["baseline"]["source"] == "main.jsonl"
@@ -227,7 +293,9 @@ def test_a_baseline_that_another_command_named_is_used_for_the_suites_it_holds(s
     assert shop.data["suites"][0]["baseline"] is None
     shop.suite("queries: [{query: other, relevant: [d1]}]\n", "other.ir.yaml")
     result = shop.run("--ir-baseline=main.jsonl", "other.ir.yaml")
-    result.stdout.fnmatch_lines(["*main.jsonl:1: holds no query of other.ir.yaml; it is a run of shop.ir.yaml"])
+    result.stdout.fnmatch_lines(
+        ["*main.jsonl:1: holds no query of other.ir.yaml; it is a run of shop.ir.yaml"]
+    )
 
 
 def test_passages_are_looked_for_in_texts_that_were_kept_or_not_at_all(project: Project) -> None:
@@ -244,11 +312,17 @@ def test_passages_are_looked_for_in_texts_that_were_kept_or_not_at_all(project: 
     )
     result = project.run("--ir-update-baseline", "--ir-save-runs=texts")
     result.stdout.fnmatch_lines(
-        ["  baseline written: *: 1 ranking changed", "    'refunds': other texts under the same ids"]
+        [
+            "  baseline written: *: 1 ranking changed",
+            "    'refunds': other texts under the same ids",
+        ]
     )
     assert project.run("--ir-runs=texts").ret == 0
     for kept, said in [
-        ("runs", "the kept run of shop.ir.yaml has no texts, which 'match: text' needs: retrieve it again"),
+        (
+            "runs",
+            "the kept run of shop.ir.yaml has no texts, which 'match: text' needs: retrieve it again",
+        ),
         ("shop.run", "shop.run has no texts, which 'match: text' of shop.ir.yaml needs"),
     ]:
         result = project.run(f"--ir-runs={kept}")

@@ -12,7 +12,10 @@ from tests.conftest import Project
 QUERIES = [f"query {n}" for n in range(12)]
 SUITE = (
     "queries:\n"
-    + "".join(f"  - {{query: {text}, relevant: [d{n}], must_find: {{d{n}: 2}}}}\n" for n, text in enumerate(QUERIES))
+    + "".join(
+        f"  - {{query: {text}, relevant: [d{n}], must_find: {{d{n}: 2}}}}\n"
+        for n, text in enumerate(QUERIES)
+    )
     + "thresholds: {mrr: 0.9, zero_results: {max: 0}}\nerrors: {max: 1}\n"
 )
 LIVE = (
@@ -46,7 +49,9 @@ def judged(project: Project) -> list[dict[str, Any]]:
     return [{name: value for name, value in suite.items() if name != "written"} for suite in suites]
 
 
-def test_a_kept_run_is_judged_as_it_was_without_its_retriever_and_under_other_limits(shop: Project) -> None:
+def test_a_kept_run_is_judged_as_it_was_without_its_retriever_and_under_other_limits(
+    shop: Project,
+) -> None:
     result = shop.run("--ir-save-runs=runs")
     assert result.ret == 1
     result.assert_outcomes(passed=25, failed=1, errors=2)
@@ -67,7 +72,9 @@ def test_a_kept_run_is_judged_as_it_was_without_its_retriever_and_under_other_li
     result.assert_outcomes(passed=4, deselected=24)
 
     shop.suite(SUITE.replace("query 3,", "query three,").replace("query 4,", "query 4, params: {a: 1},"), "search/shop.ir.yaml")  # fmt: skip
-    result = shop.run("--ir-runs=runs/search/shop.bm25.jsonl", "-k", "bm25 and (query-t or query-4 or query-5)")
+    result = shop.run(
+        "--ir-runs=runs/search/shop.bm25.jsonl", "-k", "bm25 and (query-t or query-4 or query-5)"
+    )
     result.assert_outcomes(passed=1, errors=2, deselected=25)
     result.stdout.fnmatch_lines(["  the kept run lacks 2 of 3 queries ('query three', 'query 4'), or has other words or params for them"])  # fmt: skip
 
@@ -85,7 +92,10 @@ def test_a_kept_run_is_judged_as_it_was_without_its_retriever_and_under_other_li
             ["--ir-save-runs=all.run"],
             "--ir-save-runs all.run is one file and here are 2 runs: name a folder, or one suite",
         ),
-        (["--ir-shard=6/5"], "ERROR: --ir-shard: '6/5' is no share: it must be I/N, such as 2/5, with I from 1 to N"),
+        (
+            ["--ir-shard=6/5"],
+            "ERROR: --ir-shard: '6/5' is no share: it must be I/N, such as 2/5, with I from 1 to N",
+        ),
         (
             ["--ir-shard=1/5", "--ir-runs=."],
             "ERROR: --ir-shard asks a share of the queries, and --ir-runs is for all of them",
@@ -112,7 +122,11 @@ def test_shares_of_several_jobs_give_the_verdict_of_one(shop: Project) -> None:
         result.stdout.fnmatch_lines([f"  share {index}/3: {len(asked[-1])} of 12 queries; limits over many wait for --ir-runs"])  # fmt: skip
         assert "nothing gated" not in result.stdout.str()
         assert {verdict["scope"] for verdict in judged(shop)[0]["verdicts"]} == {"query"}
-    assert sorted(outcomes) == [0, 0, 1]  # only the share with the query that raises fails by itself
+    assert sorted(outcomes) == [
+        0,
+        0,
+        1,
+    ]  # only the share with the query that raises fails by itself
     assert sorted(id for ids in asked for id in ids) == sorted(QUERIES)
 
     shop.conftest(GONE)
@@ -125,7 +139,9 @@ def test_shares_of_several_jobs_give_the_verdict_of_one(shop: Project) -> None:
     result = shop.run("--ir-runs=jobs/1", "--ir-runs=jobs/3")
     assert result.ret == 1
     result.assert_outcomes(errors=28)
-    result.stdout.fnmatch_lines(["search/shop.ir.yaml: share 2/3 is missing; there is 1/3 (jobs/1/*), 3/3 (jobs/3/*)"])
+    result.stdout.fnmatch_lines(
+        ["search/shop.ir.yaml: share 2/3 is missing; there is 1/3 (jobs/1/*), 3/3 (jobs/3/*)"]
+    )
 
     result = shop.run("--ir-runs=jobs", "--ir-runs=whole")
     result.stdout.fnmatch_lines(["search/shop.ir.yaml [[]bm25] has more than one kept run: *"])
@@ -145,13 +161,19 @@ def test_a_share_that_no_query_falls_into_neither_fails_nor_is_missed(project: P
 
 
 def test_bulk_queries_are_shared_out_too(project: Project) -> None:
-    (project.path / "queries.jsonl").write_text("".join(f'{{"_id": "{n}", "text": "query {n}"}}\n' for n in range(4)))
+    (project.path / "queries.jsonl").write_text(
+        "".join(f'{{"_id": "{n}", "text": "query {n}"}}\n' for n in range(4))
+    )
     (project.path / "qrels.txt").write_text("".join(f"{n} 0 d{n} 1\n" for n in range(4)))
     project.suite("queries: queries.jsonl\njudgments: qrels.txt\nthresholds: {mrr: 1.0}\n")
     project.answers({f"query {n}": [f"d{n}"] for n in range(4)})
     asked = []
-    for index in range(1, 4):  # three shares of four queries: at least one is empty, or has one query
-        project.run(f"--ir-shard={index}/3", "--ir-save-runs=runs").assert_outcomes(passed=1, deselected=1)
+    for index in range(
+        1, 4
+    ):  # three shares of four queries: at least one is empty, or has one query
+        project.run(f"--ir-shard={index}/3", "--ir-save-runs=runs").assert_outcomes(
+            passed=1, deselected=1
+        )
         asked += [query["id"] for query in project.data["suites"][0]["queries"]]
     assert sorted(asked) == ["0", "1", "2", "3"]
     project.conftest(GONE)
@@ -161,8 +183,13 @@ def test_bulk_queries_are_shared_out_too(project: Project) -> None:
     for name in ("queries.jsonl", "qrels.txt", "shop.ir.yaml"):
         (project.path / name).rename(project.path / "moved" / name)
     project.run("--ir-runs=runs").assert_outcomes(passed=2)  # found by its name
-    project.run("--ir-runs=runs", "--ir-update-baseline", "--ir-save-runs=again", "-q").stdout.fnmatch_lines(
-        ["run kept: again/moved/shop.jsonl", "baseline written: moved/.ir-baseline/shop.jsonl: 4 new"]
+    project.run(
+        "--ir-runs=runs", "--ir-update-baseline", "--ir-save-runs=again", "-q"
+    ).stdout.fnmatch_lines(
+        [
+            "run kept: again/moved/shop.jsonl",
+            "baseline written: moved/.ir-baseline/shop.jsonl: 4 new",
+        ]
     )
 
 
@@ -179,7 +206,12 @@ def test_under_xdist_files_are_written_as_without_and_told_once(shop: Project) -
     )
     text = result.stdout.str()
     assert text.count("run kept: ") == 2
-    assert text.count("baseline written: search/.ir-baseline/shop.bm25.jsonl: 11 new; 1 could not be answered") == 1
+    assert (
+        text.count(
+            "baseline written: search/.ir-baseline/shop.bm25.jsonl: 11 new; 1 could not be answered"
+        )
+        == 1
+    )
     assert text.count("baseline written: ") == 2
     lines = (shop.path / "runs/search/shop.hybrid.jsonl").read_text().splitlines()
     assert [json.loads(line)["query"] for line in lines[1:]] == QUERIES

@@ -52,7 +52,18 @@ RUN = Run(
     {"d2": "the whole passage"},
     "v7",
 )
-HEADER = Header("Shop", "shop.ir.yaml", digest(SUITE), 10, "bm25", None, "v7", "abc1234", "2024-01-01T00:00:00Z", "1.0")
+HEADER = Header(
+    "Shop",
+    "shop.ir.yaml",
+    digest(SUITE),
+    10,
+    "bm25",
+    None,
+    "v7",
+    "abc1234",
+    "2024-01-01T00:00:00Z",
+    "1.0",
+)
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
@@ -64,7 +75,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     scores = read.rankings["q1"].scores
     assert scores is not None
     assert scores[:2] == (3.0, 1e-300)
-    assert math.isnan(scores[2])  # JSON has no infinity; a score that is no number is never equal to another
+    assert math.isnan(
+        scores[2]
+    )  # JSON has no infinity; a score that is no number is never equal to another
     assert read.rankings["q1"].ids == ("d1", "d2", "d1")
     assert {id: read.rankings[id] for id in RUN.rankings if id != "q1"} == {
         id: ranking for id, ranking in RUN.rankings.items() if id != "q1"
@@ -72,7 +85,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert (read.retriever, read.faults, read.titles, read.texts, read.version) == (
         "bm25", RUN.faults, RUN.titles, RUN.texts, "v7",
     )  # fmt: skip
-    assert len(path.read_bytes().split(b"\n")) == 7  # a header, five queries, and the end of the last line
+    assert (
+        len(path.read_bytes().split(b"\n")) == 7
+    )  # a header, five queries, and the end of the last line
     assert [*path.parent.iterdir()] == [path]
 
 
@@ -81,15 +96,22 @@ def test_only_what_is_asked_today_in_the_same_words_is_compared(tmp_path: Path) 
     write_run(path, stored_run(SUITE, RUN, HEADER))
     q1, q2, *_ = SUITE.queries
     stored = read_run(path)
-    today = replace(SUITE, queries=(q1, replace(q2, params={"filters": {"stock": False}}), Query("new", "new")))
+    today = replace(
+        SUITE, queries=(q1, replace(q2, params={"filters": {"stock": False}}), Query("new", "new"))
+    )
     assert set(stored.run(today).rankings) == {"q1"}
     assert stored.left(today) == ("\u2028 and \r\n", "x", "nothing")
-    assert set(stored.run(replace(today, queries=(replace(q1, text="Office chair"),))).rankings) == set()
+    assert (
+        set(stored.run(replace(today, queries=(replace(q1, text="Office chair"),))).rankings)
+        == set()
+    )
     assert set(stored.run(replace(SUITE, params={})).rankings) == set()
 
 
 def test_a_digest_stands_for_the_questions_alone() -> None:
-    assert digest(SUITE) == digest(replace(SUITE, name="Other", top_k=3, queries=SUITE.queries[::-1]))
+    assert digest(SUITE) == digest(
+        replace(SUITE, name="Other", top_k=3, queries=SUITE.queries[::-1])
+    )
     assert digest(SUITE) != digest(replace(SUITE, queries=SUITE.queries[1:]))
     assert digest(SUITE) != digest(replace(SUITE, params={}))
 
@@ -182,7 +204,9 @@ LINE = b'{"id":"q","query":"q","docs":["d"]}\n'
         (HEAD % 1 + b"[" * 100_000, "run:2: not a line of JSON"),
     ],
 )  # fmt: skip
-def test_what_is_damaged_or_foreign_says_where_in_one_line(tmp_path: Path, content: bytes, said: str) -> None:
+def test_what_is_damaged_or_foreign_says_where_in_one_line(
+    tmp_path: Path, content: bytes, said: str
+) -> None:
     (tmp_path / "run").write_bytes(content)
     with pytest.raises(StoredRunError) as error:
         read_run(tmp_path / "run", "run")

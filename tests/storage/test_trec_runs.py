@@ -22,7 +22,9 @@ from tests.conftest import SHARED, Project
 def shared(path: str) -> Path:
     found = SHARED / "data" / path
     if not found.exists():
-        pytest.skip(f"{path} is not there; IRQUALITY_SHARED may name the folder that has data/{path}")
+        pytest.skip(
+            f"{path} is not there; IRQUALITY_SHARED may name the folder that has data/{path}"
+        )
     return found
 
 
@@ -34,11 +36,19 @@ def qrels(path: Path) -> dict[str, dict[str, float]]:
     return found
 
 
-@pytest.mark.parametrize("name", ["osmem-opensearch", "sqlite-fts5", "fts5-nostem", "fts5-titleonly"])
+@pytest.mark.parametrize(
+    "name", ["osmem-opensearch", "sqlite-fts5", "fts5-nostem", "fts5-titleonly"]
+)
 def test_real_runs_with_ties_score_as_trec_eval_scores_them(name: str) -> None:
     truth = json.loads(shared("cranfield/truth.json").read_text())[name]["trec"]
-    measures = [parse_measure(measure) for measure in ("nDCG@10", "AP@100", "R@100", "RR@10", "P@10", "Success@10")]
-    grades = {query: Judgments(known) for query, known in qrels(shared("cranfield/qrels/test.qrels")).items()}
+    measures = [
+        parse_measure(measure)
+        for measure in ("nDCG@10", "AP@100", "R@100", "RR@10", "P@10", "Success@10")
+    ]
+    grades = {
+        query: Judgments(known)
+        for query, known in qrels(shared("cranfield/qrels/test.qrels")).items()
+    }
     rankings = read_trec(shared(f"cranfield/runs/{name}.run.gz"))
     # trec_eval's means are over the queries that are judged; a query without relevant documents scores 0.
     scores = evaluate(grades, {id: rankings[id].ids if id in rankings else () for id in grades}, measures, undefined="zero")  # fmt: skip
@@ -48,8 +58,12 @@ def test_real_runs_with_ties_score_as_trec_eval_scores_them(name: str) -> None:
 
 def test_trec_eval_s_own_run_scores_as_it_says() -> None:
     said = dict(line.split()[::2] for line in shared("trec_eval/out.test").read_text().splitlines())
-    judged = {query: Judgments(known) for query, known in qrels(shared("trec_eval/qrels.test")).items()}
-    rankings = {id: ranking.ids for id, ranking in read_trec(shared("trec_eval/results.test.gz")).items()}
+    judged = {
+        query: Judgments(known) for query, known in qrels(shared("trec_eval/qrels.test")).items()
+    }
+    rankings = {
+        id: ranking.ids for id, ranking in read_trec(shared("trec_eval/results.test.gz")).items()
+    }
     assert sum(map(len, rankings.values())) == int(said["num_ret"])
     measure = parse_measure("map@1000")
     total = evaluate(judged, rankings, [measure]).aggregate(measure)
@@ -57,7 +71,9 @@ def test_trec_eval_s_own_run_scores_as_it_says() -> None:
     assert round(total.value, 4) == float(said["map"])
 
 
-def test_order_is_by_32_bit_score_then_by_document_descending_whatever_the_lines_say(tmp_path: Path) -> None:
+def test_order_is_by_32_bit_score_then_by_document_descending_whatever_the_lines_say(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.run"
     path.write_text(
         "q 0 low 1 -1e39 t\nq 0 a 2 0.3 t\nq\t0  b  3  0.30000000000000004 t\n\nq Q0 ü 9 0.30000000001 t\nq Q0 top 7 1e39 t\n"
@@ -73,7 +89,9 @@ AWKWARD = Suite(
 )  # fmt: skip
 NAN = math.nan
 RANKINGS = {
-    "office chair": Ranking(("a b", "%20", "", "%", "\u00a0", "a b"), (5.0, 4.0, 3.0, 2.0, 1.0, 0.5)),
+    "office chair": Ranking(
+        ("a b", "%20", "", "%", "\u00a0", "a b"), (5.0, 4.0, 3.0, 2.0, 1.0, 0.5)
+    ),
     "100%": Ranking(("x", "y", "z"), (1.0, 1.0 - 1e-12, 0.5)),
     "none": Ranking(()),
     "%41": Ranking(("n", "m"), (NAN, 1.0)),
@@ -95,7 +113,13 @@ def test_what_is_written_comes_back_in_its_order_under_its_ids(tmp_path: Path, n
     for ranking in read.values():
         scores = array("f", ranking.scores or ())
         assert list(scores) == sorted(set(scores), reverse=True)
-    assert read["office chair"].scores == (5.0, 4.0, 3.0, 2.0, 1.0)  # the engine's own where they keep the order
+    assert read["office chair"].scores == (
+        5.0,
+        4.0,
+        3.0,
+        2.0,
+        1.0,
+    )  # the engine's own where they keep the order
     assert read["100%"].scores == (3.0, 2.0, 1.0)
     before = path.read_bytes()
     write_trec(path, AWKWARD, Run("my bm25", RANKINGS))
@@ -105,7 +129,10 @@ def test_what_is_written_comes_back_in_its_order_under_its_ids(tmp_path: Path, n
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"q 0 d 1 1 t\nq 0 d 1\n", "a.run:2: 4 fields; a line is: query Q0 document rank score tag"),
+        (
+            b"q 0 d 1 1 t\nq 0 d 1\n",
+            "a.run:2: 4 fields; a line is: query Q0 document rank score tag",
+        ),
         (b"q 0 d 1 x t\n", "a.run:1: the score 'x' is no number"),
         (b"q 0 d 1 nan t\n", "a.run:1: the score 'nan' is no number"),
         (b"q 0 d 1 1 t\nq 0 d 2 1 t\n", "a.run:2: the document 'd' stands twice in this query"),
@@ -126,7 +153,9 @@ def test_a_damaged_gzip_is_named(tmp_path: Path, content: bytes) -> None:
         read_trec(tmp_path / "a.run.gz", "a.run.gz")
 
 
-def test_a_suite_is_judged_on_a_trec_file_and_what_it_lacks_scores_0_out_loud(project: Project) -> None:
+def test_a_suite_is_judged_on_a_trec_file_and_what_it_lacks_scores_0_out_loud(
+    project: Project,
+) -> None:
     project.suite(
         "queries:\n  - {query: office chair, id: '1', relevant: [a]}\n  - {query: desk, id: '2', relevant: [b]}\n"
         "  - {query: zzz, id: '3', expect_no_results: true}\nmetrics: [mrr]\n"
@@ -151,8 +180,12 @@ def test_a_suite_is_judged_on_a_trec_file_and_what_it_lacks_scores_0_out_loud(pr
     result = project.run("--ir-runs=.")
     result.stdout.fnmatch_lines(["more than one TREC run may be that of shop.ir.yaml: again.trec.gz, other.run, third.run; name one shop.run, or give it alone"])  # fmt: skip
 
-    project.conftest("@pytest.fixture(params=['bm25', 'hybrid'])\ndef retriever(request): raise OSError\n")
+    project.conftest(
+        "@pytest.fixture(params=['bm25', 'hybrid'])\ndef retriever(request): raise OSError\n"
+    )
     run.rename(project.path / "bm25.run")
     result = project.run("--ir-runs=bm25.run")
     result.assert_outcomes(passed=3, errors=3)
-    result.stdout.fnmatch_lines(["no kept run of shop.ir.yaml [[]hybrid] in bm25.run: there is bm25.run"])
+    result.stdout.fnmatch_lines(
+        ["no kept run of shop.ir.yaml [[]hybrid] in bm25.run: there is bm25.run"]
+    )

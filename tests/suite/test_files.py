@@ -30,7 +30,9 @@ def refused(path: Path) -> str:
     with pytest.raises(SuiteError) as error:
         load_suite(path, shown=path.name)
     assert "\n" not in str(error.value)
-    assert str(error.value).startswith(f"{error.value.path}:{error.value.line}:{error.value.column}: ")
+    assert str(error.value).startswith(
+        f"{error.value.path}:{error.value.line}:{error.value.column}: "
+    )
     return str(error.value)
 
 
@@ -68,7 +70,12 @@ def test_quepid_judges_by_the_text_of_the_query(tmp_path: Path) -> None:
         "  - {query: 'say \"hi\"'}\n  - {query: '#1 seller', relevant: {d6: 1}}\n",
     )
     chair = {"d1": 2, "d2": 0}
-    assert judgments(path) == {"q1": chair, "q2": chair, 'say "hi"': {"d4": 1}, "#1 seller": {"d6": 1, "d5": 1}}
+    assert judgments(path) == {
+        "q1": chair,
+        "q2": chair,
+        'say "hi"': {"d4": 1},
+        "#1 seller": {"d6": 1, "d5": 1},
+    }
     assert load_suite(path).notes[0].endswith("does not ask: 'not asked'")
 
 
@@ -79,7 +86,8 @@ def test_a_file_of_judgments_by_text_is_a_file_of_queries_too(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "name", ["queries.csv", "topics.tsv", "mini-beir", "{file: 'DATA/list.txt', format: text}", "list.txt"]
+    "name",
+    ["queries.csv", "topics.tsv", "mini-beir", "{file: 'DATA/list.txt', format: text}", "list.txt"],
 )
 def test_every_format_of_queries(tmp_path: Path, name: str) -> None:
     named = name if name.startswith("{") else f"DATA/{name}"
@@ -89,7 +97,11 @@ def test_every_format_of_queries(tmp_path: Path, name: str) -> None:
     if "list" not in name:
         assert [query.id for query in queries] == ["1", "2"]
     if name == "queries.csv":
-        assert (queries[0].tags, queries[0].weight, queries[1].weight) == (("head", "furniture"), 2, 1)
+        assert (queries[0].tags, queries[0].weight, queries[1].weight) == (
+            ("head", "furniture"),
+            2,
+            1,
+        )
 
 
 def test_a_beir_folder_asks_the_queries_of_one_split(tmp_path: Path) -> None:
@@ -108,7 +120,12 @@ def test_lines_of_jsonl_carry_what_a_query_may(project: Project) -> None:
     project.suite("1 0 d1 2\n", "q.trec")
     loaded = load_suite(path, shown="shop.ir.yaml")
     first, second, third = loaded.queries
-    assert (first.tags, first.why, first.place, third.bulk) == (("head",), "revenue", (1, 1, "rules.jsonl"), False)
+    assert (first.tags, first.why, first.place, third.bulk) == (
+        ("head",),
+        "revenue",
+        (1, 1, "rules.jsonl"),
+        False,
+    )
     assert first.judgments.grades == {"d7": 1, "d1": 2}
     assert (second.weight, second.params) == (2.5, {"n": 3, "text": "4"})
     project.conftest(
@@ -134,7 +151,9 @@ def test_a_bulk_query_that_cannot_be_answered_is_an_error_with_its_cause(project
     )
     result = project.run()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*raise KeyError('no index')*", "*'office chair' at list.txt:1; 2 queries failed so*"])
+    result.stdout.fnmatch_lines(
+        ["*raise KeyError('no index')*", "*'office chair' at list.txt:1; 2 queries failed so*"]
+    )
     project.suite("queries: list.txt\nerrors: {max: 2}\n")
     project.run().assert_outcomes(passed=1)
 
@@ -171,9 +190,14 @@ def test_a_bulk_query_that_cannot_be_answered_is_an_error_with_its_cause(project
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else "bytes",
 )  # fmt: skip
-def test_each_bad_line_is_an_error_at_its_place(tmp_path: Path, name: str, content: str | bytes, said: str) -> None:
+def test_each_bad_line_is_an_error_at_its_place(
+    tmp_path: Path, name: str, content: str | bytes, said: str
+) -> None:
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    path = suite(tmp_path, f"grades: {{good: 2}}\nqueries: [{{query: a}}, {{query: b, id: '1'}}]\njudgments: {name}\n")
+    path = suite(
+        tmp_path,
+        f"grades: {{good: 2}}\nqueries: [{{query: a}}, {{query: b, id: '1'}}]\njudgments: {name}\n",
+    )
     assert refused(path).startswith(said)
 
 
@@ -199,10 +223,14 @@ def test_each_bad_line_is_an_error_at_its_place(tmp_path: Path, name: str, conte
         ("queries: rule.jsonl\n", "rule.jsonl:2:1: the rank of 'd1' must be a whole number of at least 1, not '0'"),
     ],
 )  # fmt: skip
-def test_each_mistake_in_naming_files_is_an_error_at_its_place(tmp_path: Path, text: str, said: str) -> None:
+def test_each_mistake_in_naming_files_is_an_error_at_its_place(
+    tmp_path: Path, text: str, said: str
+) -> None:
     (tmp_path / "other.trec").write_text("1 0 d1 1\n", encoding="utf-8")
     (tmp_path / "bad.jsonl").write_text('{"query": "a", "relevent": ["d"]}\n', encoding="utf-8")
-    (tmp_path / "rule.jsonl").write_text('\n{"query": "a", "must_find": {"d1": 0}}\n', encoding="utf-8")
+    (tmp_path / "rule.jsonl").write_text(
+        '\n{"query": "a", "must_find": {"d1": 0}}\n', encoding="utf-8"
+    )
     deep = '{"query": "a", "params": ' + '{"a": ' * 500 + "1" + "}" * 501 + "\n"
     (tmp_path / "deep.jsonl").write_text(deep, encoding="utf-8")
     assert refused(suite(tmp_path, text)).startswith(said)
@@ -214,7 +242,9 @@ def test_what_cannot_be_opened_is_refused_and_never_waited_for(tmp_path: Path) -
     if os.geteuid():
         (tmp_path / "closed.csv").write_text("query\na\n", encoding="utf-8")
         (tmp_path / "closed.csv").chmod(0)
-        assert refused(suite(tmp_path, "queries: closed.csv\n")).startswith("closed.csv:1:1: cannot be read")
+        assert refused(suite(tmp_path, "queries: closed.csv\n")).startswith(
+            "closed.csv:1:1: cannot be read"
+        )
 
 
 def test_utf_16_and_a_file_without_a_last_newline(tmp_path: Path) -> None:
@@ -226,7 +256,9 @@ def test_utf_16_and_a_file_without_a_last_newline(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the collection of ../shared is not here")
 @pytest.mark.parametrize("judgments", ["", "judgments: FOLDER/qrels/test.qrels\n"])
-def test_a_collection_scored_from_its_files_gives_the_reference_figures(tmp_path: Path, judgments: str) -> None:
+def test_a_collection_scored_from_its_files_gives_the_reference_figures(
+    tmp_path: Path, judgments: str
+) -> None:
     folder = SHARED / "data" / "cranfield"
     queries = "FOLDER/queries.jsonl" if judgments else "FOLDER"
     text = f"metrics: [ndcg@10, map@100, recall@100, mrr@10]\nqueries: {queries}\n{judgments}"
@@ -240,7 +272,9 @@ def test_a_collection_scored_from_its_files_gives_the_reference_figures(tmp_path
     result = judge(loaded, retrieve(loaded, lambda query: found[query]))
     truth = json.loads((folder / "truth.json").read_text("utf-8"))["sqlite-fts5"]["list"]
     wanted = [truth[name] for name in ("nDCG@10", "AP@100", "R@100", "RR@10")]
-    assert [mean.value for mean in result.means if mean.tag is None] == pytest.approx(wanted, abs=1e-6)
+    assert [mean.value for mean in result.means if mean.tag is None] == pytest.approx(
+        wanted, abs=1e-6
+    )
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the collection of ../shared is not here")
@@ -250,7 +284,10 @@ def test_a_beir_folder_and_trec_qrels_say_the_same(tmp_path: Path) -> None:
     parts = f"queries: {folder.as_posix()}/queries.jsonl\njudgments: {folder.as_posix()}/qrels/test.qrels\n"
     assert whole == judgments(suite(tmp_path, parts))
     assert (len(whole), sum(map(len, whole.values()))) == (225, 1837)
-    texts = [json.loads(line)["text"] for line in (folder / "queries.jsonl").read_text("utf-8").splitlines()]
+    texts = [
+        json.loads(line)["text"]
+        for line in (folder / "queries.jsonl").read_text("utf-8").splitlines()
+    ]
     assert [query.text for query in load_suite(tmp_path / "s.ir.yaml").queries] == texts
 
 
@@ -258,6 +295,10 @@ def test_params_that_the_retriever_cannot_take_are_told_at_their_line(project: P
     project.suite('{"query": "a"}\n{"query": "b", "params": {"nope": 1}}\n', "q.jsonl")
     project.suite("queries: q.jsonl\n")
     project.conftest("@pytest.fixture\ndef retriever(): return lambda query: []\n")
-    project.run().stdout.fnmatch_lines(["*does not take 'nope' of 'params' (fixture 'retriever', q.jsonl:2)"])
+    project.run().stdout.fnmatch_lines(
+        ["*does not take 'nope' of 'params' (fixture 'retriever', q.jsonl:2)"]
+    )
     project.suite("queries: [{query: a, must_find: [d]}]\n\nparams: {nope: 1}\n")
-    project.run().stdout.fnmatch_lines(["*does not take 'nope' of 'params' (fixture 'retriever', shop.ir.yaml:3)"])
+    project.run().stdout.fnmatch_lines(
+        ["*does not take 'nope' of 'params' (fixture 'retriever', shop.ir.yaml:3)"]
+    )

@@ -60,7 +60,9 @@ def test_they_are_warnings_that_can_be_made_errors(project: Project) -> None:
     project.suite("queries:\n\n  - query: a\n")
     result = project.run()
     result.assert_outcomes(passed=1, warnings=1)
-    result.stdout.fnmatch_lines(["*shop.ir.yaml:3: IRQualityWarning: 'a' has neither judgments nor rules"])
+    result.stdout.fnmatch_lines(
+        ["*shop.ir.yaml:3: IRQualityWarning: 'a' has neither judgments nor rules"]
+    )
     result = project.run("-W", "error::pytest_irquality.IRQualityWarning")
     assert result.ret == 2
     result.stdout.fnmatch_lines(["shop.ir.yaml:3:5: 'a' has neither judgments nor rules"])
@@ -76,4 +78,7 @@ def test_collecting_only_is_a_check_that_needs_no_retriever(project: Project) ->
     result = project.run("--collect-only", "-q")
     assert result.ret == 2
     result.stdout.fnmatch_lines(["bad.ir.yaml:2:14: unknown measure 'mmr'; did you mean 'mrr'?"])
-    assert sorted(path.name for path in project.path.glob("[!.]*") if path.is_file()) == ["bad.ir.yaml", "good.ir.yaml"]
+    assert sorted(path.name for path in project.path.glob("[!.]*") if path.is_file()) == [
+        "bad.ir.yaml",
+        "good.ir.yaml",
+    ]

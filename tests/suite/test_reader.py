@@ -82,7 +82,9 @@ def load(tmp_path: Path, text: str | bytes) -> str:
         ("x: " + "[" * 60 + "]" * 60, "1:43: nested deeper than 40 levels"),
     ],
 )  # fmt: skip
-def test_each_mistake_is_one_line_with_its_place(tmp_path: Path, text: str | bytes, said: str) -> None:
+def test_each_mistake_is_one_line_with_its_place(
+    tmp_path: Path, text: str | bytes, said: str
+) -> None:
     assert load(tmp_path, text).startswith(f"s.ir.yaml:{said}")
 
 
@@ -131,7 +133,13 @@ queries:
     )
     suite = load_suite(path)
     first, second = suite.queries
-    assert (suite.name, suite.retriever, suite.top_k, suite.depth, suite.max_errors) == ("Shop", "engine", 5, 20, 2)
+    assert (suite.name, suite.retriever, suite.top_k, suite.depth, suite.max_errors) == (
+        "Shop",
+        "engine",
+        5,
+        20,
+        2,
+    )
     assert suite.params == {"locale": "en", "n": 3, "on": True}
     assert [str(measure) for measure in suite.metrics] == ["ndcg@5", "precision@3"]
     assert (first.id, first.tags, first.why, first.weight) == ("0123", ("head",), "because", 2.5)
@@ -153,7 +161,9 @@ queries:
     assert mrr.bounds[0].value == 0.8
 
 
-def test_control_and_direction_characters_reach_neither_names_nor_error_lines(tmp_path: Path) -> None:
+def test_control_and_direction_characters_reach_neither_names_nor_error_lines(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "s.ir.yaml"
     path.write_text('queries: [{query: "red \\e[31m \\u202Etxt"}]\n', encoding="utf-8")
     (check,) = load_suite(path).checks

@@ -25,7 +25,12 @@ Lists = Mapping[str, Sequence[str]]
 def run_of(lists: Lists, scores: Mapping[str, Sequence[float]] | None = None, **more: Any) -> Run:
     given = scores or {}
     return Run(
-        "", {id: Ranking(tuple(ids), tuple(given[id]) if id in given else None) for id, ids in lists.items()}, **more
+        "",
+        {
+            id: Ranking(tuple(ids), tuple(given[id]) if id in given else None)
+            for id, ids in lists.items()
+        },
+        **more,
     )
 
 
@@ -33,7 +38,9 @@ def judged(path: Path, text: str, now: Run, before: Run | None, **more: Any) -> 
     file = path / "s.ir.yaml"
     file.write_text(text, encoding="utf-8")
     suite = load_suite(file, shown="s.ir.yaml")
-    return judge(suite, now, suite.checks, before=before, **more)  # what is written, without the default guard
+    return judge(
+        suite, now, suite.checks, before=before, **more
+    )  # what is written, without the default guard
 
 
 def outcomes(result: SuiteResult) -> dict[str, str]:
@@ -45,7 +52,11 @@ def notes(result: SuiteResult) -> str:
 
 
 def twenty(limits: str) -> str:
-    return "queries:\n" + "".join(f"  - {{query: q{n}, relevant: [d{n}]}}\n" for n in range(20)) + limits
+    return (
+        "queries:\n"
+        + "".join(f"  - {{query: q{n}, relevant: [d{n}]}}\n" for n in range(20))
+        + limits
+    )
 
 
 FIRST = {f"q{n}": [f"d{n}", "x", "y"] for n in range(20)}
@@ -70,7 +81,9 @@ def sunk(count: int) -> dict[str, list[str]]:
     ],
 )  # fmt: skip
 def test_limits_on_a_drop(tmp_path: Path, limit: str, outcome: str, said: str) -> None:
-    result = judged(tmp_path, twenty(f"thresholds: {{mrr: {{{limit}}}}}\n"), run_of(sunk(2)), run_of(FIRST))
+    result = judged(
+        tmp_path, twenty(f"thresholds: {{mrr: {{{limit}}}}}\n"), run_of(sunk(2)), run_of(FIRST)
+    )
     assert outcomes(result) == {"mrr@10": outcome}
     finding = result.verdicts[-1].findings[0]
     assert said in finding.text
@@ -107,11 +120,16 @@ def test_a_rise_where_lower_is_better(tmp_path: Path) -> None:
 
 
 def test_a_drop_without_a_baseline_is_never_a_false_green(tmp_path: Path) -> None:
-    text = twenty("thresholds: {mrr: {min: 0.5, max_drop: 0.1}}\neach_query: {mrr: {max_drop: 0.1}, rbo@3: 0.5}\n")
+    text = twenty(
+        "thresholds: {mrr: {min: 0.5, max_drop: 0.1}}\neach_query: {mrr: {max_drop: 0.1}, rbo@3: 0.5}\n"
+    )
     result = judged(tmp_path, text, run_of(FIRST), None)
     assert set(outcomes(result).values()) == {"failed"}
     assert [len(verdict.broken) for verdict in result.verdicts[-3:]] == [1, 1, 1]
-    assert "there is no baseline; make one with `pytest --ir-suite --ir-update-baseline`" in result.verdicts[-1].reason
+    assert (
+        "there is no baseline; make one with `pytest --ir-suite --ir-update-baseline`"
+        in result.verdicts[-1].reason
+    )
 
 
 def test_a_baseline_that_is_too_shallow_is_an_error_that_says_so(tmp_path: Path) -> None:
@@ -136,14 +154,20 @@ GUARD = "each_query: {lost_all_relevant: %s, new_zero_results: fail}\n"
 )
 def test_the_guard_on_lost_queries(tmp_path: Path, level: str, lost: int, outcome: str) -> None:
     now = {id: ["x", "y"] if n < lost else ids for n, (id, ids) in enumerate(FIRST.items())}
-    result = judged(tmp_path, twenty(GUARD % level), run_of(now, titles={"d0": "Office chair"}), run_of(FIRST))
-    assert outcomes(result) == {"each_query: lost_all_relevant": outcome, "each_query: new_zero_results": "passed"}
+    result = judged(
+        tmp_path, twenty(GUARD % level), run_of(now, titles={"d0": "Office chair"}), run_of(FIRST)
+    )
+    assert outcomes(result) == {
+        "each_query: lost_all_relevant": outcome,
+        "each_query: new_zero_results": "passed",
+    }
     findings = result.verdicts[-2].findings
     assert ("(and 2 more; 2 may)" in result.verdicts[-2].reason) == (lost == 3)
     if lost:
         assert len(findings) == lost
         assert (
-            findings[0].text == "'q0' lost all its relevant documents of the top 10: d0 (Office chair) 1 → not returned"
+            findings[0].text
+            == "'q0' lost all its relevant documents of the top 10: d0 (Office chair) 1 → not returned"
         )
         assert findings[0].documents == ("d0",)
     assert len(result.warnings) == (lost if outcome == "passed" else 0)
@@ -156,10 +180,16 @@ def test_the_guard_on_queries_that_return_nothing_now(tmp_path: Path) -> None:
 
 
 def test_updating_shows_drops_and_fails_floors_only(tmp_path: Path) -> None:
-    text = twenty("thresholds: {mrr: {min: 0.99}, ndcg: {max_drop: 0.01}}\neach_query: {lost_all_relevant: fail}\n")
+    text = twenty(
+        "thresholds: {mrr: {min: 0.99}, ndcg: {max_drop: 0.01}}\neach_query: {lost_all_relevant: fail}\n"
+    )
     now = {**sunk(3), "q9": ["x"]}
     result = judged(tmp_path, text, run_of(now), run_of(FIRST), updating=True)
-    assert outcomes(result) == {"mrr@10": "failed", "ndcg@10": "passed", "each_query: lost_all_relevant": "passed"}
+    assert outcomes(result) == {
+        "mrr@10": "failed",
+        "ndcg@10": "passed",
+        "each_query: lost_all_relevant": "passed",
+    }
     assert any("ndcg@10 fell 1.000 →" in warning for warning in result.warnings)
 
 
@@ -173,13 +203,15 @@ TIED = "queries: [{query: a, relevant: [d1]}]\nthresholds: {mrr: {max_drop: 0}, 
 )
 def test_ties_are_no_drift(tmp_path: Path, now: list[str], scores: list[float]) -> None:
     before = run_of(
-        {"a": ["d0", "d1"] if "d0" in now else ["d1", "d2"]}, {"a": [5.0, 3.0] if "d0" in now else [3.0, 3.0]}
+        {"a": ["d0", "d1"] if "d0" in now else ["d1", "d2"]},
+        {"a": [5.0, 3.0] if "d0" in now else [3.0, 3.0]},
     )
     result = judged(tmp_path, TIED, run_of({"a": now}, {"a": scores}), before)
     assert set(outcomes(result).values()) == {"passed"}
     assert "the one ranking has not changed" in notes(result)
-    assert "1 of 1 (100 %) rankings differ in the order of equal scores only, which is no drift: 'a' d1 " in notes(
-        result
+    assert (
+        "1 of 1 (100 %) rankings differ in the order of equal scores only, which is no drift: 'a' d1 "
+        in notes(result)
     )
     query = result.queries[0]
     assert query.before
@@ -189,13 +221,22 @@ def test_ties_are_no_drift(tmp_path: Path, now: list[str], scores: list[float]) 
 
 def test_the_same_order_without_ties_is_drift(tmp_path: Path) -> None:
     result = judged(
-        tmp_path, TIED, run_of({"a": ["d2", "d1"]}, {"a": [3.0, 2.0]}), run_of({"a": ["d1", "d2"]}, {"a": [3.0, 3.0]})
+        tmp_path,
+        TIED,
+        run_of({"a": ["d2", "d1"]}, {"a": [3.0, 2.0]}),
+        run_of({"a": ["d1", "d2"]}, {"a": [3.0, 3.0]}),
     )
-    assert outcomes(result) == {"mrr@2": "failed", "rbo(p=0.9)@2": "failed", "each_query: lost_all_relevant": "passed"}
+    assert outcomes(result) == {
+        "mrr@2": "failed",
+        "rbo(p=0.9)@2": "failed",
+        "each_query: lost_all_relevant": "passed",
+    }
 
 
 @pytest.mark.parametrize("made_up", [[1.0, 1.0, 1.0], [1.0, 0.5, 0.25]], ids=["ones", "by rank"])
-def test_scores_that_are_alike_for_every_query_tell_no_ties(tmp_path: Path, made_up: list[float]) -> None:
+def test_scores_that_are_alike_for_every_query_tell_no_ties(
+    tmp_path: Path, made_up: list[float]
+) -> None:
     """Nothing but the documents can tell then, and all of them are others."""
     text = "top_k: 3\n" + twenty(
         "thresholds: {mrr: {max_drop: 0}, rbo@3: 0.9}\neach_query: {lost_all_relevant: fail}\n"
@@ -235,12 +276,14 @@ def test_measures_that_became_undefined_are_no_changed_judgments(tmp_path: Path)
 
 def test_new_and_left_queries_are_said_and_only_floors_apply(tmp_path: Path) -> None:
     text = "queries: [{query: old, relevant: [a], tags: [t]}, {query: new, relevant: [b], tags: [u]}]\n"
-    text += (
-        "thresholds: {mrr: {max_drop: 0}}\neach_tag: {mrr: {max_drop: 0}}\neach_query: {mrr: {max_drop: 0}, rbo@5: 1}\n"
-    )
+    text += "thresholds: {mrr: {max_drop: 0}}\neach_tag: {mrr: {max_drop: 0}}\neach_query: {mrr: {max_drop: 0}, rbo@5: 1}\n"
     before = run_of({"old": ["a"]})
     result = judged(
-        tmp_path, text, run_of({"old": ["a"], "new": ["x"]}), before, baseline=Baseline("b.jsonl", 2, left=("gone",))
+        tmp_path,
+        text,
+        run_of({"old": ["a"], "new": ["x"]}),
+        before,
+        baseline=Baseline("b.jsonl", 2, left=("gone",)),
     )
     assert set(outcomes(result).values()) == {"passed"}
     assert "1 query is new: floors apply, drops do not: 'new'" in notes(result)
@@ -258,7 +301,8 @@ def test_a_drop_of_what_no_judgment_defines_is_never_a_false_green(tmp_path: Pat
         result = judged(tmp_path, unjudged, both, both)
         assert set(outcomes(result).values()) == {"failed"}, scope
         assert (
-            "mrr@10 is undefined, now and before: no query here has a relevant document" in result.verdicts[-1].reason
+            "mrr@10 is undefined, now and before: no query here has a relevant document"
+            in result.verdicts[-1].reason
         )
         assert set(outcomes(judged(tmp_path, text % scope, both, both)).values()) == {"passed"}
 
@@ -280,9 +324,13 @@ def test_a_rise_is_not_called_chance(tmp_path: Path) -> None:
 def test_what_one_query_is_worth_knows_weights_and_ranges(tmp_path: Path) -> None:
     queries = "queries: [{query: a, relevant: [d], weight: 9}, {query: b, relevant: [d]}]\n"
     before, now = run_of({"a": ["d"], "b": ["d"]}), run_of({"a": ["x", "d"], "b": ["d"]})
-    said = notes(judged(tmp_path, queries + "thresholds: {weighted mrr: {max_drop: 0.1}}\n", now, before))
+    said = notes(
+        judged(tmp_path, queries + "thresholds: {weighted mrr: {max_drop: 0.1}}\n", now, before)
+    )
     assert "one query is worth up to 0.9 weighted mrr@10 here" in said
-    said = notes(judged(tmp_path, queries + "thresholds: {rank_of_first: {max_rise: 1}}\n", now, before))
+    said = notes(
+        judged(tmp_path, queries + "thresholds: {rank_of_first: {max_rise: 1}}\n", now, before)
+    )
     assert "only 1 of 2 queries changed in rank_of_first@10" in said
     assert "one query is worth" not in said
 
@@ -302,14 +350,22 @@ KNOWN = "thresholds: {mrr: {max_drop: 0.1, known_issue: X-1}}\n"
 
 def test_a_known_issue_covers_no_missing_baseline(tmp_path: Path) -> None:
     assert outcomes(judged(tmp_path, twenty(KNOWN), run_of(FIRST), None)) == {"mrr@10": "failed"}
-    assert outcomes(judged(tmp_path, twenty(KNOWN), run_of(sunk(9)), run_of(FIRST))) == {"mrr@10": "known"}
-    assert outcomes(judged(tmp_path, twenty(KNOWN), run_of(FIRST), run_of(FIRST))) == {"mrr@10": "fixed"}
+    assert outcomes(judged(tmp_path, twenty(KNOWN), run_of(sunk(9)), run_of(FIRST))) == {
+        "mrr@10": "known"
+    }
+    assert outcomes(judged(tmp_path, twenty(KNOWN), run_of(FIRST), run_of(FIRST))) == {
+        "mrr@10": "fixed"
+    }
 
 
 def test_a_known_issue_is_not_fixed_where_nothing_is_compared(tmp_path: Path) -> None:
-    new = judged(tmp_path, twenty(KNOWN), run_of(FIRST), run_of({}), baseline=Baseline("git:main b"))
+    new = judged(
+        tmp_path, twenty(KNOWN), run_of(FIRST), run_of({}), baseline=Baseline("git:main b")
+    )
     assert outcomes(new) == {"mrr@10": "passed"}
-    assert outcomes(judged(tmp_path, twenty(KNOWN), run_of(FIRST), None, updating=True)) == {"mrr@10": "passed"}
+    assert outcomes(judged(tmp_path, twenty(KNOWN), run_of(FIRST), None, updating=True)) == {
+        "mrr@10": "passed"
+    }
 
 
 def test_the_table_tells_figures_apart_from_the_limits_they_break(tmp_path: Path) -> None:
@@ -319,13 +375,19 @@ def test_the_table_tells_figures_apart_from_the_limits_they_break(tmp_path: Path
 
 
 def test_the_row_of_each_tag_shows_the_tag_nearest_to_its_limit(tmp_path: Path) -> None:
-    text = "".join(f"  - {{query: q{n}, tags: [{'ab'[n % 2]}], relevant: [d{n}]}}\n" for n in range(20))
+    text = "".join(
+        f"  - {{query: q{n}, tags: [{'ab'[n % 2]}], relevant: [d{n}]}}\n" for n in range(20)
+    )
     text = f"queries:\n{text}each_tag: {{mrr: {{min: 0.1, max_drop: 0.5}}}}\n"
-    now = {id: ids if n % 2 else ["x", "y", ids[0]] for n, (id, ids) in enumerate(FIRST.items()) if n < 10} | {
-        id: ids for n, (id, ids) in enumerate(FIRST.items()) if n >= 10
-    }
+    now = {
+        id: ids if n % 2 else ["x", "y", ids[0]]
+        for n, (id, ids) in enumerate(FIRST.items())
+        if n < 10
+    } | {id: ids for n, (id, ids) in enumerate(FIRST.items()) if n >= 10}
     table = "\n".join(summary(judged(tmp_path, text, run_of(now), run_of(FIRST))))
-    assert re.search(r"each_tag: mrr@10 +1\.000 +0\.667 +−0\.333 +5/0 +drop ≤ 0\.5  ✓  10, worst: a", table)
+    assert re.search(
+        r"each_tag: mrr@10 +1\.000 +0\.667 +−0\.333 +5/0 +drop ≤ 0\.5  ✓  10, worst: a", table
+    )
 
 
 def test_what_the_suite_cannot_tell_is_said(tmp_path: Path) -> None:
@@ -336,7 +398,10 @@ def test_what_the_suite_cannot_tell_is_said(tmp_path: Path) -> None:
         " chance; the failures above do not rest on it" in few
     )
     many = notes(judged(tmp_path, text, run_of(sunk(9)), run_of(FIRST)))
-    assert "the change of mrr@10 is more than chance (p = 0.002); 20 queries can show a worsening of about 0.1" in many
+    assert (
+        "the change of mrr@10 is more than chance (p = 0.002); 20 queries can show a worsening of about 0.1"
+        in many
+    )
     same = notes(judged(tmp_path, text, run_of(FIRST), run_of(FIRST)))
     assert "none of 20 rankings changed" in same
     assert "chance" not in same
@@ -347,12 +412,19 @@ def test_unjudged_documents_that_turn_the_verdict_are_named(tmp_path: Path) -> N
     text = twenty("thresholds: {mrr: {max_drop: 0.1}}\n")
     said = notes(judged(tmp_path, text, run_of(now, titles={"new": "Fresh"}), run_of(FIRST)))
     assert "without unjudged documents 'mrr@10' would hold" in said
-    assert "judge these first: new (Fresh) (20 queries, best rank 1), x (20 queries, best rank 3)" in said
+    assert (
+        "judge these first: new (Fresh) (20 queries, best rank 1), x (20 queries, best rank 3)"
+        in said
+    )
 
 
 def test_relevant_documents_that_left_every_ranking_are_named(tmp_path: Path) -> None:
     now = {**FIRST, "q4": ["x", "y"]}
-    said = notes(judged(tmp_path, twenty(""), run_of(now, titles={}), run_of(FIRST, titles={"d4": "Oak desk"})))
+    said = notes(
+        judged(
+            tmp_path, twenty(""), run_of(now, titles={}), run_of(FIRST, titles={"d4": "Oak desk"})
+        )
+    )
     assert "1 relevant document of the baseline is in no ranking now: d4 (Oak desk)" in said
 
 
@@ -387,9 +459,9 @@ STRICT = (
     "each_query: {recall@3: {max_drop: 0}, lost_all_relevant: fail, new_zero_results: fail}\n"
 )
 documents = st.sampled_from([f"d{n}" for n in range(8)])
-scored = st.lists(st.tuples(documents, st.integers(0, 3)), max_size=12, unique_by=lambda hit: hit[0]).map(
-    lambda hits: sorted(hits, key=lambda hit: -hit[1])
-)
+scored = st.lists(
+    st.tuples(documents, st.integers(0, 3)), max_size=12, unique_by=lambda hit: hit[0]
+).map(lambda hits: sorted(hits, key=lambda hit: -hit[1]))
 
 
 @settings(max_examples=150, deadline=None)
@@ -406,14 +478,22 @@ def test_no_change_that_changes_nothing_is_an_alarm(data: st.DataObject) -> None
             ordered = data.draw(st.permutations(hits)) if shuffled else hits
             ordered = sorted(ordered, key=lambda hit: -hit[1])[:depth]
             own = 10 * names.index(name)  # no engine's scores are alike for all queries
-            rankings[name] = Ranking(tuple(id for id, _ in ordered), tuple(float(own + score) for _, score in ordered))
+            rankings[name] = Ranking(
+                tuple(id for id, _ in ordered), tuple(float(own + score) for _, score in ordered)
+            )
         return Run("", rankings)
 
     before, now = cut(False), cut(True)
     kept = data.draw(st.sets(st.sampled_from(names)))
-    before = replace(before, rankings={id: ranking for id, ranking in before.rankings.items() if id in kept})
-    grades = {name: data.draw(st.dictionaries(documents, st.integers(0, 3), max_size=3)) for name in names}
-    undefined = "skip" if any(grade for graded in grades.values() for grade in graded.values()) else "zero"
+    before = replace(
+        before, rankings={id: ranking for id, ranking in before.rankings.items() if id in kept}
+    )
+    grades = {
+        name: data.draw(st.dictionaries(documents, st.integers(0, 3), max_size=3)) for name in names
+    }
+    undefined = (
+        "skip" if any(grade for graded in grades.values() for grade in graded.values()) else "zero"
+    )
     queries = json.dumps([{"query": name, "relevant": graded} for name, graded in grades.items()])
     text = f"depth: {depth}\ntop_k: 5\nundefined: {undefined}\n{STRICT}queries: {queries}\n"
     with tempfile.TemporaryDirectory() as folder:

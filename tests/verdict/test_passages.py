@@ -45,7 +45,9 @@ def judged(suite: Suite, *texts: str) -> SuiteResult:
 
 
 def test_a_passage_is_found_whatever_its_case_white_space_and_unicode_form() -> None:
-    result = judged(suite({"The ﬁrst  CAFE\u0301": 1}), "elsewhere", "… the first\ncafé of the town")
+    result = judged(
+        suite({"The ﬁrst  CAFE\u0301": 1}), "elsewhere", "… the first\ncafé of the town"
+    )
     assert scores(result)["mrr@10"] == 0.5
     assert [(d.rank, d.id, d.title) for d in result.query("q").ranking] == [
         (1, "c1", "elsewhere"),
@@ -54,7 +56,12 @@ def test_a_passage_is_found_whatever_its_case_white_space_and_unicode_form() -> 
 
 
 def test_recall_counts_passages_and_other_measures_results() -> None:
-    result = judged(suite({"alpha": 1, "beta": 3, "gamma": 1}), "alpha and beta", "nothing", "gamma, and alpha again")
+    result = judged(
+        suite({"alpha": 1, "beta": 3, "gamma": 1}),
+        "alpha and beta",
+        "nothing",
+        "gamma, and alpha again",
+    )
     found = scores(result)
     assert found["recall@1"] == pytest.approx(2 / 3)
     assert found["recall@2"] == pytest.approx(2 / 3)
@@ -87,7 +94,10 @@ def test_rules_count_passages() -> None:
 
 
 def test_a_passage_is_credited_once_and_copies_of_a_chunk_are_collapsed() -> None:
-    chunks = [{"id": id, "text": text} for id, text in (("x", "alpha"), ("x", "alpha"), ("y", "alpha too"))]
+    chunks = [
+        {"id": id, "text": text}
+        for id, text in (("x", "alpha"), ("x", "alpha"), ("y", "alpha too"))
+    ]
     wanted = suite({"alpha": 1})
     result = judge(wanted, retrieve(wanted, lambda query: chunks))
     assert [document.id for document in result.query("q").ranking] == ["alpha", "y"]
@@ -128,7 +138,9 @@ def test_an_id_that_another_query_looks_for_is_no_passage_either() -> None:
     queries = tuple(Query(id, id, Judgments({id: 1})) for id in ("alpha", "beta"))
     wanted = Suite("s", "s", queries, match="text", metrics=(parse_measure("mrr@10"),))
     run = retrieve(wanted, lambda query: [{"id": "alpha", "text": "of beta"}])
-    result = judge(wanted, run, before=retrieve(wanted, lambda query: [{"id": "b", "text": "alpha, beta"}]))
+    result = judge(
+        wanted, run, before=retrieve(wanted, lambda query: [{"id": "b", "text": "alpha, beta"}])
+    )
     assert [query.values for query in result.queries] == [(0.0,), (1.0,)]
     assert [(d.rank, d.id, d.title) for query in result.queries for d in query.ranking] == [
         (1, "alpha (id)", "of beta"),
@@ -139,7 +151,10 @@ def test_an_id_that_another_query_looks_for_is_no_passage_either() -> None:
 
 def test_ids_stay_apart_whatever_ids_and_passages_look_like() -> None:
     wanted = suite({"a": 1, "a (id)": 1})
-    hits = [{"id": id, "text": f"text {n}"} for n, id in enumerate(("a", "a (id)", "a (id)*", "a (id) (id)"))]
+    hits = [
+        {"id": id, "text": f"text {n}"}
+        for n, id in enumerate(("a", "a (id)", "a (id)*", "a (id) (id)"))
+    ]
     result = judge(wanted, retrieve(wanted, lambda query: hits))
     assert len({d.id for d in result.query("q").ranking} | {"a", "a (id)"}) == 6
     assert (scores(result)["recall@10"], scores(result)["num_results"]) == (0, 4)
@@ -170,12 +185,23 @@ def test_judged_shares_do_not_apply() -> None:
 def test_a_baseline_is_matched_by_its_own_texts() -> None:
     wanted = suite({"alpha": 1, "beta": 1})
     before = retrieve(wanted, lambda query: [{"id": "old-1", "text": "alpha and beta"}])
-    same = judge(wanted, retrieve(wanted, lambda query: [{"id": "new-7", "text": "alpha and beta!"}]), before=before)
+    same = judge(
+        wanted,
+        retrieve(wanted, lambda query: [{"id": "new-7", "text": "alpha and beta!"}]),
+        before=before,
+    )
     assert all(mean.change is None or not mean.change.difference for mean in same.means)
     assert not same.failed
-    lost = judge(wanted, retrieve(wanted, lambda query: [{"id": "new-7", "text": "gamma"}]), before=before)
+    lost = judge(
+        wanted, retrieve(wanted, lambda query: [{"id": "new-7", "text": "gamma"}]), before=before
+    )
     assert lost.failed
-    assert next(mean.change.before for mean in lost.means if mean.change and mean.measure == "recall@1") == 1.0
+    assert (
+        next(
+            mean.change.before for mean in lost.means if mean.change and mean.measure == "recall@1"
+        )
+        == 1.0
+    )
 
 
 def test_new_ids_for_the_same_chunks_are_no_drift() -> None:
@@ -183,7 +209,10 @@ def test_new_ids_for_the_same_chunks_are_no_drift() -> None:
     texts = ("beta", "alpha", "gamma")
 
     def run(*ids: str) -> Run:
-        return retrieve(wanted, lambda query: [{"id": id, "text": text} for id, text in zip(ids, texts, strict=True)])
+        return retrieve(
+            wanted,
+            lambda query: [{"id": id, "text": text} for id, text in zip(ids, texts, strict=True)],
+        )
 
     same = judge(wanted, run("n1", "n2", "n3"), before=run("o1", "o2", "o3"))
     assert "the one ranking has not changed" in same.notes
@@ -195,17 +224,26 @@ def test_new_ids_for_the_same_chunks_are_no_drift() -> None:
     assert "the one ranking has not changed" in judge(wanted, doubled, before=old).notes
     then = replace(run("n1", "n2", "x"), texts={"n1": "eta", "n2": "alpha", "x": "gamma"})
     other = judge(wanted, run("n1", "n2", "n3"), before=then)
-    assert [(d.id, d.grade) for d in other.query("q").ranking_before] == [("n1 (then)", 0), ("alpha", 1), ("n3", 0)]
+    assert [(d.id, d.grade) for d in other.query("q").ranking_before] == [
+        ("n1 (then)", 0),
+        ("alpha", 1),
+        ("n3", 0),
+    ]
 
 
 def test_a_run_without_texts_is_said_once_a_query() -> None:
     wanted = suite({"alpha": 1})
     result = judge(wanted, retrieve(wanted, lambda query: ["c1", "c2"]))
-    assert "'match: text' needs the text of each hit, and these are ids alone" in (result.query("q").fault or "")
+    assert "'match: text' needs the text of each hit, and these are ids alone" in (
+        result.query("q").fault or ""
+    )
     by_id = retrieve(Suite("s", "s", wanted.queries), lambda query: ["c1"])
     assert by_id.texts == {}
     result = judge(wanted, Run("", by_id.rankings))
-    assert result.query("q").fault == "'match: text' needs the text of each result, and of c1 there is none"
+    assert (
+        result.query("q").fault
+        == "'match: text' needs the text of each result, and of c1 there is none"
+    )
 
 
 def test_it_end_to_end(project: Project) -> None:
@@ -225,7 +263,9 @@ queries:
     )
     project.answers(
         {
-            "refunds": [{"id": "k-1", "content": "Refunds are paid within\n14 days. Keep the receipt!"}],
+            "refunds": [
+                {"id": "k-1", "content": "Refunds are paid within\n14 days. Keep the receipt!"}
+            ],
             "delivery": [{"id": "k-2", "content": "We deliver on foot."}],
         }
     )
@@ -235,7 +275,11 @@ queries:
 
 
 def test_judged_is_refused_where_it_does_not_apply(project: Project) -> None:
-    project.suite("match: text\nthresholds: {judged@10: {warn_below: 0.5}}\nqueries: [{query: a, relevant: [b]}]\n")
+    project.suite(
+        "match: text\nthresholds: {judged@10: {warn_below: 0.5}}\nqueries: [{query: a, relevant: [b]}]\n"
+    )
     result = project.run()
     assert result.ret == 2
-    result.stdout.fnmatch_lines(["*shop.ir.yaml:2:14: judged@10 does not apply under 'match: text': *"])
+    result.stdout.fnmatch_lines(
+        ["*shop.ir.yaml:2:14: judged@10 does not apply under 'match: text': *"]
+    )

@@ -12,8 +12,12 @@ from pytest_irquality.verdict.side_by_side import Side
 
 Lists = Mapping[str, Sequence[str]]
 QUERIES = 12
-SUITE = "metrics: [mrr@3, recall@3, rank_of_first@3, num_results, latency_p50MORE]\nqueries:\n" + "".join(
-    f"  - {{query: q{n}, relevant: [d{n}], weight: {10 if n == 0 else 1}}}\n" for n in range(QUERIES)
+SUITE = (
+    "metrics: [mrr@3, recall@3, rank_of_first@3, num_results, latency_p50MORE]\nqueries:\n"
+    + "".join(
+        f"  - {{query: q{n}, relevant: [d{n}], weight: {10 if n == 0 else 1}}}\n"
+        for n in range(QUERIES)
+    )
 )
 FIRST = {f"q{n}": [f"d{n}", "x", "y"] for n in range(QUERIES)}
 SECOND = {f"q{n}": ["x", f"d{n}", "y"] for n in range(QUERIES)}
@@ -21,19 +25,27 @@ HALF = {id: (FIRST if n % 2 else SECOND)[id] for n, id in enumerate(FIRST)}
 NONE: Lists = {id: ["x"] for id in FIRST}
 
 
-def beside(folder: Path, more: str = "", faults: Sequence[str] = (), **retrievers: Lists) -> SideBySide:
+def beside(
+    folder: Path, more: str = "", faults: Sequence[str] = (), **retrievers: Lists
+) -> SideBySide:
     (table,) = side_by_side(results(folder, more, faults, **retrievers))
     return table
 
 
-def results(folder: Path, more: str = "", faults: Sequence[str] = (), **retrievers: Lists) -> list[SuiteResult]:
+def results(
+    folder: Path, more: str = "", faults: Sequence[str] = (), **retrievers: Lists
+) -> list[SuiteResult]:
     """One result a retriever; the first one has the faults."""
     file = folder / "s.ir.yaml"
     file.write_text(SUITE.replace("MORE", more), encoding="utf-8")
     suite = load_suite(file, shown="s.ir.yaml")
     found = []
     for name, lists in retrievers.items():
-        rankings = {id: Ranking(tuple(ids), seconds=len(ids)) for id, ids in lists.items() if id not in faults}
+        rankings = {
+            id: Ranking(tuple(ids), seconds=len(ids))
+            for id, ids in lists.items()
+            if id not in faults
+        }
         found.append(judge(suite, Run(name, rankings, {id: Fault("it broke") for id in faults})))
         faults = ()
     return found
@@ -47,7 +59,13 @@ def sides(table: SideBySide, measure: str) -> dict[str, Side]:
 def test_the_best_is_marked_and_the_others_are_held_against_it(tmp_path: Path) -> None:
     table = beside(tmp_path, bm25=SECOND, hybrid=FIRST, dense=HALF)
     assert (table.path, table.retrievers) == ("s.ir.yaml", ("bm25", "hybrid", "dense"))
-    assert [row.measure for row in table.rows] == ["mrr@3", "recall@3", "rank_of_first@3", "num_results", "latency_p50"]
+    assert [row.measure for row in table.rows] == [
+        "mrr@3",
+        "recall@3",
+        "rank_of_first@3",
+        "num_results",
+        "latency_p50",
+    ]
     mrr = sides(table, "mrr@3")
     assert mrr["hybrid"] == Side(1.0, QUERIES, best=True)
     assert mrr["bm25"] == Side(
@@ -72,7 +90,10 @@ def test_all_that_share_the_best_value_are_best(tmp_path: Path) -> None:
 
 def test_times_have_a_best_but_no_test_and_counts_have_neither(tmp_path: Path) -> None:
     table = beside(tmp_path, none=NONE, hybrid=FIRST)
-    assert sides(table, "latency_p50") == {"none": Side(1.0, QUERIES, best=True), "hybrid": Side(3.0, QUERIES)}
+    assert sides(table, "latency_p50") == {
+        "none": Side(1.0, QUERIES, best=True),
+        "hybrid": Side(3.0, QUERIES),
+    }
     assert sides(table, "num_results") == {"none": Side(1.0, QUERIES), "hybrid": Side(3.0, QUERIES)}
 
 

@@ -15,9 +15,14 @@ from hypothesis import strategies as st
 from pytest_irquality.verdict.statistics import detectable, holm, interval, sign_flip, win_tie_loss
 
 often = settings(max_examples=150, deadline=None, database=None)
-TENTH, WHOLE = 252, 2520  # differences of precision@10 and of reciprocal ranks are multiples of 1/2520
+TENTH, WHOLE = (
+    252,
+    2520,
+)  # differences of precision@10 and of reciprocal ranks are multiples of 1/2520
 tenths = st.integers(-10, 10).map(lambda number: number * TENTH)
-reciprocal_ranks = st.builds(lambda now, before: WHOLE // now - WHOLE // before, *[st.integers(1, 10)] * 2)
+reciprocal_ranks = st.builds(
+    lambda now, before: WHOLE // now - WHOLE // before, *[st.integers(1, 10)] * 2
+)
 
 
 def share_as_low(units: Sequence[int]) -> float:
@@ -42,13 +47,17 @@ def test_p_is_the_share_of_sign_patterns_with_as_low_a_mean(differences: list[fl
     ]
     observed = sum(differences)
     assume(all(abs(total - observed) < 1e-12 or abs(total - observed) > 1e-6 for total in patterns))
-    assert sign_flip(differences) == sum(total <= observed + 1e-12 for total in patterns) / len(patterns)
+    assert sign_flip(differences) == sum(total <= observed + 1e-12 for total in patterns) / len(
+        patterns
+    )
 
 
 @often
 @given(st.lists(tenths, max_size=50) | st.lists(reciprocal_ranks, max_size=50))
 def test_equal_sums_are_equal_up_to_fifty_queries(units: list[int]) -> None:
-    assert sign_flip([unit / WHOLE for unit in units]) == pytest.approx(share_as_low(units), rel=1e-12)
+    assert sign_flip([unit / WHOLE for unit in units]) == pytest.approx(
+        share_as_low(units), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("queries", [24, 25, 37, 50])
@@ -56,10 +65,18 @@ def test_differences_of_no_common_unit_are_never_made_more_significant(queries: 
     """Single relevant documents moving among the first three ranks: three nDCG differences, one the sum of the others."""
     third, half = 1 - 1 / log2(3), 1 / 2
     draw = Random(queries)
-    moves = [draw.choice([(1, 0), (0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1)]) for _ in range(queries)]
+    moves = [
+        draw.choice([(1, 0), (0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1)]) for _ in range(queries)
+    ]
     sums: Counter[tuple[int, int]] = Counter({(0, 0): 1})
     for one, two in moves:
-        sums = sum((Counter({(a + s * one, b + s * two): n for (a, b), n in sums.items()}) for s in (1, -1)), Counter())
+        sums = sum(
+            (
+                Counter({(a + s * one, b + s * two): n for (a, b), n in sums.items()})
+                for s in (1, -1)
+            ),
+            Counter(),
+        )
     differences = [one * third + two * half for one, two in moves]
     as_low = sum(n for (a, b), n in sums.items() if a * third + b * half <= sum(differences) + 1e-9)
     exact = as_low / 2**queries
@@ -105,7 +122,9 @@ def test_the_interval_is_that_of_a_paired_t_test() -> None:
         now, before = ([draw.random() for _ in range(queries)] for _ in range(2))
         ours = interval([new - old for new, old in zip(now, before, strict=True)])
         theirs = stats.ttest_rel(now, before).confidence_interval(0.95)
-        assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-5 * (theirs.high - theirs.low))
+        assert ours == pytest.approx(
+            (theirs.low, theirs.high), abs=1e-5 * (theirs.high - theirs.low)
+        )
 
 
 def test_nothing_can_be_said_of_one_query_or_of_equal_differences() -> None:
@@ -155,11 +174,15 @@ def test_holm() -> None:
 
 @often
 @given(st.lists(st.floats(0, 1), max_size=8))
-def test_holm_keeps_order_and_raises_no_less_than_nothing_and_no_more_than_bonferroni(ps: list[float]) -> None:
+def test_holm_keeps_order_and_raises_no_less_than_nothing_and_no_more_than_bonferroni(
+    ps: list[float],
+) -> None:
     adjusted = holm(ps)
     for p, corrected in zip(ps, adjusted, strict=True):
         assert p <= corrected <= min(1, p * len(ps))
-    assert sorted(adjusted) == [adjusted[place] for place in sorted(range(len(ps)), key=ps.__getitem__)]
+    assert sorted(adjusted) == [
+        adjusted[place] for place in sorted(range(len(ps)), key=ps.__getitem__)
+    ]
 
 
 def test_what_a_suite_can_detect_is_found_four_times_in_five() -> None:

@@ -8,7 +8,9 @@ from itertools import islice
 from pytest_irquality.metrics.definition import Compute, Definition, Parameter
 from pytest_irquality.metrics.hits import Hits
 
-PERSISTENCE = Parameter("p", 0.9, "weight of each rank relative to the one above it", high=1, always_shown=True)
+PERSISTENCE = Parameter(
+    "p", 0.9, "weight of each rank relative to the one above it", high=1, always_shown=True
+)
 
 
 def top(ranking: Sequence[str], k: int) -> list[str]:

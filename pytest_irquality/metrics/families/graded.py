@@ -13,7 +13,13 @@ GAIN = Parameter(
     "lin",
     "gain of a grade g: `lin` is g, `exp` is 2^g − 1",
     choices=("lin", "exp"),
-    synonyms=(("dcg", "gains"), ("linear", "lin"), ("log2", "lin"), ("exponential", "exp"), ("exp-log2", "exp")),
+    synonyms=(
+        ("dcg", "gains"),
+        ("linear", "lin"),
+        ("log2", "lin"),
+        ("exponential", "exp"),
+        ("exp-log2", "exp"),
+    ),
 )
 SCALE = Parameter("max", 4.0, "highest grade of the scale that the judges used")
 LARGEST_EXPONENT = 1000.0  # 2^1024 is beyond a float
@@ -44,7 +50,9 @@ def ndcg(k: int, gains: str) -> Compute:
             return 0.0
         ideal = hits.judgments.ideal if gains == "lin" else hits.judgments.ideal_exponential
         best = ideal[k] if k < len(ideal) else ideal[-1]
-        return found / best if found < best else 1.0  # a sum in another order may pass the ideal by its last bit
+        return (
+            found / best if found < best else 1.0
+        )  # a sum in another order may pass the ideal by its last bit
 
     return score
 

@@ -7,7 +7,9 @@ from itertools import accumulate
 from pytest_irquality.metrics.definition import REL, Compute, Definition, Parameter
 from pytest_irquality.metrics.hits import Hits
 
-RECALL = Parameter("recall", None, "the recall, from 0 to 1, written behind the `@`", high=1, closed=True)
+RECALL = Parameter(
+    "recall", None, "the recall, from 0 to 1, written behind the `@`", high=1, closed=True
+)
 ELEVEN_POINTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
@@ -37,7 +39,10 @@ def eleven_points() -> Compute:
 
     def score(hits: Hits) -> float:
         best = best_from(hits)
-        return sum(at_recall(best, point, hits.judgments.relevant_count) for point in ELEVEN_POINTS) / 11
+        return (
+            sum(at_recall(best, point, hits.judgments.relevant_count) for point in ELEVEN_POINTS)
+            / 11
+        )
 
     return score
 

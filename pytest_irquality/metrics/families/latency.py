@@ -39,4 +39,6 @@ def over_queries(aggregate: Aggregation) -> Definition:
     )
 
 
-DEFINITIONS = tuple(over_queries(aggregate) for aggregate in get_args(Aggregation) if aggregate != "sum")
+DEFINITIONS = tuple(
+    over_queries(aggregate) for aggregate in get_args(Aggregation) if aggregate != "sum"
+)

@@ -11,7 +11,9 @@ BY = Parameter(
     "what the sum is divided by: `all` relevant documents, `min` of k and their number, those `found` in the first k",
     choices=("all", "min", "found"),
 )
-PERSISTENCE = Parameter("p", 0.8, "chance that the reader goes on to the next result", high=1, always_shown=True)
+PERSISTENCE = Parameter(
+    "p", 0.8, "chance that the reader goes on to the next result", high=1, always_shown=True
+)
 
 
 def reciprocal_rank(k: int) -> Compute:

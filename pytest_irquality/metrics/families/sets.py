@@ -31,7 +31,11 @@ def set_f(beta: float) -> Compute:
     def score(hits: Hits) -> float:
         if not hits.relevant:
             return 0.0
-        return (1 + beta**2) * len(hits.relevant) / (beta**2 * hits.judgments.relevant_count + len(hits.ranking))
+        return (
+            (1 + beta**2)
+            * len(hits.relevant)
+            / (beta**2 * hits.judgments.relevant_count + len(hits.ranking))
+        )
 
     return score
 

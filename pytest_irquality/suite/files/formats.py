@@ -52,7 +52,9 @@ class Record:
     def fail(self, name: str, message: str) -> NoReturn:
         """Refuse the line for one of its cells."""
         cell = self.cells.get(name, "")
-        find = self.raw.rfind if name == "grade" else self.raw.find  # a grade stands behind what may hold its digits
+        find = (
+            self.raw.rfind if name == "grade" else self.raw.find
+        )  # a grade stands behind what may hold its digits
         raise Bad(self.line, max(find(cell) if cell else 0, 0) + 1, message)
 
 
@@ -67,7 +69,9 @@ class Format:
 
 def meaningful(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     """The lines that are neither blank nor a comment, numbered."""
-    return ((n, line) for n, line in enumerate(lines, 1) if line.strip() and not line.startswith("#"))
+    return (
+        (n, line) for n, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")
+    )
 
 
 # -- TREC and other lines without a header ---------------------------------------------------------------------------
@@ -78,7 +82,11 @@ def trec(lines: Iterable[str]) -> Iterator[Record]:
     for number, line in meaningful(lines):
         parts = re.split(r"[ \t\r\n\f\v]+", line.strip(" \t\r\n\f\v"))
         if len(parts) != 4:
-            raise Bad(number, 1, f"a line of TREC qrels is 'query 0 document grade', not {len(parts)} columns")
+            raise Bad(
+                number,
+                1,
+                f"a line of TREC qrels is 'query 0 document grade', not {len(parts)} columns",
+            )
         yield Record(number, line, {"id": parts[0], "document": parts[2], "grade": parts[3]})
 
 
@@ -107,7 +115,9 @@ def named(names: Sequence[str]) -> dict[str, int]:
         if spelling := next((spelling for spelling in spellings if spelling in plainly), None):
             found[meaning] = plainly.index(spelling)
     if "document" in found and "id" in found and plainly[found["id"]] == "id":
-        del found["id"]  # the row's own number, or anything; of a query or of a document nobody can tell
+        del found[
+            "id"
+        ]  # the row's own number, or anything; of a query or of a document nobody can tell
     return found
 
 
@@ -144,14 +154,18 @@ def table(delimiters: str) -> Callable[[Iterable[str]], Iterator[Record]]:
         if not is_header(names):
             there = ", ".join(short(name) for name in names[:8])
             raise Bad(
-                start, 1, f"no header with a column for the query (query_id or query, docid, rating); it has {there}"
+                start,
+                1,
+                f"no header with a column for the query (query_id or query, docid, rating); it has {there}",
             )
         for number, raw, row in rows(lines, delimiter, start):
             if not any(row) or (len(row) < len(names) and row[0].startswith("#")):
                 continue
             if len(row) < len(names) or any(row[len(names) :]):
                 raise Bad(number, 1, f"a line of {len(row)} cells under a header of {len(names)}")
-            yield Record(number, raw, {meaning: row[column].strip() for meaning, column in columns.items()})
+            yield Record(
+                number, raw, {meaning: row[column].strip() for meaning, column in columns.items()}
+            )
 
     return records
 
@@ -205,7 +219,9 @@ def no_number(text: str) -> NoReturn:
     raise Repeated(f"{text} is no number")
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=once, parse_int=Number, parse_float=Number, parse_constant=no_number)
+DECODER = json.JSONDecoder(
+    object_pairs_hook=once, parse_int=Number, parse_float=Number, parse_constant=no_number
+)
 
 
 def jsonl(further: Iterable[str] = ()) -> Callable[[Iterable[str]], Iterator[Record]]:
@@ -214,9 +230,13 @@ def jsonl(further: Iterable[str] = ()) -> Callable[[Iterable[str]], Iterator[Rec
     seen: dict[tuple[str, ...], Mapping[str, str]] = {}
 
     def meanings(keys: tuple[str, ...]) -> Mapping[str, str]:
-        found = {meaning: keys[column] for meaning, column in named(keys).items() if meaning in PAIR}
+        found = {
+            meaning: keys[column] for meaning, column in named(keys).items() if meaning in PAIR
+        }
         for key in keys:
-            if key not in (*further, *found.values()) and (hint := did_you_mean(key, further, 0.85)):
+            if key not in (*further, *found.values()) and (
+                hint := did_you_mean(key, further, 0.85)
+            ):
                 raise Repeated(f"unknown key {short(key)}{hint}")
         return found
 
@@ -230,7 +250,9 @@ def jsonl(further: Iterable[str] = ()) -> Callable[[Iterable[str]], Iterator[Rec
                 if keys not in seen:
                     seen[keys] = meanings(keys)
             except json.JSONDecodeError as error:
-                raise Bad(number, min(error.pos, len(line.rstrip())) + 1, f"not JSON: {error.msg}") from None
+                raise Bad(
+                    number, min(error.pos, len(line.rstrip())) + 1, f"not JSON: {error.msg}"
+                ) from None
             except RecursionError:
                 raise Bad(number, 1, "not JSON: nested too deep") from None
             except ValueError as error:
@@ -241,9 +263,17 @@ def jsonl(further: Iterable[str] = ()) -> Callable[[Iterable[str]], Iterator[Rec
                 if cell is None or isinstance(cell, str):
                     cells[meaning] = str(cell or "")
                 elif meaning in ("id", "query") or isinstance(cell, bool):
-                    raise Bad(number, max(line.find(json.dumps(key)), 0) + 1, f"{short(key)} must be text or a number")
+                    raise Bad(
+                        number,
+                        max(line.find(json.dumps(key)), 0) + 1,
+                        f"{short(key)} must be text or a number",
+                    )
             taken = seen[keys].values()
-            rest = {key: value[key] for key in further if value.get(key) is not None and key not in taken}
+            rest = {
+                key: value[key]
+                for key in further
+                if value.get(key) is not None and key not in taken
+            }
             yield Record(number, line, cells, rest)
 
     return records
@@ -261,7 +291,9 @@ def recognise(lines: Iterable[str], suffix: str) -> Iterator[str]:
         yield "beir"
     for delimiter, name in (("\t", "tsv"), (",", "csv"), (";", "csv")):
         if is_header(names := cells_of(head, delimiter)):
-            of_quepid = delimiter == "," and {name.strip().lower() for name in names} >= QUEPID_HEADER
+            of_quepid = (
+                delimiter == "," and {name.strip().lower() for name in names} >= QUEPID_HEADER
+            )
             yield "quepid" if of_quepid else name
     parts = head.split()
     if len(parts) == 4 and as_number(parts[3]) is not None:

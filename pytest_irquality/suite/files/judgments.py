@@ -71,7 +71,9 @@ def _read_regular(source: Source, name: str) -> Grades | None:
                         judged[document] = number[written]
         except (ValueError, KeyError, IndexError):
             return None
-    regular = sum(map(len, grades.values())) == read and not any(query.startswith(("#", '"')) for query in grades)
+    regular = sum(map(len, grades.values())) == read and not any(
+        query.startswith(("#", '"')) for query in grades
+    )
     return grades if regular else None
 
 
@@ -89,7 +91,10 @@ def _read_carefully(source: Source, name: str, words: Mapping[str, float]) -> Ju
             if not by_text and "query" in record.cells:
                 texts[query] = record.cells["query"].strip()
             if "grade" not in record.cells:
-                record.fail("grade", "no grade on this line: no column or key for it (rating, grade, score, relevance)")
+                record.fail(
+                    "grade",
+                    "no grade on this line: no column or key for it (rating, grade, score, relevance)",
+                )
             written = record.cells["grade"]
             if written not in known:
                 known[written] = _grade(record, written, words)
@@ -113,7 +118,10 @@ def _pair(record: Record) -> tuple[str, str]:
     query = record.cells.get("id", record.cells.get("query"))
     for name, value in (("query", query), ("document", record.cells.get("document"))):
         if value is None:
-            record.fail(name, f"no {name} on this line: no column or key for it (query_id, query; docid, doc_id)")
+            record.fail(
+                name,
+                f"no {name} on this line: no column or key for it (query_id, query; docid, doc_id)",
+            )
     if not query or not query.strip():
         record.fail("query", "the query is empty")
     return query.strip(), record.cells["document"]
@@ -141,9 +149,13 @@ class Judged:
         """``queries``: the text of every query of the suite by its id."""
         self.ids = queries
         self.texts = {text.strip() for text in queries.values()}
-        self.files = [(file, {text: id for id, text in file.texts.items()}, set[str]()) for file in files]
+        self.files = [
+            (file, {text: id for id, text in file.texts.items()}, set[str]()) for file in files
+        ]
 
-    def joined(self, id: str, inline: dict[str, float], place: Callable[[str], str]) -> dict[str, float]:
+    def joined(
+        self, id: str, inline: dict[str, float], place: Callable[[str], str]
+    ) -> dict[str, float]:
         """What all files say of a query, joined to what the suite says; ``place`` tells where it says so.
 
         Raises ``SuiteError``, in the file, where a pair has two grades.
@@ -164,7 +176,11 @@ class Judged:
                 for document, grade in more.items():
                     if grades.setdefault(document, grade) != grade:
                         other = next(((f, k) for f, k in before if document in f.grades[k]), None)
-                        first = f"{other[0].source.shown}:{other[0].line_of(other[1], document)}" if other else ""
+                        first = (
+                            f"{other[0].source.shown}:{other[0].line_of(other[1], document)}"
+                            if other
+                            else ""
+                        )
                         raise SuiteError(
                             file.source.shown,
                             file.line_of(key, document),
@@ -190,7 +206,9 @@ class Judged:
         """What the files judge that nobody asks: usual, as they are often made for more queries than are run."""
         for file, _, used in self.files:
             if unused := [key for key in file.grades if key not in used]:
-                named = ", ".join(map(short, unused[:3])) + (f" and {len(unused) - 3} more" if len(unused) > 3 else "")
+                named = ", ".join(map(short, unused[:3])) + (
+                    f" and {len(unused) - 3} more" if len(unused) > 3 else ""
+                )
                 number = "1 query" if len(unused) == 1 else f"{len(unused)} queries"
                 none = "" if used else "none of this suite's queries, but "
                 yield f"{file.source.shown} judges {none}{number} that the suite does not ask: {named}"

@@ -51,7 +51,9 @@ def open_lines(path: Path, shown: str, head: bool = False) -> Iterator[Lines]:
     """
     try:
         if not path.is_file():
-            raise SuiteError(shown, 1, 1, "is not a regular file" if path.exists() else "no such file")
+            raise SuiteError(
+                shown, 1, 1, "is not a regular file" if path.exists() else "no such file"
+            )
         with _bytes(path) as data:
             encoding = _look_through(data, shown, head)
         with io.TextIOWrapper(_bytes(path), encoding) as text:
@@ -62,7 +64,9 @@ def open_lines(path: Path, shown: str, head: bool = False) -> Iterator[Lines]:
             except UnicodeDecodeError as error:
                 with _bytes(path) as data:
                     line, column = _undecodable(data) if encoding == "utf-8" else (1, 1)
-                raise SuiteError(shown, line, column, f"not {encoding.upper()} text: {error.reason}") from None
+                raise SuiteError(
+                    shown, line, column, f"not {encoding.upper()} text: {error.reason}"
+                ) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise SuiteError(shown, 1, 1, f"damaged gzip: {error}") from None
     except OSError as error:

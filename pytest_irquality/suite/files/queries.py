@@ -9,7 +9,9 @@ from pytest_irquality.suite.files.formats import Record, jsonl
 from pytest_irquality.suite.files.source import FORMATS, QUERIES, Source
 
 
-def read_queries(source: Source, keys: Iterable[str], otherwise: str | None = None) -> tuple[list[Record], bool]:
+def read_queries(
+    source: Source, keys: Iterable[str], otherwise: str | None = None
+) -> tuple[list[Record], bool]:
     """The queries of a file, each once, and whether the file judges them as well.
 
     ``keys`` are those of a query in a suite that a line of JSONL may carry too; ``otherwise`` is the format of a file
@@ -23,7 +25,8 @@ def read_queries(source: Source, keys: Iterable[str], otherwise: str | None = No
         for record in records(lines):
             if not record.cells.get("query", "").strip():
                 record.fail(
-                    "query", "no query on this line: its text, in a column or under a key like 'query' or 'text'"
+                    "query",
+                    "no query on this line: its text, in a column or under a key like 'query' or 'text'",
                 )
             judged = "document" in record.cells and "grade" in record.cells
             key = (record.cells.get("id"), record.cells["query"].strip()) if judged else record.line

@@ -71,7 +71,9 @@ class Source:
         if otherwise:
             return otherwise
         if names:
-            raise SuiteError(self.shown, 1, 1, f"this is {FORMATS[names[0]].what}, which has no {what}")
+            raise SuiteError(
+                self.shown, 1, 1, f"this is {FORMATS[names[0]].what}, which has no {what}"
+            )
         message = f"cannot tell the format of these {what}; name it, as in {{file: ..., format: {known[0]}}}"
         raise SuiteError(self.shown, 1, 1, f"{message} (one of {', '.join(known)})")
 
@@ -90,7 +92,10 @@ def sources(written: str, folder: Path, shown: Path, format: str | None) -> list
                 raise ValueError(f"no file matches {short(written)}")
             if len(found) > MAX_FILES:
                 raise ValueError(f"more than {MAX_FILES} files match {short(written)}")
-        return [Source(folder / name, os.path.normpath(shown / name).replace(os.sep, "/"), format) for name in found]
+        return [
+            Source(folder / name, os.path.normpath(shown / name).replace(os.sep, "/"), format)
+            for name in found
+        ]
     except OSError as error:  # a name too long, say
         raise ValueError(f"{short(written)} cannot be read: {error.strerror or error}") from None
 
@@ -104,9 +109,13 @@ def beir_queries(folder: Source) -> Source:
 def beir_qrels(folder: Source, split: str) -> Source:
     """The judgments of one split of a BEIR folder."""
     found = _part(folder, (f"qrels/{split}.tsv", f"qrels/{split}.tsv.gz"))
-    splits = sorted({path.name.partition(".")[0] for path in (folder.path / "qrels").glob("*.tsv*")})
+    splits = sorted(
+        {path.name.partition(".")[0] for path in (folder.path / "qrels").glob("*.tsv*")}
+    )
     hint = f"; name one it has, as in {{file: ..., split: {splits[0]}}}" if splits else ""
-    return found or _refuse(folder, f"is no BEIR folder with the split {short(split)}: no qrels/{split}.tsv{hint}")
+    return found or _refuse(
+        folder, f"is no BEIR folder with the split {short(split)}: no qrels/{split}.tsv{hint}"
+    )
 
 
 def _part(folder: Source, names: Iterable[str]) -> Source | None:

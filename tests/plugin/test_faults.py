@@ -201,7 +201,7 @@ def test_progress_is_one_line_on_a_terminal_lines_in_a_log_and_nothing_under_q(
 ) -> None:
     project.suite(SUITE)
     project.conftest(
-        "from pytest_irquality import progress\nprogress.ON_TERMINAL = progress.IN_LOG = (0, 0)\n"
+        "from pytest_irquality.plugin import progress\nprogress.ON_TERMINAL = progress.IN_LOG = (0, 0)\n"
         "@pytest.fixture\ndef retriever(): return lambda query: ['d' + query[1:]]\n"
     )
     text = project.pytester.runpytest_subprocess("--ir-suite").stdout.str()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pytest_irquality.edges.git import git, now, output, package_version
 from pytest_irquality.retrieval.run import Run
+from pytest_irquality.storage.provenance import UPDATE, Baseline
 from pytest_irquality.storage.stored import (
     Header,
     StoredQuery,
@@ -24,8 +25,6 @@ from pytest_irquality.storage.stored import (
     write_run,
 )
 from pytest_irquality.suite.model import Suite
-from pytest_irquality.verdict.comparison import UPDATE
-from pytest_irquality.verdict.result import Baseline
 
 FOLDER = ".ir-baseline"
 GIT = "git:"

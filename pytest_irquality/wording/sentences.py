@@ -71,13 +71,12 @@ REASONS: Mapping[str, Callable[[SuiteResult, Verdict], str]] = {
 
 def causes(result: SuiteResult, ids: Iterable[str]) -> str:
     """Why queries have no ranking; those that failed alike are reported once, and counted where there are several."""
-    wanted = set(ids)
-    groups = [[id for id in cause.queries if id in wanted] for cause in result.causes]
+    faults = {id: result.by_id[id].fault or "" for id in ids if id in result.by_id}
+    groups = [[id for id in cause.queries if id in faults] for cause in result.causes]
     groups = sorted(filter(None, groups), key=len, reverse=True)
-    messages = [result.query(some[0]).fault or "" for some in groups]
-    if len(messages) > 1:
-        messages = [f"{m} ({len(some)})" for m, some in zip(messages, groups, strict=True)]
-    return few(messages) or "another process had no answer"
+    if len(groups) > 1:
+        return few([f"{faults[alike[0]]} ({len(alike)})" for alike in groups])
+    return next(filter(None, faults.values()), "another process had no answer")
 
 
 def warnings(result: SuiteResult) -> tuple[str, ...]:

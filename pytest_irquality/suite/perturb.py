@@ -115,7 +115,7 @@ def transpose(text: str) -> Iterator[str]:
     """Two letters side by side, neither the first of its word, in the wrong order."""
     for start, end in _mistyped(text):
         for place in range(start + 1, end - 1):
-            one, other = text[place : place + 2]
+            one, other = text[place], text[place + 1]
             if one != other:
                 yield text[:place] + other + one + text[place + 2 :]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from pytest_irquality.verdict.noise import (
     drop_noise,
     exceeds_wavering,

@@ -108,7 +108,9 @@ class Measured:
             return {id: self.rankings[id] for id in self.before}
         depth, scaled = self.compared_depth, end_in_one_score(today.values())
         return {
-            id: in_baseline_order(self.rankings[id], today[id], ids, stored[id], depth, scaled)
+            id: in_baseline_order(
+                self.rankings[id], today[id], ids, stored[id], depth, scaled=scaled
+            )
             for id, ids in self.before.items()
         }
 

@@ -13,6 +13,7 @@ def in_baseline_order(
     old: tuple[str, ...],
     before: Ranking,
     depth: int,
+    *,
     scaled: bool = False,
 ) -> tuple[str, ...]:
     """Today's documents, those that are tied on both sides in the order they had in the baseline.

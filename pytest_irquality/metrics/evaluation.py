@@ -34,7 +34,11 @@ def evaluate(
     """
     if undefined not in ("skip", "zero"):
         raise MeasureError(f"undefined is 'skip' or 'zero', not {undefined!r}")
-    hits = see(qrels, run, measures, seconds or {}, before or {}, others or {})
+    hits = see(qrels, run, measures)
+    for name, given in (("seconds", seconds), ("before", before), ("others", others)):
+        if given:
+            for seen in hits:
+                setattr(seen, name, given.get(seen.query))
     all_have_relevant = all(seen.relevant or seen.judgments.relevant for seen in hits)
     columns = []
     for measure in measures:
@@ -49,9 +53,6 @@ def see(
     qrels: Mapping[str, Judgments],
     run: Mapping[str, Sequence[str]],
     measures: Sequence[Measure],
-    seconds: Mapping[str, float],
-    before: Mapping[str, Sequence[str]],
-    others: Mapping[str, Sequence[Sequence[str]]],
 ) -> list[Hits]:
     """Find each query's judged documents, as deep as the measures ask."""
     depth, at_least_all_relevant = depth_of(measures)
@@ -67,14 +68,7 @@ def see(
             if at_least_all_relevant and depth is not None
             else depth
         )
-        seen = Hits(query, ranking, judgments, reach)
-        if seconds:
-            seen.seconds = seconds.get(query)
-        if before:
-            seen.before = before.get(query)
-        if others:
-            seen.others = others.get(query, ())
-        hits.append(seen)
+        hits.append(Hits(query, ranking, judgments, reach))
     return hits
 
 

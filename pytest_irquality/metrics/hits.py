@@ -60,7 +60,7 @@ class Hits:
         self.relevant = [rank for rank, gain in gains if gain >= relevant_from]
         self.seconds: float | None = None
         self.before: Sequence[str] | None = None
-        self.others: Sequence[Sequence[str]] = ()
+        self.others: Sequence[Sequence[str]] | None = None
 
     def at(self, relevant_from: float) -> Hits:
         """The same ranking, seen with another lowest relevant grade."""

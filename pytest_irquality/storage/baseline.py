@@ -215,12 +215,10 @@ def compare_with(
         )
     header, queries = found.stored.header, found.stored.queries
     matching = found.stored.matching(suite)
-    edited = matching.edited
-    left = [query for query in matching.left if query.id not in edited.values()]
     known = Baseline(
         found.source, len(queries), header.commit, header.time, header.version,
-        left=tuple(query.text for query in left),
-        edited=tuple(edited),
+        left=matching.gone,
+        edited=tuple(matching.edited),
         renamed=len(matching.renamed),
         means=header.means,
     )  # fmt: skip

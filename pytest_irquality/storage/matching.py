@@ -17,11 +17,16 @@ class Question(Protocol):
     """A query as a retriever is asked it."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Its id."""
+
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """Its text."""
+
     @property
-    def params(self) -> Mapping[str, Any]: ...
+    def params(self) -> Mapping[str, Any]:
+        """The params of the call, those of the suite included."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,12 @@ class Matching:
                 edited[query.id] = found
         return edited
 
+    @cached_property
+    def gone(self) -> tuple[str, ...]:
+        """The texts of the stored queries that the suite has no more, in other words neither."""
+        edited = {*self.edited.values()}
+        return tuple(query.text for query in self.left if query.id not in edited)
+
 
 def asks(query: Question) -> str:
     """The text and the params of a query, to compare with another's."""
@@ -98,8 +109,6 @@ def _alike(
 ) -> str | None:
     """The query that shares most words with another, if that is more than half of the longer's."""
     shared = Counter(id for word in asked for id in by_word.get(word, ()))
-    near = [
-        (2 * common > max(len(asked), size[id]), common, id) for id, common in shared.items()
-    ]
+    near = [(2 * common > max(len(asked), size[id]), common, id) for id, common in shared.items()]
     best = max(near, default=(False, 0, ""))
     return best[2] if best[0] else None

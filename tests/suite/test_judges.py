@@ -49,7 +49,7 @@ def test_a_pair_that_several_graded_has_their_mean_and_half_of_them_make_it_rele
     assert (read.judged_by_several, read.named_judges) == (2, ("anna", "ben", "cleo"))
     recall, precision = (parse_measure(name) for name in ("recall@2", "p@2"))
     scores = evaluate({"q1": query.judgments}, {"q1": ["b", "a"]}, [recall, precision])
-    assert scores.values["q1"] == (pytest.approx(1 / 3), 0.5)
+    assert scores.values["q1"] == pytest.approx((1 / 3, 0.5))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_two_grades_of_one_judge_that_nothing_tells_apart_are_an_error(
 
 def test_without_a_judge_a_contradiction_stays_an_error(tmp_path: Path) -> None:
     nobody = "query_id,doc_id,rating,date\nq1,a,3,2026-01-01\nq1,a,2,2026-01-02\n"
-    with pytest.raises(SuiteError, match="'a' is graded 2 here for 'q1', but 3 at j0.csv:2"):
+    with pytest.raises(SuiteError, match=r"'a' is graded 2 here for 'q1', but 3 at j0\.csv:2"):
         suite(tmp_path, nobody)
 
 

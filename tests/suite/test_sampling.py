@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -55,9 +56,12 @@ def test_every_query_is_drawn_as_often_as_its_weight_says(counts: list[int], siz
     step = sum(rest) / steps
     assert max(rest) < step or steps == len(rest)
     chance = [Fraction(0)] * len(rest)
-    turns = sorted({Fraction(0), Fraction(1), *((end / step) % 1 for end in accumulate(rest))})
+    numbers: list[Any] = [*rest]  # exact ones
+    turns: list[Fraction] = sorted(
+        {Fraction(0), Fraction(1), *(Fraction(end / step) % 1 for end in accumulate(rest))}
+    )
     for low, high in pairwise(turns):
-        drawn = systematic(rest, steps, (low + high) / 2)  # type: ignore[arg-type]
+        drawn = systematic(numbers, steps, (low + high) / 2)
         assert len(set(drawn)) == steps
         for place in drawn:
             chance[place] += high - low

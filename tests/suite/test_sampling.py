@@ -61,7 +61,8 @@ def test_every_query_is_drawn_as_often_as_its_weight_says(counts: list[int], siz
         {Fraction(0), Fraction(1), *(Fraction(end / step) % 1 for end in accumulate(rest))}
     )
     for low, high in pairwise(turns):
-        drawn = systematic(numbers, steps, (low + high) / 2)
+        start: Any = (low + high) / 2
+        drawn = systematic(numbers, steps, start)
         assert len(set(drawn)) == steps
         for place in drawn:
             chance[place] += high - low

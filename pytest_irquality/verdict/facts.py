@@ -197,6 +197,13 @@ class OtherVersion(Fact):
 
 
 @dataclass(frozen=True)
+class Renamed(Fact):
+    """So many queries have another id in the baseline, and the same text and params."""
+
+    queries: int
+
+
+@dataclass(frozen=True)
 class LeftSuite(Fact):
     """Queries (texts) of the baseline that today's suite has not."""
 

@@ -111,6 +111,8 @@ def _queries_on_one_side(now: Measured, baseline: Baseline) -> Iterator[Fact]:
     version, before = now.run.version, baseline.version
     if version and before and version != before and not other:
         yield facts.OtherVersion(version, before)
+    if baseline.renamed:
+        yield facts.Renamed(baseline.renamed)
     if baseline.left:
         yield facts.LeftSuite(baseline.left)
 

@@ -370,6 +370,12 @@ def _(fact: facts.OtherVersion, result: SuiteResult) -> str:
 
 
 @note.register
+def _(fact: facts.Renamed, result: SuiteResult) -> str:
+    renamed = counted(fact.queries, "query has", "queries have")
+    return f"{renamed} another id in the baseline, and the same text and params: compared with it"
+
+
+@note.register
 def _(fact: facts.LeftSuite, result: SuiteResult) -> str:
     left = counted(len(fact.queries), "query", "queries")
     return f"{left} of the baseline left the suite: {few(list(map(quoted, fact.queries)))}"

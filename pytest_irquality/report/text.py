@@ -1,11 +1,11 @@
-"""Plain text: an item's whole explanation, and the summary at the end of the session."""
+"""Plain text: an item's explanation, and the summary at the end of the session, fitted to the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from pytest_irquality.edges.printable import terminal
-from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.verdict.facts import Finding
 from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import (
@@ -16,62 +16,124 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )
 from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
-from pytest_irquality.verdict.statistics import EQUAL
-from pytest_irquality.wording.moves import move
+from pytest_irquality.wording.moves import LEFT_INDEX, name
 from pytest_irquality.wording.numbers import (
-    apart,
     counted,
     digits_apart,
     figure,
     probability,
-    share,
     signed,
 )
-from pytest_irquality.wording.sentences import demand, notes, reason, sentence, warnings
-from pytest_irquality.wording.words import ON_CHANGE, bound, one_line
+from pytest_irquality.wording.sentences import demand, reason, sentence, warnings
+from pytest_irquality.wording.story import Story, Worse, worst_first
+from pytest_irquality.wording.words import ON_CHANGE, bound, cells, fit, one_line, quoted, wrapped
 
 MARKS = {
     "passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "fixed": "✗ FIXED",
     "not evaluated": "✗ not evaluated",
 }  # fmt: skip
 WORST = 5
-WORST_IN_BULK = 10
 FINDINGS = 20
+IN_FULL = 3
+"""Failures of a suite that the terminal tells in full."""
+LINES, LINES_EACH = 56, 110
+"""How long the summary of one suite may be, and those of several together."""
+
+
+# -- one failure -------------------------------------------------------------------------------------------------------
 
 
 def explain(result: SuiteResult, verdict: Verdict) -> str:
-    """Everything about one check that ended badly: a short first line, then what was demanded and what was seen."""
-    lines = [reason(result, verdict), ""]
+    """Everything about one check that ended badly: what was demanded, what was seen, why it matters, where it stands."""
+    story = Story(result)
+    lines = [_title(story, verdict)]
     if verdict.query is not None:
         lines += _query_lines(result, verdict)
     else:
         for finding in verdict.broken[:FINDINGS]:
-            lines += [f"  {_mark(finding)} {sentence(result, verdict, finding)}"]
+            lines.append(f"  {_mark(finding)} {sentence(result, verdict, finding)}")
             lines += _reasons(result, finding)
         if len(verdict.broken) > FINDINGS:
             lines.append(f"  and {len(verdict.broken) - FINDINGS} more, all in the report")
-        lines += _change_lines(result, verdict)
-        lines += _worst_queries(result, verdict)
+        lines += _change_lines(story, verdict)
+        lines += _lowest(result, verdict)
     if verdict.known_issue:
         lines.append(f"  known issue: {verdict.known_issue}")
     return "\n".join(map(terminal, [*lines, f"  at {result.place(verdict)}"]))
 
 
-def _outcome(verdict: Verdict) -> str:
-    """A verdict's mark; one that passed although something it demands is not so gets that of a warning."""
-    warned = verdict.outcome == "passed" and not all(finding.ok for finding in verdict.findings)
-    return "!" if warned else MARKS[verdict.outcome]
+def laid_out(result: SuiteResult, verdict: Verdict, width: int) -> str:
+    """The explanation as a terminal shows it: the most damaged in full, of the others three lines, nothing wrapped."""
+    if verdict not in told_in_full(result):
+        return "\n".join(_brief(result, verdict, width))
+    lines = explain(result, verdict).split("\n")
+    return "\n".join(line if _uncut(line) else _fitted(line, width) for line in lines)
+
+
+def told_in_full(result: SuiteResult) -> Sequence[Verdict]:
+    """The failures that a terminal tells in full: queries, whose rankings no table holds, before limits."""
+    damage = Story(result).damage
+    return [*damage.failed_queries, *damage.failed_limits][:IN_FULL]
+
+
+def _brief(result: SuiteResult, verdict: Verdict, width: int) -> Iterator[str]:
+    title = _title(Story(result), verdict)
+    yield _fitted(terminal(title), width)
+    why = short_reason(result, verdict)
+    if why != title:
+        yield _fitted(terminal(f"  ✗ {why}"), width)
+    yield terminal(f"  at {result.place(verdict)}")
+
+
+def short_reason(result: SuiteResult, verdict: Verdict) -> str:
+    """Why a check failed, for where its name stands beside it."""
+    why = reason(result, verdict)
+    if verdict.query is None or verdict.query not in result.by_id:
+        return why
+    return why.removeprefix(f"{quoted(result.query(verdict.query).text)}: ")
+
+
+def _title(story: Story, verdict: Verdict) -> str:
+    """A query with its text and what it lost; of a limit its label."""
+    query = story.result.by_id.get(verdict.query or "")
+    if query is None:
+        return verdict.label
+    sides = story.damage.sides(query)
+    if sides is None or not story.damage.gain(query):
+        return quoted(query.text)
+    worse = story.worsened(query)
+    return f"{quoted(query.text)}  {story.damage.measure} {worse.values}, {worse.lost}"
+
+
+def _uncut(line: str) -> bool:
+    """Whether a line is a place or a command, which must stay whole."""
+    return line.startswith(("  at ", "    pytest "))
+
+
+def _fitted(line: str, width: int) -> str:
+    """A line in so many columns, with the space it begins with and between its columns."""
+    if cells(line) <= width:
+        return line
+    indent = line[: len(line) - len(line.lstrip())]
+    columns = line.strip().split("  ")
+    last = fit(columns[-1], max(12, width - cells(line) + cells(columns[-1])))
+    kept = indent + "  ".join([*columns[:-1], last])
+    return kept if cells(kept) <= width else indent + fit(line, width - len(indent))
 
 
 def _mark(finding: Finding) -> str:
-    return "✓" if finding.ok else "✗" if finding.fails else "!"
+    if finding.ok:
+        return "✓"
+    return "✗" if finding.fails else "!"
 
 
-# -- one query --------------------------------------------------------------------------------------------------------
+# -- one query ---------------------------------------------------------------------------------------------------------
 
 
 def _query_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     query = result.query(verdict.query or "")
+    if not verdict.findings:
+        yield f"  {reason(result, verdict)}"
     yield from (f"  {_mark(finding)} {demand(result, finding)}" for finding in verdict.findings)
     yield ""
     yield from ranking_lines(query)
@@ -83,7 +145,7 @@ def ranking_lines(query: QueryResult) -> Iterator[str]:
     """The top of a ranking with grades and old ranks, then the documents that should be in it, or were."""
     compared = query.before is not None
     if query.ranking:
-        yield f"  rank  {'was  ' * compared}grade  document"
+        yield "  rank  was  grade  document" if compared else "  rank  grade  document"
         yield from (_document(document, compared) for document in query.ranking)
     else:
         yield "  nothing was returned"
@@ -100,365 +162,380 @@ def ranking_lines(query: QueryResult) -> Iterator[str]:
 
 def _document(document: ShownDocument, compared: bool) -> str:
     was = f"{_rank(document.before):>3}  " if compared else ""
-    return f"  {_rank(document.rank):>4}  {was}{_grade(document):>5}  {_words(document)}{_why(document)}"
+    grade = "–" if document.grade is None else f"{document.grade:g}"
+    return f"  {_rank(document.rank):>4}  {was}{grade:>5}  {_titled(document)}{_why(document)}"
 
 
 def _rank(rank: int | None) -> str:
     return "–" if rank is None else str(rank)
 
 
-def _grade(document: ShownDocument) -> str:
-    return "–" if document.grade is None else f"{document.grade:g}"
-
-
-def _words(document: ShownDocument) -> str:
-    title = (
-        f"  {one_line(document.title)}" if document.title and document.title != document.id else ""
-    )
-    return f"{document.id}{title}"
+def _titled(document: ShownDocument) -> str:
+    if not document.title or document.title == document.id:
+        return document.id
+    return f"{document.id}  {one_line(document.title)}"
 
 
 def _why(document: ShownDocument) -> str:
     """What the retriever itself says of a document."""
-    gone = "no longer in the index" if document.gone else ""
-    said = "; ".join(part for part in (gone, one_line(document.explanation or "", 300)) if part)
-    return f"  ← {said}" if said else ""
+    gone = LEFT_INDEX if document.gone else ""
+    words = "; ".join(filter(None, (gone, one_line(document.explanation or "", 300))))
+    return f"  ← {words}" if words else ""
 
 
-# -- one line of limits -----------------------------------------------------------------------------------------------
+# -- one limit ---------------------------------------------------------------------------------------------------------
 
 
 def _reasons(result: SuiteResult, finding: Finding) -> Iterator[str]:
     """What the retriever says of the documents that a guard names, and why the query matters."""
-    if not finding.ranked:
+    if not finding.ranked or finding.subject not in result.by_id:
         return
     query = result.query(finding.subject)
-    named = [
-        d
-        for d in (*query.ranking_before, *query.ranking, *query.missing)
-        if d.id in {ranked.id for ranked in finding.ranked}
-    ]
-    for document in {document.id: document for document in named}.values():
-        if why := _why(document):
-            yield f"      {_words(document)}{why}"
+    named = {document.id for document in finding.ranked}
+    documents = {d.id: d for d in (*query.ranking_before, *query.ranking, *query.missing)}
+    for document in documents.values():
+        if document.id in named and (why := _why(document)):
+            yield f"      {_titled(document)}{why}"
     if query.why:
         yield f"      why: {query.why}"
 
 
-def _change_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
-    """The size of a drop, how sure it is, and the slices and queries that lost most."""
-    finding = next((f for f in verdict.broken if f.kind in ON_CHANGE and f.value is not None), None)
-    if finding is None or verdict.scope == "each_query":
+def _change_lines(story: Story, verdict: Verdict) -> Iterator[str]:
+    """The size of a drop, how sure it is, and the tags and queries that lost most."""
+    finding = next((f for f in verdict.broken if f.kind in ON_CHANGE and f.change), None)
+    if finding is None or finding.change is None or verdict.scope == "each_query":
         return
-    means = [mean for mean in result.means if mean.measure == finding.measure and mean.change]
-    mean = next((mean for mean in means if mean.tag == (finding.subject or None)), None)
-    if mean and mean.change:
-        change = mean.change
-        certain = (
-            []
-            if change.low is None or change.high is None
-            else [_interval(change.low, change.high, mean.unit)]
-        )
-        certain += [] if change.p is None else [probability(change.p)]
-        sure = f" ({', '.join(certain)})" if certain else ""
-        counts = f"{change.worse} worse, {change.better} better, {change.equal} equal"
-        yield f"  change {signed(change.difference, mean.unit)}{sure}; {counts}"
-    if not finding.subject:
-        slices = sorted((_worsening(mean), mean.tag or "", mean) for mean in means if mean.tag)
-        lost = [(tag, mean) for worse, tag, mean in reversed(slices) if worse > EQUAL][:WORST]
-        if lost:
-            named = [
-                f"{tag} {signed(mean.change.difference, mean.unit)}"
-                for tag, mean in lost
-                if mean.change
-            ]
-            yield f"  slices that lost most: {', '.join(named)}"
-    yield from losers(result, finding.measure, finding.subject, WORST)
+    change, unit = finding.change, story.result.unit(finding.measure)
+    sure = []
+    if change.low is not None and change.high is not None:
+        sure.append(f"95 % interval {signed(change.low, unit)} to {signed(change.high, unit)}")
+    if change.p is not None:
+        sure.append(probability(change.p))
+    beside = f" ({', '.join(sure)})" if sure else ""
+    counts = f"{change.worse} worse, {change.better} better, {change.equal} equal"
+    yield f"  change {signed(change.difference, unit)}{beside}; {counts}"
+    if not finding.subject and finding.measure == story.damage.measure and story.tags:
+        yield f"  tags that lost most: {story.tags}"
+    if finding.measure == story.damage.measure:
+        tagged = [
+            query
+            for query in story.damage.worse
+            if not finding.subject or finding.subject in query.tags
+        ]
+        if tagged:
+            yield f"  queries that lost most in {finding.measure}:"
+        for query in tagged[:WORST]:
+            worse = story.worsened(query)
+            moved = f"  {worse.moves}" if worse.moves else ""
+            yield f"    {worse.values}  {one_line(query.text)} ({story.result.place(query)}){moved}"
+        if len(tagged) > WORST:
+            yield f"    and {len(tagged) - WORST} more"
 
 
-def _worsening(mean: Mean) -> float:
-    if mean.change is None:
-        return 0.0
-    return mean.change.difference if mean.higher_is_better is False else -mean.change.difference
-
-
-def _interval(low: float, high: float, unit: str) -> str:
-    return f"95 % interval {signed(low, unit)} to {signed(high, unit)}"
-
-
-def losers(result: SuiteResult, measure: str, tag: str, most: int) -> Iterator[str]:
-    """The queries whose value worsened most, with the relevant documents that moved down."""
-    column = result.measures.index(measure)
-    mean = next(mean for mean in result.means if mean.measure == measure)
-    sign = -1.0 if mean.higher_is_better is False else 1.0
-    lost = []
-    for query in result.queries:
-        if query.before and query.compared and (not tag or tag in query.tags):
-            before, now = query.before[column], query.compared[column]
-            if before is not None and now is not None and sign * (before - now) > EQUAL:
-                lost.append((sign * (now - before), query, before, now))
-    lost.sort(key=lambda entry: entry[0])
-    if lost:
-        yield f"  queries that lost most in {measure}{f' of {tag}' if tag else ''}:"
-    for _, query, before, now in lost[:most]:
-        was, is_now = apart(before, now, mean.unit)
-        place = f"({result.place(query)})"
-        yield f"    {was} → {is_now}  {one_line(query.text)} {place}{_moves(query)}"
-    if len(lost) > most:
-        yield f"    and {len(lost) - most} more"
-
-
-def _moves(query: QueryResult) -> str:
-    """The relevant documents that sank, worst first."""
-    shown_documents = {
-        d.id: d for d in (*query.ranking_before, *query.missing, *query.ranking) if d.relevant
-    }
-    sunk = [
-        d
-        for d in shown_documents.values()
-        if d.before is not None and (d.rank is None or d.rank > d.before)
-    ]
-    sunk.sort(key=lambda d: (d.rank is not None, d.before or 0))
-    said = list(map(move, sunk[:2]))
-    return f"  {', '.join(said)}{' …' if len(sunk) > 2 else ''}" if said else ""
-
-
-def _worst_queries(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
+def _lowest(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     """The queries that pulled a mean below its floor, worst first."""
-    finding = next(
-        (f for f in verdict.broken if f.measure in result.measures and f.kind == "min"), None
-    )
+    below = (f for f in verdict.broken if f.measure in result.measures and f.kind == "min")
+    finding = next(below, None)
     if finding is None or finding.limit is None or verdict.scope == "each_query":
         return
     if any(other.kind in ON_CHANGE for other in verdict.broken):  # those that lost most were told
         return
-    column = result.measures.index(finding.measure)
-    tag = finding.subject
+    column, tag = result.measures.index(finding.measure), finding.subject
     scored = [
-        (value, query)
+        (query.values[column] or 0.0, query)
         for query in result.queries
-        if (value := query.values[column]) is not None and (not tag or tag in query.tags)
+        if query.values[column] is not None and (not tag or tag in query.tags)
     ]
-    scored = sorted((pair for pair in scored if pair[0] < finding.limit), key=lambda pair: pair[0])
-    if scored:
+    low = sorted((pair for pair in scored if pair[0] < finding.limit), key=lambda pair: pair[0])
+    if low:
         yield f"  lowest {finding.measure}{f' of {tag}' if tag else ''}:"
-    for value, query in scored[:WORST]:
+    for value, query in low[:WORST]:
         missed = [document for document in query.missing if document.relevant]
-        lost = (
-            f"  without {', '.join(map(_words, missed[:2]))}{' …' if len(missed) > 2 else ''}"
-            if missed
-            else ""
-        )
+        rest = " …" if len(missed) > 2 else ""
+        lost = f"  without {', '.join(map(name, missed[:2]))}{rest}" if missed else ""
         yield f"    {figure(value)}  {one_line(query.text)} ({result.place(query)}){lost}"
 
 
-# -- the summary ------------------------------------------------------------------------------------------------------
+# -- the summary -------------------------------------------------------------------------------------------------------
 
 
-def headline(result: SuiteResult) -> str:
-    """The verdict in words: ``FAILED: 2 of 9 limits, 1 of 44 queries``."""
-    limits = [verdict.outcome for verdict in result.verdicts if verdict.query is None]
-    queries = [verdict.outcome for verdict in result.verdicts if verdict.query is not None]
+@dataclass(frozen=True)
+class Block:
+    """Some lines of the summary; where it gets too long, the least weighty (the largest ``rank``) go first."""
 
-    def told(number: int, one: str, many: str) -> str:
-        return counted(number, one, many) if number else ""
+    rank: int
+    lines: tuple[str, ...]
 
-    def of(outcomes: Sequence[str], one: str, many: str) -> str:
-        failed = outcomes.count("failed") + outcomes.count("fixed")
-        return f"{failed} of {counted(len(outcomes), one, many)}" if failed else ""
 
-    bad = [
-        of(limits, "limit", "limits"),
-        of(queries, "query", "queries"),
-        told(queries.count("error"), "query unanswered", "queries unanswered"),
-        told(limits.count("error"), "limit undecided", "limits undecided"),
-        told(
-            [*limits, *queries].count("not evaluated"),
-            "check not evaluated",
-            "checks not evaluated",
-        ),
+def summary(results: Sequence[SuiteResult], width: int) -> Iterator[str]:
+    """The story of every suite, the worst one last, beside its headline, where a terminal is read first."""
+    stories = worst_first(results)
+    alone = len(stories) == 1
+    budget = LINES if alone else max(4, LINES_EACH // max(len(stories), 1))
+    for number, story in enumerate(reversed(stories)):
+        if number:
+            yield ""
+        yield from _within(list(_blocks(story, width, alone)), budget)
+    for table in side_by_side(results):
+        yield ""
+        yield from (_fitted(line, width) for line in beside(table))
+
+
+def quiet(results: Iterable[SuiteResult]) -> Iterator[str]:
+    """One line a suite: the headline and what the first measure did."""
+    for result in results:
+        story = Story(result)
+        mean = result.whole.get(story.damage.measure)
+        figures = [
+            f"{result.path}{f' [{result.retriever}]' if result.retriever else ''}: {story.headline}"
+        ]
+        if mean:
+            change = mean.change
+            now = figure(mean.value, mean.unit)
+            was = f"{figure(change.before, mean.unit)} → " if change else ""
+            figures.append(f"{mean.measure} {was}{now}")
+        if story.tally:
+            figures.append(story.tally)
+        yield "; ".join(figures)
+        yield from (line for line in result.written if not line.startswith(" "))
+
+
+def _within(blocks: Sequence[Block], budget: int) -> Iterator[str]:
+    """The lines of as many blocks as there is room for, in their order."""
+    kept, room = set(), budget - 1
+    for block in sorted(blocks, key=lambda block: block.rank):
+        if len(block.lines) <= room:
+            kept.add(id(block))
+            room -= len(block.lines)
+    for block in blocks:
+        if id(block) in kept:
+            yield from block.lines
+    left = sum(len(block.lines) for block in blocks if id(block) not in kept)
+    if left:
+        yield f"  … {counted(left, 'more line')}: see the report"
+
+
+def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
+    result, worst = story.result, story.worst(WORST if alone else 3)
+
+    def lines(text: str, indent: str = "  ") -> tuple[str, ...]:
+        """A sentence over as many lines as it takes, those after the first one further in."""
+        first, *rest = wrapped(text, width - len(indent) - 2)
+        return tuple(terminal(line) for line in [indent + first, *(f"{indent}  {r}" for r in rest)])
+
+    def listed(rank: int, texts: Sequence[str], most: int, mark: str = "") -> Iterator[Block]:
+        for place, text in enumerate(texts[:most]):
+            yield Block(rank + place, lines(f"{mark}{text}"))
+        if len(texts) > most:
+            yield Block(rank + most, (f"  {mark}and {len(texts) - most} more, all in the report",))
+
+    if not alone:
+        yield Block(0, (terminal(_fitted(f"{story.name} ({result.path})", width)),))
+    if story.tally:
+        yield Block(2, lines("; ".join(filter(None, (story.tally, story.balance)))))
+    yield from listed(10, story.causes, 6)
+    if worst:
+        yield Block(3, tuple(_worst_lines(story, worst, width)))
+    if story.tags and story.state == "failed":
+        yield Block(14, lines(f"tags that lost most: {story.tags}"))
+    yield Block(4, tuple(_table(list(_rows(story)), width)))
+    if story.held:
+        yield Block(12, lines(story.held))
+    yield from listed(6, story.rests_on, 5)
+    known = [
+        f"known issue {verdict.known_issue}: {reason(result, verdict)}"
+        for verdict in result.verdicts
+        if verdict.outcome == "known"
     ]
-    said = ", ".join(filter(None, bad))
-    if not said:
-        said = f"passed: {counted(len(result.queries), 'query', 'queries')}, {counted(len(limits), 'limit', 'limits')}"
-        said += "" if result.gated else ", nothing gated"
-    else:
-        said = f"FAILED: {said}"
-    known = told([*limits, *queries].count("known"), *KNOWN)
-    return ", ".join(filter(None, ["PARTIAL" if result.interrupted else "", said, known]))
-
-
-KNOWN = ("known issue", "known issues")
-
-
-def name_of(result: SuiteResult) -> str:
-    """A suite with its retriever."""
-    return f"{result.suite} [{result.retriever}]" if result.retriever else result.suite
-
-
-def provenance(baseline: Baseline) -> str:
-    """What was compared with: ``.ir-baseline/shop.jsonl (commit 9e01b77, 2026-11-19)``."""
-    facts = (
-        ("commit ", baseline.commit),
-        ("", (baseline.time or "")[:10]),
-        ("version ", baseline.version),
+    yield from listed(20, [fit(text, width - 2) for text in known], 3)
+    yield from listed(15, [fit(text, width - 4) for text in warnings(result)], 3, "! ")
+    yield from listed(30, story.notes, 8)
+    written = [terminal(f"  {line}") for line in result.written]
+    yield Block(
+        5,
+        tuple(
+            line if not line.startswith("   ") else _fitted(line, width) for line in written[:12]
+        ),
     )
-    known = ", ".join(f"{what}{fact}" for what, fact in facts if fact)
-    return f"{baseline.source} ({known})" if known else baseline.source
+    yield Block(13, lines(story.compared_with))
+    for step in story.steps if alone else ():
+        command = (f"    {step.command}",) if step.command else ()
+        yield Block(9, (f"  {step.words}:", *command))
+    yield Block(1, tuple(terminal(line) for line in _headline(story, width, alone)))
 
 
-def summary(result: SuiteResult) -> Iterator[str]:
-    """The table of a suite: each measure, what it was and is, its limits, how many queries it rests on."""
-    yield f"{name_of(result)} ({result.path})  {headline(result)}"
-    if result.baseline:
-        yield f"  baseline: {provenance(result.baseline)}"
-    yield from _table(list(_rows(result)))
-    yield from _bulk(result)
-    for verdict in result.verdicts:
-        if verdict.outcome == "known":
-            yield f"  known issue {verdict.known_issue}: {one_line(reason(result, verdict), 160)}"
-    warned = warnings(result)
-    for warning in warned[:FINDINGS]:
-        yield f"  ! {warning}"
-    if len(warned) > FINDINGS:
-        more = counted(len(warned) - FINDINGS, "more warning")
-        yield f"  ! and {more}, all in the report"
-    for note in notes(result):
-        yield f"  {note}"
-    if result.returned:
-        unjudged = share(result.returned - result.judged, result.returned)
-        before = result.baseline
-        was = (
-            f"; {share(before.returned - before.judged, before.returned)} in the baseline"
-            if before
-            else ""
-        )
-        yield f"  {unjudged} results in the top {result.top_k} are unjudged{was if before and before.returned else ''}"
-    yield from (f"  {line}" for line in result.written)
+def _headline(story: Story, width: int, alone: bool) -> Iterator[str]:
+    """The verdict, in the last lines of a suite."""
+    mark = (
+        "✗ FAILED"
+        if story.state == "failed"
+        else ("! PARTIAL" if story.state == "partial" else "✓ passed")
+    )
+    where = f"{story.name} ({story.result.path}): " if alone else ""
+    text = f"{mark}  {where}{story.headline}"
+    yield from wrapped(text, width)
 
+
+def _worst_lines(story: Story, worst: Sequence[Worse], width: int) -> Iterator[str]:
+    """The queries that lost most with the documents that moved, one line each."""
+    yield _fitted(f"  lost most {story.damage.measure}:", width)
+    texts = [fit(worse.query.text, max(16, min(36, width // 3))) for worse in worst]
+    column = max(map(cells, texts))
+    for text, worse in zip(texts, worst, strict=True):
+        space = " " * (column - cells(text))
+        line = f"    {worse.lost:>7}  {terminal(text)}{space}  {worse.values}"
+        moved = terminal(worse.moves)
+        room = width - cells(line) - 2
+        yield f"{line}  {fit(moved, room)}".rstrip() if moved and room > 12 else line
+    more = len(story.damage.worse) - len(worst)
+    if more > 0:
+        yield f"    and {more} more"
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
 
 Row = tuple[str, str, str, str, str, str, str, str]
+HEAD: Row = ("measure", "before", "now", "change", "worse/better", "limit", "", "queries")
+DISPENSABLE = (7, 4)
+"""Columns that go where a terminal is too narrow for all."""
+MOST_ROWS = 12
 
 
-def _rows(result: SuiteResult) -> Iterator[Row]:
-    yield ("measure", "baseline", "now", "change", "worse/better", "limit", "", "queries")
+def _rows(story: Story) -> Iterator[Row]:
+    """The measures shown, and every limit that is broken, most damage first; what holds is counted elsewhere."""
+    result = story.result
+    yield HEAD
     limits = {verdict.label: verdict for verdict in result.verdicts if verdict.scope == "suite"}
-    for mean in result.means:
-        if mean.tag is None and (mean.measure in result.shown or mean.measure in limits):
-            verdict = limits.get(mean.measure)
-            limit = ", ".join(map(bound, verdict.findings)) if verdict else ""
-            yield _row(mean.measure, mean, limit, verdict)
+    bad = [v for v in story.damage.failed_limits if v.outcome != "not evaluated"]
+    shown = [
+        m
+        for m in result.whole.values()
+        if m.measure in result.shown or limits.get(m.measure) in bad
+    ]
+    for mean in shown:
+        verdict = limits.get(mean.measure)
+        limit = ", ".join(map(bound, verdict.findings)) if verdict else ""
+        yield _row(mean.measure, mean, limit, verdict)
+    others = [v for v in bad if v.scope != "suite"]
+    for verdict in others[:MOST_ROWS]:
+        yield _limit_row(result, verdict)
+    if len(others) > MOST_ROWS:
+        yield (f"and {len(others) - MOST_ROWS} more", "", "", "", "", "", "✗", "")
+
+
+def _limit_row(result: SuiteResult, verdict: Verdict) -> Row:
+    """A limit on tags or queries: the one that broke worst, and how many did."""
+    findings = verdict.broken or verdict.findings
+    known = [finding for finding in findings if finding.value is not None]
+    worst = min(known or findings, key=margin, default=None)
+    limit = bound(worst) if worst else ""
     means = {(mean.measure, mean.tag): mean for mean in result.means}
-    for verdict in result.verdicts:
-        if verdict.scope in ("suite", "query"):
-            continue
-        worst = _worst(verdict)
-        on = (
-            f"worst: {one_line(worst.subject, 60)}" if worst and verdict.scope == "each_tag" else ""
-        )
-        subject = (
-            means.get((worst.measure, worst.subject))
-            if worst and verdict.scope in ("tag", "each_tag")
-            else None
-        )
-        limit = bound(worst) if worst else ""
-        if subject:
-            yield _row(verdict.label, subject, limit, verdict, on)
-        else:
-            yield (verdict.label, "", *_extreme(worst), "", limit, _outcome(verdict), on)
+    mean = means.get((worst.measure, worst.subject)) if worst else None
+    several = f"{len(verdict.broken)} broken" if len(verdict.broken) > 1 else ""
+    if mean and verdict.scope in ("tag", "each_tag"):
+        on = f"worst: {worst.subject}" if worst and verdict.scope == "each_tag" else ""
+        return _row(verdict.label, mean, limit, verdict, on)
+    value, change = _extreme(worst)
+    return (verdict.label, "", value, change, "", limit, _outcome(verdict), several)
 
 
 def _extreme(finding: Finding | None) -> tuple[str, str]:
-    """The value or else the change that came nearest to a limit on every query."""
+    """The value or else the change that is furthest beyond a limit on every query."""
     if finding is None or finding.value is None:
         return "", ""
     if finding.kind not in ON_CHANGE:
         return figure(finding.value, finding.unit), ""
-    return "", signed(finding.value if finding.kind == "max_rise" else -finding.value, finding.unit)
+    rise = finding.value if finding.kind == "max_rise" else -finding.value
+    return "", signed(rise, finding.unit)
+
+
+def _outcome(verdict: Verdict) -> str:
+    """A verdict's mark; one that passed although something it demands is not so gets that of a warning."""
+    warned = verdict.outcome == "passed" and not all(finding.ok for finding in verdict.findings)
+    return "!" if warned else MARKS[verdict.outcome]
 
 
 def _row(label: str, mean: Mean, limit: str, verdict: Verdict | None, on: str = "") -> Row:
-    """A measure over the suite or a slice, with the digits that tell its figures from the limits they break.
+    """A measure over the suite or a tag, with the digits that tell its figures from the limits they break.
 
     Where other queries are compared than are shown, both counts stand.
     """
     change = mean.change
-    mark = _outcome(verdict) if verdict else ""
-    broken = (
-        [finding for finding in verdict.broken if finding.subject == (mean.tag or "")]
-        if verdict
-        else []
-    )
-    n = f"{mean.queries}" + (f" (+{mean.undefined} undefined)" if mean.undefined else "")
+    broken = [f for f in verdict.broken if f.subject == (mean.tag or "")] if verdict else []
+    n = f"{mean.queries}"
+    if mean.undefined:
+        n = f"{n} ({mean.undefined} without a value)"
     before = moved = counts = ""
     if change:
         digits = _digits(broken, mean, on_change=True)
-        before, moved = (
-            figure(change.before, mean.unit),
-            signed(change.difference, mean.unit, digits),
-        )
+        before = figure(change.before, mean.unit)
+        moved = signed(change.difference, mean.unit, digits)
         counts = f"{change.worse}/{change.better}"
-        n += f", {change.queries} compared" if change.queries != mean.queries else ""
+        if change.queries != mean.queries:
+            n = f"{n}, {change.queries} compared"
     now = figure(mean.value, mean.unit, _digits(broken, mean, on_change=False))
+    mark = _outcome(verdict) if verdict else ""
     return (label, before, now, moved, counts, limit, mark, ", ".join(filter(None, (n, on))))
 
 
 def _digits(broken: Sequence[Finding], mean: Mean, on_change: bool) -> int:
     pairs = [
-        (f.value, f.limit)
-        for f in broken
-        if f.value is not None
-        and f.limit is not None
-        and f.unit == mean.unit
-        and (f.kind in ON_CHANGE) == on_change
+        (finding.value, finding.limit)
+        for finding in broken
+        if finding.value is not None
+        and finding.limit is not None
+        and finding.unit == mean.unit
+        and (finding.kind in ON_CHANGE) == on_change
     ]
     return max((digits_apart(value, limit, mean.unit) for value, limit in pairs), default=3)
 
 
-def _table(rows: Sequence[Row]) -> Iterator[str]:
-    """Aligned columns; those that are empty but for their head are left out."""
-    kept = [n for n in range(len(rows[0])) if n in (0, 2) or any(row[n] for row in rows[1:])]
-    widths = [max(len(row[n]) for row in rows) for n in kept]
+def _table(rows: Sequence[Row], width: int) -> Iterator[str]:
+    """Aligned columns in the width there is: without those that are empty, then without what is dispensable."""
+    kept = [n for n in range(len(HEAD)) if n in (0, 2) or any(row[n] for row in rows[1:])]
+    for column in DISPENSABLE:
+        if _wide(rows, kept) > width and column in kept:
+            kept.remove(column)
+    widths = [max(cells(row[n]) for row in rows) for n in kept]
+    over = _wide(rows, kept) - width
+    if over > 0:
+        widths[0] = max(16, widths[0] - over)
     for row in rows:
-        cells = [
-            row[n].rjust(width) if 0 < n < 5 else row[n].ljust(width)
-            for n, width in zip(kept, widths, strict=True)
-        ]
-        yield ("  " + "  ".join(cells)).rstrip()
+        line = "  ".join(
+            _aligned(row[n], column, right=0 < n < 5)
+            for n, column in zip(kept, widths, strict=True)
+        )
+        yield _fitted(terminal(f"  {line}".rstrip()), width)
 
 
-def _bulk(result: SuiteResult) -> Iterator[str]:
-    """Queries from files have no item of their own, so the worst of them are told here."""
-    if result.shown and all(query.check is not None for query in result.queries):
-        return
-    first = next(
-        (mean.measure for mean in result.means if mean.change and mean.measure in result.shown),
-        None,
-    )
-    if first:
-        yield from losers(result, first, "", WORST_IN_BULK)
+def _wide(rows: Sequence[Row], kept: Sequence[int]) -> int:
+    return sum(max(cells(row[n]) for row in rows) + 2 for n in kept)
 
 
-def _worst(verdict: Verdict) -> Finding | None:
-    """The demand that is nearest to its limit or furthest beyond it, as the one to show of many; none where none is."""
-    findings = verdict.broken or verdict.findings
-    known = [finding for finding in findings if finding.value is not None]
-    return min(known or findings, key=margin, default=None)
+def _aligned(text: str, width: int, *, right: bool) -> str:
+    text = fit(text, width) if text else ""
+    space = " " * (width - cells(text))
+    return f"{space}{text}" if right else f"{text}{space}"
+
+
+# -- retrievers --------------------------------------------------------------------------------------------------------
 
 
 def beside(table: SideBySide) -> Iterator[str]:
     """The retrievers of a suite in columns: the best marked, the others with what sets them apart from it."""
     tested = any(side.p is not None for row in table.rows for side in row.sides)
-    yield f"{table.suite} ({table.path})  retrievers side by side, ★ the best{', p two-sided' if tested else ''}"
+    two_sided = ", p two-sided" if tested else ""
+    yield f"{table.suite} ({table.path})  retrievers side by side, ★ the best{two_sided}"
     rows = [("measure", *table.retrievers)]
     for row in table.rows:
         alike = len({side.queries for side in row.sides}) == 1
         rows.append((row.measure, *(_side(side, row.unit, alike) for side in row.sides)))
-    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
-    for cells in rows:
-        yield (
-            "  " + "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-        ).rstrip()
+    widths = [max(cells(row[n]) for row in rows) for n in range(len(rows[0]))]
+    for row_ in rows:
+        aligned = (
+            _aligned(cell, column, right=False) for cell, column in zip(row_, widths, strict=True)
+        )
+        yield f"  {'  '.join(aligned)}".rstrip()
 
 
 def _side(side: Side, unit: str, alike: bool) -> str:
@@ -466,17 +543,6 @@ def _side(side: Side, unit: str, alike: bool) -> str:
     value = figure(side.value, unit) + ("" if alike else f" over {side.queries}")
     if side.best:
         return f"{value} ★"
-    return (
-        value
-        if side.p is None
-        else f"{value} ({side.worse} worse, {side.better} better, {probability(side.p)})"
-    )
-
-
-def summaries(results: Sequence[SuiteResult]) -> Iterator[str]:
-    """Every suite's summary and every comparison of retrievers, an empty line between them."""
-    parts = [*map(summary, results), *map(beside, side_by_side(results))]
-    for index, part in enumerate(parts):
-        if index:
-            yield ""
-        yield from part
+    if side.p is None:
+        return value
+    return f"{value} ({side.worse} worse, {side.better} better, {probability(side.p)})"

@@ -77,7 +77,8 @@ class QueryResult:
     ``ranking_before`` holds the baseline's top documents (``before`` is their rank then, ``rank`` today's) and is empty
     where they are those of today. ``new``: there is a baseline, but it lacks this query, or has it with another text
     or params. ``check`` is the name of the query's item, None for bulk queries. ``file`` is where the query stands, at
-    ``line``, if not in the suite itself. ``returned`` and ``returned_before`` count documents.
+    ``line``, if not in the suite itself. ``returned`` and ``returned_before`` count documents; ``seconds`` and
+    ``seconds_before`` are the times of the calls, where they are known.
     """
 
     id: str
@@ -98,6 +99,7 @@ class QueryResult:
     tags: tuple[str, ...] = ()
     why: str | None = None
     seconds: float | None = None
+    seconds_before: float | None = None
     file: str = ""
     weight: float = 1.0
 

@@ -58,4 +58,10 @@ def query_result(now: Measured, query: Query, check: str | None) -> QueryResult:
         why=query.why,
         weight=query.weight,
         seconds=raw.seconds if raw else None,
+        seconds_before=_seconds_before(now, query),
     )
+
+
+def _seconds_before(now: Measured, query: Query) -> float | None:
+    then = now.baseline_run.rankings.get(query.id) if now.baseline_run else None
+    return then.seconds if then else None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
+from unicodedata import category, combining, east_asian_width
 
 from pytest_irquality.suite.model import BoundKind
 from pytest_irquality.verdict.facts import Finding
@@ -43,6 +44,45 @@ def cut(text: str, longest: int = LONGEST) -> str:
 def one_line(text: str, longest: int = QUOTED) -> str:
     """A text on one line, cut where it is longer."""
     return cut(" ".join(text.split()), longest)
+
+
+def cells(text: str) -> int:
+    """How many columns of a terminal a text takes: two for wide characters, none for marks on others."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_cells, text))
+
+
+def _cells(character: str) -> int:
+    if combining(character) or category(character) in ("Cf", "Me", "Mn"):
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1
+
+
+def fit(text: str, width: int) -> str:
+    """A text on one line of so many columns, its end an ellipsis where something is missing."""
+    text = " ".join(text.split())
+    if cells(text) <= width:
+        return text
+    kept, room = [], width - 1
+    for character in text:
+        room -= _cells(character)
+        if room < 0:
+            break
+        kept.append(character)
+    return f"{''.join(kept).rstrip()}…"
+
+
+def wrapped(text: str, width: int) -> Iterator[str]:
+    """A text over several lines of so many columns, broken between words; a longer word is cut."""
+    line = ""
+    for word in text.split(" "):
+        longer = f"{line} {word}" if line else word
+        if line and cells(longer) > width:
+            yield line
+            longer = word
+        line = longer if cells(longer) <= width else fit(longer, width)
+    yield line
 
 
 def quoted(text: str) -> str:

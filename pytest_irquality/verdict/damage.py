@@ -1,0 +1,239 @@
+"""What got worse and by how much: the order in which every report tells failures, worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pytest_irquality.verdict.facts import RankedDocument
+from pytest_irquality.verdict.result import (
+    BAD,
+    QueryResult,
+    ShownDocument,
+    SuiteResult,
+    Verdict,
+)
+from pytest_irquality.verdict.statistics import EQUAL
+
+SEVERAL = 3
+"""In how many queries a document moved that is worth naming as a cause."""
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What each query of a result lost or won of the first measure under ``metrics`` that has a good side."""
+
+    result: SuiteResult
+
+    @cached_property
+    def column(self) -> int | None:
+        """The measure's place in every query's values; None where no measure is shown."""
+        result = self.result
+        shown = [result.measures.index(measure) for measure in result.shown]
+        sided = [at for at in shown if self._higher_is_better(result.measures[at]) is not None]
+        return next(iter([*sided, *shown]), None)
+
+    @property
+    def measure(self) -> str:
+        """The measure's name, "" where there is none."""
+        return "" if self.column is None else self.result.measures[self.column]
+
+    @cached_property
+    def sign(self) -> int:
+        """1 where more is better, -1 where less is."""
+        return -1 if self._higher_is_better(self.measure) is False else 1
+
+    def _higher_is_better(self, measure: str) -> bool | None:
+        mean = self.result.whole.get(measure)
+        return mean.higher_is_better if mean else True
+
+    def sides(self, query: QueryResult) -> tuple[float, float] | None:
+        """The measure before and now, ties in the baseline's order; None where a side is missing."""
+        if self.column is None or query.before is None or query.compared is None:
+            return None
+        before, now = query.before[self.column], query.compared[self.column]
+        return None if before is None or now is None else (before, now)
+
+    def gain(self, query: QueryResult) -> float | None:
+        """By how much the measure got better, 0 for rounding errors; None where a side is missing."""
+        sides = self.sides(query)
+        if sides is None:
+            return None
+        before, now = sides
+        return 0.0 if abs(now - before) <= EQUAL else self.sign * (now - before)
+
+    def loss(self, query: QueryResult) -> float:
+        """What a query lost, times its weight; where nothing is compared, its distance from the best value, 1."""
+        gain = self.gain(query)
+        if gain is not None:
+            return max(0.0, -gain) * query.weight
+        value = query.values[self.column] if self.column is not None and query.values else None
+        if self.result.baseline or value is None or self.sign < 0 or not 0 <= value <= 1:
+            return 0.0
+        return (1 - value) * query.weight
+
+    # -- all queries ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def gains(self) -> Sequence[float]:
+        """What each compared query won, negative where it lost."""
+        gains = map(self.gain, self.result.queries)
+        return [gain for gain in gains if gain is not None]
+
+    @cached_property
+    def worse(self) -> Sequence[QueryResult]:
+        """The queries that lost, worst first; those that lost alike in the suite's order."""
+        lost = [query for query in self.result.queries if (self.gain(query) or 0.0) < 0]
+        return sorted(lost, key=self.loss, reverse=True)
+
+    @property
+    def lost(self) -> float:
+        """What all queries lost together, unweighted."""
+        return -sum(gain for gain in self.gains if gain < 0)
+
+    @property
+    def won(self) -> float:
+        """What all queries won together, unweighted."""
+        return sum(gain for gain in self.gains if gain > 0)
+
+    @property
+    def half(self) -> int:
+        """In how few queries half of the loss is."""
+        losses = sorted((-gain for gain in self.gains if gain < 0), reverse=True)
+        total = 0.0
+        for number, loss in enumerate(losses, 1):
+            total += loss
+            if total >= self.lost / 2 - EQUAL:
+                return number
+        return 0
+
+    # -- failures ------------------------------------------------------------------------------------------------------
+
+    def of(self, verdict: Verdict) -> float:
+        """What the queries lost that a check is about: its own, those of its broken tags, those that break it."""
+        if verdict.query is not None:
+            query = self.result.by_id.get(verdict.query)
+            return self.loss(query) if query else 0.0
+        if verdict.scope == "each_query":
+            broken = dict.fromkeys(finding.subject for finding in verdict.broken)
+            return sum(self.loss(self.result.by_id[id]) for id in broken if id in self.result.by_id)
+        tags = {finding.subject for finding in verdict.broken} - {""}
+        return sum(
+            self.loss(query)
+            for query in self.result.queries
+            if not tags or not tags.isdisjoint(query.tags)
+        )
+
+    @cached_property
+    def failures(self) -> Sequence[Verdict]:
+        """The checks that ended badly, most damage first; what lost nothing follows in the file's order."""
+        bad = [verdict for verdict in self.result.verdicts if verdict.outcome in BAD]
+        return sorted(bad, key=self.of, reverse=True)
+
+    @property
+    def failed_queries(self) -> Sequence[Verdict]:
+        """Those of them that are a query's own."""
+        return [verdict for verdict in self.failures if verdict.query is not None]
+
+    @property
+    def failed_limits(self) -> Sequence[Verdict]:
+        """Those of them that are over many queries."""
+        return [verdict for verdict in self.failures if verdict.query is None]
+
+    # -- what may have done it -----------------------------------------------------------------------------------------
+
+    @property
+    def emptied(self) -> Sequence[QueryResult]:
+        """The queries that return nothing now and did not before."""
+        return [
+            query
+            for query in self.result.queries
+            if query.returned_nothing and query.returned_before
+        ]
+
+    @property
+    def fewer(self) -> Sequence[QueryResult]:
+        """The queries that return something, and less than before."""
+        return [
+            query
+            for query in self.result.queries
+            if query.returned and query.returned < (query.returned_before or 0)
+        ]
+
+    @cached_property
+    def risen(self) -> Sequence[tuple[RankedDocument, int]]:
+        """Documents that rose above better ones in several queries that got worse, with how many."""
+        return _often(
+            document
+            for query in self.worse
+            for document in query.ranking
+            if not document.relevant and _rose(document)
+        )
+
+    @cached_property
+    def vanished(self) -> Sequence[tuple[RankedDocument, int]]:
+        """Relevant documents that several queries returned before and none of these does now, with how many."""
+        return _often(
+            document
+            for query in self.worse
+            for document in query.missing
+            if document.relevant and document.rank is None and document.before is not None
+        )
+
+    @property
+    def latencies(self) -> tuple[float, float] | None:
+        """The median time of a call before and now, over the queries that have both."""
+        both = [
+            (query.seconds_before, query.seconds)
+            for query in self.result.queries
+            if query.seconds is not None and query.seconds_before is not None
+        ]
+        if not both:
+            return None
+        before, now = (sorted(times) for times in zip(*both, strict=True))
+        return before[len(before) // 2], now[len(now) // 2]
+
+
+def _rose(document: ShownDocument) -> bool:
+    if document.rank is None:
+        return False
+    return document.before is None or document.rank < document.before
+
+
+def _often(documents: Iterator[ShownDocument]) -> Sequence[tuple[RankedDocument, int]]:
+    """The documents that come several times, the most frequent first."""
+    seen: dict[str, list[ShownDocument]] = {}
+    for document in documents:
+        seen.setdefault(document.id, []).append(document)
+    often = [
+        (RankedDocument(id, title=some[0].title), len(some))
+        for id, some in seen.items()
+        if len(some) >= SEVERAL
+    ]
+    return sorted(often, key=lambda pair: -pair[1])
+
+
+def overturned_by(result: SuiteResult, damage: Damage) -> Mapping[str, QueryResult]:
+    """The failed limits on the whole suite's mean, by label, that would hold without one query, and which."""
+    if damage.column is None or not damage.worse:
+        return {}
+    worst, found = damage.worse[0], {}
+    for verdict in damage.failed_limits:
+        if verdict.scope == "suite" and len(verdict.broken) == 1:
+            finding = verdict.broken[0]
+            change, sides = finding.change, damage.sides(worst)
+            if (
+                finding.measure != damage.measure
+                or finding.kind != "max_drop"
+                or not change
+                or not sides
+            ):
+                continue
+            if finding.unit == "share" or change.queries < 2 or finding.limit is None:
+                continue
+            drop = damage.sign * -change.difference * change.queries
+            rest = (drop - damage.sign * (sides[0] - sides[1])) / (change.queries - 1)
+            if rest <= finding.limit + EQUAL and not finding.measure.startswith("weighted "):
+                found[verdict.label] = worst
+    return found

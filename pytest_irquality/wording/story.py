@@ -1,0 +1,462 @@
+"""The story of a run, told once for every report: what got worse, how badly, why, what that rests on, what to do.
+
+Reports only lay it out; a part that has nothing to say is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Literal, get_args
+
+from pytest_irquality.storage.provenance import UPDATE, Baseline
+from pytest_irquality.suite.model import GuardKind
+from pytest_irquality.verdict import facts
+from pytest_irquality.verdict.damage import Damage, overturned_by
+from pytest_irquality.verdict.facts import Fact, Finding
+from pytest_irquality.verdict.limits import margin
+from pytest_irquality.verdict.result import (
+    BAD,
+    QueryResult,
+    ShownDocument,
+    SuiteResult,
+    Verdict,
+)
+from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.moves import move, name
+from pytest_irquality.wording.numbers import (
+    apart,
+    counted,
+    digits_apart,
+    few,
+    figure,
+    grouped,
+    probability,
+    share,
+    signed,
+)
+from pytest_irquality.wording.sentences import causes, moved, note, queries, reason
+from pytest_irquality.wording.words import ON_CHANGE, age, quoted, revision
+
+MOVES = 2
+SLOWER = 2.0
+"""How much longer calls must take to be worth a word."""
+TOLD: tuple[type[Fact], ...] = (
+    facts.Unanswered,
+    facts.ReturnedNothing,
+    facts.OtherVersion,
+    facts.LeftIndex,
+    facts.RestsOnUnjudged,
+    facts.JudgeFirst,
+    facts.Resolution,
+    facts.NothingGated,
+    facts.Interrupted,
+    facts.Selected,
+)
+"""Facts that the story tells in its own place; the others are notes."""
+State = Literal["failed", "partial", "passed"]
+
+
+@dataclass(frozen=True)
+class Worse:
+    """A query that lost: by how much in words, from what to what, and which documents moved."""
+
+    query: QueryResult
+    change: float
+    lost: str
+    values: str
+    moves: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to do next, and the command that does it, if any."""
+
+    words: str
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Story:
+    """The story of one suite and retriever."""
+
+    result: SuiteResult
+
+    @cached_property
+    def damage(self) -> Damage:
+        """What each query lost, and the order of failures."""
+        return Damage(self.result)
+
+    # -- the verdict ---------------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """A suite with its retriever."""
+        result = self.result
+        return f"{result.suite} [{result.retriever}]" if result.retriever else result.suite
+
+    @property
+    def state(self) -> State:
+        """How it ended."""
+        if self.result.failed:
+            return "failed"
+        return "partial" if self.result.interrupted else "passed"
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in a few words."""
+        outcomes = {verdict.outcome for verdict in self.result.verdicts}
+        if "failed" in outcomes:
+            return "Search got worse" if self.damage.worse else "Search is not good enough"
+        if "error" in outcomes:
+            return "Some queries had no answer"
+        if "not evaluated" in outcomes:
+            return "Not everything was evaluated"
+        if "fixed" in outcomes:
+            return "A known issue is fixed"
+        if self.result.interrupted:
+            return "Interrupted"
+        if not self.result.gated:
+            return "Nothing can fail"
+        return "Search is as good as demanded"
+
+    @property
+    def counts(self) -> tuple[str, ...]:
+        """How many checks ended how: ``19 of 70 queries broke a rule``."""
+        verdicts = self.result.verdicts
+        own = [verdict.outcome for verdict in verdicts if verdict.query is not None]
+        limits = [verdict.outcome for verdict in verdicts if verdict.query is None]
+        both = [*own, *limits]
+        counts = (
+            _of(own, "failed", "query", "queries", "broke a rule"),
+            _of(limits, "failed", "limit", "limits", "broken"),
+            _some(own, "error", "query had no answer", "queries had no answer"),
+            _some(limits, "error", "limit is undecided", "limits are undecided"),
+            _some(both, "fixed", "known issue is fixed", "known issues are fixed"),
+            _some(both, "not evaluated", "check was not evaluated", "checks were not evaluated"),
+        )
+        told = [count for count in counts if count]
+        if not told:
+            told = [counted(len(self.result.queries), "query", "queries")]
+            held = limits.count("passed")
+            if held and self.result.gated:
+                told.append(counted(held, "limit holds", "limits hold"))
+            if not self.result.gated:
+                told.append("no rule and no limit that could fail")
+        known = both.count("known")
+        if known:
+            told.append(counted(known, "known issue"))
+        if self.result.interrupted:
+            told.append(f"stopped after {counted(len(self.result.queries), 'query', 'queries')}")
+        return tuple(told)
+
+    @property
+    def headline(self) -> str:
+        """The verdict and its counts on one line, alike in every report."""
+        return f"{self.verdict}: {', '.join(self.counts)}"
+
+    # -- how badly -----------------------------------------------------------------------------------------------------
+
+    @property
+    def tally(self) -> str:
+        """``23 worse, 6 better, 40 unchanged``; "" where nothing is compared."""
+        gains = self.damage.gains
+        if not gains:
+            return ""
+        worse, better = sum(gain < 0 for gain in gains), sum(gain > 0 for gain in gains)
+        if not worse and not better:
+            return f"{counted(len(gains), 'compared query is', 'compared queries are')} unchanged"
+        same = len(gains) - worse - better
+        return f"{grouped(worse)} worse, {grouped(better)} better, {grouped(same)} unchanged"
+
+    @property
+    def balance(self) -> str:
+        """What was lost and won, what became of the mean, and in how few queries half of the loss is."""
+        damage = self.damage
+        if not damage.worse and damage.won <= EQUAL:
+            return ""
+        measure, unit = damage.measure, self.result.unit(damage.measure)
+        over = counted(len(damage.gains), "query", "queries")
+        parts = [
+            f"lost {_sum(damage.lost, unit)} and won {_sum(damage.won, unit)} {measure} over {over}"
+        ]
+        if damage.half and len(damage.worse) > 2:
+            parts.append(f"half of the loss is in {damage.half}")
+        return "; ".join([*parts, *self._mean()])
+
+    def _mean(self) -> Iterator[str]:
+        """What the mean did, beside the limit on it that is broken, and whether that may be chance."""
+        measure = self.damage.measure
+        mean = self.result.whole.get(measure)
+        if mean is None or mean.change is None or abs(mean.change.difference) <= EQUAL:
+            return
+        limit = next(
+            (finding for finding in self._broken_on(measure) if finding.kind in ("min", "max")),
+            None,
+        )
+        beside = f" (limit {figure(limit.limit, limit.unit)})" if limit else ""
+        said = f"the mean {moved(mean.change, mean.unit)}{beside}"
+        fact = self._fact(facts.Resolution)
+        if (
+            fact
+            and fact.measure == measure
+            and fact.got_worse
+            and fact.decided
+            and fact.significant
+        ):
+            said = f"{said}, which chance does not explain ({probability(fact.change.p or 0.0)})"
+        yield said
+
+    def _broken_on(self, measure: str) -> Iterator[Finding]:
+        for verdict in self.result.verdicts:
+            if verdict.scope == "suite":
+                yield from (finding for finding in verdict.broken if finding.measure == measure)
+
+    def _fact(self, kind: type[facts.Resolution]) -> facts.Resolution | None:
+        return next((fact for fact in self.result.facts if isinstance(fact, kind)), None)
+
+    @property
+    def compared_with(self) -> str:
+        """What both sides are, in short."""
+        before = self.result.baseline
+        if before is None:
+            return "compared with nothing: there is no baseline"
+        return f"compared with {provenance(before)}"
+
+    # -- why -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """What is known of the cause, the most telling first."""
+        return tuple(self._causes())
+
+    def _causes(self) -> Iterator[str]:
+        result, damage = self.result, self.damage
+        faulty = [query for query in result.queries if query.fault is not None]
+        if faulty:
+            some = counted(len(faulty), "query", "queries")
+            yield f"{some} had no answer and count in no figure: {causes(result, _ids(faulty))}"
+        yield from self._nothing_returned()
+        if damage.fewer and self.state == "failed":
+            some = counted(len(damage.fewer), "query returns", "queries return")
+            shown = [
+                f"{quoted(query.text)} {query.returned_before} → {query.returned}"
+                for query in damage.fewer
+            ]
+            yield f"{some} fewer results than before: {few(shown)}"
+        for kind in (facts.LeftIndex, facts.OtherVersion):
+            yield from (note(fact, result) for fact in result.facts if isinstance(fact, kind))
+        if damage.vanished:
+            gone = [f"{name(document)} in {times} queries" for document, times in damage.vanished]
+            yield f"no longer returned: {few(gone)}"
+        if damage.risen:
+            rose = [f"{name(document)} in {times}" for document, times in damage.risen]
+            yield f"rose in several queries that got worse: {few(rose)}"
+        latencies = damage.latencies
+        if latencies and latencies[0] > 0 and latencies[1] >= SLOWER * latencies[0]:
+            before, now = apart(*latencies, "seconds")
+            yield f"calls take longer: {now}, they took {before} (median)"
+
+    def _nothing_returned(self) -> Iterator[str]:
+        result = self.result
+        empty = [query for query in result.queries if query.returned_nothing]
+        if not empty:
+            return
+        some = counted(len(empty), "query returns", "queries return")
+        newly = self.damage.emptied
+        if result.baseline is None:
+            yield f"{some} nothing: {queries(result, _ids(empty))}"
+        elif newly:
+            new = "" if len(newly) == len(empty) else f", {grouped(len(newly))} of them newly"
+            yield f"{some} nothing{new}: {queries(result, _ids(newly))}"
+        else:
+            yield f"{some} nothing, as before: {queries(result, _ids(empty))}"
+
+    def worst(self, most: int) -> tuple[Worse, ...]:
+        """The queries that lost most."""
+        return tuple(map(self.worsened, self.damage.worse[:most]))
+
+    def worsened(self, query: QueryResult) -> Worse:
+        """What one query lost, and which documents moved."""
+        sides = self.damage.sides(query) or (0.0, 0.0)
+        unit = self.result.unit(self.damage.measure)
+        change = sides[1] - sides[0]
+        before, now = apart(*sides, unit)
+        digits = digits_apart(*sides, unit)
+        return Worse(query, change, signed(change, unit, digits), f"{before} → {now}", moves(query))
+
+    @property
+    def tags(self) -> str:
+        """The tags that lost most."""
+        measure, sign = self.damage.measure, self.damage.sign
+        lost = [
+            (
+                sign * mean.change.difference,
+                f"{mean.tag} {signed(mean.change.difference, mean.unit)}",
+            )
+            for mean in self.result.means
+            if mean.tag and mean.measure == measure and mean.change
+        ]
+        worst = sorted(pair for pair in lost if pair[0] < -EQUAL)
+        return few([words for _, words in worst])
+
+    # -- what it rests on ----------------------------------------------------------------------------------------------
+
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """What could overturn the verdict."""
+        return tuple(self._rests_on())
+
+    def _rests_on(self) -> Iterator[str]:
+        result = self.result
+        for fact in result.facts:
+            if isinstance(
+                fact, (facts.Interrupted, facts.Selected, facts.RestsOnUnjudged, facts.JudgeFirst)
+            ):
+                yield note(fact, result)
+        for label, query in overturned_by(result, self.damage).items():
+            yield f"without the query {quoted(query.text)} {label!r} would hold"
+        yield from self._noise()
+        if self.state == "failed" and result.returned and result.judged < result.returned:
+            yield self.coverage
+
+    def _noise(self) -> Iterator[str]:
+        """Whether the mean could have moved so far by chance; said already where it could not."""
+        fact = self._fact(facts.Resolution)
+        if fact is None or (fact.got_worse and fact.decided and fact.significant):
+            return
+        if fact.got_worse or not fact.decided:
+            yield note(fact, self.result)
+
+    @property
+    def coverage(self) -> str:
+        """How much of what was returned somebody judged."""
+        result, before = self.result, self.result.baseline
+        if not result.returned:
+            return ""
+        unjudged = share(result.returned - result.judged, result.returned)
+        said = f"{unjudged} results in the top {result.top_k} are not judged"
+        if before and before.returned:
+            said = (
+                f"{said}; {share(before.returned - before.judged, before.returned)} in the baseline"
+            )
+        return said
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else a reader must know."""
+        return tuple(
+            note(fact, self.result) for fact in self.result.facts if not isinstance(fact, TOLD)
+        )
+
+    # -- what broke ----------------------------------------------------------------------------------------------------
+
+    def failures(self, most: int) -> tuple[tuple[Verdict, str], ...]:
+        """The worst failures with their reasons; limits that are undecided for one cause are one."""
+        told: dict[str, Verdict] = {}
+        for verdict in self.damage.failures:
+            told.setdefault(reason(self.result, verdict), verdict)
+        return tuple((verdict, why) for why, verdict in list(told.items())[:most])
+
+    @property
+    def held(self) -> str:
+        """``7 limits hold; nearest: ndcg@10, 0.012 left``."""
+        passed = [v for v in self.result.verdicts if v.query is None and v.outcome == "passed"]
+        if not passed:
+            return ""
+        said = counted(len(passed), "limit holds", "limits hold")
+        nearest = self._nearest(passed)
+        return f"{said}; nearest: {nearest}" if nearest else said
+
+    def _nearest(self, passed: Sequence[Verdict]) -> str:
+        """The limit that is nearest to breaking; limits on counts and times are no nearer for their smaller units."""
+        near = [
+            (margin(finding), verdict, finding)
+            for verdict in passed
+            for finding in verdict.findings
+            if finding.fails and finding.ok and finding.value is not None and not finding.unit
+        ]
+        if not near:
+            return ""
+        left, verdict, finding = min(near, key=lambda entry: entry[0])
+        which = f" of {finding.subject}" if verdict.scope == "each_tag" and finding.subject else ""
+        return f"{verdict.label}{which}, {figure(max(left, 0.0))} left"
+
+    # -- what next -----------------------------------------------------------------------------------------------------
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What to do next."""
+        return tuple(self._steps())
+
+    def _steps(self) -> Iterator[Step]:
+        result = self.result
+        if result.baseline is None and self.state != "passed":
+            yield Step("keep today's rankings as the baseline, to see changes", UPDATE)
+        if self.state != "failed":
+            return
+        yield Step("run what failed again", "pytest --ir-suite --lf")
+        if any(_on_baseline(finding) for verdict in result.verdicts for finding in verdict.broken):
+            yield Step("accept today's rankings, then commit the baseline", UPDATE)
+        if any(isinstance(fact, facts.RestsOnUnjudged) for fact in result.facts):
+            yield Step("list what to judge first", "pytest --ir-suite --ir-unjudged=judge.csv")
+
+
+def moves(query: QueryResult, most: int = MOVES) -> str:
+    """The relevant documents that sank, those that are not returned first."""
+    documents = {d.id: d for d in (*query.ranking_before, *query.missing, *query.ranking)}
+    sunk = [document for document in documents.values() if document.relevant and _sank(document)]
+    sunk.sort(key=lambda document: (document.rank is not None, document.before or 0))
+    rest = " …" if len(sunk) > most else ""
+    return f"{', '.join(map(move, sunk[:most]))}{rest}"
+
+
+def _sank(document: ShownDocument) -> bool:
+    if document.before is None:
+        return False
+    return document.rank is None or document.rank > document.before
+
+
+def provenance(baseline: Baseline, now: datetime | None = None) -> str:
+    """What was compared with: ``.ir-baseline/shop.jsonl (commit 9e01b77, 2 days old)``."""
+    time = baseline.time or ""
+    when = age(time, now) if now else time[:10]
+    commit = f"commit {revision(baseline.commit)}" if baseline.commit else ""
+    version = f"version {baseline.version}" if baseline.version else ""
+    known = ", ".join(filter(None, (commit, when, version)))
+    return f"{baseline.source} ({known})" if known else baseline.source
+
+
+def worst_first(results: Sequence[SuiteResult]) -> tuple[Story, ...]:
+    """The stories of several results, the most damaged first, those that passed last."""
+    stories = [Story(result) for result in results]
+    return tuple(sorted(stories, key=_badness, reverse=True))
+
+
+def _badness(story: Story) -> tuple[bool, float, int]:
+    failed = sum(verdict.outcome in BAD for verdict in story.result.verdicts)
+    return story.result.failed, story.damage.lost, failed
+
+
+def _sum(total: float, unit: str) -> str:
+    return figure(total, unit, 2) if not unit else figure(total, unit)
+
+
+def _of(outcomes: Sequence[str], which: str, one: str, many: str, did: str) -> str:
+    number = outcomes.count(which)
+    return f"{grouped(number)} of {counted(len(outcomes), one, many)} {did}" if number else ""
+
+
+def _some(outcomes: Sequence[str], which: str, one: str, many: str) -> str:
+    number = outcomes.count(which)
+    return counted(number, one, many) if number else ""
+
+
+def _on_baseline(finding: Finding) -> bool:
+    return finding.kind in (*ON_CHANGE, *get_args(GuardKind))
+
+
+def _ids(queries: Sequence[QueryResult]) -> list[str]:
+    return [query.id for query in queries]

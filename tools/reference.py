@@ -9,10 +9,10 @@ from pytest_irquality.suite.keys import FILE_KEYS, QUERY_KEYS, SUITE_KEYS
 from pytest_irquality.suite.tables import Key
 
 HEAD = """\
-# The keys of a suite
+# Keys
 
-Drawn from the tables that suites are read by: `python -m tools.renew` renews this page. The README shows a suite with
-most of them. A key that is none of these is an error, with its line and the nearest one that is.
+Every key of [the suite file](suite.md), drawn from the tables that suites are read by (`python -m tools.renew`). A key
+that is none of these is an error, with its line and the nearest one that is.
 """
 
 TABLES: Mapping[str, tuple[Mapping[str, Key], str]] = {

@@ -12,8 +12,8 @@ from tools import measures, reference
 ROOT = Path(__file__).parents[1]
 
 DRAWN: Mapping[str, Callable[[], str]] = {
-    "docs/measures.md": measures.page,
-    "docs/reference-suite.md": reference.page,
+    "docs/reference/measures.md": measures.page,
+    "docs/reference/keys.md": reference.page,
     "pytest_irquality/suite/schema.json": suite_schema.text,
     "pytest_irquality/report/schema.json": report_schema.text,
 }

@@ -1,4 +1,6 @@
-"""The suite as the other stages see it: frozen, checked, with the place of everything in its file."""
+"""The suite as the other stages see it: frozen, checked, with the place of everything in its
+file.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk"]
 class Bound:
     """One number a measure is held to. ``text`` is how the user wrote it (``2%``, ``0.85``).
 
-    ``share``: the value is a fraction of the queries. ``relative``: a fraction of the baseline's value.
+    ``share``: the value is a fraction of the queries. ``relative``: a fraction of the baseline's
+    value.
     """
 
     kind: BoundKind
@@ -71,7 +74,12 @@ class Limits:
 
 @dataclass(frozen=True)
 class Query(QuerySettings):
-    """A query with what is expected of its ranking. ``bulk``: it stands in a file of queries, not in the suite."""
+    """A query with what is expected of its ranking. ``bulk``: it stands in a file of queries, not
+    in the suite.
+
+    ``kind`` and ``of`` are for other wordings: the kind (``variants``, ``typo``) and the query's
+    id.
+    """
 
     id: str
     text: str
@@ -80,6 +88,22 @@ class Query(QuerySettings):
     thresholds: tuple[Limits, ...] = ()
     bulk: bool = False
     place: Place = field(default=Place(1), compare=False)
+    kind: str = ""
+    of: str = ""
+
+    def variant(self, kind: str, number: int, text: str) -> Query:
+        """Another wording of the query that shares its expectation, but none of its demands."""
+        return replace(
+            self,
+            id=f"{self.id} ~ {kind} {number}",
+            text=text,
+            rules=tuple(rule for rule in self.rules if rule.kind == "expect_no_results"),
+            thresholds=(),
+            tags=(),
+            known_issue=None,
+            kind=kind,
+            of=self.id,
+        )
 
     @property
     def demands(self) -> bool:
@@ -104,8 +128,8 @@ class Query(QuerySettings):
 class Check:
     """What one test item checks: a query's own rules and thresholds, or one line of limits.
 
-    ``name`` is the item's; ``label`` is what a person reads. Exactly one of ``query``, ``limits``, ``rule``,
-    ``guard`` is set, or the scope is "bulk": every bulk query must be answered, no more.
+    ``name`` is the item's; ``label`` is what a person reads. Exactly one of ``query``, ``limits``,
+    ``rule``, ``guard`` is set, or the scope is "bulk": every bulk query must be answered, no more.
     """
 
     name: str
@@ -121,16 +145,21 @@ class Check:
 
 @dataclass(frozen=True)
 class Suite(SuiteSettings):
-    """A whole suite file. ``path`` is how messages name it; ``notes`` say what its files hold beside what was used.
+    """A whole suite file. ``path`` is how messages name it; ``notes`` say what its files hold
+    beside what was used.
 
-    ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it does unless written.
-    ``places`` holds the place of each key that is written.
+    ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it
+    does unless written. ``places`` holds the place of each key that is written. ``repeat`` answers
+    are asked of each query. ``variants`` are other wordings of the queries: asked like them, but
+    in no mean, rule or guard.
     """
 
     name: str
     path: str
     queries: tuple[Query, ...]
     depth: int = 10
+    repeat: int = 1
+    variants: tuple[Query, ...] = ()
     default_guard: bool = True
     metrics: tuple[Measure, ...] = ()
     checks: tuple[Check, ...] = ()

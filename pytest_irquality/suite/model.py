@@ -12,6 +12,7 @@ from typing import Literal
 
 from pytest_irquality.metrics import Judgments, Measure
 from pytest_irquality.suite.blocks import BoundKind, Guard, GuardKind, KnownIssue
+from pytest_irquality.suite.judges import UNNAMED, Judges, Votes
 from pytest_irquality.suite.keys import QuerySettings, SuiteSettings
 from pytest_irquality.suite.rules import Rule, RuleKind
 from pytest_irquality.suite.yaml import Place
@@ -79,6 +80,8 @@ class Query(QuerySettings):
 
     ``kind`` and ``of`` are for other wordings: the kind (``variants``, ``typo``) and the query's
     id.
+    ``votes`` holds every grade of the documents that a named judge graded, which ``judgments`` has
+    joined to one.
     """
 
     id: str
@@ -88,6 +91,7 @@ class Query(QuerySettings):
     thresholds: tuple[Limits, ...] = ()
     bulk: bool = False
     place: Place = field(default=Place(1), compare=False)
+    votes: Votes = field(default_factory=dict, compare=False)
     kind: str = ""
     of: str = ""
 
@@ -160,6 +164,7 @@ class Suite(SuiteSettings):
     depth: int = 10
     repeat: int = 1
     variants: tuple[Query, ...] = ()
+    judges: Judges = field(default_factory=Judges)
     default_guard: bool = True
     metrics: tuple[Measure, ...] = ()
     checks: tuple[Check, ...] = ()
@@ -189,6 +194,19 @@ class Suite(SuiteSettings):
             for tag in query.tags:
                 tags.setdefault(tag, []).append(query)
         return {tag: tuple(queries) for tag, queries in tags.items()}
+
+    @cached_property
+    def judged_by_several(self) -> int:
+        """How many pairs of a query and a document more than one judge graded."""
+        return sum(len(given) > 1 for query in self.queries for given in query.votes.values())
+
+    @cached_property
+    def named_judges(self) -> tuple[str, ...]:
+        """Everybody who graded something under a name, in the order of the queries."""
+        judges = dict.fromkeys(
+            judge for query in self.queries for given in query.votes.values() for judge in given
+        )
+        return tuple(judge for judge in judges if judge != UNNAMED)
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments, Measure
 from pytest_irquality.suite.bounds import LimitReader
+from pytest_irquality.suite.judges import Judges, Votes
 from pytest_irquality.suite.keys import (
     QUERY_KEYS,
     QuerySettings,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from pytest_irquality.suite.files.judgments import Judged, JudgmentFile
     from pytest_irquality.suite.files.source import Source
 
+NOBODY: Votes = {}
 SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
 
 
@@ -230,7 +232,7 @@ class _Assembly:
 
     def query(self, written: WrittenQuery, judged: Judged | None) -> Query:
         """A query with its judgments, rules and thresholds."""
-        judgments = Judgments(self._grades(written, judged), self.written.relevant_from)
+        judgments, votes = self._judgments(written, judged)
         rules = tuple(self._rules(written))
         if written.expect_no_results is not None:
             self._refuse_contradiction(written, judgments)
@@ -249,21 +251,24 @@ class _Assembly:
             thresholds=thresholds,
             bulk=written.bulk,
             place=written.place,
+            votes=votes,
             **shared(QuerySettings, written),
         )
 
-    def _grades(self, written: WrittenQuery, judged: Judged | None) -> Mapping[str, float]:
-        """The grade of each document, from the suite and from files."""
+    def _judgments(self, written: WrittenQuery, judged: Judged | None) -> tuple[Judgments, Votes]:
+        """The judgments of the suite and of files, and who voted how."""
         relevant = written.relevant
+        relevant_from = self.written.relevant_from
         grades = {document: self._grade(grade) for document, grade in relevant.grades.items()}
         if judged is None:
-            return grades
+            return Judgments(grades, relevant_from), NOBODY
 
         def place(document: str) -> str:
             line = dict(zip(relevant.grades, relevant.lines, strict=True))[document]
             return f"{written.place.path or self.document.path}:{line}"
 
-        return judged.joined(written.name, grades, place)
+        joined = judged.joined(written.name, grades, place)
+        return joined.judgments(Judges(), relevant_from), joined.votes
 
     def _grade(self, grade: float | Word | None) -> float:
         if grade is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_irquality.edges.printable import terminal
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.metrics.names import did_you_mean
 from pytest_irquality.pipeline.explain import with_reasons
@@ -18,7 +19,7 @@ from pytest_irquality.pipeline.files import Target
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
 from pytest_irquality.plugin.progress import shown_progress
 from pytest_irquality.report.data import encode
-from pytest_irquality.report.text import explain
+from pytest_irquality.report.text import explain, short_reason
 from pytest_irquality.retrieval import RetrieverError, Run, UnreadableResult, retrieve
 from pytest_irquality.retrieval.call import AWAITED_BY, CUTOFF_NAMES
 from pytest_irquality.storage.stored import StoredRunError
@@ -41,7 +42,15 @@ PACKAGE = str(Path(__file__).parents[1])
 
 
 class Broken(Failure):
-    """A rule or a limit did not hold. Nothing else raises it, so an outage can never pass for a known issue."""
+    """A rule or a limit did not hold. Nothing else raises it, so an outage can never pass for a known issue.
+
+    ``check`` is what did not, ``short`` why, for where its name stands beside it.
+    """
+
+    def __init__(self, result: SuiteResult, verdict: Verdict) -> None:
+        super().__init__(explain(result, verdict), pytrace=False)
+        self.check = (result.path, result.retriever, verdict.check)
+        self.short = terminal(short_reason(result, verdict))
 
 
 Broken.__module__ = (
@@ -373,12 +382,12 @@ def _conclude(result: SuiteResult, verdict: Verdict) -> None:
     __tracebackhide__ = _is_theirs
     if verdict.outcome == "known":
         pytest.xfail(f"{verdict.known_issue}: {reason(result, verdict)}")
-    raise Broken(explain(result, verdict), pytrace=False)
+    raise Broken(result, verdict)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
-    item: pytest.Item,
+    item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Send the result home on the setup report of the item that retrieved: reports travel through xdist as JSON."""
     report = yield
@@ -386,6 +395,9 @@ def pytest_runtest_makereport(
     if isinstance(item.parent, SuiteModule) and crash is not None:
         # The short summary, JUnit's message and annotations repeat it, on CI in full: the first line is enough there.
         crash.message = crash.message.split("\n", 1)[0]
+        if call.excinfo and isinstance(call.excinfo.value, Broken):
+            crash.message = call.excinfo.value.short
+            vars(report)["ir_check"] = call.excinfo.value.check
     if report.when == "setup" and (sent := item.stash.get(SENT, None)) is not None:
         vars(report)["ir_result"] = encode(sent) if hasattr(item.config, "workerinput") else sent
         del item.stash[SENT]

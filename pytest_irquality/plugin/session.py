@@ -12,9 +12,10 @@ from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.edges.write import append, write_text
 from pytest_irquality.plugin.collect import SuiteModule, suite_of, suites_of
+from pytest_irquality.plugin.failures import lay_out, width_of
 from pytest_irquality.report.annotations import github_annotations
 from pytest_irquality.report.data import decode, document
-from pytest_irquality.report.text import headline, summaries
+from pytest_irquality.report.text import quiet, summary
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.joined import joined
 from pytest_irquality.verdict.result import BAD
@@ -100,6 +101,7 @@ class Session:
             session.exitstatus = (
                 pytest.ExitCode.TESTS_FAILED
             )  # the item itself ran in a worker where it passed
+        lay_out(self.config, self.results)
         option = self.config.option
         if not self.results or option.collectonly or getattr(option, "setupplan", False):
             return
@@ -159,19 +161,13 @@ class Session:
         if nothing or exitstatus == pytest.ExitCode.USAGE_ERROR:
             return
         terminalreporter.section("search quality")
+        missing = [f"{name}: NOT EVALUATED" for name in self.missing]
         if terminalreporter.verbosity < 0:
-            lines = [
-                line
-                for result in self.ordered
-                for line in (
-                    f"{result.path}{f' [{result.retriever}]' * bool(result.retriever)}: {headline(result)}",
-                    *(line for line in result.written if not line.startswith(" ")),
-                )
-            ]
+            lines = [*quiet(self.ordered), *missing, *self.written]
         else:
-            lines = list(summaries(self.ordered))
-        lines += [f"{name}: NOT EVALUATED" for name in self.missing]
-        for line in [*lines, *self.written]:
+            written = [*self.written, *missing]
+            lines = list(summary(self.ordered, width_of(self.config), written))
+        for line in lines:
             bad = "✗" in line or "FAILED" in line or "NOT " in line
             terminalreporter.write_line(terminal(line), red=bad)
         if os.environ.get("GITHUB_ACTIONS") == "true":

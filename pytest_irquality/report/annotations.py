@@ -1,40 +1,115 @@
-"""GitHub's annotations: each failure beside its line of the suite file, as workflow commands in the output."""
+"""GitHub's annotations: causes, then the worst failures beside their lines of the suite file, as workflow commands."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from pytest_irquality.edges.printable import workflow, workflow_property
-from pytest_irquality.verdict.result import BAD, SuiteResult, Verdict
-from pytest_irquality.wording.sentences import reason, sentence
+from pytest_irquality.report.text import short_reason
+from pytest_irquality.verdict.result import SuiteResult, Verdict
+from pytest_irquality.wording.numbers import counted
+from pytest_irquality.wording.sentences import sentence
+from pytest_irquality.wording.story import Story, worst_first
+from pytest_irquality.wording.words import cut
 
-SHOWN = 10
-"""Of a kind, as many as GitHub shows for one step."""
+MOST = 10
+"""As many of a kind as GitHub shows for one step."""
+SUITES, LIMITS = 3, 3
+"""How many suites' causes, and how many of a suite's broken limits, come before the queries."""
+
+
+class Annotation(NamedTuple):
+    """A text at a line of a file."""
+
+    path: str
+    line: int
+    title: str
+    text: str
 
 
 def github_annotations(
     results: Sequence[SuiteResult], folder: Path, root: Path | None = None
 ) -> Iterator[str]:
-    """``::error file=search/shop.ir.yaml,line=7,title=ndcg@10::...``: limits first, then queries.
+    """``::error file=search/shop.ir.yaml,line=7,title=Shop search: office chair::...``: causes, then the worst.
 
-    Paths of suites are relative to ``folder``; GitHub wants them relative to the repository, ``root``.
+    Never more than ten of a kind; the tenth says how many there would be. Paths of suites are relative to ``folder``;
+    GitHub wants them relative to the repository, ``root``.
     """
-    failed, warned = [], []
-    for result in results:
-        suite = f"{result.suite} [{result.retriever}]" if result.retriever else result.suite
-        for verdict in sorted(result.verdicts, key=lambda verdict: verdict.scope == "query"):
-            file = _file(verdict.file or result.path, folder, root)
-            if verdict.outcome in BAD:
-                failed.append(_command("error", file, verdict, suite, reason(result, verdict)))
-            warnings = [
-                sentence(result, verdict, finding)
-                for finding in verdict.findings
-                if not finding.fails and not finding.ok
-            ]
-            warned += [_command("warning", file, verdict, suite, text) for text in warnings]
-    for commands in (failed, warned):
-        yield from commands[:SHOWN]
+    stories = worst_first(results)
+    failed = [story for story in stories if story.state == "failed"]
+    errors = [*map(_causes, failed[:SUITES]), *_failures(failed)]
+    warnings = [annotation for story in stories for annotation in _warnings(story)]
+    for kind, some in (("error", errors), ("warning", warnings)):
+        for annotation in _at_most_ten(some):
+            yield _command(kind, annotation, folder, root)
+
+
+def _causes(story: Story) -> Annotation:
+    """What became of a suite and why, at the query that lost most, or at the top of the file."""
+    said = "; ".join(filter(None, (story.tally, story.balance)))
+    lines = [story.headline, said, *story.causes, *story.rests_on]
+    path, line = story.result.path, 1
+    if story.damage.worse:
+        worst = story.damage.worse[0]
+        path, line = worst.file or path, worst.line
+    return Annotation(path, line, story.name, "\n".join(filter(None, lines)))
+
+
+def _failures(stories: Sequence[Story]) -> Iterator[Annotation]:
+    """The broken limits that cost most, then the queries, the worst of all suites first, then the other limits."""
+    first: list[tuple[Story, Verdict]] = []
+    queries: list[tuple[Story, Verdict]] = []
+    rest: list[tuple[Story, Verdict]] = []
+    for story in stories:
+        told = [verdict for verdict, _ in story.failures()]
+        limits = [verdict for verdict in told if verdict.query is None]
+        first += [(story, verdict) for verdict in limits[:LIMITS]]
+        rest += [(story, verdict) for verdict in limits[LIMITS:]]
+        queries += [(story, verdict) for verdict in told if verdict.query is not None]
+    for kind in (first, queries, rest):
+        for story, verdict in sorted(kind, key=lambda pair: -pair[0].damage.of(pair[1])):
+            yield _failure(story, verdict)
+
+
+def _failure(story: Story, verdict: Verdict) -> Annotation:
+    result = story.result
+    path, line = verdict.file or result.path, verdict.line
+    broken = [finding.subject for finding in verdict.broken if finding.subject in result.by_id]
+    if verdict.scope == "each_query" and broken:  # at the query that lost most by it
+        worst = max(map(result.query, broken), key=story.damage.loss)
+        path, line = worst.file or result.path, worst.line
+    query = result.by_id.get(verdict.query or "")
+    label = cut(query.text, 80) if query else verdict.label
+    return Annotation(path, line, f"{story.name}: {label}", short_reason(result, verdict))
+
+
+def _warnings(story: Story) -> Iterator[Annotation]:
+    result = story.result
+    for verdict in result.verdicts:
+        for finding in verdict.findings:
+            if not finding.fails and not finding.ok:
+                title = f"{story.name}: {verdict.label}"
+                text = sentence(result, verdict, finding)
+                yield Annotation(verdict.file or result.path, verdict.line, title, text)
+
+
+def _at_most_ten(annotations: Sequence[Annotation]) -> Sequence[Annotation]:
+    if len(annotations) <= MOST:
+        return annotations
+    more = counted(len(annotations) - MOST, "more failure or warning", "more failures or warnings")
+    tenth = annotations[MOST - 1]
+    return [
+        *annotations[: MOST - 1],
+        tenth._replace(text=f"{tenth.text}\nand {more}, all in the report"),
+    ]
+
+
+def _command(kind: str, annotation: Annotation, folder: Path, root: Path | None) -> str:
+    path, line, title, text = annotation
+    place = f"file={workflow_property(_file(path, folder, root))},line={line}"
+    return f"::{kind} {place},title={workflow_property(title)}::{workflow(text)}"
 
 
 def _file(path: str, folder: Path, root: Path | None) -> str:
@@ -42,9 +117,3 @@ def _file(path: str, folder: Path, root: Path | None) -> str:
     if root is not None and whole.is_relative_to(root.resolve()):
         return whole.relative_to(root.resolve()).as_posix()
     return str(PurePosixPath(Path(path)))
-
-
-def _command(kind: str, file: str, verdict: Verdict, suite: str, text: str) -> str:
-    title = f"{suite}: {verdict.label}"
-    place = f"file={workflow_property(file)},line={verdict.line}"
-    return f"::{kind} {place},title={workflow_property(title)}::{workflow(text)}"

@@ -16,6 +16,7 @@ from pytest_irquality.verdict.facts import Fact, Finding
 from pytest_irquality.verdict.result import Mean, QueryResult, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.wording.sentences import note, notes, reason, sentence, warnings
+from pytest_irquality.wording.story import Story
 
 VERSION: Literal[1] = 1
 
@@ -53,14 +54,17 @@ class Report:
     timing: tuple[Timing, ...]
 
 
-UNTIMED = {SuiteResult: "seconds", QueryResult: "seconds"}
+UNTIMED: Mapping[type, Sequence[str]] = {
+    SuiteResult: ["seconds"],
+    QueryResult: ["seconds", "seconds_before"],
+}
 """Fields that the document has under ``timing`` only."""
 
 
 SAID: Mapping[type, Mapping[str, Any]] = {
     Finding: {"text": str, "documents": tuple[str, ...]},
     Verdict: {"reason": str},
-    SuiteResult: {"notes": tuple[str, ...], "warnings": tuple[str, ...]},
+    SuiteResult: {"headline": str, "notes": tuple[str, ...], "warnings": tuple[str, ...]},
 }
 """What the document says in words, or for short, besides the facts: by the facts, each word with its type."""
 
@@ -117,20 +121,22 @@ def _suite(result: SuiteResult) -> dict[str, Any]:
     said = [(fact, note(fact, result)) for fact in result.facts]
     timeless = [(fact, text) for fact, text in said if not is_timed(text)]
     return {
-        **_without(untimed, "seconds"),
-        "queries": [_without(query, "seconds") for query in untimed.queries],
+        **_without(untimed),
+        "queries": [_without(query) for query in untimed.queries],
         "verdicts": [
             _verdict(result, verdict, blank, timed)
             for verdict, blank in zip(result.verdicts, untimed.verdicts, strict=True)
         ],
         "facts": [fact for fact, _ in timeless],
         "notes": [text for _, text in timeless],
+        "headline": Story(result).headline,
         "warnings": [text for text in warnings(result) if not is_timed(text)],
     }
 
 
-def _without(value: Any, left_out: str) -> dict[str, Any]:
-    return {name: entry for name, entry in _fields(value).items() if name != left_out}
+def _without(value: SuiteResult | QueryResult) -> dict[str, Any]:
+    left_out = UNTIMED[type(value)]
+    return {name: entry for name, entry in _fields(value).items() if name not in left_out}
 
 
 def _verdict(

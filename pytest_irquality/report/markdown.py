@@ -1,26 +1,34 @@
-"""The report as Markdown, for a pull request's summary: drawn from the same views as the page."""
+"""The report as Markdown, for a pull request's summary: the story first, everything else folded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timezone
-from types import MappingProxyType
 
 from pytest_irquality.edges.printable import html, markdown, markdown_code
-from pytest_irquality.report.page import page_view
-from pytest_irquality.report.views import Document, Held, Line, Page, Query, Row, Section
-from pytest_irquality.verdict.result import SuiteResult
-from pytest_irquality.wording.numbers import counted
-from pytest_irquality.wording.words import cut
+from pytest_irquality.report.text import overall
+from pytest_irquality.verdict.facts import Finding
+from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
+from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.moves import LEFT_INDEX, rank
+from pytest_irquality.wording.numbers import counted, figure, probability, signed
+from pytest_irquality.wording.sentences import demand, reason, sentence, warnings
+from pytest_irquality.wording.story import Story, provenance, worst_first
+from pytest_irquality.wording.words import bound, cut, rerun
 
 LONGEST = 65_000
+WORST = 5
 QUERIES = 10
 LINES = 40
 TAGS = 30
 NOTES = 20
 CELL = 200
-NO_NUMBERS = ("", "", "—", "")
+SHORT = 100
 ELSEWHERE = "The rest is in the HTML report."
+SYMBOLS = {
+    "passed": "✓", "failed": "✗", "error": "⊘", "fixed": "★", "not evaluated": "◌", "known": "⚠",
+}  # fmt: skip
 
 
 def markdown_report(
@@ -29,158 +37,258 @@ def markdown_report(
     not_evaluated: Sequence[str] = (),
     now: datetime | None = None,
 ) -> str:
-    """Verdict, limits, the worst queries with the documents that moved: under 65,000 characters, whatever the run."""
-    page = page_view(
-        results, MappingProxyType({}), not_evaluated, "", now or datetime.now(timezone.utc)
-    )
+    """The verdict, why, the five worst queries, and the rest folded: under 65,000 characters, whatever the run."""
     text = ""
-    for block in filter(None, _blocks(page)):
+    blocks = _blocks(worst_first(results), not_evaluated, now or datetime.now(timezone.utc))
+    for block in filter(None, blocks):
         if len(text) + len(block) + len(ELSEWHERE) + 2 > LONGEST:
             return f"{text}{ELSEWHERE}\n"
         text += f"{block}\n"
     return text
 
 
-def _blocks(page: Page) -> Iterator[str]:
+def _blocks(stories: Sequence[Story], not_evaluated: Sequence[str], now: datetime) -> Iterator[str]:
     """Whole pieces, the weightiest first, so that a report that must be cut is cut between them."""
-    yield f"## {page.state.symbol} {page.state.word}{f' — {markdown(page.headline)}' if page.headline else ''}\n"
-    reasons = [
-        f"{reason.state.symbol} {reason.state.word}{f' **{markdown(reason.where)}**' if reason.where else ''}"
-        f" {markdown(reason.text)}"
-        for reason in page.reasons
-    ]
-    yield _list([*reasons, *([markdown(page.more)] if page.more else [])])
-    yield _list(f"✗ not evaluated: {markdown(name)}" for name in page.not_evaluated[:NOTES])
-    if page.said:
-        yield f"{markdown(page.said)}\n"
-    if page.facts:
-        yield f"{markdown(' · '.join(page.facts))}\n"
-    if page.rows:
-        names = [name.text for name in page.compared]
-        rows = (
-            [
-                row.name,
-                f"{row.state.symbol} {row.state.word}" if row.state else "",
-                row.queries,
-                *_values(row),
-            ]
-            for row in page.rows
-        )
-        yield _table(["Suite · retriever", "Verdict", "Queries", *names], rows)
-    for section in page.sections:
-        yield from _section(section, several=bool(page.rows))
+    alone = len(stories) == 1
+    yield _headline(stories, not_evaluated)
+    yield _list(f"✗ not evaluated: {markdown(name)}" for name in not_evaluated[:NOTES])
+    if alone:
+        yield from _first_screen(stories[0], now)
+    else:
+        yield _suites(stories)
+        yield _worst([story for story in stories if story.state == "failed"] or stories)
+    yield from map(_retrievers, side_by_side([story.result for story in stories]))
+    for story in stories:
+        yield from _rest(story, now, alone=alone)
 
 
-def _section(section: Section, *, several: bool) -> Iterator[str]:
-    if several:
-        retriever = f" · {section.retriever}" if section.retriever else ""
-        yield f"### {section.state.symbol} {markdown(section.title + retriever)}\n"
-        yield f"{markdown(section.said)}\n" if section.said else ""
-        yield f"{markdown(' · '.join(section.facts))}\n"
-    lines = [row for line in section.lines for row in _line(line)]
-    yield _table(["", "Limit", "Before", "Now", "Demanded", "n", "Seen"], lines[:LINES])
-    yield f"{counted(len(lines) - LINES, 'more line')}\n" if len(lines) > LINES else ""
+def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> str:
+    if len(stories) == 1:
+        story = stories[0]
+        symbol = {"failed": "✗", "partial": "⚠", "passed": "✓"}[story.state]
+        return f"## {symbol} {markdown(story.verdict)}\n\n{markdown(', '.join(story.counts))}\n"
+    if not stories:
+        return "## ⚠ Nothing was judged\n"
+    bad = "✗ FAILED  " if not_evaluated else ""
+    return f"## {markdown(bad + overall(stories))}\n"
+
+
+def _first_screen(story: Story, now: datetime) -> Iterator[str]:
+    if story.tally:
+        rest = f"; {markdown(story.balance)}" if story.balance else ""
+        yield f"**{markdown(story.tally)}**{rest}.\n"
+    yield _list(markdown(cut(text, CELL)) for text in [*story.causes[:4], *story.rests_on[:3]])
+    yield _worst([story])
+    yield f"{_broken(story)}\n"
+    before = story.result.baseline
+    if before:
+        yield f"<sub>compared with {markdown(provenance(before, now))}</sub>\n"
     yield _list(
-        [
-            *(f"⚠ {markdown(text)}" for text in section.warnings),
-            *map(markdown, section.notes[:NOTES]),
-        ]
+        f"{markdown(step.words)}: {markdown_code(step.command)}"
+        for step in story.steps
+        if step.command
     )
-    yield from _queries(section)
-    if len(section.tags) + len(section.tags_same) > 0:
-        rows = [section.total, *section.tags, *section.tags_same]
-        table = _table(
-            ["Tag", "n", *(name.text for name in section.measures)],
-            ([row.name, row.queries, *_values(row)] for row in rows[:TAGS]),
-        )
-        more = f"\n{counted(len(rows) - TAGS, 'more tag')}\n" if len(rows) > TAGS else ""
-        yield _folded(section.tags_title, f"{table}{more}")
-    yield f"{markdown(section.coverage)} {markdown(section.coverage_top)}".rstrip() + "\n"
 
 
-def _line(line: Line) -> Iterator[list[str]]:
-    if line.only is None and not line.spread:
-        yield [
-            line.state.symbol,
-            line.label,
-            *NO_NUMBERS,
-            line.folded if line.kept else cut(line.reason, CELL),
+def _broken(story: Story) -> str:
+    """The broken limits by name, and how many hold."""
+    broken = [f"✗ {markdown(verdict.label)}" for verdict in story.damage.failed_limits]
+    more = [f"and {len(broken) - 5} more"] if len(broken) > 5 else []
+    held = [markdown(story.held)] if story.held else []
+    limits = " · ".join([*broken[:5], *more, *held])
+    return f"**Limits** {limits}" if limits else ""
+
+
+def _suites(stories: Sequence[Story]) -> str:
+    """A line a suite, the worst first."""
+    rows = []
+    for story in stories:
+        mean = story.result.whole.get(story.damage.measure)
+        verdict = f"{'✗' if story.state == 'failed' else '✓'} {story.headline}"
+        rows.append([story.name, verdict, _value(mean, named=True), story.tally])
+    return _table(["Suite", "Verdict", "First measure", "Queries"], rows)
+
+
+def _worst(stories: Sequence[Story]) -> str:
+    """The worst queries of all suites."""
+    several = len(stories) > 1
+    entries = [(story, worse) for story in stories for worse in story.worst(WORST)]
+    entries.sort(key=lambda entry: -entry[0].damage.loss(entry[1].query))
+    rows = [
+        [
+            f"{story.name}: {cut(worse.query.text, SHORT)}"
+            if several
+            else cut(worse.query.text, SHORT),
+            worse.lost,
+            f"{story.damage.measure} {worse.values}",
+            cut(worse.moves, SHORT),
         ]
-    for held in [line.only] if line.only else line.spread:
-        state = line.state if line.only else held.state
-        name = line.label if line.only else f"{line.label} · {held.subject}"
-        yield [state.symbol, name, *_held(held)]
-
-
-def _held(held: Held) -> list[str]:
-    return [
-        held.before,
-        held.value,
-        held.limit or "—",
-        held.queries,
-        cut(held.text or held.note, CELL),
+        for story, worse in entries[:WORST]
     ]
+    more = sum(len(story.damage.worse) for story in stories) - len(rows)
+    rest = (
+        f"\nand {counted(more, 'more query', 'more queries')} got worse\n"
+        if more > 0 and rows
+        else ""
+    )
+    return f"{_table(['Worst queries', 'lost', 'from → to', 'what moved'], rows)}{rest}"
 
 
-def _queries(section: Section) -> Iterator[str]:
-    """The worst first: what failed, then what got worse. What stayed as it was is not told."""
-    worst = [query for query in section.table.queries if query.kinds & {"failed", "error", "worse"}]
-    if not worst:
+def _retrievers(table: SideBySide) -> str:
+    head = ["measure", *table.retrievers]
+    rows = []
+    for row in table.rows:
+        cells = []
+        for side in row.sides:
+            star = " ★" if side.best else ""
+            p = f", {probability(side.p)}" if side.p is not None else ""
+            beside = f" ({side.worse} worse, {side.better} better{p})" if side.p is not None else ""
+            cells.append(f"{figure(side.value, row.unit)}{star}{beside}")
+        rows.append([row.measure, *cells])
+    return (
+        f"**{markdown(table.suite)}**: retrievers side by side, ★ the best\n\n{_table(head, rows)}"
+    )
+
+
+# -- folded ------------------------------------------------------------------------------------------------------------
+
+
+def _rest(story: Story, now: datetime, *, alone: bool) -> Iterator[str]:
+    """Limits, queries, tags and notes of a suite, in one fold."""
+    result = story.result
+    title = "Limits, queries, tags and notes" if alone else story.name
+    yield f"<details><summary>{html(title)}</summary>\n"
+    if not alone:
+        yield from _first_screen(story, now)
+    lines = [row for verdict in _lines(story) for row in _line(result, verdict)]
+    yield _table(["", "Limit", "before", "now", "limit", "what was seen"], lines[:LINES])
+    yield f"{counted(len(lines) - LINES, 'more line')}\n" if len(lines) > LINES else ""
+    yield _list(f"⚠ {markdown(cut(text, CELL))}" for text in warnings(result)[:NOTES])
+    yield _list(markdown(cut(text, 2 * CELL)) for text in [*story.notes, *result.written][:NOTES])
+    yield from _queries(story)
+    yield _tags(result)
+    if story.coverage:
+        yield f"{markdown(story.coverage)}\n"
+    yield "</details>\n"
+
+
+def _lines(story: Story) -> Sequence[Verdict]:
+    """The limits, the broken ones first."""
+    broken = list(story.damage.failed_limits)
+    return [*broken, *(v for v in story.result.verdicts if v.query is None and v not in broken)]
+
+
+def _line(result: SuiteResult, verdict: Verdict) -> Iterator[list[str]]:
+    """A row for each broken demand of a limit; one for a limit that holds."""
+    symbol = SYMBOLS[verdict.outcome]
+    if verdict.outcome not in ("failed", "known") or not verdict.broken:
+        held = verdict.findings[0] if len(verdict.findings) == 1 else None
+        limit = ", ".join(dict.fromkeys(map(bound, verdict.findings[:3])))
+        before, now = _sides(result, verdict, held) if held else ("", "")
+        yield [symbol, verdict.label, before, now, limit, cut(reason(result, verdict), CELL)]
         return
-    values = section.measures[0].text if section.measures else ""
-    head = ["", "Query", *([f"{values} before"] if section.compared else []), values, "Why"]
-    shown = worst[:QUERIES]
-    yield _table(head, (_query_row(query, section) for query in shown))
-    more = len(worst) - len(shown)
-    if more:
-        yield f"{counted(more, 'more query', 'more queries')} failed or got worse.\n"
-    for query in shown:
-        yield _folded(cut(query.text, 80), _detail(query))
+    worst = sorted(verdict.broken, key=lambda finding: finding.kind)[:LINES]
+    for finding in worst:
+        before, now = _sides(result, verdict, finding)
+        seen = cut(sentence(result, verdict, finding), CELL)
+        yield [symbol, verdict.label, before, now, bound(finding), seen]
 
 
-def _query_row(query: Query, section: Section) -> list[str]:
-    value = query.values[0] if query.values else None
-    before = [value.before if value else ""] if section.compared else []
-    return [
-        query.state.symbol,
-        cut(query.text, CELL),
-        *before,
-        value.now if value else "",
-        cut(query.said, CELL),
+def _sides(result: SuiteResult, verdict: Verdict, finding: Finding) -> tuple[str, str]:
+    """The mean that a demand is about, before and now."""
+    if verdict.scope == "each_query":
+        return "", ""
+    tag = finding.subject or None
+    means = (mean for mean in result.means if (mean.measure, mean.tag) == (finding.measure, tag))
+    mean = next(means, None)
+    if mean is None:
+        return "", ""
+    before = figure(mean.change.before, mean.unit) if mean.change else ""
+    return before, figure(mean.value, mean.unit)
+
+
+def _queries(story: Story) -> Iterator[str]:
+    """What failed or got worse, most damage first, with its documents."""
+    result, damage = story.result, story.damage
+    own = {verdict.query: verdict for verdict in damage.failed_queries}
+    guarded = {
+        finding.subject
+        for verdict in result.verdicts
+        if verdict.scope == "each_query"
+        for finding in verdict.broken
+    }
+    told = [
+        query
+        for query in result.queries
+        if query.id in own or query.id in guarded or query.fault or (damage.gain(query) or 0) < 0
     ]
+    told.sort(key=damage.loss, reverse=True)
+    for query in told[:QUERIES]:
+        yield _folded(cut(query.text, 80), _detail(story, query, own.get(query.id)))
+    more = len(told) - QUERIES
+    if more > 0:
+        yield f"{counted(more, 'more query', 'more queries')} failed or got worse.\n"
 
 
-def _detail(query: Query) -> str:
+def _detail(story: Story, query: QueryResult, verdict: Verdict | None) -> str:
+    result = story.result
+    findings = list(verdict.findings if verdict else ())
+    findings += [
+        finding
+        for line in result.verdicts
+        if line.scope == "each_query"
+        for finding in line.broken
+        if finding.subject == query.id
+    ]
     rules = _list(
-        f"{rule.state.symbol} {markdown(cut(rule.text, CELL))}" for rule in query.rules[:NOTES]
+        f"{'✓' if finding.ok else '✗'} {markdown(cut(demand(result, finding), CELL))}"
+        for finding in findings[:NOTES]
     )
     why = f"Why it matters: {markdown(cut(query.why, CELL))}\n\n" if query.why else ""
-    told = _list(
-        f"{markdown_code(id)}: {markdown(cut(text, CELL))}" for id, text in query.told[:NOTES]
-    )
     fault = f"{markdown(cut(query.fault, 2 * CELL))}\n\n" if query.fault else ""
-    moved = [d for d in query.ranking if not query.ranked_before or d.move not in ("", "=")]
+    moved = [d for d in query.ranking if query.before is None or d.rank != d.before]
     documents = _table(
-        ["Rank", "Document", "Moved", "Grade"], map(_document, [*moved, *query.missing][:NOTES])
+        ["rank", "was", "grade", "document"],
+        [_document(document) for document in [*moved, *query.missing][:NOTES]],
     )
-    return f"{why}{fault}{rules}\n{documents}\n{told}\n{markdown(query.place)} · {markdown_code(query.rerun)}\n"
+    explained = {d.id: d.explanation for d in (*query.missing, *query.ranking) if d.explanation}
+    told = _list(
+        f"{markdown_code(id)}: {markdown(cut(text, CELL))}" for id, text in explained.items()
+    )
+    place = markdown(result.place(query))
+    again = markdown_code(rerun(result.path, query.check, result.retriever))
+    return f"{why}{fault}{rules}\n{documents}\n{told}\n{place} · {again}\n"
 
 
-def _document(document: Document) -> list[str]:
-    return [
-        document.rank,
-        cut(f"{document.id} {document.title}".strip(), CELL),
-        document.move,
-        document.grade,
+def _document(document: ShownDocument) -> list[str]:
+    where = LEFT_INDEX if document.gone else rank(document.rank)
+    title = f"{document.id} {document.title or ''}".strip()
+    grade = "not judged" if document.grade is None else f"{document.grade:g}"
+    was = "" if document.before is None else str(document.before)
+    return [where, was, grade, cut(title, CELL)]
+
+
+def _tags(result: SuiteResult) -> str:
+    tags = list(dict.fromkeys(mean.tag for mean in result.means if mean.tag))
+    if not tags:
+        return ""
+    means = {(mean.tag, mean.measure): mean for mean in result.means}
+    rows = [
+        [tag, *(_value(means.get((tag, measure))) for measure in result.shown)]
+        for tag in tags[:TAGS]
     ]
+    more = f"\n{counted(len(tags) - TAGS, 'more tag')}\n" if len(tags) > TAGS else ""
+    return f"{_table(['Tag', *result.shown], rows)}{more}"
 
 
-def _values(row: Row) -> list[str]:
-    return [
-        f"{cell.state.symbol + ' ' if cell.state else ''}{cell.value}{f' ({cell.change})' if cell.change else ''}"
-        f"{' ★' if cell.best else ''}{f' ({cell.note})' if cell.note else ''}"
-        for cell in row.cells
-    ]
+def _value(mean: Mean | None, *, named: bool = False) -> str:
+    if mean is None:
+        return ""
+    measure = f"{mean.measure} " if named else ""
+    change = mean.change
+    if change is None or abs(change.difference) <= EQUAL:
+        return f"{measure}{figure(mean.value, mean.unit)}"
+    return f"{measure}{figure(mean.value, mean.unit)} ({signed(change.difference, mean.unit)})"
 
 
 # -- Markdown ----------------------------------------------------------------------------------------------------------
@@ -197,9 +305,8 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     if not made:
         return ""
     kept = [at for at in range(len(head)) if any(row[at] for row in made)]
-    lines = [
-        [row[at] for at in kept] for row in (list(map(markdown, head)), ["---"] * len(head), *made)
-    ]
+    ruled = (list(map(markdown, head)), ["---"] * len(head), *made)
+    lines = [[row[at] for at in kept] for row in ruled]
     return "\n".join([*("| " + " | ".join(line) + " |" for line in lines), ""])
 
 

@@ -35,7 +35,8 @@ def schema() -> dict[str, Any]:
 
 def _object(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     hints = typing.get_type_hints(kind)
-    fields = [field.name for field in dataclasses.fields(kind) if field.name != UNTIMED.get(kind)]
+    left_out = UNTIMED.get(kind, ())
+    fields = [field.name for field in dataclasses.fields(kind) if field.name not in left_out]
     hints.update(SAID.get(kind, {}))
     fields += SAID.get(kind, {})
     properties = {name: _schema(hints[name], definitions) for name in fields}

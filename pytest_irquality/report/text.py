@@ -267,18 +267,29 @@ class Block:
     lines: tuple[str, ...]
 
 
-def summary(results: Sequence[SuiteResult], width: int) -> Iterator[str]:
-    """The story of every suite, the worst one last, beside its headline, where a terminal is read first."""
+def summary(
+    results: Sequence[SuiteResult], width: int, written: Sequence[str] = ()
+) -> Iterator[str]:
+    """The story of every suite, the worst one and the headline last, where a terminal is read first.
+
+    ``written`` are lines on the files that were written.
+    """
     stories = worst_first(results)
     alone = len(stories) == 1
     budget = LINES if alone else max(4, LINES_EACH // max(len(stories), 1))
-    for number, story in enumerate(reversed(stories)):
-        if number:
-            yield ""
-        yield from _within(list(_blocks(story, width, alone)), budget)
     for table in side_by_side(results):
-        yield ""
         yield from (_fitted(line, width) for line in beside(table))
+        yield ""
+    for story in reversed(stories):
+        yield from _within(list(_blocks(story, width, alone)), budget)
+        if not alone:
+            yield from _headline(story, width, alone)
+            yield ""
+    yield from written
+    if alone:
+        yield from _headline(stories[0], width, alone)
+    elif stories:
+        yield from _wrapped_headline(overall(stories), width)
 
 
 def quiet(results: Iterable[SuiteResult]) -> Iterator[str]:
@@ -347,8 +358,8 @@ def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
         for verdict in result.verdicts
         if verdict.outcome == "known"
     ]
-    yield from listed(20, [fit(text, width - 2) for text in known], 3)
-    yield from listed(15, [fit(text, width - 4) for text in warnings(result)], 3, "! ")
+    yield from listed(20, [fit(text, width - 4) for text in known], 3)
+    yield from listed(15, [fit(text, width - 6) for text in warnings(result)], 3, "! ")
     yield from listed(30, story.notes, 8)
     written = [terminal(f"  {line}") for line in result.written]
     yield Block(
@@ -361,7 +372,6 @@ def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
     for step in story.steps if alone else ():
         command = (f"    {step.command}",) if step.command else ()
         yield Block(9, (f"  {step.words}:", *command))
-    yield Block(1, tuple(terminal(line) for line in _headline(story, width, alone)))
 
 
 def _headline(story: Story, width: int, alone: bool) -> Iterator[str]:
@@ -372,8 +382,21 @@ def _headline(story: Story, width: int, alone: bool) -> Iterator[str]:
         else ("! PARTIAL" if story.state == "partial" else "✓ passed")
     )
     where = f"{story.name} ({story.result.path}): " if alone else ""
-    text = f"{mark}  {where}{story.headline}"
-    yield from wrapped(text, width)
+    yield from _wrapped_headline(f"{mark}  {where}{story.headline}", width)
+
+
+def _wrapped_headline(text: str, width: int) -> Iterator[str]:
+    first, *rest = wrapped(text, width - 2)
+    yield terminal(first)
+    yield from (terminal(f"  {line}") for line in rest)
+
+
+def overall(stories: Sequence[Story]) -> str:
+    """How many suites failed, and which is the worst."""
+    failed = [story for story in stories if story.state == "failed"]
+    if not failed:
+        return f"✓ passed  {counted(len(stories), 'suite')}"
+    return f"✗ FAILED  {len(failed)} of {counted(len(stories), 'suite')}, the worst is {failed[0].name}"
 
 
 def _worst_lines(story: Story, worst: Sequence[Worse], width: int) -> Iterator[str]:

@@ -138,7 +138,7 @@ def _in_order(result: SuiteResult, finding: Finding) -> str:
     if not finding.ok and all(document.rank is None for document in finding.ranked):
         wanted = ", ".join(map(name, finding.ranked))
         return f"must come in the order {wanted}: none of them was returned"
-    above, below = (f"{name(d)} ({seen(d.rank).removeprefix('it ')})" for d in finding.ranked)
+    above, below = (f"{name(document)} ({place(document.rank)})" for document in finding.ranked)
     return f"{above} must come before {below}"
 
 

@@ -353,12 +353,12 @@ class Story:
 
     # -- what broke ----------------------------------------------------------------------------------------------------
 
-    def failures(self, most: int) -> tuple[tuple[Verdict, str], ...]:
-        """The worst failures with their reasons; limits that are undecided for one cause are one."""
+    def failures(self) -> tuple[tuple[Verdict, str], ...]:
+        """The failures with their reasons, most damage first; limits that are undecided for one cause are one."""
         told: dict[str, Verdict] = {}
         for verdict in self.damage.failures:
             told.setdefault(reason(self.result, verdict), verdict)
-        return tuple((verdict, why) for why, verdict in list(told.items())[:most])
+        return tuple((verdict, why) for why, verdict in told.items())
 
     @property
     def held(self) -> str:

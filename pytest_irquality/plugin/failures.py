@@ -1,0 +1,71 @@
+"""Failures as a terminal shows them, while every other report of pytest keeps them in full."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from _pytest._code.code import ReprFileLocation, TerminalRepr
+from _pytest._io import TerminalWriter
+
+from pytest_irquality.report.text import laid_out
+from pytest_irquality.verdict import SuiteResult
+from pytest_irquality.verdict.damage import Damage
+
+CI_WIDTH = 120
+"""Columns where nothing says how wide the output is, as in the logs of CI."""
+
+
+class LaidOut(TerminalRepr):
+    """A failure that prints in one way and is in another for whoever asks for its text."""
+
+    def __init__(self, whole: Any, text: str) -> None:
+        self.whole = whole
+        self.text = text
+
+    @property
+    def reprcrash(self) -> ReprFileLocation | None:
+        """What the short summary quotes."""
+        crash: ReprFileLocation | None = getattr(self.whole, "reprcrash", None)
+        return crash
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        """Print it."""
+        for line in self.text.split("\n"):
+            tw.line(line)
+
+    def __str__(self) -> str:
+        return str(self.whole)
+
+
+def width_of(config: pytest.Config) -> int:
+    """How many columns there are: the terminal's, or what ``COLUMNS`` says, or what a log of CI can take."""
+    if sys.stdout.isatty() or os.environ.get("COLUMNS"):
+        return config.get_terminal_writer().fullwidth
+    return CI_WIDTH
+
+
+def lay_out(config: pytest.Config, results: Mapping[tuple[str, str], SuiteResult]) -> None:
+    """Fit what the terminal is about to say of broken rules and limits to its width, most damage first.
+
+    Under ``-v`` everything stays in full and as it came.
+    """
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is None or terminal.verbosity > 0:
+        return
+    width = width_of(config)
+    failed = terminal.stats.get("failed", [])
+    ours = []
+    for place, report in enumerate(failed):
+        path, retriever, check = getattr(report, "ir_check", None) or ("", "", "")
+        result = results.get((path, retriever))
+        verdict = result.verdict(check) if result else None
+        if result and verdict and verdict.outcome in ("failed", "fixed"):
+            report.longrepr = LaidOut(report.longrepr, laid_out(result, verdict, width))
+            ours.append((place, report, -Damage(result).of(verdict)))
+    worst_first = sorted(ours, key=lambda entry: entry[2])
+    for (place, *_), (_, report, _) in zip(ours, worst_first, strict=True):
+        failed[place] = report

@@ -103,4 +103,5 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Proje
         "GITHUB_STEP_SUMMARY",
     ):  # an inner run must not speak to the CI around it
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "400")  # wide enough for every sentence to stand on one line
     return Project(pytester)

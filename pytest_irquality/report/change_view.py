@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from math import ceil, floor, log2
 
 from pytest_irquality.report.query_view import QueryViews, side
-from pytest_irquality.report.views import Bin, Changes, Dot, Mover, Tick
+from pytest_irquality.report.views import Bin, Changes, Dot, Mover, Step, Tick
 from pytest_irquality.verdict.result import QueryResult
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.numbers import counted, figure, signed
@@ -21,6 +21,8 @@ PLOT, GRID = 300.0, 200
 """The plot: its width and height, and how many places a dot can have in each."""
 NAMED = 3
 MOVERS = 5
+STEPS, ROW, FALL = 120, 560.0, 70.0
+"""The row of all changes: its bars, its width, and how far the largest reaches up or down."""
 SPANS = (0.1, 0.2, 0.5, 1.0)
 
 Pair = tuple[int, QueryResult, float, float]
@@ -59,6 +61,7 @@ def changes(views: QueryViews) -> Changes | None:
         said=f"{f'all {same}' if same == len(both) else f'{same} of {len(both)}'} compared "
         f"{'query is' if len(both) == 1 else 'queries are'} unchanged in {measure}"
         f"{'' if same == len(both) else f', {worse} worse, {better} better'}",
+        steps=tuple(_steps(both, views, measure)),
         bins=tuple(_bins(both, span, views, measure)),
         bin_ticks=tuple(
             Tick(HALF * (1 + at), TALL + 20, signed(at * span, unit) if at else "0")
@@ -77,6 +80,35 @@ def changes(views: QueryViews) -> Changes | None:
 
 def _span(largest: float) -> float:
     return next((span for span in SPANS if largest <= span + EQUAL), largest)
+
+
+def _steps(both: Sequence[Pair], views: QueryViews, measure: str) -> Iterable[Step]:
+    """Every query's change from the worst to the best, neighbours together where there are more than there is room."""
+    changes = sorted(both, key=lambda pair: views.sign * (pair[3] - pair[2]))
+    unit, each = views.unit(measure), ceil(len(changes) / STEPS)
+    groups = [changes[at : at + each] for at in range(0, len(changes), each)]
+    most = max(abs(now - then) for *_, then, now in changes) or 1.0
+    width = ROW / len(groups)
+    for at, group in enumerate(groups):
+        mean = sum(now - then for *_, then, now in group) / len(group)
+        tall = round(FALL * abs(mean) / most, 1)
+        low, high = (changed(pair) for pair in (group[0], group[-1]))
+        low, high = min(low, high), max(low, high)
+        named = ", ".join(cut(query.text, 40) for _, query, *_ in group[:NAMED])
+        yield Step(
+            css=side(mean, views, measure) or "quiet",
+            x=round(at * width, 1),
+            y=round(FALL if views.sign * mean < 0 else FALL - tall, 1),
+            width=round(max(width - 1, width * 0.8), 1),
+            height=max(tall, 1.0),
+            title=f"{named}: {signed(mean, unit)}",
+            find=f"change:{low:.6g}..{high:.6g}",
+        )
+
+
+def changed(pair: Pair) -> float:
+    """By how much a query's value rose."""
+    return pair[3] - pair[2]
 
 
 def _bins(both: Sequence[Pair], span: float, views: QueryViews, measure: str) -> Iterable[Bin]:
@@ -103,6 +135,7 @@ def _bins(both: Sequence[Pair], span: float, views: QueryViews, measure: str) ->
             above=round(TALL - tall - 4, 1),
             label=str(count),
             title=f"{counted(count, 'query', 'queries')} changed by {signed(low, unit)} to {signed(high, unit)}",
+            find=f"change:{low:.6g}..{high:.6g}",
         )
 
 

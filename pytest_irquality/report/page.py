@@ -10,8 +10,11 @@ from pytest_irquality.report.views import Name, Page, Reason, State, loudness
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
 from pytest_irquality.wording.numbers import counted
+from pytest_irquality.wording.story import Story, worst_first
 
-REASONS = 6
+REASONS, FEWER = 6, 3
+"""How many failures stand under the headline; fewer where the worst queries stand there, too."""
+WORDS = {"bad": "FAIL", "warn": "PARTIAL", "good": "PASS"}
 
 
 def page_view(
@@ -32,76 +35,58 @@ def page_view(
         for row in table.rows
         for retriever, side in zip(table.retrievers, row.sides, strict=True)
     }
-    state, words = _headline(results, not_evaluated)
-    reasons = [reason for view in views for reason in view.reasons(several)]
-    more = len(reasons) - REASONS
+    stories = worst_first(results)
+    order = {id(story.result): n for n, story in enumerate(stories)}
+    ranked = sorted(views, key=lambda view: order[id(view.result)])
+    state, words = _headline(stories, not_evaluated)
+    reasons = [reason for view in ranked for reason in view.reasons(several)]
+    most = REASONS if several or not any(story.worst(1) for story in stories) else FEWER
+    more = len(reasons) - most
     return Page(
-        title=f"{state.word}: {', '.join(dict.fromkeys(result.suite for result in results)) or 'search quality'}",
+        title=f"{WORDS[state.css]}: {', '.join(dict.fromkeys(result.suite for result in results)) or 'search quality'}",
         state=state,
         headline=words,
-        reasons=tuple(_foremost(reasons)),
+        reasons=tuple(_foremost(reasons, most)),
         more=f"and {more} more, below" if more > 0 else "",
         facts=() if several or not views else views[0].facts,
-        said="" if several or not views else views[0].said,
         not_evaluated=tuple(not_evaluated),
         generated=generated,
         compared=tuple(names.values()),
         sections=tuple(view.section for view in views),
-        rows=tuple(view.compared(named, sides) for view in views) if several else (),
+        rows=tuple(view.compared(named, sides) for view in ranked) if several else (),
         definitions=tuple((names[m], definitions[m]) for m in named if m in definitions),
     )
 
 
-def _foremost(reasons: Sequence[Reason]) -> Sequence[Reason]:
+def _foremost(reasons: Sequence[Reason], most: int) -> Sequence[Reason]:
     """The few that stand under the headline, loudest first: some of every kind, so that no kind crowds out another."""
     kinds: dict[tuple[int, bool], list[Reason]] = {}
     for reason in reasons:
         kinds.setdefault((loudness(reason.state.word), reason.query is not None), []).append(reason)
     turns = [(turn, kind) for kind in sorted(kinds) for turn in range(len(kinds[kind]))]
-    chosen = sorted(turns)[:REASONS]
+    chosen = sorted(turns)[:most]
     return [
         kinds[kind][turn] for turn, kind in sorted(chosen, key=lambda place: (place[1], place[0]))
     ]
 
 
-def _headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> tuple[State, str]:
-    """The verdict in words, counted in checks as pytest counts them."""
-    verdicts = [verdict for result in results for verdict in result.verdicts]
-
-    def count(outcome: str, one: str, many: str = "", *, query: bool | None = None) -> str:
-        found = [
-            v for v in verdicts if v.outcome == outcome and query in (None, v.scope == "query")
-        ]
-        return counted(len(found), one, many) if found else ""
-
-    unseen = len(not_evaluated) + sum(verdict.outcome == "not evaluated" for verdict in verdicts)
-    said = [
-        count("failed", "limit", query=False),
-        count("failed", "query", "queries", query=True),
-        count("error", "query unanswered", "queries unanswered", query=True),
-        count("error", "limit undecided", "limits undecided", query=False),
-        count("fixed", "known issue fixed", "known issues fixed"),
-        f"{counted(unseen, 'check')} not evaluated" if unseen else "",
-    ]
-    bad = any(said)
-    partial = (
-        "partial: the run was interrupted" if any(result.interrupted for result in results) else ""
-    )
-    if not bad:
-        limits = sum(
-            verdict.scope != "query" and verdict.outcome == "passed" for verdict in verdicts
-        )
-        gated = any(finding.fails for verdict in verdicts for finding in verdict.findings)
-        said = [
-            counted(sum(len(result.queries) for result in results), "query", "queries"),
-            f"{counted(limits, 'limit')} {'holds' if limits == 1 else 'hold'}"
-            if limits and gated
-            else "",
-            "" if gated else "nothing gated",
-        ]
-    words = ", ".join(filter(None, [*said, count("known", "known issue"), partial]))
-    if bad:
-        return State("bad", "✗", "FAIL"), words
-    if partial or not verdicts:
-        return State("warn", "⚠", "PARTIAL" if partial else "NOTHING JUDGED"), words
-    return State("good", "✓", "PASS"), words
+def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> tuple[State, str]:
+    """The verdict in words, and how many checks ended how."""
+    unseen = [f"{counted(len(not_evaluated), 'suite')} not evaluated"] if not_evaluated else []
+    states = {story.state for story in stories}
+    if len(stories) == 1:
+        words = " · ".join([*stories[0].counts, *unseen])
+        verdict = stories[0].verdict
+    else:
+        failed = sum(story.state == "failed" for story in stories)
+        verdict = f"{failed} of {counted(len(stories), 'suite')} failed"
+        if not failed:
+            verdict = (
+                f"All {counted(len(stories), 'suite')} passed" if stories else "Nothing was judged"
+            )
+        words = " · ".join(unseen)
+    if "failed" in states or not_evaluated:
+        return State("bad", "✗", verdict), words
+    if "partial" in states or not stories:
+        return State("warn", "⚠", verdict), words
+    return State("good", "✓", verdict), words

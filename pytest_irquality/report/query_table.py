@@ -32,6 +32,9 @@ def table(views: QueryViews, queries: Sequence[Query]) -> Table:
             Column("outcome", "Outcome", "", (), tuple(range(len(results)))),
         ),
         tuple(queries),
+        tuple(
+            views.change(query, views.main) if views.main is not None else None for query in results
+        ),
     )
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from math import inf
 
 from pytest_irquality.report.views import STATES, Chip, Document, Query, Rule, Value, loudness
+from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.facts import Finding
 from pytest_irquality.verdict.result import (
     BAD,
@@ -49,11 +50,12 @@ class QueryViews:
     def ordered(self) -> tuple[QueryResult, ...]:
         place = {query.id: n for n, query in enumerate(self.result.queries)}
 
-        def badness(query: QueryResult) -> tuple[int, float, float, int]:
+        def badness(query: QueryResult) -> tuple[int, float, float, float, int]:
             value = query.values[self.main] if self.main is not None else None
             low = inf if value is None else value
             return (
                 loudness(self.outcome(query)),
+                -self.damage.loss(query),
                 self.gain(query) or 0.0,
                 low * self.sign,
                 place[query.id],
@@ -79,19 +81,17 @@ class QueryViews:
         return self.result.baseline is not None
 
     @cached_property
-    def main(self) -> int | None:
-        """The column of the measure that better and worse are told by: the first shown one that has a good side."""
-        columns = [self.result.measures.index(measure) for measure in self.result.shown]
-        sided = [at for at in columns if self.better_side(self.result.measures[at]) is not None]
-        return next(iter([*sided, *columns]), None)
+    def damage(self) -> Damage:
+        return Damage(self.result)
 
-    @cached_property
+    @property
+    def main(self) -> int | None:
+        """The column of the measure that better and worse are told by."""
+        return self.damage.column
+
+    @property
     def sign(self) -> int:
-        return (
-            -1
-            if self.main is not None and self.better_side(self.result.measures[self.main]) is False
-            else 1
-        )
+        return self.damage.sign
 
     def better_side(self, measure: str) -> bool | None:
         mean = self.means.get((None, measure))
@@ -103,8 +103,7 @@ class QueryViews:
 
     def gain(self, query: QueryResult) -> float | None:
         """By how much the main measure got better; None where one of the sides is missing."""
-        change = self.change(query, self.main) if self.main is not None else None
-        return None if change is None else self.sign * change
+        return self.damage.gain(query)
 
     def change(self, query: QueryResult, column: int) -> float | None:
         """What a measure did; None where one of the sides is missing."""

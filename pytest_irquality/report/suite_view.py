@@ -29,8 +29,10 @@ from pytest_irquality.verdict.facts import Change, Finding
 from pytest_irquality.verdict.result import BAD, Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import Side
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.moves import name
 from pytest_irquality.wording.numbers import apart, counted, few, figure, probability, share, signed
-from pytest_irquality.wording.sentences import demand, notes, reason, sentence, warnings
+from pytest_irquality.wording.sentences import demand, reason, sentence, warnings
+from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import (
     BOUNDS,
     ON_CHANGE,
@@ -45,8 +47,11 @@ from pytest_irquality.wording.words import (
 Sides = Mapping[tuple[str, str, str], Side]
 """What a retriever scored beside the others of its suite, by path, retriever and measure."""
 
-FOLDED = 200
-LISTED = 60
+FOLDED, WORST = 200, 5
+"""How many demands of a limit are listed; of one on every query, the worst that break it."""
+MOVERS = 6
+"""Documents that moved in several queries, as links."""
+LISTED = 20
 """Queries that the page shows where scripts do not run, and prints."""
 SPREAD = ("each_tag", "each_query")
 
@@ -63,6 +68,10 @@ class SuiteView:
     @cached_property
     def queries(self) -> QueryViews:
         return QueryViews(self.result, self.prefix)
+
+    @cached_property
+    def story(self) -> Story:
+        return Story(self.result)
 
     @cached_property
     def changes(self) -> Changes | None:
@@ -103,6 +112,9 @@ class SuiteView:
     def means(self) -> Mapping[tuple[str | None, str], Mean]:
         return self.queries.means
 
+    def line_order(self, verdict: Verdict) -> tuple[int, float]:
+        return loudness(verdict.outcome), -self.story.damage.of(verdict)
+
     def line_anchor(self, verdict: Verdict) -> str:
         return f"{self.prefix}-l{verdict.line}-{self.lines_verdicts.index(verdict) + 1}"
 
@@ -136,21 +148,6 @@ class SuiteView:
         return tuple(filter(None, facts))
 
     @property
-    def said(self) -> str:
-        """What the baseline's queries did, in a sentence; "" where nothing is compared."""
-        view, before = self.changes, self.result.baseline
-        new = sum(query.new for query in self.result.queries)
-        parts = [
-            view.said if view else "",
-            f"{counted(new, 'query is', 'queries are')} new" if new else "",
-            f"{counted(len(before.left), 'query', 'queries')} left the suite"
-            if before and before.left
-            else "",
-        ]
-        text = "; ".join(filter(None, parts))
-        return f"{text[0].upper()}{text[1:]}." if text else ""
-
-    @property
     def state(self) -> State:
         if self.result.failed:
             return State("bad", "✗", "fail")
@@ -167,7 +164,7 @@ class SuiteView:
         for verdict in self.result.verdicts:
             if verdict.outcome == "error" and verdict.query is None:
                 undecided.setdefault(reason(self.result, verdict), []).append(verdict.label)
-        for verdict in self.result.verdicts:
+        for verdict in self.story.damage.failures:
             if verdict.outcome in BAD:
                 text = reason(self.result, verdict)
                 if verdict.outcome == "error" and verdict.query is None:
@@ -198,14 +195,19 @@ class SuiteView:
             path=result.path,
             state=self.state,
             facts=self.facts,
-            said=self.said,
+            story=self.story,
+            rows=self.queries.rows,
+            risen=tuple(
+                (f"{name(document)} ({times})", f'doc:"{document.id}"')
+                for document, times in [*self.story.damage.vanished, *self.story.damage.risen][
+                    :MOVERS
+                ]
+            ),
             warnings=warnings(result),
-            notes=(*notes(result), *result.written),
+            notes=(*self.story.notes, *result.written),
             compared=self.queries.compared,
             measures=tuple(self.names[measure] for measure in result.shown),
-            lines=tuple(
-                map(self.line, sorted(self.lines_verdicts, key=lambda v: loudness(v.outcome)))
-            ),
+            lines=tuple(map(self.line, sorted(self.lines_verdicts, key=self.line_order))),
             total=self.means_row(None),
             tags=shown_tags,
             tags_title="Tags, most damaged first"
@@ -242,6 +244,8 @@ class SuiteView:
 
     def line(self, verdict: Verdict) -> Line:
         held = [(finding, self.held(verdict, finding)) for finding in verdict.findings]
+        if verdict.scope == "each_query":
+            held.sort(key=lambda pair: -self.loss_of(pair[0]))
         broken = [view for finding, view in held if not finding.ok]
         kept = [view for finding, view in held if finding.ok]
         rest = "the rest holds" if broken else "all queries hold"
@@ -253,7 +257,8 @@ class SuiteView:
         )
         if verdict.scope not in SPREAD:
             broken, kept = [view for _, view in held], []
-        unsaid = max(len(broken) - FOLDED, 0) + max(len(kept) - FOLDED, 0)
+        most = WORST if verdict.scope == "each_query" else FOLDED
+        unsaid = max(len(broken) - most, 0) + max(len(kept) - FOLDED, 0)
         warned = verdict.outcome == "passed" and not all(finding.ok for finding in verdict.findings)
         told = (
             alone
@@ -270,13 +275,17 @@ class SuiteView:
             if verdict.outcome in BAD
             else "",
             only=held[0][1] if alone else None,
-            spread=() if alone else tuple(broken[:FOLDED]),
+            spread=() if alone else tuple(broken[:most]),
             kept=() if alone else tuple(kept[:FOLDED]),
             folded=counted(len(tags), "tag holds", "tags hold")
             if verdict.scope == "each_tag"
             else rest,
-            unsaid=f"and {unsaid} more, not shown" if unsaid else "",
+            unsaid=f"and {unsaid} more" if unsaid else "",
         )
+
+    def loss_of(self, finding: Finding) -> float:
+        query = self.result.by_id.get(finding.subject)
+        return self.story.damage.loss(query) if query else 0.0
 
     def state_of(self, verdict: Verdict) -> State:
         state = STATES[verdict.outcome]
@@ -465,7 +474,16 @@ class SuiteView:
             self.state,
             self.defined(None, len(self.result.queries)),
             tuple(cells),
+            str(len(self.story.damage.failures) or ""),
+            self.story.tally,
+            self.latency,
         )
+
+    @property
+    def latency(self) -> str:
+        """The median time of a call."""
+        times = sorted(q.seconds for q in self.result.queries if q.seconds is not None)
+        return figure(times[len(times) // 2], "seconds") if times else ""
 
     def beside(self, measure: str, side: Side | None) -> Cell:
         if measure not in self.result.shown:

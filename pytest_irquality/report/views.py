@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pytest_irquality.wording.story import Story
+
 
 @dataclass(frozen=True)
 class State:
@@ -118,13 +120,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A tag's means, or a retriever's."""
+    """A tag's means, or a suite's; of a suite also how many checks failed, what queries did and how long calls took."""
 
     name: str
     anchor: str
     state: State | None
     queries: str
     cells: tuple[Cell, ...]
+    failures: str = ""
+    tally: str = ""
+    latency: str = ""
 
 
 @dataclass(frozen=True)
@@ -210,6 +215,7 @@ class Bin:
     above: float
     label: str
     title: str
+    find: str
 
 
 @dataclass(frozen=True)
@@ -245,12 +251,26 @@ class Tick:
 
 
 @dataclass(frozen=True)
+class Step:
+    """Some neighbours among all queries in the order of their change, as a bar; ``find`` lists them."""
+
+    css: str
+    x: float
+    y: float
+    width: float
+    height: float
+    title: str
+    find: str
+
+
+@dataclass(frozen=True)
 class Changes:
-    """What every query's value of one measure did since the baseline, as a histogram and as a plot."""
+    """What every query's value of one measure did since the baseline: all in one row, as a histogram, as a plot."""
 
     measure: str
     tally: tuple[tuple[str, str, str], ...]
     said: str
+    steps: tuple[Step, ...]
     bins: tuple[Bin, ...]
     bin_ticks: tuple[Tick, ...]
     dots: tuple[Dot, ...]
@@ -282,6 +302,7 @@ class Table:
 
     columns: tuple[Column, ...]
     queries: tuple[Query, ...]
+    changes: tuple[float | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -294,7 +315,9 @@ class Section:
     path: str
     state: State
     facts: tuple[str, ...]
-    said: str
+    story: Story
+    rows: Mapping[str, int]
+    risen: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
     compared: bool
@@ -326,7 +349,6 @@ class Page:
     reasons: tuple[Reason, ...]
     more: str
     facts: tuple[str, ...]
-    said: str
     not_evaluated: tuple[str, ...]
     generated: str
     compared: tuple[Name, ...]

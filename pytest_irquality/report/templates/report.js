@@ -58,11 +58,15 @@
   // -- which rows, in which order --------------------------------------------------------------------------------------
 
   function terms(table, find) {
-    return [...find.matchAll(/(?:(tag|doc):)?(?:"([^"]*)"?|(\S+))/gi)].map(([, field, quoted, word]) => {
+    return [...find.matchAll(/(?:(tag|doc|change):)?(?:"([^"]*)"?|(\S+))/gi)].map(([, field, quoted, word]) => {
       const wanted = (quoted ?? word).toLowerCase();
       if (field?.toLowerCase() === "tag") {
         const tags = named(table.tags, wanted);
         return (row) => table.tag[row].some((tag) => tags.has(tag));
+      }
+      if (field?.toLowerCase() === "change") {
+        const [low, high] = wanted.split("..").map(Number);
+        return (row) => table.change[row] !== "" && table.change[row] >= low - 1e-6 && table.change[row] <= (high ?? low) + 1e-6;
       }
       if (field) {
         const documents = named(details().ids, wanted);
@@ -378,6 +382,13 @@
   }
 
   document.addEventListener("click", (event) => {
+    const filter = event.target.closest("[data-find]");
+    if (filter) { // a bar of a chart or a document: its queries
+      const s = suites.findIndex(({ id }) => id === filter.closest("section.suite")?.id);
+      change({ s: s < 0 ? state.s : s, find: filter.dataset.find, show: "all", open: null });
+      tables[state.s].live.scrollIntoView();
+      return;
+    }
     const target = event.target.closest("[data-query], [data-section]");
     if (!target) return;
     const suite = target.closest("section.suite")?.id ?? target.dataset.section;
@@ -386,7 +397,10 @@
     if (target.dataset.query) openRow(s, Number(target.dataset.query.split(" ")[0]));
     else {
       change({ s, open: null });
-      document.getElementById(target.getAttribute("href").slice(1)).scrollIntoView();
+      const place = document.getElementById(target.getAttribute("href").slice(1));
+      document.querySelectorAll(".marked").forEach((old) => old.classList.remove("marked"));
+      place.classList.add("marked");
+      place.scrollIntoView();
     }
   });
 

@@ -41,8 +41,9 @@ def markdown_report(
     text = ""
     blocks = _blocks(worst_first(results), not_evaluated, now or datetime.now(timezone.utc))
     for block in filter(None, blocks):
-        if len(text) + len(block) + len(ELSEWHERE) + 2 > LONGEST:
-            return f"{text}{ELSEWHERE}\n"
+        if len(text) + len(block) + len(ELSEWHERE) + 100 > LONGEST:
+            open_folds = text.count("<details>") - text.count("</details>")
+            return f"{text}{ELSEWHERE}\n" + "\n</details>\n" * open_folds
         text += f"{block}\n"
     return text
 
@@ -63,14 +64,17 @@ def _blocks(stories: Sequence[Story], not_evaluated: Sequence[str], now: datetim
 
 
 def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> str:
-    if len(stories) == 1:
-        story = stories[0]
-        symbol = {"failed": "✗", "partial": "⚠", "passed": "✓"}[story.state]
-        return f"## {symbol} {markdown(story.verdict)}\n\n{markdown(', '.join(story.counts))}\n"
     if not stories:
         return "## ⚠ Nothing was judged\n"
-    bad = "✗ FAILED  " if not_evaluated else ""
-    return f"## {markdown(bad + overall(stories))}\n"
+    if len(stories) > 1:
+        missing = f", {counted(len(not_evaluated), 'suite')} not evaluated" if not_evaluated else ""
+        return f"## {markdown(overall(stories) + missing)}\n"
+    story = stories[0]
+    symbol = {"failed": "✗", "partial": "⚠", "passed": "✓"}[story.state]
+    verdict = story.verdict
+    if not_evaluated and story.state == "passed":
+        symbol, verdict = "✗", "Not everything was evaluated"
+    return f"## {symbol} {markdown(verdict)}\n\n{markdown(', '.join(story.counts))}\n"
 
 
 def _first_screen(story: Story, now: datetime) -> Iterator[str]:
@@ -82,7 +86,7 @@ def _first_screen(story: Story, now: datetime) -> Iterator[str]:
     yield f"{_broken(story)}\n"
     before = story.result.baseline
     if before:
-        yield f"<sub>compared with {markdown(provenance(before, now))}</sub>\n"
+        yield f"compared with {markdown(provenance(before, now))}\n"
     yield _list(
         f"{markdown(step.words)}: {markdown_code(step.command)}"
         for step in story.steps

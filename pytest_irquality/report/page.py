@@ -77,6 +77,8 @@ def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> tuple[S
     if len(stories) == 1:
         words = " · ".join([*stories[0].counts, *unseen])
         verdict = stories[0].verdict
+        if not_evaluated and stories[0].state == "passed":
+            verdict = "Not everything was evaluated"
     else:
         failed = sum(story.state == "failed" for story in stories)
         verdict = f"{failed} of {counted(len(stories), 'suite')} failed"

@@ -395,7 +395,7 @@ def overall(stories: Sequence[Story]) -> str:
     """How many suites failed, and which is the worst."""
     failed = [story for story in stories if story.state == "failed"]
     if not failed:
-        return f"✓ passed  {counted(len(stories), 'suite')}"
+        return f"✓ {counted(len(stories), 'suite')} passed"
     return f"✗ FAILED  {len(failed)} of {counted(len(stories), 'suite')}, the worst is {failed[0].name}"
 
 

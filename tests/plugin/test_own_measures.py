@@ -29,14 +29,14 @@ def test_it_is_a_name_like_any_other(project: Project) -> None:
     project.conftest(conftest())
     result = project.run()
     result.assert_outcomes(passed=2, failed=1)
-    result.stdout.fnmatch_lines(["brands@10 is 2.000, above its ceiling 1.000"])
+    result.stdout.fnmatch_lines(["*brands@10 is 2.000, above its ceiling 1.000"])
     assert "Distinct brands." in (project.path / "ir-report.html").read_text("utf-8")
 
 
 def test_where_lower_is_better_a_bare_number_is_the_ceiling(project: Project) -> None:
     project.suite("queries: [{query: q, relevant: [a-1]}]\nthresholds: {brands: 1}\n")
     project.conftest(conftest(better="lower"))
-    project.run().stdout.fnmatch_lines(["brands@10 is 2.000, above its ceiling 1.000"])
+    project.run().stdout.fnmatch_lines(["*brands@10 is 2.000, above its ceiling 1.000"])
 
 
 def test_only_the_suites_below_its_conftest_know_it(project: Project) -> None:

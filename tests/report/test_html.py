@@ -14,7 +14,7 @@ import pytest
 
 from pytest_irquality.report.html import html_report
 from pytest_irquality.report.views import STATES
-from pytest_irquality.verdict.facts import Cause, Finding, RankedDocument, Remark, ReturnedNothing
+from pytest_irquality.verdict.facts import Cause, Finding, Moved, RankedDocument, Remark
 from pytest_irquality.verdict.result import (
     Mean,
     Outcome,
@@ -118,8 +118,8 @@ def test_verdict_in_words_when_red() -> None:
     )
     page = parse(html_report([results]))
     assert page.one("h1").text == (
-        "✗ FAIL — 1 limit, 1 query, 1 query unanswered, 1 known issue fixed, 1 known issue,"
-        " partial: the run was interrupted"
+        "✗ Search is not good enough 1 of 5 queries broke a rule · 1 of 1 limit broken · 1 query had no answer"
+        " · 1 known issue is fixed · 1 known issue · stopped after 4 queries"
     )
     reasons = [line.text for line in page.one("ul", "reasons").all("li")]
     assert reasons == [
@@ -175,14 +175,17 @@ def test_verdict_in_words_when_green() -> None:
     page = parse(
         html_report([suite(query("sofa"), verdicts=(check("sofa"), floor(0.9, 0.8, "passed")))])
     )
-    assert page.one("h1").text == "✓ PASS — 1 query, 1 limit holds"
+    assert page.one("h1").text == "✓ Search is as good as demanded 1 query · 1 limit holds"
     assert "reasons" not in {e.attributes.get("class") for e in page.all("ul")}
 
 
 def test_nothing_gated_and_nothing_judged_are_said() -> None:
-    gated = html_report([suite(query("sofa"), verdicts=(check("sofa", findings=()),))])
-    assert parse(gated).one("h1").text == "✓ PASS — 1 query, nothing gated"
-    assert "NOTHING JUDGED" in parse(html_report([])).one("h1").text
+    gated = html_report([suite(query("sofa"), verdicts=(check("sofa", findings=()),), gated=False)])
+    assert (
+        parse(gated).one("h1").text
+        == "✓ Nothing can fail 1 query · no rule and no limit that could fail"
+    )
+    assert "Nothing was judged" in parse(html_report([])).one("h1").text
 
 
 def test_what_was_not_evaluated_is_no_pass() -> None:
@@ -192,7 +195,7 @@ def test_what_was_not_evaluated_is_no_pass() -> None:
             not_evaluated=["b.ir.yaml::chair: -x"],
         )
     )
-    assert page.one("h1").text == "✗ FAIL — 1 check not evaluated"
+    assert page.one("h1").text == "✗ Not everything was evaluated 1 query · 1 suite not evaluated"
     assert "b.ir.yaml::chair: -x" in page.one("header").text
 
 
@@ -407,11 +410,11 @@ def test_warnings_notes_and_coverage() -> None:
     made = suite(
         query("a"),
         verdicts=(Verdict("j", "judged@10", 7, "passed", (warned,), "suite"),),
-        facts=(ReturnedNothing(("a",), 9),),
+        facts=(Moved(7, 9),),
     )
     page = parse(html_report([made], generated="pytest-irquality 0.1"))
     assert "⚠ Warning judged@10 is 0.4" in page.one("ul", "notes").text
-    assert "1 of 9 (11 %) queries returned nothing" in page.one("ul", "notes").text
+    assert "7 of 9 (78 %) rankings changed" in page.one("ul", "notes").text
     assert "3 of 8 (38 %) results in the top 10 are judged" in page.text
     assert page.one("footer").text.startswith("pytest-irquality 0.1")
 
@@ -574,10 +577,7 @@ NOW = datetime(2026, 1, 3, 12, tzinfo=timezone.utc)
 
 def test_what_was_compared_with_what_is_said_first() -> None:
     header = parse(html_report([compared()], now=NOW)).one("header").text
-    assert (
-        "1 of 3 compared queries are unchanged in ndcg@10, 1 worse, 1 better; 1 query is new"
-        in header
-    )
+    assert "1 worse, 1 better, 1 unchanged. Lost 0.50 and won 0.25 ndcg@10 over 3 queries" in header
     assert (
         "suite shop.ir.yaml · retriever version v2 · commit 3f2a91c0ffee · compared with .ir-baseline/shop.jsonl"
         " (commit 9e01b77aa01b, 2 days old, retriever version v1, both sides scored with today's judgments)"
@@ -704,7 +704,7 @@ def test_retrievers_stand_beside_each_other_and_the_best_is_marked() -> None:
         means=(Mean("ndcg@10", None, 0.5, 8, 0),),
     )
     rows = parse(html_report([poor, good])).one("nav").one("tbody").all("tr")
-    assert [line.all("td")[-1].text for line in rows] == [
+    assert [line.all("td")[-2].text for line in rows] == [
         "0.500 8 worse, 0 better than the best; two-sided p = 0.008", "0.900 ★ best",
     ]  # fmt: skip
     assert rows[1].one("a").attributes["data-section"] == "s2"

@@ -379,7 +379,9 @@ def test_a_known_issue_is_not_fixed_where_nothing_is_compared(tmp_path: Path) ->
 
 def test_the_table_tells_figures_apart_from_the_limits_they_break(tmp_path: Path) -> None:
     limits = "thresholds: {mrr: {min: 0.9334, max_drop: 0.0666}}\n"
-    table = "\n".join(summary(judged(tmp_path, twenty(limits), run_of(sunk(2)), run_of(FIRST))))
+    table = "\n".join(
+        summary([judged(tmp_path, twenty(limits), run_of(sunk(2)), run_of(FIRST))], 200)
+    )
     assert re.search(r"mrr@10 +1\.000 +0\.9333 +−0\.0667 +2/0 +≥ 0\.9334, drop ≤ 0\.0666  ✗", table)
 
 
@@ -387,15 +389,15 @@ def test_the_row_of_each_tag_shows_the_tag_nearest_to_its_limit(tmp_path: Path) 
     text = "".join(
         f"  - {{query: q{n}, tags: [{'ab'[n % 2]}], relevant: [d{n}]}}\n" for n in range(20)
     )
-    text = f"queries:\n{text}each_tag: {{mrr: {{min: 0.1, max_drop: 0.5}}}}\n"
+    text = f"queries:\n{text}each_tag: {{mrr: {{min: 0.1, max_drop: 0.3}}}}\n"
     now = {
         id: ids if n % 2 else ["x", "y", ids[0]]
         for n, (id, ids) in enumerate(FIRST.items())
         if n < 10
     } | {id: ids for n, (id, ids) in enumerate(FIRST.items()) if n >= 10}
-    table = "\n".join(summary(judged(tmp_path, text, run_of(now), run_of(FIRST))))
+    table = "\n".join(summary([judged(tmp_path, text, run_of(now), run_of(FIRST))], 200))
     assert re.search(
-        r"each_tag: mrr@10 +1\.000 +0\.667 +−0\.333 +5/0 +drop ≤ 0\.5  ✓  10, worst: a", table
+        r"each_tag: mrr@10 +1\.000 +0\.667 +−0\.333 +5/0 +drop ≤ 0\.3  ✗  10, worst: a", table
     )
 
 

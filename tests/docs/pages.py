@@ -7,7 +7,6 @@ What readers need not see stands in ``<!-- invisible-code-block: python`` and in
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -96,11 +95,7 @@ def _sh(example: Example) -> None:
 
 def _options() -> set[str]:
     source = (ROOT / "pytest_irquality/plugin/hooks.py").read_text("utf-8")
-    return {
-        node.value
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Constant) and str(node.value).startswith("--ir-")
-    }
+    return set(re.findall(r'"(--ir-[a-z-]+)"', source))
 
 
 def _diff(example: Example) -> None:

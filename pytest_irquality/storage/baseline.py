@@ -214,8 +214,12 @@ def compare_with(
             f"{found.source}: kept without texts, which 'match: text' needs; renew it with `{UPDATE}`"
         )
     header, queries = found.stored.header, found.stored.queries
+    matching = found.stored.matching(suite)
     known = Baseline(
-        found.source, len(queries), header.commit, header.time, header.version, found.stored.left(suite),
+        found.source, len(queries), header.commit, header.time, header.version,
+        left=matching.gone,
+        edited=tuple(matching.edited),
+        renamed=len(matching.renamed),
         means=header.means,
     )  # fmt: skip
     return found.stored.run(suite), known
@@ -243,7 +247,7 @@ def update(
     changed the file is not touched. Raises ``OSError``.
     """
     suite = place.suite
-    was: Mapping[str, StoredQuery] = old.queries if old else {}
+    was = _under_todays_ids(old, suite) if old else {}
     queries: dict[str, StoredQuery] = {}
     changed: list[StoredQuery] = []
     new = 0
@@ -266,12 +270,14 @@ def update(
     if not queries and not was:
         return (f"baseline not written: {place.shown}: no query was answered",)
     removed = len(was.keys() - queries.keys())
+    renamed = len(old.matching(suite).renamed) if old else 0
     partial = old is not None and not queries.keys() <= run.rankings.keys()
     depth = min(suite.depth, old.header.depth) if old and partial else suite.depth
     counts = [
         (len(changed), f"ranking{'s' * (len(changed) != 1)} changed"),
         (new, "new"),
         (removed, "removed"),
+        (renamed, "under a new id"),
     ]
     said = [f"{count} {words}" for count, words in counts if count]
     if old and old.header.depth != depth:
@@ -285,6 +291,15 @@ def update(
     header = replace(header_of(suite, run, commit), depth=depth, means=means if whole else {})
     write_run(place.path, StoredRun(header, queries))
     return (f"baseline written: {place.shown}: {', '.join(said)}{stay}", *_moves(was, changed))
+
+
+def _under_todays_ids(old: StoredRun, suite: Suite) -> Mapping[str, StoredQuery]:
+    """The stored queries by the ids that they have today. Those that left have theirs, where no other has it."""
+    same = old.matching(suite).same
+    was = {id: replace(old.queries[stored], id=id) for id, stored in same.items()}
+    matched = {*same.values()}
+    rest = {id: query for id, query in old.queries.items() if id not in matched}
+    return {**rest, **was}
 
 
 def _without_time(query: StoredQuery) -> StoredQuery:

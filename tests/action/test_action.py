@@ -144,7 +144,11 @@ class TestComment:
         assert len(comment("other", name="rag")) == 2
 
     def test_what_people_wrote_stays(self, comment: Any) -> None:
-        theirs = {"id": 1, "user": {"type": "User"}, "body": "<!-- pytest-irquality: search quality -->"}
+        theirs = {
+            "id": 1,
+            "user": {"type": "User"},
+            "body": "<!-- pytest-irquality: search quality -->",
+        }
         self.store.write_text(json.dumps([theirs]))
         assert [one["id"] for one in comment("red")] == [1, 101]
 
@@ -174,13 +178,16 @@ def test_no_step_puts_what_others_wrote_into_its_shell() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["shop.ir.yaml", "a/b.ir.yml", "ir_shop.yaml", "a/ir_b.yml", "fir_x.yaml", "ir.yaml", "x.yaml"]
+    "name",
+    ["shop.ir.yaml", "a/b.ir.yml", "ir_shop.yaml", "a/ir_b.yml", "fir_x.yaml", "ir.yaml", "x.yaml"],
 )
 def test_the_hook_takes_the_files_that_the_plugin_takes(name: str) -> None:
     assert bool(re.search(HOOK["files"], name)) == any(map(Path(name).match, PATTERNS))
 
 
-@pytest.mark.parametrize(("suite", "status"), [(GREEN, 0), ("queries: [{query: a, relevent: [d]}]\n", 2)])
+@pytest.mark.parametrize(
+    ("suite", "status"), [(GREEN, 0), ("queries: [{query: a, relevent: [d]}]\n", 2)]
+)
 def test_the_hook_reads_suites_and_calls_no_retriever(
     pytester: pytest.Pytester, suite: str, status: int
 ) -> None:

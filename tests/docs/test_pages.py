@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("sybil", reason="an older environment: pip install -e '.[test]'")
 
-from tests.docs.pages import EVALUATORS, ROOT, follow, languages  # noqa: E402
+from tests.docs.pages import EVALUATORS, ROOT, follow, languages
 
 PAGES = [
     path.relative_to(ROOT).as_posix()

@@ -67,7 +67,7 @@ def _yaml(example: Example) -> None:
     folder = example.document.namespace["folder"]
     path, data = _written(example.parsed, folder), yaml.safe_load(example.parsed)
     if isinstance(data, dict) and data.keys() <= SUITE_KEYS:
-        path = path or folder / "shown.ir.yaml"
+        path = path or folder / "shown.yaml"
         path.write_text(example.parsed + _queries(data), encoding="utf-8")
         load_suite(path)
 
@@ -119,21 +119,23 @@ def _console(example: Example) -> None:
 
 
 def _run(command: str, folder: Path) -> str:
-    scripts = str(Path(sys.executable).parent)
-    # What else this Python has installed is not the reader's, and slow to import.
-    own = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "pytest_irquality.plugin.hooks"}
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("GITHUB_")},
-        **own,
-        "PATH": os.pathsep.join([scripts, os.environ["PATH"]]),
-        "COLUMNS": "80",
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
     done = subprocess.run(
-        command, shell=True, cwd=folder, env=environment, text=True, encoding="utf-8", check=False,
+        command, shell=True, cwd=folder, env=outer_environment(), text=True, encoding="utf-8", check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     return done.stdout
+
+
+def outer_environment() -> dict[str, str]:
+    """A reader's, who has this plugin and no other: the others are slow to import, and change what is printed."""
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith("GITHUB_")},
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTEST_PLUGINS": "pytest_irquality.plugin.hooks",
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "COLUMNS": "80",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
 
 
 def _alike(expected: str, seen: str) -> bool:

@@ -1,4 +1,4 @@
-"""Which code made a run: what git says, or else the machine that builds."""
+"""What git knows: which code made a run, what a file was at a commit, and which commit changed it last."""
 
 from __future__ import annotations
 
@@ -62,11 +62,38 @@ def commit(folder: Path) -> str | None:
     return next((os.environ[name][:12] for name in CI_COMMITS if os.environ.get(name)), None)
 
 
-def now() -> str:
-    """The time in UTC, to the second, ISO 8601."""
-    from datetime import datetime, timezone  # noqa: PLC0415 - only where a file is written
+def last_change(file: Path, at: str | None = None) -> tuple[str | None, str | None]:
+    """The commit, short, that last changed a file, and when: as it stands at a commit, or in the working tree.
 
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    None for a commit that git does not know; what is not committed is then as old as the file system says.
+    """
+    folder = next((folder for folder in file.parents if folder.is_dir()), file.parent)
+    name = f"./{file.relative_to(folder).as_posix()}"
+    try:
+        if at or git(folder, ["diff", "--quiet", "HEAD", "--", name]).returncode == 0:
+            log = ["log", "-1", "--format=%h %ct %p", at or "HEAD", "--", name]
+            commit, time, *parents = output(folder, log).decode().split() or ("", "")
+            shallow = ["rev-parse", "--is-shallow-repository"]
+            # The oldest commit of a shallow clone looks as if it had made every file.
+            if commit and (parents or output(folder, shallow).strip() != b"true"):
+                return commit, time_of(int(time))
+    except OSError:
+        pass
+    return None, None if at or not file.exists() else time_of(file.stat().st_mtime)
+
+
+def time_of(seconds: float) -> str:
+    """A time in UTC, to the second, ISO 8601."""
+    from datetime import datetime, timezone  # noqa: PLC0415 - only where a file is read or written
+
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def now() -> str:
+    """The time now."""
+    from time import time  # noqa: PLC0415
+
+    return time_of(time())
 
 
 def package_version() -> str | None:

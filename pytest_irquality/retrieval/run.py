@@ -66,7 +66,8 @@ class Run:
 
     ``titles`` holds the words that results came with, by document id: a title belongs to a document, not to a query.
     ``texts`` holds whole passages by document id, kept only for suites that match by text. ``depth`` is the number of
-    results asked for, where a kept run says so; ``version`` the retriever's own.
+    results asked for, where a kept run says so; ``version`` the retriever's own. ``scored`` is what a baseline's rankings
+    scored on the day they were kept, by query id and measure.
     """
 
     retriever: str
@@ -77,6 +78,7 @@ class Run:
     version: str | None = None
     depth: int | None = None
     interrupted: bool = False
+    scored: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def retried(self, again: Run) -> Run:
         """The same run with what asking the queries that had faults once more gave."""

@@ -9,9 +9,10 @@ from itertools import chain
 
 from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Run
+from pytest_irquality.storage.stored import UPDATE
 from pytest_irquality.suite.model import Check, Guard, Limits, Query, Rule, Suite
 from pytest_irquality.verdict import guards
-from pytest_irquality.verdict.comparison import UPDATE, Comparison
+from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.condensed import condensed
 from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare
 from pytest_irquality.verdict.measured import Measured, counts_zero, texts

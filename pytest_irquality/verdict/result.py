@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 Outcome = Literal["passed", "failed", "error", "known", "fixed", "not evaluated"]
@@ -164,7 +163,7 @@ class Baseline:
 
     ``commit``, ``time`` (ISO 8601) and ``version`` are what is known of the run that made it, ``queries`` is how many
     it has, and ``left`` names those that today's suite has not, by text. ``judged`` of its ``returned`` top results
-    have a grade today. ``means`` is what it scored, by measure, under the judgments of the day it was made.
+    have a grade today.
     """
 
     source: str
@@ -175,7 +174,6 @@ class Baseline:
     left: tuple[str, ...] = ()
     judged: int = 0
     returned: int = 0
-    means: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.measured import Measured, texts
 from pytest_irquality.verdict.result import Baseline, Verdict
 from pytest_irquality.wording.numbers import (
-    EQUAL,
     NAMED,
     and_more,
     apart,
@@ -43,7 +42,7 @@ def notes(
     if baseline is not None:
         yield from _queries_on_one_side(now, baseline)
         yield from _movement(now)
-        yield from _judgments(sides, baseline)
+        yield from _judgments(sides)
         yield from _resolution(sides, verdicts)
     yield from _unjudged(now, pardoned)
     yield from _in_no_ranking(now)
@@ -160,19 +159,16 @@ def _movement(now: Measured) -> Iterator[str]:
         yield f"{only}: {text} {shown_moves}"
 
 
-def _judgments(sides: Comparison, baseline: Baseline) -> Iterator[str]:
+def _judgments(sides: Comparison) -> Iterator[str]:
     """What changed because judgments did: the baseline's own rankings score otherwise than when they were saved."""
     for measure in sides.measured.suite.measures:
-        then = baseline.means.get(str(measure))
-        whole = not baseline.left and len(sides.measured.before) == baseline.queries
-        if not whole or then is None or sides.over(measure, None) is None:
-            continue
-        value = sides.measured.aggregate_before(measure).value
-        if value is not None and abs(value - then) > EQUAL:
-            was, today = apart(then, value, measure.unit)
+        change = sides.judged_otherwise(measure)
+        if change and change.better + change.worse:
+            queries = count(change.better + change.worse, "query", "queries")
+            was, today = apart(change.before, change.now, measure.unit)
             yield (
-                f"judgments changed since the baseline was saved: {measure} of its rankings was {was}, and is {today}"
-                " today; the change above is that of rankings alone"
+                f"judgments of {queries} changed since the baseline was saved: over its"
+                f" {count(change.queries, 'ranking', 'rankings')} {measure} was {was}, and is {today} today; the change above is that of rankings alone"
             )
             return
 

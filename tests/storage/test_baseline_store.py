@@ -39,7 +39,9 @@ def shop(project: Project) -> Project:
 
 
 def lines(project: Project, path: str = BASELINE) -> dict[str, Any]:
-    first, *rest, last = filter(None, (project.path / path).read_text(encoding="utf-8").splitlines())
+    first, *rest, last = filter(
+        None, (project.path / path).read_text(encoding="utf-8").splitlines()
+    )
     assert last == '{"end":"pytest-irquality run"}'
     return {"": json.loads(first), **{json.loads(line)["id"]: json.loads(line) for line in rest}}
 

@@ -1,7 +1,7 @@
 """How often each set of limits cries wolf, and how often it sleeps: real runs, changed in ways whose verdict is known.
 
 Run it with `python benchmarks/simulation.py FOLDER`, where the folder holds `runs/*.run.gz` (TREC runs of several
-retrievers over the same queries) and `qrels/test.qrels`. It prints the tables of `docs/limits.md`.
+retrievers over the same queries) and `qrels/test.qrels`. It prints the tables of `docs/guides/limits.md`.
 
 Every case is a suite of 20, 50 or 200 queries drawn from those of the folder, a baseline and a changed run, put through
 `judge` as a build would. Floors are written 0.05 below the baseline on the day it is made. The `no-op` changes must

@@ -61,7 +61,7 @@ class Definition:
 
     @property
     def anchor(self) -> str:
-        """Where `docs/measures.md` describes it."""
+        """Where `docs/reference/measures.md` describes it."""
         return self.name
 
     @property

@@ -1,4 +1,6 @@
-"""Calls to be made, what came of each, and the plain way of making them: one after the other, where we are."""
+"""Calls to be made, what came of each, and the plain way of making them: one after the other, where
+we are.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,12 @@ FAULTS = (Exception, SystemExit)
 
 @dataclass(frozen=True)
 class Job:
-    """A call to make. ``read`` reads what came while the clock still runs: a generator does its work while it is read.
+    """A call to make. ``read`` reads what came while the clock still runs: a generator does its
+    work while it is read.
 
-    ``most`` results are taken from an async generator. ``subject`` is the asker's own. ``begun`` is what the call gave
-    to await, where it was made already.
+    ``most`` results are taken from an async generator. ``subject`` is the asker's own. ``begun`` is
+    what the call gave to await, where it was made already. ``answer`` numbers the answers to a
+    subject that is asked several times.
     """
 
     subject: Any
@@ -26,6 +30,7 @@ class Job:
     read: Callable[[Any], Any]
     most: int = 1
     begun: Any = None
+    answer: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,9 @@ def is_async(value: object) -> bool:
 
 
 def attempt(job: Job) -> Answer | Job:
-    """Make a call here and now. Where it gave something to await, the job that is left: to await it."""
+    """Make a call here and now. Where it gave something to await, the job that is left: to await
+    it.
+    """
     start = time.perf_counter()
     try:
         value = job.call()
@@ -72,7 +79,9 @@ def forget(jobs: deque[Job]) -> None:
 
 
 def in_turn(jobs: deque[Job], done: Done) -> list[Job]:
-    """Make every call, one after the other. Stops at the first that must be awaited, and returns it and the rest."""
+    """Make every call, one after the other. Stops at the first that must be awaited, and returns it
+    and the rest.
+    """
     while jobs:
         job = jobs.popleft()
         answer = attempt(job)

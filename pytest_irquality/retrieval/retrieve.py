@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 
 from pytest_irquality.retrieval.call import Call, RetrieverError, how_to_call, takes_batches
@@ -35,70 +35,124 @@ def retrieve(
     concurrency: int | None = None,
     progress: Progress | None = None,
 ) -> Run:
-    """Ask a retriever every query (or the given ones), each once.
+    """Ask a retriever every query (or the given ones) and its variants, each ``suite.repeat``
+    times.
 
-    A call that raises, takes longer than ``suite.timeout`` or returns what cannot be read is that query's ``Fault``;
-    the others are asked all the same. Only a retriever that times out again and again, and answers nothing in between,
-    is given up: the queries that were left are faults too. What is in the run stands in the suite's order, whatever
-    was answered first.
+    A call that raises, takes longer than ``suite.timeout`` or returns what cannot be read is that
+    query's ``Fault``; the others are asked all the same. Only a retriever that times out again and
+    again, and answers nothing in between, is given up: the queries that were left are faults too.
+    What is in the run stands in the suite's order, whatever was answered first.
 
-    ``concurrency`` calls are in flight (None: as many as the suite says, or one): plain functions in threads,
-    coroutines in one event loop. One call at a time and without a time-out is made in the caller's own thread.
-    ``progress`` is told how many queries were answered, and of how many. ``name`` tells retrievers of one suite apart.
-    Raises ``RetrieverError`` where the object cannot be called at all. Ctrl-C ends the pass and marks it interrupted.
+    ``concurrency`` calls are in flight (None: as many as the suite says, or one): plain functions
+    in threads, coroutines in one event loop. One call at a time and without a time-out is made in
+    the caller's own thread. ``progress`` is told how many queries were answered, and of how many.
+    ``name`` tells retrievers of one suite apart. Raises ``RetrieverError`` where the object cannot
+    be called at all. Ctrl-C ends the pass and marks it interrupted.
     """
     __tracebackhide__ = True
     asked = suite.queries if queries is None else tuple(queries)
+    own = {query.id for query in asked}
+    variants = tuple(variant for variant in suite.variants if variant.of in own)
     concurrency = concurrency or suite.concurrency or 1
-    answers: dict[str, Answer] = {}
-    jobs = deque((_batches if takes_batches(retriever) else _singles)(suite, retriever, asked))
+    jobs_of = _batches if takes_batches(retriever) else _singles
+    jobs = deque(
+        replace(job, answer=answer)
+        for answer in range(suite.repeat)  # a whole round before the next: repeats lie apart
+        for job in jobs_of(suite, retriever, (*asked, *variants))
+    )
     warmup = deque(islice(cycle(jobs), suite.warmup))
-    give_up_after = max(GIVE_UP, 3 * concurrency)
-    in_a_row = 0
-
-    def keep(job: Job, answer: Answer) -> None:
-        nonlocal in_a_row
-        in_a_row = in_a_row + 1 if isinstance(answer.error, TimedOut) else 0
-        if in_a_row == give_up_after:
-            jobs.clear()
-        for query, value in zip(
-            job.subject, answer.value or [None] * len(job.subject), strict=True
-        ):
-            error = value if isinstance(value, Exception) else answer.error
-            answers[query.id] = replace(answer, value=value, error=error)
-        if progress:
-            progress(len(answers), len(asked))
-
+    kept = _Kept(jobs, max(GIVE_UP, 3 * concurrency), progress)
     interrupted = False
     try:
-        _ask([(warmup, _forget), (jobs, keep)], concurrency, suite.timeout)
+        _ask([(warmup, _forget), (jobs, kept.keep)], concurrency, suite.timeout)
     except KeyboardInterrupt:
         interrupted = True
-    rankings: dict[str, Ranking] = {}
-    faults: dict[str, Fault] = {}
-    titles: dict[str, str] = {}
-    texts: dict[str, str] = {}
-    for query in asked:
-        answer = answers.get(query.id)
-        if answer is None:
-            if not interrupted:
-                faults[query.id] = Fault(f"not asked: {give_up_after} calls in a row had timed out")
-        elif fault := _fault(query, answer, suite.timeout):
-            faults[query.id] = fault
-        else:
-            hits: Hits = answer.value
-            ids = (
-                apart(hits.ids, map(hits.texts.__getitem__, hits.ids), texts)
-                if hits.texts
-                else hits.ids
-            )
-            rankings[query.id] = Ranking(ids, hits.scores, answer.seconds)
-            for own, document in zip(ids, hits.ids, strict=True) if hits.titles else ():
-                if document in hits.titles:
-                    titles.setdefault(own, hits.titles[document])
-    if takes_batches(retriever):  # no query of a batch has a time of its own
-        rankings = {id: replace(ranking, seconds=None) for id, ranking in rankings.items()}
-    return Run(name, rankings, faults, titles, texts, interrupted=interrupted)
+    kept.interrupted = interrupted
+    # No query of a batch has a time of its own.
+    timed = not takes_batches(retriever)
+    runs = [
+        replace(
+            kept.run(suite, name, asked, answer, timed),
+            variants=kept.run(suite, name, variants, answer, timed) if variants else None,
+        )
+        for answer in range(suite.repeat)
+    ]
+    return _one(runs)
+
+
+@dataclass
+class _Kept:
+    """What came so far, by answer and query. Enough time-outs in a row end the pass."""
+
+    jobs: deque[Job]
+    give_up_after: int
+    progress: Progress | None
+    total: int = 0
+    in_a_row: int = 0
+    interrupted: bool = False
+    answers: dict[tuple[int, str], Answer] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.total = sum(len(job.subject) for job in self.jobs)
+
+    def keep(self, job: Job, answer: Answer) -> None:
+        self.in_a_row = self.in_a_row + 1 if isinstance(answer.error, TimedOut) else 0
+        if self.in_a_row == self.give_up_after:
+            self.jobs.clear()
+        values = answer.value or [None] * len(job.subject)
+        for query, value in zip(job.subject, values, strict=True):
+            error = value if isinstance(value, Exception) else answer.error
+            self.answers[job.answer, query.id] = replace(answer, value=value, error=error)
+        if self.progress:
+            self.progress(len(self.answers), self.total)
+
+    def run(self, suite: Suite, name: str, asked: Sequence[Query], number: int, timed: bool) -> Run:
+        """One answer to each of the queries, as a run."""
+        rankings: dict[str, Ranking] = {}
+        faults: dict[str, Fault] = {}
+        titles: dict[str, str] = {}
+        texts: dict[str, str] = {}
+        for query in asked:
+            answer = self.answers.get((number, query.id))
+            if answer is None:
+                if not self.interrupted:
+                    faults[query.id] = Fault(
+                        f"not asked: {self.give_up_after} calls in a row had timed out"
+                    )
+            elif fault := _fault(query, answer, suite.timeout):
+                faults[query.id] = fault
+            else:
+                hits: Hits = answer.value
+                ids = hits.ids
+                if hits.texts:
+                    ids = apart(hits.ids, map(hits.texts.__getitem__, hits.ids), texts)
+                rankings[query.id] = Ranking(ids, hits.scores, answer.seconds if timed else None)
+                for own, document in zip(ids, hits.ids, strict=True) if hits.titles else ():
+                    if document in hits.titles:
+                        titles.setdefault(own, hits.titles[document])
+        return Run(name, rankings, faults, titles, texts, interrupted=self.interrupted)
+
+
+def _one(runs: Sequence[Run]) -> Run:
+    """The answers as one run. A query that one of them lacks has none: what is left would not be
+    its mean.
+    """
+    first, *others = runs
+    faults = {id: fault for run in reversed(runs) for id, fault in run.faults.items()}
+    complete = set(first.rankings).intersection(*(run.rankings for run in others))
+    if not others:
+        return first
+    whole = [
+        replace(
+            run,
+            rankings={id: ranking for id, ranking in run.rankings.items() if id in complete},
+            faults=faults,
+            variants=None,
+        )
+        for run in runs
+    ]
+    variants = [run.variants for run in runs if run.variants]
+    return replace(whole[0], again=tuple(whole[1:]), variants=_one(variants) if variants else None)
 
 
 def _singles(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterable[Job]:
@@ -175,7 +229,9 @@ def _read(suite: Suite, result: object) -> Hits:
 def _ask(
     phases: Sequence[tuple[deque[Job], Done]], concurrency: int, timeout: float | None
 ) -> None:
-    """Make the calls of each phase, one phase after the other. Which way is settled by what the first call gives."""
+    """Make the calls of each phase, one phase after the other. Which way is settled by what the
+    first call gives.
+    """
     __tracebackhide__ = True
     with ExitStack() as stack:
         run = None

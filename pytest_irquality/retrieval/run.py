@@ -1,4 +1,6 @@
-"""A run: what a retriever returned, as plain text and numbers whatever the engine's own types were."""
+"""A run: what a retriever returned, as plain text and numbers whatever the engine's own types
+were.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from urllib.parse import quote, quote_plus
 
 from pytest_irquality.retrieval.results import UnreadableResult
 
-# Hexadecimal of any length, dotted numbers, and whole numbers but for those of three digits: an HTTP status stays.
+# Hexadecimal of any length, dotted numbers, and whole numbers but for those of three digits: an
+# HTTP status stays.
 VARYING = re.compile(
     r"0x[0-9a-fA-F]+|\b(?=[a-f-]*\d)[0-9a-fA-F-]{8,}\b|\d+(\.\d+)+|\b(?!\d{3}\b)\d+\b"
 )
@@ -19,8 +22,9 @@ VARYING = re.compile(
 class Ranking:
     """The documents returned for one query, best first, duplicates and all.
 
-    ``scores`` has one number a document, or is None where the engine gives none. ``seconds`` is the time of the call.
-    ``besides`` is for suites that match by text alone: further passages that a result holds, each with that result.
+    ``scores`` has one number a document, or is None where the engine gives none. ``seconds`` is the
+    time of the call. ``besides`` is for suites that match by text alone: further passages that a
+    result holds, each with that result.
     """
 
     ids: tuple[str, ...]
@@ -29,7 +33,9 @@ class Ranking:
     besides: Mapping[str, str] = field(default_factory=dict)
 
     def collapsed(self, depth: int) -> tuple[str, ...]:
-        """The first ``depth`` documents, later copies of a document removed and the ranks closed up."""
+        """The first ``depth`` documents, later copies of a document removed and the ranks closed
+        up.
+        """
         ids = self.ids[:depth]
         once = dict.fromkeys(ids)
         return ids if len(once) == len(ids) else tuple(once)
@@ -48,7 +54,9 @@ class Fault:
 
     @property
     def cause(self) -> str:
-        """What queries that failed alike have in common: not their words, addresses, ports, ids and times."""
+        """What queries that failed alike have in common: not their words, addresses, ports, ids and
+        times.
+        """
         if isinstance(self.error, UnreadableResult):
             return self.error.cause
         forms = "|".join(
@@ -62,12 +70,18 @@ class Fault:
 
 @dataclass(frozen=True)
 class Run:
-    """The rankings of the queries that were answered and the faults of those that were not, by query id.
+    """The rankings of the queries that were answered and the faults of those that were not, by
+    query id.
 
-    ``titles`` holds the words that results came with, by document id: a title belongs to a document, not to a query.
-    ``texts`` holds whole passages by document id, kept only for suites that match by text. ``depth`` is the number of
-    results asked for, where a kept run says so; ``version`` the retriever's own. ``scored`` is what a baseline's rankings
-    scored on the day they were kept, by query id and measure.
+    ``titles`` holds the words that results came with, by document id: a title belongs to a
+    document, not to a query. ``texts`` holds whole passages by document id, kept only for suites
+    that match by text. ``depth`` is the number of results asked for, where a kept run says so;
+    ``version`` the retriever's own.
+
+    ``again`` holds the other answers to the same queries, each a run of its own; ``build`` numbers
+    the builds of the index that they came from. ``variants`` is the run of the queries' other
+    wordings. ``scored`` is what a baseline's rankings scored on the day they were kept, by query id
+    and measure.
     """
 
     retriever: str
@@ -78,7 +92,25 @@ class Run:
     version: str | None = None
     depth: int | None = None
     interrupted: bool = False
+    again: tuple[Run, ...] = ()
+    build: int = 0
+    variants: Run | None = None
     scored: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    @property
+    def answers(self) -> tuple[Run, ...]:
+        """Every answer of this side, this one first."""
+        return (self, *self.again)
+
+    @property
+    def units(self) -> tuple[tuple[Run, ...], ...]:
+        """The answers of each build; where there is one build, each answer by itself."""
+        builds: dict[int, list[Run]] = {}
+        for answer in self.answers:
+            builds.setdefault(answer.build, []).append(answer)
+        if len(builds) > 1:
+            return tuple(map(tuple, builds.values()))
+        return tuple((answer,) for answer in self.answers)
 
     def retried(self, again: Run) -> Run:
         """The same run with what asking the queries that had faults once more gave."""
@@ -92,4 +124,10 @@ class Run:
             titles={**again.titles, **self.titles},
             texts={**again.texts, **self.texts},
             interrupted=again.interrupted,
+            again=tuple(map(Run.retried, self.again, again.again)),
+            variants=_retried(self.variants, again.variants),
         )
+
+
+def _retried(run: Run | None, again: Run | None) -> Run | None:
+    return run.retried(again) if run and again else again or run

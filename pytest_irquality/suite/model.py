@@ -1,4 +1,6 @@
-"""The suite as the other stages see it: frozen, checked, with the place of everything in its file."""
+"""The suite as the other stages see it: frozen, checked, with the place of everything in its
+file.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk"]
 
 
 class Place(NamedTuple):
-    """Where something stands: 1-based line and column of the file at ``path``, by default the suite file itself."""
+    """Where something stands: 1-based line and column of the file at ``path``, by default the suite
+    file itself.
+    """
 
     line: int
     column: int = 1
@@ -42,7 +46,9 @@ class KnownIssue:
 
 @dataclass(frozen=True)
 class Rule:
-    """A demand on one query's documents. ``documents`` maps each to its worst (or first forbidden-up-to) rank."""
+    """A demand on one query's documents. ``documents`` maps each to its worst (or first
+    forbidden-up-to) rank.
+    """
 
     kind: RuleKind
     documents: Mapping[str, int]
@@ -53,7 +59,8 @@ class Rule:
 class Bound:
     """One number a measure is held to. ``text`` is how the user wrote it (``2%``, ``0.85``).
 
-    ``share``: the value is a fraction of the queries. ``relative``: a fraction of the baseline's value.
+    ``share``: the value is a fraction of the queries. ``relative``: a fraction of the baseline's
+    value.
     """
 
     kind: BoundKind
@@ -85,9 +92,11 @@ class Limits:
 
 @dataclass(frozen=True)
 class Guard:
-    """A watch over what every single query did since the baseline. ``most`` queries may do it; None: it only warns.
+    """A watch over what every single query did since the baseline. ``most`` queries may do it;
+    None: it only warns.
 
-    A guard that nobody wrote needs no baseline; a written one without a baseline would be a false green.
+    A guard that nobody wrote needs no baseline; a written one without a baseline would be a false
+    green.
     """
 
     kind: GuardKind
@@ -98,7 +107,12 @@ class Guard:
 
 @dataclass(frozen=True)
 class Query:
-    """A query with what is expected of its ranking. ``bulk``: it stands in a file of queries, not in the suite."""
+    """A query with what is expected of its ranking. ``bulk``: it stands in a file of queries, not
+    in the suite.
+
+    ``kind`` and ``of`` are for other wordings: the kind (``variants``, ``typo``) and the query's
+    id.
+    """
 
     id: str
     text: str
@@ -112,6 +126,22 @@ class Query:
     known_issue: KnownIssue | None = None
     bulk: bool = False
     place: Place = field(default=Place(1), compare=False)
+    kind: str = ""
+    of: str = ""
+
+    def variant(self, kind: str, number: int, text: str) -> Query:
+        """Another wording of the query that shares its expectation, but none of its demands."""
+        return replace(
+            self,
+            id=f"{self.id} ~ {kind} {number}",
+            text=text,
+            rules=tuple(rule for rule in self.rules if rule.kind == "expect_no_results"),
+            thresholds=(),
+            tags=(),
+            known_issue=None,
+            kind=kind,
+            of=self.id,
+        )
 
     @property
     def demands(self) -> bool:
@@ -135,8 +165,8 @@ class Query:
 class Check:
     """What one test item checks: a query's own rules and thresholds, or one line of limits.
 
-    ``name`` is the item's; ``label`` is what a person reads. Exactly one of ``query``, ``limits``, ``rule``,
-    ``guard`` is set, or the scope is "bulk": every bulk query must be answered, no more.
+    ``name`` is the item's; ``label`` is what a person reads. Exactly one of ``query``, ``limits``,
+    ``rule``, ``guard`` is set, or the scope is "bulk": every bulk query must be answered, no more.
     """
 
     name: str
@@ -152,13 +182,16 @@ class Check:
 
 @dataclass(frozen=True)
 class Suite:
-    """A whole suite file. ``path`` is how messages name it; ``notes`` say what its files hold beside what was used.
+    """A whole suite file. ``path`` is how messages name it; ``notes`` say what its files hold
+    beside what was used.
 
-    ``timeout`` is in seconds; ``concurrency`` None leaves the number of calls in flight to the ini file.
-    ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it does unless written.
-    ``retriever_place`` is where the fixture is named, None where it has its default name; ``params_place`` where the
-    suite's params stand.
-    ``baseline_retriever`` names the retriever of the same run that takes the place of the stored baseline.
+    ``timeout`` is in seconds; ``concurrency`` None leaves the number of calls in flight to the ini
+    file. ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as
+    it does unless written. ``retriever_place`` is where the fixture is named, None where it has its
+    default name; ``params_place`` where the suite's params stand. ``repeat`` answers are asked of
+    each query. ``variants`` are other wordings of the queries: asked like them, but in no mean,
+    rule or guard. ``baseline_retriever`` names the retriever of the same run that takes the place
+    of the stored baseline.
     """
 
     name: str
@@ -176,6 +209,8 @@ class Suite:
     concurrency: int | None = None
     timeout: float | None = None
     warmup: int = 0
+    repeat: int = 1
+    variants: tuple[Query, ...] = ()
     max_errors: int = 0
     retriever_place: Place | None = None
     params_place: Place | None = None

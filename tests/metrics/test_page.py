@@ -14,8 +14,10 @@ from .shared import ROOT
 
 
 def test_the_committed_page_is_current() -> None:
-    committed = (ROOT / "docs/measures.md").read_text(encoding="utf-8")
-    assert committed == page(), "run: python -m pytest_irquality.metrics > docs/measures.md"
+    committed = (ROOT / "docs/reference/measures.md").read_text(encoding="utf-8")
+    assert committed == page(), (
+        "run: python -m pytest_irquality.metrics > docs/reference/measures.md"
+    )
 
 
 def test_the_command_prints_it() -> None:

@@ -17,10 +17,15 @@ from tests.suite.test_lint import test_each_doubt_has_its_place as doubtful
 from tests.test_fuzz import WHOLE
 
 ROOT = Path(__file__).parents[2]
-README = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SHOWN = [
+    text
+    for page in PAGES
+    for text in re.findall(r"```yaml\n(.*?)```", page.read_text("utf-8"), re.S)
+]
 EXAMPLES = [
     *(path.read_text("utf-8") for path in ROOT.glob("*/*.ir.yaml")),
-    *(text for text in README if re.search(r"^queries:", text, re.M)),
+    *(text for text in SHOWN if re.search(r"^queries:", text, re.M)),
     WHOLE.decode(),
     *(parameters[0] for parameters in doubtful.pytestmark[0].args[1]),  # type: ignore[attr-defined]
     "queries: [a.jsonl, {file: b.csv, format: quepid}, {query: 0123, relevant: {1.10: 1, NO: 2}}]\njudgments: {file: x, split: dev}\n",

@@ -1,0 +1,30 @@
+"""How the documentation is built: `sphinx-build -nW --keep-going docs site`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[1]
+METADATA = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+project = METADATA["name"]
+extensions = ["myst_parser", "sphinx_copybutton"]
+exclude_patterns = ["README.md"]
+nitpicky = True
+
+html_theme = "furo"
+html_title = project
+html_theme_options = {"navigation_with_keys": True}
+
+# GitHub's dialect of Markdown, so that the pages read the same there; and its anchors.
+myst_enable_extensions = ["strikethrough", "tasklist"]
+myst_heading_anchors = 3
+
+# Prompts are not copied.
+copybutton_prompt_text = "$ "

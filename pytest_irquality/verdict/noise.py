@@ -1,0 +1,90 @@
+"""What unchanged code does: how far the answers of one side differ among themselves, and what
+exceeds that.
+
+A *unit* is a build of a side, or, where a side has one build, a repeated answer. ``b`` and ``n``
+count the units of the baseline and of today. Each rule here was simulated on real engines
+(``docs/limits.md``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import atan, comb, cos, exp, fsum, pi, sin, sqrt
+
+CONFIDENCE = 0.95  # two-sided
+CHANCE = 0.06  # how likely what a guard fails on may be by wavering alone
+ENOUGH_UNITS = 3  # of both sides together, to know how far they spread
+
+
+def drop_noise(before: Sequence[float], now: Sequence[float]) -> float | None:
+    """How large a drop of the mean unchanged code gives once in twenty; None where too few units
+    tell.
+
+    ``before`` and ``now`` are the means of each unit. Student's two-sample interval with pooled
+    variance.
+    """
+    b, n = len(before), len(now)
+    freedom = b + n - 2
+    if b + n < ENOUGH_UNITS or not b or not n:
+        return None
+    variance = (_squares(before) + _squares(now)) / freedom
+    return student(freedom) * sqrt(variance * (1 / b + 1 / n))
+
+
+def _squares(values: Sequence[float]) -> float:
+    mean = fsum(values) / len(values)
+    return fsum((value - mean) ** 2 for value in values)
+
+
+@lru_cache(maxsize=256)
+def student(freedom: int, confidence: float = CONFIDENCE) -> float:
+    """The two-sided quantile of Student's t, by halving an interval until the numbers are one."""
+    low, high = 0.0, 1.0
+    while student_within(high, freedom) < confidence:
+        high *= 2
+    while low < (middle := (low + high) / 2) < high:
+        if student_within(middle, freedom) < confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def student_within(t: float, freedom: int) -> float:
+    """P(|T| < t), from the closed form for whole degrees of freedom (Abramowitz and Stegun, 26.7.3
+    and 26.7.4).
+    """
+    angle = atan(t / sqrt(freedom))
+    odd = freedom % 2
+    term = cos(angle) if odd else 1.0
+    total = 0.0 if freedom == 1 else term
+    for k in range(2 + odd, freedom - 1, 2):
+        term *= cos(angle) ** 2 * (k - 1) / k
+        total += term
+    return (angle + sin(angle) * total) * 2 / pi if odd else sin(angle) * total
+
+
+def exceeds_wavering(lost: int, wavering: int, b: int, n: int) -> bool:
+    """Whether as many queries were lost as wavering alone would hardly lose.
+
+    ``lost`` were found in every unit of the baseline and in none of today's. ``wavering`` others
+    were found in exactly ``b`` of the ``b + n`` units, and could by chance have fallen so; each
+    split of units is as likely as another.
+    """
+    splits = comb(b + n, b) - (2 if b == n else 1)
+    if splits <= 0:
+        return lost > 0
+    return poisson_at_least(lost, wavering / splits) <= CHANCE
+
+
+def poisson_at_least(count: int, mean: float) -> float:
+    """P(X ≥ count) of a Poisson variable."""
+    if count <= 0:
+        return 1.0
+    term = exp(-mean)
+    below = [term]
+    for k in range(1, count):
+        term *= mean / k
+        below.append(term)
+    return max(0.0, 1.0 - fsum(below))

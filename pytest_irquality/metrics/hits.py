@@ -51,8 +51,7 @@ class Hits:
         self.ranking = ranking
         self.judgments = judgments
         self.gains = gains
-        relevant_from = judgments.relevant_from
-        self.relevant = [rank for rank, gain in gains if gain >= relevant_from]
+        self.relevant = self._relevant()
         self.seconds: float | None = None
         self.before: Sequence[str] | None = None
 
@@ -60,5 +59,12 @@ class Hits:
         """The same ranking, seen with another lowest relevant grade."""
         seen = copy(self)
         seen.judgments = self.judgments.at(relevant_from)
-        seen.relevant = [rank for rank, gain in self.gains if gain >= relevant_from]
+        seen.relevant = seen._relevant()
         return seen
+
+    def _relevant(self) -> list[int]:
+        judgments, relevant_from = self.judgments, self.judgments.relevant_from
+        if judgments.votes:  # a grade alone does not tell
+            relevant = judgments.relevant
+            return [rank for rank, _ in self.gains if self.ranking[rank - 1] in relevant]
+        return [rank for rank, gain in self.gains if gain >= relevant_from]

@@ -230,14 +230,13 @@ def compare_with(
             f"{found.source}: kept without texts, which 'match: text' needs; renew it with `{UPDATE}`"
         )
     stored = found.stored
+    matching = stored.matching(suite)
     known = Baseline(
-        found.source,
-        len(stored.queries),
-        found.commit,
-        found.time,
-        stored.version,
-        stored.left(suite),
-    )
+        found.source, len(stored.queries), found.commit, found.time, stored.version,
+        left=matching.gone,
+        edited=tuple(matching.edited),
+        renamed=len(matching.renamed),
+    )  # fmt: skip
     return found.stored.run(suite), known
 
 
@@ -261,7 +260,7 @@ def update(place: Place, old: StoredRun | None, run: Run, damage: str = "") -> t
     changed the file is not touched. Raises ``OSError``.
     """
     suite = place.suite
-    was: Mapping[str, StoredQuery] = old.queries if old else {}
+    was = _under_todays_ids(old, suite) if old else {}
     queries: dict[str, StoredQuery] = {}
     changed: list[StoredQuery] = []
     new = 0
@@ -287,12 +286,14 @@ def update(place: Place, old: StoredRun | None, run: Run, damage: str = "") -> t
     if not queries and not was:
         return (f"baseline not written: {place.shown}: no query was answered",)
     removed = len(was.keys() - queries.keys())
+    renamed = len(old.matching(suite).renamed) if old else 0
     partial = old is not None and not queries.keys() <= run.rankings.keys()
     depth = min(suite.depth, old.header.depth) if old and partial else suite.depth
     counts = [
         (len(changed), f"ranking{'s' * (len(changed) != 1)} changed"),
         (new, "new"),
         (removed, "removed"),
+        (renamed, "under a new id"),
     ]
     said = [f"{count} {words}" for count, words in counts if count]
     if old and old.header.depth != depth:
@@ -316,6 +317,15 @@ def _to_keep(query: StoredQuery, run: Run) -> StoredQuery:
     scored = run.scored.get(query.id, {})
     values = {measure: round(value, DIGITS) for measure, value in scored.items()}
     return replace(query, ranking=ranking, version=run.version, values=values)
+
+
+def _under_todays_ids(old: StoredRun, suite: Suite) -> Mapping[str, StoredQuery]:
+    """The stored queries by the ids that they have today. Those that left have theirs, where no other has it."""
+    same = old.matching(suite).same
+    was = {id: replace(old.queries[stored], id=id) for id, stored in same.items()}
+    matched = {*same.values()}
+    rest = {id: query for id, query in old.queries.items() if id not in matched}
+    return {**rest, **was}
 
 
 def _moves(was: Mapping[str, StoredQuery], changed: list[StoredQuery]) -> Iterator[str]:

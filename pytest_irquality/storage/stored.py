@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_irquality.retrieval.run import Fault, Ranking, Run
+from pytest_irquality.storage.matching import Matching, asks
 from pytest_irquality.suite.model import Query, Suite
 
 UPDATE = "pytest --ir-suite --ir-update-baseline"
@@ -72,7 +73,7 @@ class StoredQuery:
 
     def same_question(self, other: StoredQuery) -> bool:
         """Whether both ask the same text with the same params."""
-        return self.text == other.text and _canonical(self.params) == _canonical(other.params)
+        return asks(self) == asks(other)
 
     def same_ranking(self, other: StoredQuery) -> bool:
         """Whether both got the same documents in the same order for the same question: scores and titles may wobble."""
@@ -94,15 +95,13 @@ class StoredRun:
         faults: dict[str, Fault] = {}
         titles: dict[str, str] = {}
         texts: dict[str, str] = {}
-        for query in suite.queries:
-            stored = self.queries.get(query.id)
-            if stored is None or not stored.same_question(asked(suite, query)):
-                continue
+        for id, stored_id in self.matching(suite).same.items():
+            stored = self.queries[stored_id]
             if stored.ranking is None:
-                faults[query.id] = Fault(stored.fault or "no ranking was kept")
+                faults[id] = Fault(stored.fault or "no ranking was kept")
             else:
-                rankings[query.id] = stored.ranking
-                scored[query.id] = stored.values
+                rankings[id] = stored.ranking
+                scored[id] = stored.values
             for document, title in stored.by_document(stored.titles).items():
                 titles.setdefault(document, title)
             texts.update(stored.by_document(stored.texts))
@@ -129,9 +128,9 @@ class StoredRun:
         answered = (query for query in self.queries.values() if query.ranking and query.ranking.ids)
         return suite.match == "text" and any(not query.texts for query in answered)
 
-    def left(self, suite: Suite) -> tuple[str, ...]:
-        """The texts of the queries that the suite has no more."""
-        return tuple(stored.text for id, stored in self.queries.items() if id not in suite.by_id)
+    def matching(self, suite: Suite) -> Matching:
+        """Which of its queries is which of today's."""
+        return Matching([*self.queries.values()], [asked(suite, query) for query in suite.queries])
 
 
 def asked(suite: Suite, query: Query) -> StoredQuery:

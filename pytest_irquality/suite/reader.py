@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments
+from pytest_irquality.suite.judges import Judges, Votes
 from pytest_irquality.suite.limits import LimitReader
 from pytest_irquality.suite.model import Check, KnownIssue, Place, Query, Rule, Suite
 from pytest_irquality.suite.names import check_names
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pytest_irquality.suite.files.judgments import Judged, JudgmentFile
     from pytest_irquality.suite.files.source import Source
 
+NOBODY: Votes = {}
 RANK_RULES = ("must_find", "must_find_any", "must_not_find")
 SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
 
@@ -76,6 +78,12 @@ class _Assembly:
         return float(self.found.get("relevant_from", 1.0))
 
     @cached_property
+    def judges(self) -> Judges:
+        """What counts where several judges graded a pair."""
+        judges: Judges = self.found.get("judges", Judges())
+        return judges
+
+    @cached_property
     def grades(self) -> Mapping[str, float]:
         """The words that may stand for grades."""
         words: Mapping[str, float] = self.found.get("grades", {})
@@ -121,6 +129,7 @@ class _Assembly:
             timeout=found.get("timeout"),
             warmup=found.get("warmup", 0),
             baseline_retriever=found.get("baseline"),
+            judges=self.judges,
             default_guard=all(
                 line.name != "lost_all_relevant" for line in found.get("each_query", ())
             ),
@@ -225,12 +234,14 @@ class _Assembly:
         relevant_from = self.relevant_from
         written_grades, lines = fields.get("relevant", ({}, []))
         relevant = {document: self._grade(grade) for document, grade in written_grades.items()}
+        judgments, votes = Judgments(relevant, relevant_from), NOBODY
         if judged:
 
             def place(document: str) -> str:
                 return f"{written.place.path or self.shown}:{dict(zip(written_grades, lines, strict=True))[document]}"
 
-            relevant = judged.joined(written.id, relevant, place)
+            said = judged.joined(written.id, relevant, place)
+            judgments, votes = said.judgments(self.judges, relevant_from), said.votes
         rules = []
         for kind in RANK_RULES:
             if kind in fields:
@@ -251,7 +262,6 @@ class _Assembly:
             ):
                 raise self.fail(places[wrong], f"{wrong!r} contradicts 'expect_no_results'")
             rules.append(Rule("expect_no_results", {}, places["expect_no_results"]))
-        judgments = Judgments(relevant, relevant_from)
         if fields.get("expect_no_results") and judgments.relevant:
             raise self.fail(
                 places["expect_no_results"],
@@ -293,6 +303,7 @@ class _Assembly:
             known_issue=known,
             bulk=written.bulk,
             place=written.place,
+            votes=votes,
         )
 
     def _grade(self, grade: float | Word | None) -> float:

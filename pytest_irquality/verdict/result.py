@@ -162,8 +162,9 @@ class Baseline:
     """What a run was compared with. ``source`` is its path, ``git:REF path`` or a retriever's name.
 
     ``commit``, ``time`` (ISO 8601) and ``version`` are what is known of the run that made it, ``queries`` is how many
-    it has, and ``left`` names those that today's suite has not, by text. ``judged`` of its ``returned`` top results
-    have a grade today.
+    it has, and ``left`` names those that today's suite has not, by text. ``edited`` are the ids of today's queries that
+    it seems to hold in other words or with other params, ``renamed`` is how many it holds under another id. ``judged``
+    of its ``returned`` top results have a grade today.
     """
 
     source: str
@@ -172,6 +173,8 @@ class Baseline:
     time: str | None = None
     version: str | None = None
     left: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    renamed: int = 0
     judged: int = 0
     returned: int = 0
 

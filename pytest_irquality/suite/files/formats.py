@@ -26,8 +26,10 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "tags": ("tags", "tag"),
     "weight": ("weight",),
     "why": ("why",),
+    "judge": ("judge", "annotator", "rater", "assessor", "grader"),
+    "date": ("date", "judgedat", "gradedat"),
 }  # fmt: skip
-PAIR = ("id", "query", "document", "grade")
+PAIR = ("id", "query", "document", "grade", "judge", "date")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 QUEPID_HEADER = {"query", "docid", "rating"}
 

@@ -222,7 +222,7 @@ def _judge_all(
     for name, retriever in asked.items():
         here = Target(suite, target.file, name)
         # A baseline that is damaged is reported before anything is asked.
-        compared = files.before(here) if baseline and base is None else (None, None)
+        compared = files.before(here, suite.by_id) if baseline and base is None else (None, None)
         run = retrieve(suite, retriever, name=name, concurrency=concurrency)
         run = runs[name] = replace(run, version=version_of(retriever))
         if base is not None:

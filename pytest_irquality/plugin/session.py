@@ -65,7 +65,8 @@ class Session:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take a result from the report that carries it."""
-        if (sent := getattr(report, "ir_result", None)) is not None:
+        own = getattr(report, "ir_result", None)
+        for sent in (*([] if own is None else [own]), *getattr(report, "ir_checked", ())):
             result = decode(sent) if isinstance(sent, str) else sent
             key = result.path, result.retriever
             worker = str(getattr(getattr(getattr(report, "node", None), "gateway", None), "id", ""))

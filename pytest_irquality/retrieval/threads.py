@@ -10,6 +10,7 @@ import queue
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator
 from contextvars import copy_context
 from dataclasses import dataclass, field
 
@@ -50,6 +51,10 @@ def in_threads(jobs: deque[Job], done: Done, concurrency: int, timeout: float | 
                 left += crew.dismiss()
             else:
                 done(job, answer)
+    except KeyboardInterrupt:
+        for job, answer in crew.finished():
+            done(job, answer)
+        raise
     finally:
         crew.dismiss()
         crew.under_way.clear()
@@ -119,6 +124,13 @@ class _Crew:
             now = time.perf_counter()
             late = [who for who, (_, start) in self.under_way.items() if now - start > self.timeout]
             return [self.under_way.pop(who)[0] for who in late]
+
+    def finished(self) -> Iterator[tuple[Job, Answer]]:
+        """The answers that nobody has fetched yet."""
+        while not self.ended.empty():
+            job, answer = self.ended.get()
+            if isinstance(answer, Answer):
+                yield job, answer
 
     def dismiss(self) -> list[Job]:
         """Let no more calls be begun; returns the jobs that are left."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 # pytester forgets modules that an inner run imports; libyaml's extension survives that only if it was here before.
 import pytest_irquality.plugin.init
@@ -18,6 +19,12 @@ import pytest_irquality.plugin.session
 import pytest_irquality.report.html  # noqa: F401
 
 pytest_plugins = ["pytester"]
+
+# What runs by default draws the same examples every time: no test passes or fails by luck. The search for new ones is
+# `pytest --hypothesis-profile=search`; what it finds becomes an example of its own.
+settings.register_profile("same", derandomize=True, database=None, deadline=None)
+settings.register_profile("search", derandomize=False, database=None, deadline=None)
+settings.load_profile("same")
 
 SHARED = Path(os.environ.get("IRQUALITY_SHARED", Path(__file__).parents[2] / "shared"))
 

@@ -11,7 +11,7 @@ from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.passages import ranks_of, recall_counts_passages
-from pytest_irquality.verdict.ties import in_baseline_order, made_up
+from pytest_irquality.verdict.ties import end_in_one_score, in_baseline_order, made_up
 from pytest_irquality.wording.numbers import NAMED, and_more
 
 
@@ -103,14 +103,21 @@ class Measured:
     def aligned(self) -> Mapping[str, tuple[str, ...]]:
         """Today's rankings of those queries, ties in the baseline's order: what drops, guards and churn look at."""
         stored = self.baseline_run.rankings if self.baseline_run else {}
-        if made_up(self.run.rankings.values()):
+        today = self.run.rankings
+        if made_up(today.values()) or made_up(stored.values()):
             return {id: self.rankings[id] for id in self.before}
+        depth, scaled = self.compared_depth, end_in_one_score(today.values())
         return {
             id: in_baseline_order(
-                self.rankings[id], self.run.rankings[id], ids, stored[id], self.suite.depth
+                self.rankings[id], today[id], ids, stored[id], depth, scaled=scaled
             )
             for id, ids in self.before.items()
         }
+
+    @cached_property
+    def reordered(self) -> Sequence[str]:
+        """The ids of the queries that have another order as returned than the one that is compared."""
+        return [id for id, ids in self.aligned.items() if ids != self.rankings[id]]
 
     @cached_property
     def moved(self) -> Mapping[str, None]:

@@ -2,52 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import groupby, takewhile
-from math import inf
+from collections.abc import Iterable, Mapping
 
 from pytest_irquality.retrieval.run import Ranking
 
 
 def in_baseline_order(
-    ids: tuple[str, ...], now: Ranking, old: tuple[str, ...], before: Ranking, depth: int
+    ids: tuple[str, ...],
+    now: Ranking,
+    old: tuple[str, ...],
+    before: Ranking,
+    depth: int,
+    *,
+    scaled: bool = False,
 ) -> tuple[str, ...]:
-    """Today's first ``depth`` documents, those with equal scores in the order they had in the baseline.
+    """Today's documents, those that are tied on both sides in the order they had in the baseline.
 
-    ``ids`` and ``old`` are both rankings as they are judged, cut to ``depth`` and without duplicates.
-    The cut at ``depth`` may fall within a tie: where all above it is as it was, a document that the baseline kept with
-    that very score is as good a candidate for the last places as those that came.
+    ``ids`` and ``old`` are both rankings as they are judged, without duplicates; ``depth`` is how far both were asked.
+    Documents that were tied before, and are now, exchange only the places they hold between them. A tie that the change
+    itself made, as rounded scores do, is left as it was returned: those who search see that order.
     """
-    if now.scores is None or ids == old:
+    if ids == old or now.scores is None or before.scores is None:
         return ids
-    score = (
-        now.scores[: len(ids)]
-        if ids == now.ids[:depth]
-        else tuple(map(_scores(now).__getitem__, ids))
-    )
-    rank = dict(zip(old, range(len(old)), strict=True))
-
-    def was(document: str) -> float:
-        return rank.get(document, inf)
-
-    aligned = list(ids)
-    if len(set(score)) < len(score):
-        places = (list(group) for _, group in groupby(range(len(ids)), key=score.__getitem__))
-        aligned = [
-            document
-            for tie in places
-            for document in sorted((ids[place] for place in tie), key=was)
-        ]
-    if ids and before.scores is not None and len(now.ids) >= depth and score[-1] in before.scores:
-        last = sum(1 for _ in takewhile(score[-1].__eq__, reversed(score)))
-        then = _scores(before)
-        above = dict(zip(ids[:-last], score, strict=False))
-        if above == {document: then[document] for document in old if then[document] != score[-1]}:
-            tied = [
-                document for document in set(old).difference(ids) if then[document] == score[-1]
-            ]
-            aligned[-last:] = sorted([*aligned[-last:], *tied], key=was)[:last]
-    return tuple(aligned)
+    aligned = _exchanged(ids, _ties(now), _ties(before))
+    if len(now.ids) < depth or len(before.ids) < depth:
+        return aligned  # nothing was cut off, so no tie was cut in two
+    end = old[:depth]
+    if not _end_alike(aligned[:depth], end, _scores(now), _scores(before), scaled):
+        return aligned
+    return (*end, *(document for document in aligned if document not in end))[: len(ids)]
 
 
 def made_up(rankings: Iterable[Ranking]) -> bool:
@@ -55,6 +38,67 @@ def made_up(rankings: Iterable[Ranking]) -> bool:
     given = [ranking.scores for ranking in rankings if ranking.scores]
     longest = max(given, key=len, default=())
     return len(given) > 1 and all(scores == longest[: len(scores)] for scores in given)
+
+
+def end_in_one_score(rankings: Iterable[Ranking]) -> bool:
+    """Whether all end in the same score: where scores are scaled to between 1 and 0, the last is 0 whatever it is."""
+    given = [ranking.scores[-1] for ranking in rankings if ranking.scores]
+    return len(given) > 1 and len({*given}) == 1
+
+
+def _exchanged(
+    ids: tuple[str, ...], today: Mapping[str, int], then: Mapping[str, int]
+) -> tuple[str, ...]:
+    """The ranking with each group of documents that share a tie on both sides in the baseline's order."""
+    order = {document: place for place, document in enumerate(then)}
+    groups: dict[tuple[int, int], list[int]] = {}
+    for place, document in enumerate(ids):
+        if document in then:
+            groups.setdefault((today[document], then[document]), []).append(place)
+    aligned = list(ids)
+    for places in groups.values():
+        in_order = sorted((ids[place] for place in places), key=order.__getitem__)
+        for place, document in zip(places, in_order, strict=True):
+            aligned[place] = document
+    return tuple(aligned)
+
+
+def _end_alike(
+    ids: tuple[str, ...],
+    old: tuple[str, ...],
+    today: Mapping[str, float],
+    then: Mapping[str, float],
+    scaled: bool,
+) -> bool:
+    """Whether both end within one tie, and all above it is the same, scores included.
+
+    Which documents of such a tie are returned is the engine's whim. One that the other side has under another score is
+    not of the tie, and its coming or going no whim.
+    """
+    score = today[ids[-1]]
+    last = [document for document in ids if today[document] == score]
+    tied = [document for document in old if then[document] == score]
+    above = ids[: len(ids) - len(last)]
+    return (
+        0 < len(last) == len(tied)
+        and (len(last) > 1 or not scaled)
+        and above == old[: len(old) - len(tied)]
+        and all(today[document] == then[document] for document in above)
+        and all(then.get(document, score) == score for document in last)
+        and all(today.get(document, score) == score for document in tied)
+    )
+
+
+def _ties(ranking: Ranking) -> dict[str, int]:
+    """The number of the tie that each document stands in, where it first stands."""
+    assert ranking.scores is not None
+    ties: dict[str, int] = {}
+    number, last = 0, None
+    for document, score in zip(ranking.ids, ranking.scores, strict=True):
+        if score != last:  # as one that is no number always is
+            number, last = number + 1, score
+        ties.setdefault(document, number)
+    return ties
 
 
 def _scores(ranking: Ranking) -> dict[str, float]:

@@ -92,10 +92,8 @@ def joins(character: str) -> bool:
 
 @cache
 def marks() -> str:
-    """Every combining mark, as the inside of a character class: Python's ``\\w`` leaves them out."""
+    """Every combining mark, as the inside of a character class: a word's ``w`` class leaves them out."""
     found = [code for code in range(0x300, 0x1F000) if category(chr(code)) in ("Mn", "Mc")]
     starts = [code for code in found if category(chr(code - 1)) not in ("Mn", "Mc")]
     ends = [code for code in found if category(chr(code + 1)) not in ("Mn", "Mc")]
-    return "".join(
-        f"{chr(start)}-{chr(end)}" for start, end in zip(starts, ends, strict=True)
-    )
+    return "".join(f"{chr(start)}-{chr(end)}" for start, end in zip(starts, ends, strict=True))

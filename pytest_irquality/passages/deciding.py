@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
-NEGATIONS = frozenset(
+
+def listed(words: str) -> frozenset[str]:
+    """The words of a list that reads like text."""
+    return frozenset(words.split())
+
+
+NEGATIONS = listed(
     """
     not no none never nor neither nothing nobody nowhere without cannot except unless hardly
     nicht kein keine keinen keinem keiner keines nie niemals ohne weder nichts
@@ -13,24 +20,25 @@ NEGATIONS = frozenset(
     non mai senza nessun nessuno nessuna niente não sem nenhum nenhuma
     niet geen nooit zonder niets inte ingen aldrig utan ikke aldri uten uden aldrig не нет никогда без нельзя
     nigdy bez żaden değil yok hiç 不 没 沒 無 无 非 未 勿 莫 ん ず 안 않 못 없 لا ليس لم لن بدون לא אין בלי नहीं मत
-    """.split()
+    """
 )
 NEGATED = re.compile(r"n't$|^non[^\W\d_]{3}")
 PAIRS = frozenset({("な", "い"), ("な", "く"), ("ไ", "ม่")})  # negations of two characters
-OTHERS = frozenset(
+OTHERS = listed(
     """
     zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty sixty seventy eighty
     ninety hundred thousand million billion half twice once
     before after above below under over more less fewer least most minimum maximum min max only always all every
     must may should shall enabled disabled enable disable true false allowed forbidden required optional
-    """.split()
+    """
 )
+FEW = 3
 OPERATOR = re.compile(r"[^\w]+")
-SHORT = frozenset(
+SHORT = listed(
     """
     a an the of to in on at by for and or is are was be it its this that as with from if
     der die das ein eine und oder in im zu von mit le la les un une et de des du à en el los las y o que
-    """.split()
+    """
 )
 
 
@@ -41,7 +49,7 @@ def negates(words: Sequence[str]) -> set[int]:
         for at, word in enumerate(words)
         if word in NEGATIONS or NEGATED.search(word) or OPERATOR.fullmatch(word)
     }
-    for at, pair in enumerate(zip(words, words[1:], strict=False)):
+    for at, pair in enumerate(pairwise(words)):
         if pair in PAIRS:
             found |= {at, at + 1}
     return found
@@ -56,7 +64,9 @@ def decides(words: Sequence[str]) -> set[int]:
 
 def too_short(words: Sequence[str]) -> bool:
     """Whether a passage of these words stands in so many texts that finding it means nothing: ``5``, ``the``."""
-    return all(
-        len(word) < 2 or word in SHORT or any(map(str.isdigit, word)) and len(words) < 2
+    if len(words) < 2 and all(len(word) < 2 for word in words):
+        return True
+    return len(words) < FEW and all(
+        word in SHORT or (len(word) == 1 and word.isascii()) or any(map(str.isdigit, word))
         for word in words
-    ) and len(words) < 3
+    )

@@ -15,15 +15,21 @@ from pytest_irquality.passages.deciding import decides, negates
 from pytest_irquality.passages.normal import Normal
 
 NEARNESS = 1.5  # within how many times its own length the words of a passage must stand
-MOST_COMPARED = 300_000  # pairs of words, of one passage with one text: hostile texts look alike everywhere
+MOST_COMPARED = (
+    300_000  # pairs of words, of one passage with one text: hostile texts look alike everywhere
+)
 
 
 class Found(NamedTuple):
-    """A passage in a text: its first and last word there (0-based, the last not included), and the share found."""
+    """A passage in a text: its first and last word there (0-based, the last not included), and the share found.
+
+    ``whole``: its words follow each other, with nothing between them.
+    """
 
     start: int
     end: int
     share: float = 1.0
+    whole: bool = True
 
 
 class Pair(NamedTuple):
@@ -60,7 +66,7 @@ def _nearly(passage: Sequence[str], text: Sequence[str], share: float) -> Found 
         first, last = min(there), max(there)
         if any(place in negating and place not in there for place in range(first - 1, last + 1)):
             continue
-        found = Found(first, last + 1, len(pairs) / len(passage))
+        found = Found(first, last + 1, len(pairs) / len(passage), whole=False)
         if best is None or found.share > best.share:
             best = found
     return best

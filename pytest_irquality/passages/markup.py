@@ -11,6 +11,7 @@ from html import unescape
 from typing import NamedTuple
 
 from pytest_irquality.passages.characters import BELOW
+from pytest_irquality.passages.deciding import listed
 
 Stays = str | int
 """What stays of a match: these characters, or those of this group."""
@@ -24,21 +25,21 @@ class Pass(NamedTuple):
     stays: Stays | Callable[[re.Match[str]], Stays]
 
 
-INLINE_TAGS = frozenset(
+INLINE_TAGS = listed(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark q rp rt ruby s samp small span strike"
-    " strong sub sup time tt u var wbr label output".split()
+    " strong sub sup time tt u var wbr label output"
 )
-BLOCK_TAGS = frozenset(
+BLOCK_TAGS = listed(
     "address area article aside audio blockquote body br button canvas caption center col colgroup dd details dialog"
     " div dl dt embed fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html iframe img"
     " input legend li link main map menu meta meter nav noscript object ol optgroup option p param picture pre progress"
     " script section select slot source style summary svg table tbody td template textarea tfoot th thead title tr track"
-    " ul video".split()
+    " ul video"
 )
 # Such a name right behind a word is a type's parameter, as in Array<object>; a real tag of these seldom stands there.
-ALSO_TYPES = frozenset(
+ALSO_TYPES = listed(
     "address button data dialog form header image input label link main map menu meta object option output param"
-    " picture progress section select slot source style summary table template text time title track var video".split()
+    " picture progress section select slot source style summary table template text time title track var video"
 )
 BOOLEAN = "async|autofocus|autoplay|checked|controls|default|defer|disabled|hidden|loop|multiple|muted|nowrap|open|readonly|required|reversed|selected"
 ATTRIBUTE = rf"""\s{{1,40}}(?:[\w:@.-]{{1,60}}\s?=\s?(?:"[^"]{{0,2000}}"|'[^']{{0,2000}}'|[^\s"'<>=`]{{1,500}})|(?:{BOOLEAN})\b)"""
@@ -70,7 +71,9 @@ def _list_numbers() -> Callable[[re.Match[str]], Stays]:
     def stays(match: re.Match[str]) -> Stays:
         nonlocal last
         number, end_before = int(match[1]), match.start() - 1
-        line_before = match.string[match.string.rfind("\n", 0, max(end_before, 0)) + 1 : max(end_before, 0)]
+        line_before = match.string[
+            match.string.rfind("\n", 0, max(end_before, 0)) + 1 : max(end_before, 0)
+        ]
         if number != 1 and line_before.strip() and number != last + 1:
             return 0
         last = number
@@ -94,9 +97,7 @@ def _star(match: re.Match[str]) -> Stays:
 
 def _operand(near_first: str) -> bool:
     """A digit, or a letter that stands alone, nearest first."""
-    return near_first[:1].isdigit() or (
-        near_first[:1].isalpha() and not _is_word(near_first[1:2])
-    )
+    return near_first[:1].isdigit() or (near_first[:1].isalpha() and not _is_word(near_first[1:2]))
 
 
 def _is_word(character: str) -> bool:

@@ -9,6 +9,7 @@ of Markdown and HTML leave no trace. Punctuation parts words and is nothing else
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import groupby
@@ -88,7 +89,10 @@ def joined() -> tuple[Pass, ...]:
     space = "[ ]{0,40}"
     digit = "(?<=[0-9])"
     apart = [
-        (f"(?<={LETTERS}{LETTERS})-{space}\n?{space}(?={LETTERS})", ""),  # hyphens of compounds and line ends
+        (
+            f"(?<={LETTERS}{LETTERS})-{space}\n?{space}(?={LETTERS})",
+            "",
+        ),  # hyphens of compounds and line ends
         (f"(?<={LETTERS})-{space}\n?{space}(?={LETTERS}{LETTERS})", ""),
         (f"{digit}(?:[ ]{{1,3}}[-—][ ]{{1,3}}|-{{1,2}}\n?[ ]?|—)(?=[0-9])", "-"),
         ("(?:(?<=\\b[a-z])|(?<=[0-9]))[ ]{1,3}-[ ]{1,3}(?=[a-z]\\b|[0-9])", "-"),
@@ -97,7 +101,10 @@ def joined() -> tuple[Pass, ...]:
         (f"{digit}[ \n]{{1,3}}(?=[{UNITS}](?!\\w))", ""),
         (f"(?<=[0-9]){BELOW}", "_"),
         (BELOW, ""),
-        ("(?<=\\^[0-9])\\^|(?<=\\^-)\\^|(?<=\\^n)\\^", ""),  # each digit of a raised number is raised
+        (
+            "(?<=\\^[0-9])\\^|(?<=\\^-)\\^|(?<=\\^n)\\^",
+            "",
+        ),  # each digit of a raised number is raised
     ]
     return tuple(Pass("", re.compile(pattern), stays) for pattern, stays in apart)
 
@@ -120,7 +127,7 @@ def pattern() -> re.Pattern[str]:
     return re.compile(f"[{UNSPACED}][{mark}]*|{word}|{OPERATORS}")
 
 
-def _stays(one: Pass) -> object:
+def _stays(one: Pass) -> str | Callable[[re.Match[str]], str]:
     """What ``re.sub`` takes for it."""
     keep = one.stays
     if isinstance(keep, str):
@@ -140,8 +147,8 @@ class _Traced(NamedTuple):
     """A text on its way to the normal form: where each character began and ended in the text as given."""
 
     text: str
-    starts: "range | list[int]"
-    ends: "range | list[int]"
+    starts: range | list[int]
+    ends: range | list[int]
 
     def after(self, one: Pass) -> _Traced:
         """The text without one kind of mark."""
@@ -179,7 +186,9 @@ class _Traced(NamedTuple):
 
     def _of(self, parts: list[tuple[int, int, str | None]]) -> _Traced:
         """Spans of this text in a row, each as it is or as other characters."""
-        text, starts, ends = [], [], []
+        text: list[str] = []
+        starts: list[int] = []
+        ends: list[int] = []
         for start, end, instead in parts:
             if instead is None:
                 text.append(self.text[start:end])

@@ -6,14 +6,25 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pytest_irquality.retrieval.pipelines import (
+    Ends,
+    PipelineError,
+    asked_as_function,
+    is_pipeline,
+)
 from pytest_irquality.suite.model import Place
 
 AWAITED_BY = (
     "pytest needs pytest-asyncio (whose strict mode, the default, needs @pytest_asyncio.fixture)"
     " or anyio (the mark 'anyio' and its backend 'asyncio') to run such fixtures"
 )
-CUTOFF_NAMES = ("k", "top_k", "limit", "size", "n", "num_results")
-METHODS = ("search", "retrieve", "invoke", "ainvoke", "run", "query")
+CUTOFF_NAMES = (
+    "k", "top_k", "limit", "size", "n", "num_results", "topk", "top_n", "n_results", "max_results", "max_num_results",
+    "num_hits", "similarity_top_k",
+)  # fmt: skip
+# A required second parameter of such a name is the cutoff, too. As optional ones they may mean anything.
+LIKELY_CUTOFFS = ("count", "cutoff", "depth", "first", "hits", "how_many", "number", "rows", "_")
+METHODS = ("similarity_search", "search", "retrieve", "invoke", "ainvoke", "run", "query")
 
 Call = Callable[[Any, int, Mapping[str, Any]], Any]
 
@@ -40,7 +51,7 @@ def takes_batches(retriever: object) -> bool:
     return first == "queries" or _single(retriever) is None
 
 
-def how_to_call(retriever: object, params: Mapping[str, Any]) -> Call:
+def how_to_call(retriever: object, params: Mapping[str, Any], ends: Ends | None = None) -> Call:
     """A function ``(query, k, params)`` for a callable ``(query)`` or ``(query, k)``, or an object with such a method.
 
     For a retriever that takes batches it is ``(queries, k, params)``. What it returns is awaitable where the callable
@@ -49,8 +60,18 @@ def how_to_call(retriever: object, params: Mapping[str, Any]) -> Call:
     _refuse_what_was_not_made(retriever)
     if takes_batches(retriever):
         return _bind(retriever.batch, f"{type(retriever).__name__}.batch", params, "queries")  # type: ignore[attr-defined]
-    function, name = _callable(retriever)
+    if is_pipeline(retriever):
+        function, name = _pipeline(retriever, ends or Ends()), type(retriever).__name__
+    else:
+        function, name = _callable(retriever)
     return _bind(function, name, params, "query")
+
+
+def _pipeline(retriever: object, ends: Ends) -> Callable[..., Any]:
+    try:
+        return asked_as_function(retriever, ends)
+    except PipelineError as error:
+        raise RetrieverError(f"the pipeline {type(retriever).__name__}: {error}") from None
 
 
 def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], asked: str) -> Call:
@@ -77,7 +98,7 @@ def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], as
     cutoff = next((known for known in CUTOFF_NAMES if known in keywords and known != first), None)
     by_position = False
     if cutoff is None and len(positional) > 1 and positional[1].default is inspect.Parameter.empty:
-        by_position = positional[1].name not in params
+        by_position = positional[1].name in LIKELY_CUTOFFS and positional[1].name not in params
     if taken := [name for name in (first, cutoff) if name is not None and name in params]:
         raise RetrieverError(
             f"'params' names {taken[0]!r}, which the retriever {said} is given already"
@@ -91,8 +112,8 @@ def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], as
     ]
     if missing:
         raise RetrieverError(
-            f"the retriever {said} needs {' and '.join(map(repr, missing))} too; it must take ({asked}) or"
-            f" ({asked}, k), and whatever 'params' names"
+            f"the retriever {said} needs {' and '.join(map(repr, missing))} too, and nothing says what they are:"
+            f" give them under 'params', or call a cutoff by one of its names ({', '.join(CUTOFF_NAMES[:6])})"
         )
     if not takes_any and (foreign := [name for name in params if name not in keywords]):
         raise RetrieverError(

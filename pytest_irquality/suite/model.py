@@ -112,6 +112,9 @@ class Query:
 
     ``kind`` and ``of`` are for other wordings: the kind (``variants``, ``typo``) and the query's
     id.
+
+    ``match`` and ``share`` are written over the suite's; ``passages`` are those of the names in its
+    judgments and rules that are passages, where the others are ids.
     """
 
     id: str
@@ -128,6 +131,9 @@ class Query:
     place: Place = field(default=Place(1), compare=False)
     kind: str = ""
     of: str = ""
+    match: Literal["id", "text", ""] = ""
+    share: float | None = None
+    passages: frozenset[str] = frozenset()
 
     def variant(self, kind: str, number: int, text: str) -> Query:
         """Another wording of the query that shares its expectation, but none of its demands."""
@@ -204,7 +210,9 @@ class Suite:
     relevant_from: float = 1.0
     undefined: Literal["skip", "zero"] = "skip"
     id_field: str | None = None
+    text_field: str | None = None
     match: Literal["id", "text"] = "id"
+    share: float = 1.0
     duplicates: Literal["collapse", "error"] = "collapse"
     concurrency: int | None = None
     timeout: float | None = None
@@ -224,6 +232,18 @@ class Suite:
     def by_id(self) -> Mapping[str, Query]:
         """Every query by its id."""
         return {query.id: query for query in self.queries}
+
+    def by_text(self, query: Query) -> bool:
+        """Whether all that a query's judgments and rules name are passages."""
+        return (query.match or self.match) == "text"
+
+    def reads_texts(self, query: Query) -> bool:
+        """Whether it looks for any passage, in the texts of its results."""
+        return self.by_text(query) or bool(query.passages)
+
+    def share_of(self, query: Query) -> float:
+        """How much of a passage's words must stand in a text, 1 being all of them in a row."""
+        return self.share if query.share is None else query.share
 
     @cached_property
     def qrels(self) -> Mapping[str, Judgments]:

@@ -11,6 +11,7 @@ from itertools import chain, count
 from typing import Any, Literal, NamedTuple
 
 from pytest_irquality.metrics import Judgments, Measure
+from pytest_irquality.suite.judges import UNNAMED, Judges, Votes
 
 RuleKind = Literal["must_find", "must_find_any", "must_not_find", "in_order", "expect_no_results"]
 BoundKind = Literal[
@@ -112,6 +113,8 @@ class Query:
 
     ``kind`` and ``of`` are for other wordings: the kind (``variants``, ``typo``) and the query's
     id.
+    ``votes`` holds every grade of the documents that a named judge graded, which ``judgments`` has
+    joined to one.
 
     ``match`` and ``share`` are written over the suite's; ``passages`` are those of the names in its
     judgments and rules that are passages, where the others are ids.
@@ -129,6 +132,7 @@ class Query:
     known_issue: KnownIssue | None = None
     bulk: bool = False
     place: Place = field(default=Place(1), compare=False)
+    votes: Votes = field(default_factory=dict, compare=False)
     kind: str = ""
     of: str = ""
     match: Literal["id", "text", ""] = ""
@@ -223,6 +227,7 @@ class Suite:
     retriever_place: Place | None = None
     params_place: Place | None = None
     baseline_retriever: str | None = None
+    judges: Judges = field(default_factory=Judges)
     default_guard: bool = True
     metrics: tuple[Measure, ...] = ()
     checks: tuple[Check, ...] = ()
@@ -263,6 +268,19 @@ class Suite:
             for tag in query.tags:
                 tags.setdefault(tag, []).append(query)
         return {tag: tuple(queries) for tag, queries in tags.items()}
+
+    @cached_property
+    def judged_by_several(self) -> int:
+        """How many pairs of a query and a document more than one judge graded."""
+        return sum(len(given) > 1 for query in self.queries for given in query.votes.values())
+
+    @cached_property
+    def named_judges(self) -> tuple[str, ...]:
+        """Everybody who graded something under a name, in the order of the queries."""
+        judges = dict.fromkeys(
+            judge for query in self.queries for given in query.votes.values() for judge in given
+        )
+        return tuple(judge for judge in judges if judge != UNNAMED)
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:

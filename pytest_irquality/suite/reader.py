@@ -8,7 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_irquality.edges import bounds
+from pytest_irquality.edges.open import Allowed, Unreadable, read_text
 from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments
+from pytest_irquality.suite.judges import Judges, Votes
 from pytest_irquality.suite.limits import LimitReader
 from pytest_irquality.suite.model import Check, KnownIssue, Place, Query, Rule, Suite
 from pytest_irquality.suite.names import check_names
@@ -19,7 +22,6 @@ from pytest_irquality.suite.yaml import (
     as_number,
     clipped,
     no_grade,
-    read_text,
     short,
 )
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from pytest_irquality.suite.files.judgments import Judged, JudgmentFile
     from pytest_irquality.suite.files.source import Source
 
+NOBODY: Votes = {}
 RANK_RULES = ("must_find", "must_find_any", "must_not_find")
 SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
 
@@ -37,18 +40,24 @@ def load_suite(
     *,
     shown: str | None = None,
     definitions: Mapping[str, Definition] = DEFINITIONS,
+    allowed: Allowed | None = None,
 ) -> Suite:
     """Read and check a suite file.
 
     ``shown`` is how errors and reports name the file (default: the path as given); ``definitions`` the measures that
-    may be named. Raises ``SuiteError`` with one line, ``path:line:column: what is wrong``.
+    may be named; ``allowed`` the folders that it and the files it names may lie in (default: anywhere, for suites that
+    are the caller's own). Raises ``SuiteError`` with one line, ``path:line:column: what is wrong``.
     """
     path = Path(path)
     shown = shown or str(path)
-    document = Document.of_text(shown, read_text(path, shown))
+    try:
+        text = read_text(path, bounds.SUITE, allowed)
+    except Unreadable as error:
+        raise SuiteError(shown, error.line, error.column, str(error)) from None
+    document = Document.of_text(shown, text)
     try:
         reader = Reader(document)
-        return _Assembly(path, shown, reader.suite(), definitions, reader.fail).suite()
+        return _Assembly(path, shown, reader.suite(), definitions, reader.fail, allowed).suite()
     except SuiteError:
         document.finish()  # a syntax error further down is the likelier cause of what was misread here
         raise
@@ -63,6 +72,7 @@ class _Assembly:
     found: Mapping[str, Any]
     definitions: Mapping[str, Definition]
     fail: Callable[[Place, str], SuiteError]
+    allowed: Allowed | None
 
     @cached_property
     def limits(self) -> LimitReader:
@@ -74,6 +84,12 @@ class _Assembly:
     def relevant_from(self) -> float:
         """The lowest relevant grade."""
         return float(self.found.get("relevant_from", 1.0))
+
+    @cached_property
+    def judges(self) -> Judges:
+        """What counts where several judges graded a pair."""
+        judges: Judges = self.found.get("judges", Judges())
+        return judges
 
     @cached_property
     def grades(self) -> Mapping[str, float]:
@@ -121,6 +137,7 @@ class _Assembly:
             timeout=found.get("timeout"),
             warmup=found.get("warmup", 0),
             baseline_retriever=found.get("baseline"),
+            judges=self.judges,
             default_guard=all(
                 line.name != "lost_all_relevant" for line in found.get("each_query", ())
             ),
@@ -182,7 +199,7 @@ class _Assembly:
 
         shown = Path(self.shown).parent
         try:
-            return sources(entry.file, self.path.parent, shown, entry.format)
+            return sources(entry.file, self.path.parent, shown, entry.format, self.allowed)
         except ValueError as error:
             query_meant = entry.bare and (
                 not Path(entry.file).suffix or len(entry.file.split()) > 1
@@ -225,12 +242,14 @@ class _Assembly:
         relevant_from = self.relevant_from
         written_grades, lines = fields.get("relevant", ({}, []))
         relevant = {document: self._grade(grade) for document, grade in written_grades.items()}
+        judgments, votes = Judgments(relevant, relevant_from), NOBODY
         if judged:
 
             def place(document: str) -> str:
                 return f"{written.place.path or self.shown}:{dict(zip(written_grades, lines, strict=True))[document]}"
 
-            relevant = judged.joined(written.id, relevant, place)
+            said = judged.joined(written.id, relevant, place)
+            judgments, votes = said.judgments(self.judges, relevant_from), said.votes
         rules = []
         for kind in RANK_RULES:
             if kind in fields:
@@ -251,7 +270,6 @@ class _Assembly:
             ):
                 raise self.fail(places[wrong], f"{wrong!r} contradicts 'expect_no_results'")
             rules.append(Rule("expect_no_results", {}, places["expect_no_results"]))
-        judgments = Judgments(relevant, relevant_from)
         if fields.get("expect_no_results") and judgments.relevant:
             raise self.fail(
                 places["expect_no_results"],
@@ -293,6 +311,7 @@ class _Assembly:
             known_issue=known,
             bulk=written.bulk,
             place=written.place,
+            votes=votes,
         )
 
     def _grade(self, grade: float | Word | None) -> float:

@@ -163,8 +163,9 @@ class Baseline:
     """What a run was compared with. ``source`` is its path, ``git:REF path`` or a retriever's name.
 
     ``commit``, ``time`` (ISO 8601) and ``version`` are what is known of the run that made it, ``queries`` is how many
-    it has, and ``left`` names those that today's suite has not, by text. ``judged`` of its ``returned`` top results
-    have a grade today. ``means`` is what it scored, by measure, under the judgments of the day it was made.
+    it has, and ``left`` names those that today's suite has not, by text. ``edited`` are the ids of today's queries that
+    it seems to hold in other words or with other params, ``renamed`` is how many it holds under another id. ``judged``
+    of its ``returned`` top results have a grade today. ``means`` is what it scored, by measure, under the judgments of the day it was made.
     """
 
     source: str
@@ -173,6 +174,8 @@ class Baseline:
     time: str | None = None
     version: str | None = None
     left: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    renamed: int = 0
     judged: int = 0
     returned: int = 0
     means: Mapping[str, float] = field(default_factory=dict)

@@ -124,6 +124,11 @@ def _queries_on_one_side(now: Measured, baseline: Baseline) -> Iterator[str]:
     version, before = now.run.version, baseline.version
     if version != before and version and before and not now.suite.baseline_retriever:
         yield f"the retriever is of version {version} now; the baseline is that of version {before}"
+    if baseline.renamed:
+        yield (
+            f"{count(baseline.renamed, 'query has', 'queries have')} another id in the baseline, and"
+            " the same text and params: compared with it"
+        )
     if baseline.left:
         named = ", ".join(map(repr, baseline.left[:NAMED])) + and_more(len(baseline.left))
         yield f"{count(len(baseline.left), 'query', 'queries')} of the baseline left the suite: {named}"

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_irquality.retrieval.pipelines import (
-    Ends,
     PipelineError,
     asked_as_function,
     is_pipeline,
 )
+from pytest_irquality.suite.keys import Ends
 from pytest_irquality.suite.model import Place
 
 AWAITED_BY = (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from pytest_irquality.suite.keys import Ends
 
 QUERY_INPUTS = ("query", "text", "question")
 CUTOFF_INPUT = "top_k"
@@ -12,16 +13,6 @@ CUTOFF_INPUT = "top_k"
 
 class PipelineError(Exception):
     """The pipeline's inputs do not fit what the suite says of them."""
-
-
-@dataclass(frozen=True)
-class Ends:
-    """``inputs`` are where the query goes in, as ``component.input``; ``output`` is the component whose documents are
-    the ranking. Both may be empty: then they are found where that is clear.
-    """
-
-    inputs: tuple[str, ...] = ()
-    output: str = ""
 
 
 def is_pipeline(thing: object) -> bool:
@@ -35,7 +26,7 @@ def asked_as_function(pipeline: Any, ends: Ends) -> Callable[..., Any]:
     The cutoff goes to the components that give the ranking, if they take one: an earlier one hands on its candidates.
     """
     inputs: Mapping[str, Mapping[str, Any]] = pipeline.inputs()
-    queries = [_existing(place, inputs) for place in ends.inputs] or _clear(inputs)
+    queries = [_existing(place, inputs) for place in ends.input] or _clear(inputs)
     lacking = [
         f"{component}.{name}"
         for component, sockets in inputs.items()

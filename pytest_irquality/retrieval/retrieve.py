@@ -216,7 +216,7 @@ def _settle(suite: Suite, retriever: object, query: Query) -> Call:
     """How to call the retriever with a query's params; an error knows where those stand."""
     __tracebackhide__ = True
     try:
-        return how_to_call(retriever, {**suite.params, **query.params})
+        return how_to_call(retriever, {**suite.params, **query.params}, suite.pipeline)
     except RetrieverError as error:
         error.place = query.place if query.params else suite.places.get("params")
         raise

@@ -158,6 +158,7 @@ class Suite(SuiteSettings):
     """A whole suite file. ``path`` is how messages name it; ``notes`` say what its files hold
     beside what was used.
 
+    ``doubts`` are warnings that the file gave rise to as it was read, each with its place.
     ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it
     does unless written. ``places`` holds the place of each key that is written. ``repeat`` answers
     are asked of each query. ``variants`` are other wordings of the queries: asked like them, but
@@ -168,6 +169,7 @@ class Suite(SuiteSettings):
     path: str
     queries: tuple[Query, ...]
     depth: int = 10
+    match: Literal["id", "text"] = "id"
     share: float = 1.0
     repeat: int = 1
     variants: tuple[Query, ...] = ()
@@ -176,6 +178,7 @@ class Suite(SuiteSettings):
     metrics: tuple[Measure, ...] = ()
     checks: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
+    doubts: tuple[tuple[Place, str], ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
 
     @cached_property

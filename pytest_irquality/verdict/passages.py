@@ -84,8 +84,11 @@ def _told(suite: Suite, wanted: Mapping[str, Wanted], run: Run, today: Run | Non
         rankings[id] = _by_what_it_holds(found, ranking, run.texts, suite.depth)
         for passage, result in rankings[id].holders.items():
             chunks.setdefault(passage, set()).add(result)
+    near = {passage for ranking in rankings.values() for passage in ranking.shares}
     where = {
-        passage: f"in {min(results)}" for passage, results in chunks.items() if len(results) == 1
+        passage: f"{'≈ ' if passage in near else ''}in {min(results)}"
+        for passage, results in chunks.items()
+        if len(results) == 1
     }
     return replace(
         run,

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from pytest_irquality import retrieve
+from pytest_irquality.metrics import Judgments
 from pytest_irquality.retrieval import Run
 from pytest_irquality.retrieval.call import RetrieverError
 from pytest_irquality.retrieval.results import Hits, UnreadableResult, read_result
 from pytest_irquality.suite import Query, Suite
 from pytest_irquality.suite.keys import Ends
-from pytest_irquality.metrics import Judgments
 
 
 def texts_of(result: object, **given: Any) -> list[str]:
@@ -93,7 +93,7 @@ def test_a_nested_text_by_its_field() -> None:
     with pytest.raises(UnreadableResult, match="name its place with 'text_field'"):
         read_result(hits, 10, texts=True)
     with pytest.raises(
-        UnreadableResult, match="'text_field: payload.body' names no text of its hits"
+        UnreadableResult, match=r"'text_field: payload\.body' names no text of its hits"
     ):
         read_result(hits, 10, texts=True, text_field="payload.body")
 

@@ -86,7 +86,8 @@ DEFINITIONS = (
         parameters=(REL,),
         make=precision,
         source="van Rijsbergen, Information Retrieval, 1979; trec_eval `P`, ir_measures `P@k`",
-        differs="pytrec_eval, ir_measures, ranx and BEIR (`P@k`) agree, short rankings included: all divide by k",
+        differs="pytrec_eval, ir_measures, ranx and BEIR (`P@k`) agree, short rankings included:"
+        " all divide by k",
     ),
     Definition(
         name="recall",
@@ -120,8 +121,9 @@ DEFINITIONS = (
         parameters=(BETA, REL),
         make=f_measure,
         source="van Rijsbergen, Information Retrieval, 1979; ranx `f1@k`",
-        differs="trec_eval's F covers only all that was returned (`set_f`). ranx `f1@k` agrees; it has no other β. "
-        "scikit-learn's `fbeta_score` judges sets of labels and knows no cutoff",
+        differs="trec_eval's F covers only all that was returned (`set_f`). ranx `f1@k` agrees; it"
+        " has no other β. scikit-learn's `fbeta_score` judges sets of labels and knows no"
+        " cutoff",
     ),
     Definition(
         name="success",
@@ -143,7 +145,8 @@ DEFINITIONS = (
         parameters=(REL,),
         make=capped_recall,
         source="Thakur et al., BEIR, NeurIPS 2021, `R_cap@k`; trec_eval `relative_P`",
-        differs="BEIR divides by zero where a query has no relevant document; trec_eval's `relative_P` agrees",
+        differs="BEIR divides by zero where a query has no relevant document; trec_eval's"
+        " `relative_P` agrees",
     ),
     Definition(
         name="rprec",

@@ -38,7 +38,8 @@ def read_queries(
             if not record.cells.get("query", "").strip():
                 record.fail(
                     "query",
-                    "no query on this line: its text, in a column or under a key like 'query' or 'text'",
+                    "no query on this line: its text, in a column or under a key like 'query' or"
+                    " 'text'",
                 )
             judged = "document" in record.cells and "grade" in record.cells
             key = (record.cells.get("id"), record.cells["query"].strip()) if judged else record.line

@@ -47,7 +47,12 @@ class Session:
     def pytest_report_collectionfinish(
         self, config: pytest.Config, items: Sequence[pytest.Item]
     ) -> list[str]:
-        """One line for each folder asked for in which no file is a suite."""
+        """One line for each folder asked for in which no file is a suite.
+
+        None where ``--ir-suite`` stands in the project's settings: it then means "suites, too".
+        """
+        if not any(str(arg).startswith("--ir-suite") for arg in config.invocation_params.args):
+            return []
         found = [item.path for item in items if isinstance(item.parent, SuiteModule)]
         patterns = " ".join(config.getini("ir_suite_files"))
         lines = []

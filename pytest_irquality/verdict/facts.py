@@ -28,6 +28,9 @@ class Change:
     worse, ``adjusted`` the same after Holm's correction where a limit rests on it, ``low`` and ``high`` a 95 % interval
     for the difference ``now - before``, ``detectable`` the smallest worsening this many queries could show. All four
     are None where rankings are identical or too few queries differ for the figure to mean anything.
+
+    ``noise`` is the largest worsening that unchanged code gives nineteen times in twenty, None where a side has too
+    few answers to tell.
     """
 
     before: float
@@ -41,6 +44,7 @@ class Change:
     low: float | None = None
     high: float | None = None
     detectable: float | None = None
+    noise: float | None = None
 
     @property
     def difference(self) -> float:
@@ -69,7 +73,8 @@ class Finding:
     number (""), "count", "seconds", or "share" (a fraction of the queries; of the baseline's value where the kind
     limits a change). For such kinds ``value`` is the drop or rise, taken from ``change``; None also where the value
     before was 0. ``fails`` is False for bounds that warn. ``ranked`` are the documents that a rule or guard speaks of,
-    ``queries`` how many queries the value is over, ``lacks`` why there is none.
+    ``queries`` how many queries the value is over, ``lacks`` why there is none. ``broken_in`` of ``answers``
+    is how often a rule was broken, where a query has several; ``wavering`` that a loss may be wavering.
     """
 
     subject: str
@@ -84,6 +89,9 @@ class Finding:
     ranked: tuple[RankedDocument, ...] = ()
     change: Change | None = None
     lacks: Lack | None = None
+    broken_in: int = 1
+    answers: int = 1
+    wavering: int = 0
 
 
 @dataclass(frozen=True)

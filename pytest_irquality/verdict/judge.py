@@ -22,6 +22,7 @@ from pytest_irquality.verdict.passages import by_passages
 from pytest_irquality.verdict.result import Mean, Outcome, SuiteResult, Verdict
 from pytest_irquality.verdict.rules import check_rule
 from pytest_irquality.verdict.shown import query_result
+from pytest_irquality.verdict.wavering import check_rule_in_answers, lost
 
 
 def judge(
@@ -181,9 +182,7 @@ class _Judge:
     def findings(self, check: Check, needed: Sequence[Query]) -> Iterator[Finding]:
         if check.query:
             for rule in check.query.rules:
-                yield from check_rule(
-                    rule, check.query, self.now.ranks(check.query), self.now.title
-                )
+                yield from self.rule(rule, check.query)
             for limits in check.query.thresholds:
                 yield from self.limits(limits, partial(self.over_each_query, queries=[check.query]))
         elif check.rule:
@@ -205,9 +204,14 @@ class _Judge:
         if rest:
             yield from over(replace(limits, bounds=rest))
 
+    def rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
+        if self.now.run.again:
+            return check_rule_in_answers(rule, query, self.now)
+        return check_rule(rule, query, self.now.ranks(query), self.now.title)
+
     def over_rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
         if query.id in self.now.rankings:
-            for finding in check_rule(rule, query, self.now.ranks(query), self.now.title):
+            for finding in self.rule(rule, query):
                 yield replace(finding, queries=1)
 
     def over_guard(self, guard: Guard) -> Iterator[Finding]:
@@ -216,12 +220,35 @@ class _Judge:
             if not self.updating:
                 yield Finding("", guard.kind, not guard.written, gates, lacks=Lack("baseline"))
             return
+        if self.now.several:
+            yield from self.over_guard_in_answers(guard)
+            return
         broken = list(guards.broken(guard.kind, self.now))
         fails = guard.most is not None and len(broken) > guard.most
         for query, documents in broken:
             yield Finding(query.id, guard.kind, False, fails, queries=1, ranked=documents)
         if not broken:
             yield Finding("", guard.kind, True, gates, queries=len(self.now.before))
+
+    def over_guard_in_answers(self, guard: Guard) -> Iterator[Finding]:
+        """A guard over several answers: as many losses as wavering may give are named, and fail nothing."""
+        seen = lost(self.now, partial(guards.finds, guard.kind))
+        fails = guard.most is not None and len(seen.queries) > guard.most and seen.beyond_chance
+        documents = {query.id: found for query, found in guards.broken(guard.kind, self.now)}
+        for query in seen.queries:
+            yield Finding(
+                query.id,
+                guard.kind,
+                False,
+                fails,
+                queries=1,
+                ranked=documents.get(query.id, ()),
+                wavering=0 if seen.beyond_chance else seen.wavering,
+            )
+        if not seen.queries:
+            yield Finding(
+                "", guard.kind, True, guard.most is not None, queries=len(self.now.before)
+            )
 
     def over_all(self, limits: Limits, tag: str | None) -> Iterator[Finding]:
         queries = self.suite.queries if tag is None else self.suite.tags[tag]

@@ -112,7 +112,7 @@ def _hold_change(measure: Measure, bound: Bound, subject: Subject) -> Finding:
     ok = value <= bound.value + EQUAL
     if not ok and bound.kind == "max_significant_drop":
         p = change.adjusted if change.adjusted is not None else change.p
-        ok = p is None or p >= SIGNIFICANT
+        ok = p is None or p >= SIGNIFICANT or worsened <= (change.noise or 0.0)
     return Finding(
         subject.name,
         bound.kind,

@@ -80,7 +80,7 @@ def _groups(suite: Suite, check: Check) -> Mapping[str, Sequence[Query]]:
     if check.scope == "each_query":
         return {query.quoted: [query] for query in suite.queries}
     if check.scope == "each_tag":
-        return {f"tag {tag}": queries for tag, queries in suite.tags.items()}
+        return {f"tag {tag}": queries for tag, queries in suite.slices.items()}
     return {f"tag {check.tag}" if check.tag is not None else "this suite": suite.needed(check)}
 
 

@@ -15,14 +15,15 @@ from pytest_irquality.verdict import guards
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.condensed import condensed
 from pytest_irquality.verdict.facts import Finding, Lack
-from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare
+from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare, undecided
 from pytest_irquality.verdict.measured import Measured, counts_zero
 from pytest_irquality.verdict.noticed import can_fail, noticed
 from pytest_irquality.verdict.passages import by_passages
 from pytest_irquality.verdict.result import Mean, Outcome, SuiteResult, Verdict
+from pytest_irquality.verdict.robustness import Variants, measured_variants
 from pytest_irquality.verdict.rules import check_rule
 from pytest_irquality.verdict.shown import query_result
-from pytest_irquality.verdict.wavering import check_rule_in_answers, lost
+from pytest_irquality.verdict.wavering import check_rule_in_answers, lost, unchanged_code
 
 
 def judge(
@@ -43,7 +44,7 @@ def judge(
     ``baseline`` what is known of it; with one, the default guard is among the suite's checks. While ``updating`` it,
     drops are shown and do not fail.
     """
-    run, before = by_passages(suite, run), before and by_passages(suite, before, today=run)
+    run, before = _by_passages(suite, run), before and _by_passages(suite, before, today=run)
     if before is not None and checks is None:
         suite = suite.guarded()
     chosen = suite.checks if checks is None else tuple(checks)
@@ -52,6 +53,18 @@ def judge(
             before.retriever or "baseline", len(before.rankings), version=before.version
         )
     return _Judge(Comparison(Measured(suite, run, before), chosen), baseline, updating).result()
+
+
+def _by_passages(suite: Suite, run: Run, today: Run | None = None) -> Run:
+    """A side with passages for ids, all its answers and variants, where the suite matches by text."""
+    if suite.match == "id":
+        return run
+    reworded = replace(suite, queries=suite.reworded)
+    return replace(
+        by_passages(suite, run, today=today),
+        again=tuple(_by_passages(suite, answer, today or run) for answer in run.again),
+        variants=run.variants and _by_passages(reworded, run.variants, today and today.variants),
+    )
 
 
 @dataclass(frozen=True)
@@ -102,6 +115,8 @@ class _Judge:
             seconds=sum(ranking.seconds or 0.0 for ranking in now.run.rankings.values()),
             baseline=self.compared_with(),
             version=now.run.version,
+            robustness=tuple(kind.robustness() for kind in self.variants.values()),
+            noise=unchanged_code(now),
         )
 
     def compared_with(self) -> Baseline | None:
@@ -111,7 +126,7 @@ class _Judge:
         return replace(self.baseline, judged=judged, returned=returned)
 
     def means(self) -> Iterator[Mean]:
-        for tag, queries in [(None, self.suite.queries), *self.suite.tags.items()]:
+        for tag, queries in [(None, self.suite.queries), *self.suite.slices.items()]:
             if tag is not None and not any(query.id in self.now.rankings for query in queries):
                 continue
             for measure in self.suite.measures:
@@ -185,10 +200,14 @@ class _Judge:
                 yield from self.rule(rule, check.query)
             for limits in check.query.thresholds:
                 yield from self.limits(limits, partial(self.over_each_query, queries=[check.query]))
+            for kind, limits in check.query.robustness:
+                yield from self.over_variants(kind, limits, check.query.id, [check.query])
         elif check.rule:
             yield from chain.from_iterable(self.over_rule(check.rule, query) for query in needed)
         elif check.guard:
             yield from self.over_guard(check.guard)
+        elif check.limits and check.variants:
+            yield from self.over_variants(check.variants, check.limits, check.tag or "", needed)
         elif check.limits:
             yield from self.limits(check.limits, partial(SCOPES[check.scope], self, tag=check.tag))
 
@@ -250,8 +269,22 @@ class _Judge:
                 "", guard.kind, True, guard.most is not None, queries=len(self.now.before)
             )
 
+    @cached_property
+    def variants(self) -> Mapping[str, Variants]:
+        return measured_variants(self.now)
+
+    def over_variants(
+        self, kind: str, limits: Limits, subject: str, queries: Sequence[Query]
+    ) -> Iterator[Finding]:
+        """A limit on what the variants of a kind lose, or score."""
+        if kind in self.variants:
+            yield from self.variants[kind].hold(limits, subject, queries)
+            return
+        for bound in limits.bounds:
+            yield undecided(limits.measure, bound, subject, Lack("variants"))
+
     def over_all(self, limits: Limits, tag: str | None) -> Iterator[Finding]:
-        queries = self.suite.queries if tag is None else self.suite.tags[tag]
+        queries = self.suite.queries if tag is None else self.suite.slices[tag]
         if not self.definable(limits.measure, queries):
             queries = ()
         change = self.sides.over(limits.measure, tag)

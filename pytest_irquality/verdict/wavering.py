@@ -1,22 +1,40 @@
-"""Several answers to a query: what each unit of a side scores and finds, and what of it may be wavering.
+"""Several answers to a query: what each unit of a side scores and finds, and what of it may be
+wavering.
 
-A unit is a build of the index or, where a side has one build, an answer; the rules are in ``noise.py``.
+A unit is a build of the index or, where a side has one build, an answer; the rules are in
+``noise.py``.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from math import fsum
 
-from pytest_irquality.metrics import Measure
+from pytest_irquality.metrics import Measure, Scores
+from pytest_irquality.metrics.families.agreement import biased_overlap, shared
 from pytest_irquality.suite.model import Query, Rule
-from pytest_irquality.verdict.facts import Finding, RankedDocument
-from pytest_irquality.verdict.measured import Measured
+from pytest_irquality.verdict.facts import Finding, Noise, RankedDocument, Spread, Wavering
+from pytest_irquality.verdict.measured import Measured, counts
 from pytest_irquality.verdict.noise import exceeds_wavering
-from pytest_irquality.verdict.rules import Title, check_rule
+from pytest_irquality.verdict.rules import check_rule
 
 Units = Sequence[Sequence[Measured]]
+
+Scored = Callable[[Measured], Scores]
+
+
+def in_baseline_order(answer: Measured) -> Scores:
+    """What drops are measured by."""
+    return answer.scores_compared
+
+
+def as_returned(answer: Measured) -> Scores:
+    """What users see."""
+    return answer.scores
+
 
 BREAKS_IN_ANY = ("must_not_find", "expect_no_results")
 """Rules on what may never be shown: one answer that shows it is one too many."""
@@ -39,22 +57,23 @@ def _units(answers: Sequence[Measured]) -> Units:
     return list(builds.values()) if len(builds) > 1 else [[answer] for answer in answers]
 
 
-def unit_means(units: Units, measure: Measure, weights: Mapping[str, float]) -> list[float]:
-    """What each unit scores over some queries, each with its weight; ties in the baseline's order."""
+def unit_means(
+    units: Units, measure: Measure, weights: Mapping[str, float], scored: Scored = in_baseline_order
+) -> list[float]:
+    """What each unit scores over some queries, each with its weight."""
     total = 1.0 if measure.aggregate == "sum" else fsum(weights.values())
     means = []
     for unit in units:
         column = unit[0].suite.measures.index(measure)
+        rows = [scored(answer).values for answer in unit]
         weighed = (
-            weight * (answer.scores_compared.values[id][column] or 0.0)
-            for answer in unit
-            for id, weight in weights.items()
+            weight * (row[id][column] or 0.0) for row in rows for id, weight in weights.items()
         )
         means.append(fsum(weighed) / total / len(unit))
     return means
 
 
-# -- guards ----------------------------------------------------------------------------------------------------------
+# -- guards ----------------------------------------------------------------------------------------
 
 Finds = Callable[[Measured, Query], bool]
 """Whether an answer has what a guard watches over."""
@@ -91,7 +110,7 @@ def lost(measured: Measured, finds: Finds) -> Lost:
     return Lost(tuple(gone), wavering, beyond)
 
 
-# -- rules -----------------------------------------------------------------------------------------------------------
+# -- rules -----------------------------------------------------------------------------------------
 
 
 def check_rule_in_answers(rule: Rule, query: Query, measured: Measured) -> Iterator[Finding]:
@@ -142,3 +161,98 @@ def median_rank(ranks: Sequence[int | None]) -> int | None:
     """The middle rank, the better of two; a document that was not returned ranks last."""
     ordered = sorted(ranks, key=lambda rank: (rank is None, rank or 0))
     return ordered[(len(ordered) - 1) // 2] if ordered else None
+
+
+# -- what unchanged code does ----------------------------------------------------------------------
+
+SHOWN = 10
+
+
+def unchanged_code(measured: Measured) -> Noise | None:
+    """How far the answers of a side differ among themselves; None where each query has one
+    answer.
+    """
+    if not measured.several:
+        return None
+    now, before = units_now(measured), units_before(measured)
+    wavering = [found for query in measured.asked if (found := _wavering(measured, query))]
+    wavering.sort(key=lambda found: found.overlap)
+    return Noise(
+        len(measured.answers),
+        len({answer.run.build for answer in measured.answers}),
+        len(measured.answers_before),
+        len({answer.run.build for answer in measured.answers_before}),
+        tuple(_spread(measured, measure, now, before) for measure in _shown(measured)),
+        tuple(wavering[:SHOWN]),
+        len(wavering),
+    )
+
+
+def _shown(measured: Measured) -> Iterator[Measure]:
+    for measure in measured.suite.metrics:
+        if measure.unit != "seconds" and not measure.definition.compares:
+            yield measure
+
+
+def _spread(measured: Measured, measure: Measure, now: Units, before: Units) -> Spread:
+    means = _plain_means(measured, measure, now)
+    then = _plain_means(measured, measure, before)
+    return Spread(
+        str(measure),
+        len(now),
+        min(means, default=0.0),
+        max(means, default=0.0),
+        len(before),
+        min(then, default=None),
+        max(then, default=None),
+    )
+
+
+def _plain_means(measured: Measured, measure: Measure, units: Units) -> list[float]:
+    """What each unit scores over the queries that define the measure on all sides."""
+    column = measured.suite.measures.index(measure)
+    answers = [answer.scores.values for unit in units for answer in unit]
+    weights = {}
+    for query in measured.suite.queries:
+        defined = all(
+            query.id in values and values[query.id][column] is not None for values in answers
+        )
+        weight = query.weight if measure.weighted else 1.0
+        if defined and weight and counts(measure, query):
+            weights[query.id] = weight
+    return unit_means(units, measure, weights, as_returned) if weights else []
+
+
+def _wavering(measured: Measured, query: Query) -> Wavering | None:
+    """A query whose answers of today differ."""
+    k = measured.suite.top_k
+    tops = [
+        answer.rankings[query.id][:k] for answer in measured.answers if query.id in answer.rankings
+    ]
+    if len(set(tops)) < 2:
+        return None
+    pairs = list(combinations(tops, 2))
+    overlap = fsum(shared(one, other) for one, other in pairs) / len(pairs)
+    rbo = fsum(biased_overlap(one, other) for one, other in pairs) / len(pairs)
+    first = (
+        measured.suite.measures.index(measured.suite.metrics[0]) if measured.suite.metrics else None
+    )
+    values = [
+        value
+        for answer in measured.answers
+        if first is not None and (value := answer.scores.values[query.id][first]) is not None
+    ]
+    often = Counter(id for top in tops for id in top)
+    come_and_go = [id for id, times in often.items() if times < len(tops)]
+    return Wavering(
+        query.id,
+        len(tops),
+        overlap,
+        rbo,
+        min(values, default=None),
+        max(values, default=None),
+        tuple(
+            RankedDocument(id, title=measured.title(id), in_answers=often[id])
+            for id in come_and_go[:SHOWN]
+        ),
+    )

@@ -1,6 +1,7 @@
 """Blocks of limits as they are written: ``thresholds``, ``tags``, ``each_tag`` and ``each_query``.
 
-What the numbers mean depends on the measure, and the measure on keys that may stand further down: see ``limit_reader.py``.
+What the numbers mean depends on the measure, and the measure on keys that may stand further down:
+see ``limit_reader.py``.
 """
 
 from __future__ import annotations
@@ -41,9 +42,11 @@ class KnownIssue:
 
 @dataclass(frozen=True)
 class Guard:
-    """A watch over what every single query did since the baseline. ``most`` queries may do it; None: it only warns.
+    """A watch over what every single query did since the baseline. ``most`` queries may do it;
+    None: it only warns.
 
-    A guard that nobody wrote needs no baseline; a written one without a baseline would be a false green.
+    A guard that nobody wrote needs no baseline; a written one without a baseline would be a false
+    green.
     """
 
     kind: GuardKind
@@ -62,7 +65,9 @@ class WrittenBound(NamedTuple):
 
 @dataclass(frozen=True)
 class LimitLine:
-    """The bounds on one measure. A number that stands alone has no kind: it is a floor or a ceiling."""
+    """The bounds on one measure. A number that stands alone has no kind: it is a floor or a
+    ceiling.
+    """
 
     name: str
     place: Place
@@ -110,7 +115,7 @@ class TagBlock:
 
 Line = LimitLine | RuleLine | GuardLine
 
-# -- known issues ----------------------------------------------------------------------------------------------------
+# -- known issues ----------------------------------------------------------------------------------
 
 
 def _known_issue(document: Document, event: Event, what: str) -> KnownIssue:
@@ -151,7 +156,7 @@ KNOWN_ISSUE_HELP = (
     "The issue that covers what is broken here: green while it is, loud when it no longer is."
 )
 
-# -- bounds ----------------------------------------------------------------------------------------------------------
+# -- bounds ----------------------------------------------------------------------------------------
 
 
 def _bound(document: Document, event: Event, what: str) -> WrittenBound:
@@ -196,7 +201,7 @@ LIMITS_SCHEMA: Schema = {
     ]
 }
 
-# -- guards ----------------------------------------------------------------------------------------------------------
+# -- guards ----------------------------------------------------------------------------------------
 
 
 def _most(document: Document, event: Event, what: str) -> int | Literal["ignore"] | None:
@@ -226,7 +231,7 @@ GUARDS: Mapping[str, Key] = complete(
     },
 )
 
-# -- blocks ----------------------------------------------------------------------------------------------------------
+# -- blocks ----------------------------------------------------------------------------------------
 
 
 def _block(document: Document, event: Event, what: str) -> tuple[LimitLine, ...]:

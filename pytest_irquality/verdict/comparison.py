@@ -96,7 +96,7 @@ class Comparison:
             today, then = row[column], scored.get(id, {}).get(name)
             if today is not None and then is not None:
                 weight = measured.suite.by_id[id].weight if measure.weighted else 1.0
-                pairs.append(Pair(then, today, weight))
+                pairs.append(Pair(id, then, today, weight))
         total = fsum(pair.weight for pair in pairs)
         if not total:
             return None

@@ -84,7 +84,9 @@ class Finding:
     taken from ``change``; None also where the value before was 0. ``fails`` is False for bounds
     that warn. ``ranked`` are the documents that a rule or guard speaks of, ``queries`` how many
     queries the value is over, ``lacks`` why there is none. ``broken_in`` of ``answers`` is how
-    often a rule was broken, where a query has several; ``wavering`` that a loss may be wavering.
+    often a rule was broken, where a query has several; ``wavering`` that a loss may be wavering,
+    so many other queries waver as much. ``variants`` is the kind of variants that a limit is about: its
+    ``change`` is from the queries (before) to the mean over their variants (now).
     """
 
     subject: str
@@ -102,6 +104,7 @@ class Finding:
     broken_in: int = 1
     answers: int = 1
     wavering: int = 0
+    variants: str = ""
 
 
 @dataclass(frozen=True)

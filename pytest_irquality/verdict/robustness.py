@@ -70,9 +70,11 @@ class Variants:
         wanted = [variant for query in queries for variant in self.of.get(query.id, ())]
         about = Subject(subject, wanted, change)
         for finding in hold(Comparison(self.variants), limits, about):
-            if change is None and finding.lacks:
-                finding = replace(finding, ok=False, lacks=Lack("variants"))  # noqa: PLW2901
-            yield finding
+            lacks = finding.lacks
+            if change is None and lacks:
+                lacks = Lack("variants")
+            ok = finding.ok and not lacks
+            yield replace(finding, ok=ok, lacks=lacks, variants=self.kind)
 
     def loss(self, measure: Measure) -> VariantLoss | None:
         """What the kind loses of a measure, and what it did since the baseline."""

@@ -44,7 +44,7 @@ def judge(
     ``baseline`` what is known of it; with one, the default guard is among the suite's checks. While ``updating`` it,
     drops are shown and do not fail.
     """
-    run, before = _by_passages(suite, run), before and _by_passages(suite, before, today=run)
+    run, before = by_passages(suite, run), before and by_passages(suite, before, today=run)
     if before is not None and checks is None:
         suite = suite.guarded()
     chosen = suite.checks if checks is None else tuple(checks)
@@ -53,18 +53,6 @@ def judge(
             before.retriever or "baseline", len(before.rankings), version=before.version
         )
     return _Judge(Comparison(Measured(suite, run, before), chosen), baseline, updating).result()
-
-
-def _by_passages(suite: Suite, run: Run, today: Run | None = None) -> Run:
-    """A side with passages for ids, all its answers and variants, where the suite matches by text."""
-    if suite.match == "id":
-        return run
-    reworded = replace(suite, queries=suite.reworded)
-    return replace(
-        by_passages(suite, run, today=today),
-        again=tuple(_by_passages(suite, answer, today or run) for answer in run.again),
-        variants=run.variants and _by_passages(reworded, run.variants, today and today.variants),
-    )
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ import pytest
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.metrics.names import did_you_mean
-from pytest_irquality.pipeline.explain import with_reasons
 from pytest_irquality.pipeline.files import Target
+from pytest_irquality.pipeline.judge import judge_run, version_of
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
 from pytest_irquality.plugin.progress import shown_progress
 from pytest_irquality.report.data import encode
@@ -24,7 +24,7 @@ from pytest_irquality.retrieval import RetrieverError, Run, UnreadableResult, re
 from pytest_irquality.retrieval.call import AWAITED_BY, CUTOFF_NAMES
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.suite import Suite
-from pytest_irquality.verdict import Baseline, SuiteResult, Verdict, judge
+from pytest_irquality.verdict import Baseline, SuiteResult, Verdict
 from pytest_irquality.wording.sentences import reason
 
 if TYPE_CHECKING:
@@ -44,13 +44,15 @@ PACKAGE = str(Path(__file__).parents[1])
 class Broken(Failure):
     """A rule or a limit did not hold. Nothing else raises it, so an outage can never pass for a known issue.
 
-    ``check`` is what did not, ``short`` why, for where its name stands beside it.
+    ``check`` is the suite, the retriever and the check, ``short`` why, for where its name stands beside it.
     """
 
-    def __init__(self, result: SuiteResult, verdict: Verdict) -> None:
-        super().__init__(explain(result, verdict), pytrace=False)
-        self.check = (result.path, result.retriever, verdict.check)
-        self.short = terminal(short_reason(result, verdict))
+    def __init__(
+        self, text: str, check: tuple[str, str, str] | None = None, short: str = ""
+    ) -> None:
+        super().__init__(text, pytrace=False)
+        self.check = check
+        self.short = short or text.split("\n", 1)[0]
 
 
 Broken.__module__ = (
@@ -237,7 +239,9 @@ def _retrieve_and_judge(
     checks = [check for check in suite.checks if check.name in selected]
     needed = {query.id for check in checks for query in asked.needed(check)}
     try:
-        compared = _baseline(module, key)  # one that is damaged is told before anything is asked
+        compared = _baseline(
+            module, key, needed
+        )  # one that is damaged is told before anything is asked
         run, notes = (
             files.kept_run(target, needed)
             if files.kept
@@ -246,14 +250,12 @@ def _retrieve_and_judge(
     except StoredRunError as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
     try:
-        before, known = compared or (run, Baseline(key, len(run.rankings), version=run.version))
-        updating = (
-            files.updating and suite.baseline_retriever is None
-        )  # whose drops no new file will mend
-        result = judge(asked, run, checks, before=before, baseline=known, updating=updating)
+        known = compared or (run, Baseline(key, len(run.rankings), version=run.version))
+        result = judge_run(
+            files, target, run, checks=checks, compared=known, retriever=retriever, notes=notes
+        )
     except MeasureError as error:  # a measure of the project's own
         raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None
-    result = files.completed(target, run, with_reasons(result, retriever), notes)
     if not (run.faults or suite.baseline_retriever):
         run = replace(
             run, rankings={}, titles={}, texts={}
@@ -292,7 +294,7 @@ def _ask(item: Any, retriever: object, needed: Collection[str], earlier: Judged 
             raise fault.error
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
-    return replace(earlier.run.retried(run) if earlier else run, version=_version(retriever))
+    return replace(earlier.run.retried(run) if earlier else run, version=version_of(retriever))
 
 
 def _concurrency(config: pytest.Config, suite: Suite) -> int:
@@ -302,11 +304,13 @@ def _concurrency(config: pytest.Config, suite: Suite) -> int:
     )
 
 
-def _baseline(module: SuiteModule, key: str) -> tuple[Run, Baseline] | tuple[None, None] | None:
+def _baseline(
+    module: SuiteModule, key: str, needed: Collection[str]
+) -> tuple[Run, Baseline] | tuple[None, None] | None:
     """What a retriever is compared with: a stored run, or another retriever of this session; None: with itself."""
     other = module.suite.baseline_retriever
     if other is None:
-        return module.config.stash[FILES].before(Target(module.suite, module.path, key))
+        return module.config.stash[FILES].before(Target(module.suite, module.path, key), needed)
     if other == key:
         return None
     judged = module.stash[OUTCOMES].get(other)
@@ -327,11 +331,6 @@ def _baseline(module: SuiteModule, key: str) -> tuple[Run, Baseline] | tuple[Non
             pytrace=False,
         )
     return judged.run, Baseline(other, len(judged.run.rankings), version=judged.run.version)
-
-
-def _version(retriever: object) -> str | None:
-    version = getattr(retriever, "version", None)
-    return str(version) if isinstance(version, (str, int, float)) else None
 
 
 def _raise_fault(item: pytest.Item, verdict: Verdict, judged: Judged) -> None:
@@ -382,7 +381,8 @@ def _conclude(result: SuiteResult, verdict: Verdict) -> None:
     __tracebackhide__ = _is_theirs
     if verdict.outcome == "known":
         pytest.xfail(f"{verdict.known_issue}: {reason(result, verdict)}")
-    raise Broken(result, verdict)
+    check = (result.path, result.retriever, verdict.check)
+    raise Broken(explain(result, verdict), check, terminal(short_reason(result, verdict)))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -397,7 +397,8 @@ def pytest_runtest_makereport(
         crash.message = crash.message.split("\n", 1)[0]
         if call.excinfo and isinstance(call.excinfo.value, Broken):
             crash.message = call.excinfo.value.short
-            vars(report)["ir_check"] = call.excinfo.value.check
+            if call.excinfo.value.check:
+                vars(report)["ir_check"] = call.excinfo.value.check
     if report.when == "setup" and (sent := item.stash.get(SENT, None)) is not None:
         vars(report)["ir_result"] = encode(sent) if hasattr(item.config, "workerinput") else sent
         del item.stash[SENT]

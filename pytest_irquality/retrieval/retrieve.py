@@ -52,7 +52,7 @@ def retrieve(
     __tracebackhide__ = True
     asked = suite.queries if queries is None else tuple(queries)
     own = {query.id for query in asked}
-    variants = tuple(variant for variant in suite.variants if variant.of in own)
+    variants = tuple(variant for variant in suite.reworded if variant.of in own)
     concurrency = concurrency or suite.concurrency or 1
     jobs_of = _batches if takes_batches(retriever) else _singles
     jobs = deque(
@@ -168,7 +168,7 @@ def _singles(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
         return Job(
             (query,),
             lambda: call(query.text, suite.depth, params),
-            lambda result: [_read(suite, result)],
+            lambda result: [_read(suite, query, result)],
             suite.depth,
         )
 
@@ -186,16 +186,16 @@ def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
         if limits and limits.measure.unit == "seconds"
     ):
         raise RetrieverError(
-            f"{limits.measure} is the time of one query, and {type(retriever).__name__}.batch answers many at once;"
-            " let the fixture give what takes a single query"
+            f"{limits.measure} is the time of one query, and {type(retriever).__name__}.batch"
+            " answers many at once; let the fixture give what takes a single query"
         )
     groups: dict[str, list[Query]] = {}
     for query in asked:
         groups.setdefault(repr(sorted(query.params.items())), []).append(query)
 
-    def read(result: object) -> Hits | Exception:
+    def read(query: Query, result: object) -> Hits | Exception:
         try:
-            return _read(suite, result)
+            return _read(suite, query, result)
         except Exception as error:  # one query's results do not spoil those of the others
             return error
 
@@ -205,7 +205,7 @@ def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
         return Job(
             tuple(group),
             lambda: call([query.text for query in group], suite.depth, params),
-            lambda results: [read(result) for result in split_batch(results, len(group))],
+            lambda results: [*map(read, group, split_batch(results, len(group)))],
             len(group),
         )
 
@@ -216,14 +216,20 @@ def _settle(suite: Suite, retriever: object, query: Query) -> Call:
     """How to call the retriever with a query's params; an error knows where those stand."""
     __tracebackhide__ = True
     try:
-        return how_to_call(retriever, {**suite.params, **query.params})
+        return how_to_call(retriever, {**suite.params, **query.params}, suite.pipeline)
     except RetrieverError as error:
         error.place = query.place if query.params else suite.places.get("params")
         raise
 
 
-def _read(suite: Suite, result: object) -> Hits:
-    return read_result(result, suite.depth, id_field=suite.id_field, texts=suite.match == "text")
+def _read(suite: Suite, query: Query, result: object) -> Hits:
+    return read_result(
+        result,
+        suite.depth,
+        id_field=suite.id_field,
+        text_field=suite.text_field,
+        texts=suite.reads_texts(query),
+    )
 
 
 def _ask(

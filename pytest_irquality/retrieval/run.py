@@ -23,14 +23,17 @@ class Ranking:
     """The documents returned for one query, best first, duplicates and all.
 
     ``scores`` has one number a document, or is None where the engine gives none. ``seconds`` is the
-    time of the call. ``besides`` is for suites that match by text alone: further passages that a
-    result holds, each with that result.
+    time of the call. The others are for queries that match by text alone: ``besides`` has further
+    passages that a result holds, each with what the result stands for; ``holders`` the result that
+    holds a passage, by its own id; ``shares`` how much of a passage was found, where not all of it.
     """
 
     ids: tuple[str, ...]
     scores: tuple[float, ...] | None = None
     seconds: float | None = None
     besides: Mapping[str, str] = field(default_factory=dict)
+    holders: Mapping[str, str] = field(default_factory=dict)
+    shares: Mapping[str, float] = field(default_factory=dict)
 
     def collapsed(self, depth: int) -> tuple[str, ...]:
         """The first ``depth`` documents, later copies of a document removed and the ranks closed
@@ -80,7 +83,8 @@ class Run:
 
     ``again`` holds the other answers to the same queries, each a run of its own; ``build`` numbers
     the builds of the index that they came from. ``variants`` is the run of the queries' other
-    wordings.
+    wordings. ``scored`` is what a baseline's rankings scored on the day they were kept, by query id
+    and measure.
     """
 
     retriever: str
@@ -94,6 +98,7 @@ class Run:
     again: tuple[Run, ...] = ()
     build: int = 0
     variants: Run | None = None
+    scored: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def answers(self) -> tuple[Run, ...]:

@@ -1,8 +1,9 @@
 """The keys of a suite, of its queries and of the files it names: each is one line of a table.
 
-A key that later stages use as it is written belongs into ``SuiteSettings`` or ``QuerySettings``, and ``Suite`` and
-``Query`` have it at once. One whose meaning depends on other keys belongs into ``WrittenSuite`` or ``WrittenQuery``;
-``reader.py`` works it out. ``tools/renew.py`` brings the JSON Schema and the reference page up to date.
+A key that later stages use as it is written belongs into ``SuiteSettings`` or ``QuerySettings``,
+and ``Suite`` and ``Query`` have it at once. One whose meaning depends on other keys belongs into
+``WrittenSuite`` or ``WrittenQuery``; ``reader.py`` works it out. ``tools/renew.py`` brings the JSON
+Schema and the reference page up to date.
 """
 
 from __future__ import annotations
@@ -18,22 +19,27 @@ from pytest_irquality.suite.blocks import (
     EACH_QUERY,
     KNOWN_ISSUE,
     KNOWN_ISSUE_HELP,
+    PERTURB,
+    ROBUSTNESS,
     TAG_BLOCKS,
     KnownIssue,
     LimitLine,
     Line,
     TagBlock,
+    VariantBlock,
     offered,
 )
 from pytest_irquality.suite.rules import RuleKeys
 from pytest_irquality.suite.tables import (
     Kind,
+    closed,
     fields_read,
     filled,
     key,
     keys_of,
     read_table,
     required,
+    table,
 )
 from pytest_irquality.suite.values import (
     ANY_TEXT,
@@ -55,6 +61,21 @@ from pytest_irquality.suite.values import (
     ref,
 )
 from pytest_irquality.suite.yaml import Document, Place, as_number, position, short
+
+# -- pipelines -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ends:
+    """Where a pipeline of components begins and ends: its ``input`` is given the query, as ``component.input``;
+    ``output`` is the component whose documents are the ranking.
+    """
+
+    input: tuple[str, ...] = key(
+        TEXT_OR_TEXTS, "Where the query goes in: `component.input`.", (), "every input of that kind"
+    )
+    output: str = key(TEXT, "The component whose documents are the ranking.", "", "the last one")
+
 
 # -- grades ----------------------------------------------------------------------------------------------------------
 
@@ -114,6 +135,39 @@ def _relevant_from(document: Document, event: Event, what: str) -> float:
     return value
 
 
+class Match(NamedTuple):
+    """What names stand for: ids, or passages of which ``share`` of the words must be found."""
+
+    by: Literal["id", "text"]
+    share: float = 1.0
+
+
+def _match(document: Document, event: Event, what: str) -> Match:
+    if isinstance(event, ScalarEvent):
+        return Match("text" if document.choice(event, what, ("id", "text")) == "text" else "id")
+    shares: list[float] = []
+    for _, _, value in document.fields(event, what, ("text",)):
+        share = document.number(value, f"{what[:-1]}: text'")
+        if not 0.5 <= share <= 1:
+            document.fail(
+                value, f"{what} is the share of a passage's words, from 0.5 to 1, not {share:g}"
+            )
+        shares.append(share)
+    if not shares:
+        document.fail(event, f"{what} is id, text, or {{text: 0.85}}")
+    return Match("text", shares[0])
+
+
+MATCH: Kind[Match] = Kind(
+    _match,
+    {
+        "anyOf": [
+            {"enum": ["id", "text"]},
+            closed({"text": {"type": "number", "minimum": 0.5, "maximum": 1}}, required=["text"]),
+        ]
+    },
+    "`id`, `text`, or `{text: 0.85}`",
+)
 RELEVANT: Kind[Relevant] = Kind(
     _relevant,
     {"anyOf": [distinct(ANY_TEXT), {"type": "object", "additionalProperties": ANY_TEXT}]},
@@ -128,7 +182,7 @@ LOWEST_GRADE: Kind[float] = Kind(
     _relevant_from, {"type": "number", "exclusiveMinimum": 0}, "a number above 0"
 )
 
-# -- files -----------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
 def _format(document: Document, event: Event, what: str) -> str:
@@ -165,7 +219,7 @@ def _file(document: Document, event: Event) -> WrittenFile:
     return replace(read_table(WrittenFile, document, event, "a file"), place=place)
 
 
-# -- queries ---------------------------------------------------------------------------------------------------------
+# -- queries ---------------------------------------------------------------------------------------
 
 QUERY_IN_OTHER_TOOLS = ("q", "text", "search", "search_term", "keyword", "keywords", "question")
 
@@ -177,6 +231,11 @@ class QuerySettings:
     tags: tuple[str, ...] = key(TEXT_OR_TEXTS, "The slices this query belongs to.", ())
     why: str | None = key(TEXT, "Why it matters; shown with every failure.", None, "nothing")
     weight: float = key(WEIGHT, "Read by `weighted` measures.", 1.0)
+    variants: tuple[str, ...] = key(
+        TEXT_OR_TEXTS,
+        "Other wordings that share its expectation; asked and scored, never in a headline mean.",
+        (),
+    )
     params: Mapping[str, Any] = key(
         PARAMS, "Keyword arguments of this query's call, laid over those of the suite.", {}
     )
@@ -185,7 +244,8 @@ class QuerySettings:
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenQuery(RuleKeys, QuerySettings):
-    """A query as read, before what stands elsewhere in the suite (``top_k``, ``grades``) is applied to it.
+    """A query as read, before what stands elsewhere in the suite (``top_k``, ``grades``) is applied
+    to it.
 
     ``places`` holds the place of each key that is written.
     """
@@ -200,7 +260,20 @@ class WrittenQuery(RuleKeys, QuerySettings):
         "none",
         wants_results=True,
     )
+    passages: Relevant = key(
+        RELEVANT,
+        "Passages that a result must hold, beside the ids under `relevant`; written like them.",
+        Relevant({}, ()),
+        "none",
+        wants_results=True,
+    )
+    match: Match | None = key(
+        MATCH, "What stands under `relevant` and in rules here.", None, "the suite's"
+    )
     thresholds: tuple[LimitLine, ...] = key(BLOCK, "Limits of this query alone.", ())
+    robustness: tuple[VariantBlock, ...] = key(
+        ROBUSTNESS, "Limits on what this query's variants lose, by their kind.", ()
+    )
     place: Place = Place(1)
     places: Mapping[str, Place] = field(default_factory=dict)
     bulk: bool = False
@@ -249,7 +322,7 @@ QUERY_KEYS = keys_of(WrittenQuery)
 QUERY_OR_FILE_KEYS = {**QUERY_KEYS, **FILE_KEYS}
 TEXT_OR_FILE = {"anyOf": [ANY_TEXT, ref("file")]}
 
-# -- the suite -------------------------------------------------------------------------------------------------------
+# -- the suite -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,8 +346,17 @@ class SuiteSettings:
         None,
         "seen from the results",
     )
-    match: Literal["id", "text"] = key(
-        choice("id", "text"), "What stands under `relevant` and in rules: ids, or passages.", "id"
+    text_field: str | None = key(
+        TEXT,
+        "Where a result keeps its text, as in `payload.content`.",
+        None,
+        "seen from the results",
+    )
+    pipeline: Ends = key(
+        table(Ends, "`{input: …, output: …}`"),
+        "Where the query goes into a pipeline of components, and which of them ranks.",
+        Ends(),
+        "seen from the pipeline",
     )
     duplicates: Literal["collapse", "error"] = key(
         choice("collapse", "error"),
@@ -286,6 +368,9 @@ class SuiteSettings:
     )
     timeout: float | None = key(DURATION, "The longest one call may take.", None, "no limit")
     warmup: int = key(FROM_0, "Calls made before latency is measured.", 0)
+    repeat: int = key(
+        COUNT, "Answers asked of each query, for engines that answer otherwise each time.", 1
+    )
     max_errors: int = key(
         only("max", FROM_0, "the queries that may fail to be answered"),
         "How many queries may fail to be answered; they are never counted as 0.",
@@ -303,7 +388,9 @@ class SuiteSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenSuite(SuiteSettings):
-    """A suite as read, before any of it is applied. ``places`` holds the place of each key that is written."""
+    """A suite as read, before any of it is applied. ``places`` holds the place of each key that is
+    written.
+    """
 
     queries: tuple[WrittenQuery | WrittenFile, ...] = required(
         one_or_list(
@@ -328,6 +415,9 @@ class WrittenSuite(SuiteSettings):
     depth: int | None = key(
         CUTOFF, "Results asked for.", None, "the deepest cutoff of any measure or rule"
     )
+    match: Match = key(
+        MATCH, "What stands under `relevant` and in rules: ids, or passages.", Match("id"), "`id`"
+    )
     grades: Mapping[str, float] = key(GRADE_WORDS, "Words that may stand for grades.", {})
     judgments: tuple[WrittenFile, ...] = key(
         one_or_list(_file, one_or_many(TEXT_OR_FILE), "a file, or a list of files"),
@@ -344,7 +434,15 @@ class WrittenSuite(SuiteSettings):
         "those with limits, else ndcg, mrr and recall",
     )
     thresholds: tuple[LimitLine, ...] = key(BLOCK, "Limits over the whole suite.", ())
-    tags: tuple[TagBlock, ...] = key(TAG_BLOCKS, "Limits of one slice.", ())
+    tags: tuple[TagBlock, ...] = key(
+        TAG_BLOCKS, "Limits of one slice; `perturb` and `robustness` may stand there, too.", ()
+    )
+    perturb: tuple[tuple[str, Place], ...] = key(
+        PERTURB, "Kinds of variants to generate of every query.", (), "none"
+    )
+    robustness: tuple[VariantBlock, ...] = key(
+        ROBUSTNESS, "Limits on what variants lose from their query, by their kind.", ()
+    )
     each_tag: tuple[LimitLine, ...] = key(BLOCK, "Limits that every slice must keep.", ())
     each_query: tuple[Line, ...] = key(
         EACH_QUERY,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,14 +24,16 @@ from pytest_irquality.suite.keys import (
     read_suite,
 )
 from pytest_irquality.suite.limit_reader import LimitReader
-from pytest_irquality.suite.model import Check, Limits, Place, Query, Rule, Suite
+from pytest_irquality.suite.model import Check, Limits, Place, Query, Rule, Suite, length_of
 from pytest_irquality.suite.names import check_names
+from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS, Perturbation, perturbed
 from pytest_irquality.suite.tables import shared
 from pytest_irquality.suite.yaml import (
     Document,
     SuiteError,
     as_number,
     clipped,
+    did_you_mean,
     no_grade,
     short,
 )
@@ -50,13 +52,16 @@ def load_suite(
     *,
     shown: str | None = None,
     definitions: Mapping[str, Definition] = DEFINITIONS,
+    perturbations: Mapping[str, Perturbation] = PERTURBATIONS,
     allowed: Allowed | None = None,
 ) -> Suite:
     """Read and check a suite file.
 
-    ``shown`` is how errors and reports name the file (default: the path as given); ``definitions`` the measures that
-    may be named; ``allowed`` the folders that it and the files it names may lie in (default: anywhere, for suites that
-    are the caller's own). Raises ``SuiteError`` with one line, ``path:line:column: what is wrong``.
+    ``shown`` is how errors and reports name the file (default: the path as given); ``definitions``
+    the measures that may be named, ``perturbations`` the kinds of variants that may be generated;
+    ``allowed`` the folders that it and the files it names may lie in (default: anywhere, for suites
+    that are the caller's own). Raises ``SuiteError`` with one line, ``path:line:column: what is
+    wrong``.
     """
     path = Path(path)
     shown = shown or str(path)
@@ -67,9 +72,10 @@ def load_suite(
     document = Document.of_text(shown, text)
     try:
         written = read_suite(document)
-        return _Assembly(path, document, written, definitions, allowed).suite()
+        return _Assembly(path, document, written, definitions, allowed, perturbations).suite()
     except SuiteError:
-        document.finish()  # a syntax error further down is the likelier cause of what was misread here
+        # a syntax error further down is the likelier cause of what was misread here
+        document.finish()
         raise
 
 
@@ -82,13 +88,15 @@ class _Assembly:
     written: WrittenSuite
     definitions: Mapping[str, Definition]
     allowed: Allowed | None
+    perturbations: Mapping[str, Perturbation]
+    notes: list[str] = field(default_factory=list)
 
     @cached_property
     def limits(self) -> LimitReader:
         """The reader of the lines of limits."""
         written = self.written
         return LimitReader(
-            self.definitions, written.top_k, written.match == "text", self.document.fail_at
+            self.definitions, written.top_k, written.match.by == "text", self.document.fail_at
         )
 
     def suite(self) -> Suite:
@@ -98,15 +106,32 @@ class _Assembly:
         self._refuse_repeated_ids(entries)
         judged = self._judged(files, entries)
         queries = tuple(self.query(entry, judged) for entry in entries)
-        checks = [*self._query_checks(queries), *self.limits.checks(written, queries)]
+        doubts = [
+            doubt
+            for entry, query in zip(entries, queries, strict=True)
+            for doubt in self._short(entry, query)
+        ]
+        reworded = tuple(self._reworded(queries))
+        limits = replace(self.limits, kinds=dict.fromkeys(variant.kind for variant in reworded))
+        queries = tuple(
+            replace(query, robustness=tuple(limits.of_variants(entry.robustness)))
+            if entry.robustness
+            else query
+            for query, entry in zip(queries, entries, strict=True)
+        )
+        checks = [*self._query_checks(queries), *limits.checks(written, queries)]
         suite = Suite(
             name=written.name or self.path.name.rsplit(".", 1)[0].removesuffix(".ir"),
             path=self.document.path,
             queries=queries,
+            reworded=reworded,
+            match=written.match.by,
+            share=written.match.share,
             default_guard=all(line.name != "lost_all_relevant" for line in written.each_query),
             metrics=tuple(self.limits.measure(text, place) for text, place in written.metrics),
             checks=tuple(check_names(checks)),
-            notes=tuple(judged.notes()) if judged else (),
+            notes=(*self.notes, *(judged.notes() if judged else ())),
+            doubts=tuple(doubts),
             places=written.places,
             **shared(SuiteSettings, written),
         )
@@ -130,11 +155,11 @@ class _Assembly:
             )
 
     def _usual_metrics(self, suite: Suite) -> tuple[Measure, ...]:
-        """What is shown where the suite does not say: means with limits, else the best known ones."""
+        """What is shown where the suite does not say: means with limits, else the usual ones."""
         limited = tuple(measure for measure in suite.measures if measure.aggregate == "mean")
         return limited or tuple(self.limits.measure(name, Place(1)) for name in SHOWN_BY_DEFAULT)
 
-    # -- files of queries and judgments ------------------------------------------------------------------------------
+    # -- files of queries and judgments ------------------------------------------------------------
 
     def _entries(self) -> tuple[Sequence[WrittenQuery], list[JudgmentFile]]:
         """Every query, those of files too, and every file that judges some."""
@@ -169,20 +194,24 @@ class _Assembly:
         entries: list[WrittenQuery],
         files: list[JudgmentFile],
     ) -> None:
-        """Add the queries of a file or BEIR folder, and the file itself where it judges them too."""
+        """Add the queries of a file or BEIR folder, and the file itself if it judges them too."""
         from pytest_irquality.suite.files.judgments import read_judgments  # noqa: PLC0415
         from pytest_irquality.suite.files.queries import read_queries  # noqa: PLC0415
         from pytest_irquality.suite.files.source import beir_qrels, beir_queries  # noqa: PLC0415
 
         further = [key for key in QUERY_KEYS if key not in ("query", "id")]
         if not source.path.is_dir():
-            records, judges = read_queries(source, further)
+            records, judges, note = read_queries(
+                source, further, by_text=self.written.match.by == "text"
+            )
             if judges:
                 files.append(read_judgments(source, self.written.grades))
+            if note:
+                self.notes.append(note)
             entries += (self._from_record(record, source.shown) for record in records)
             return
         texts = beir_queries(source)
-        records, _ = read_queries(texts, further)
+        records, _, _ = read_queries(texts, further)
         judgments = read_judgments(beir_qrels(source, entry.split), self.written.grades)
         files.append(judgments)
         # The folder has the queries of all its splits; asked are those of one.
@@ -236,7 +265,7 @@ class _Assembly:
 
         return Judged(files, {entry.name: entry.query for entry in entries})
 
-    # -- queries -----------------------------------------------------------------------------------------------------
+    # -- queries -----------------------------------------------------------------------------------
 
     def query(self, written: WrittenQuery, judged: Judged | None) -> Query:
         """A query with its judgments, rules and thresholds."""
@@ -260,6 +289,9 @@ class _Assembly:
             bulk=written.bulk,
             place=written.place,
             votes=votes,
+            match=written.match.by if written.match else "",
+            share=written.match.share if written.match else None,
+            passages=frozenset(written.passages.grades),
             **shared(QuerySettings, written),
         )
 
@@ -268,11 +300,22 @@ class _Assembly:
         relevant = written.relevant
         relevant_from = self.written.relevant_from
         grades = {document: self._grade(grade) for document, grade in relevant.grades.items()}
+        for passage, grade in written.passages.grades.items():
+            if passage in grades:
+                self.document.fail_at(
+                    written.places["passages"],
+                    f"{short(passage)} stands under 'relevant' too: it is an id or a passage",
+                )
+            grades[passage] = self._grade(grade)
         if judged is None:
             return Judgments(grades, relevant_from), NOBODY
 
         def place(document: str) -> str:
-            line = dict(zip(relevant.grades, relevant.lines, strict=True))[document]
+            lines = {
+                **dict(zip(written.passages.grades, written.passages.lines, strict=True)),
+                **dict(zip(relevant.grades, relevant.lines, strict=True)),
+            }
+            line = lines[document]
             return f"{written.place.path or self.document.path}:{line}"
 
         joined = judged.joined(written.name, grades, place)
@@ -287,6 +330,33 @@ class _Assembly:
         if grade.text not in words:
             self.document.fail_at(grade.place, no_grade(grade.text, words))
         return words[grade.text]
+
+    def _short(self, written: WrittenQuery, query: Query) -> Iterator[tuple[Place, str]]:
+        """The passages that nearly every text holds, or none, each with its place."""
+        by_text = (query.match or self.written.match.by) == "text"
+        listed = [written.passages, *([written.relevant] if by_text else [])]
+        if not by_text and not query.passages:
+            return
+        from pytest_irquality.passages import normal, too_short  # noqa: PLC0415 - only where texts are matched
+
+        places = {
+            passage: Place(line, 1, written.place.path)
+            for some in listed
+            for passage, line in zip(some.grades, some.lines, strict=True)
+        }
+        for rule in query.rules:
+            for passage in rule.documents:
+                if by_text or passage in query.passages:
+                    places.setdefault(passage, rule.place)
+        for passage, place in places.items():
+            words = normal(passage).words
+            if not words:
+                yield place, f"the passage {short(passage)} has no word in it: no text can hold it"
+            elif too_short(words):
+                yield (
+                    place,
+                    f"the passage {short(passage)} is too short to mean anything: nearly every text holds it",
+                )
 
     def _rules(self, written: WrittenQuery) -> Iterator[Rule]:
         for kind, demand in written.demands():
@@ -305,6 +375,36 @@ class _Assembly:
                 written.places["expect_no_results"],
                 "a judgment file has relevant documents for this query: it expects results",
             )
+
+    def _reworded(self, queries: Iterable[Query]) -> Iterator[Query]:
+        """The variants of the queries: those that are written, then those to be generated."""
+        everywhere = self._kinds(self.written.perturb)
+        of_tags = {block.tag: self._kinds(block.perturb) for block in self.written.tags}
+        for query in queries:
+            slices = (*query.tags, length_of(query.text))
+            kinds = [*everywhere, *(kind for tag in slices for kind in of_tags.get(tag, ()))]
+            for number, text in enumerate(query.variants, 1):
+                if text == query.text:
+                    self.document.fail_at(
+                        query.place, f"a variant of {short(query.id)} is the query itself"
+                    )
+                yield query.variant(BY_HAND, number, text)
+            for kind in dict.fromkeys(kinds):
+                made = perturbed(kind, query.text, self.perturbations[kind])
+                for number, text in enumerate(made, 1):
+                    yield query.variant(kind, number, text)
+
+    def _kinds(self, named: Iterable[tuple[str, Place]]) -> Sequence[str]:
+        kinds = []
+        for kind, place in named:
+            if kind not in self.perturbations:
+                near = did_you_mean(kind, self.perturbations)
+                known = f"; there are {', '.join(self.perturbations)}"
+                self.document.fail_at(
+                    place, f"nothing is known of the perturbation {short(kind)}{near or known}"
+                )
+            kinds.append(kind)
+        return kinds
 
     def _thresholds(self, written: WrittenQuery, judgments: Judgments) -> Iterator[Limits]:
         for line in written.thresholds:
@@ -330,10 +430,12 @@ class _Assembly:
             place = self.written.places["queries"]
             yield Check("every-query-answered", "every query answered", place, scope="bulk")
 
-    # -- depth -------------------------------------------------------------------------------------------------------
+    # -- depth -------------------------------------------------------------------------------------
 
     def _depth(self, suite: Suite) -> int:
-        """The results asked for: ``depth`` as written, else the deepest cutoff of any measure or rule."""
+        """The results asked for: ``depth`` as written, else the deepest cutoff of any measure or
+        rule.
+        """
         readers: dict[int, str] = {}
         for depth, reader in _depths_read(suite):
             readers.setdefault(depth, reader)

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Literal
 
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding
+from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding, Noise, Robustness
 
 Outcome = Literal["passed", "failed", "error", "known", "fixed", "not evaluated"]
 """``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer breaks, loud as a failure."""
@@ -55,6 +55,7 @@ class ShownDocument:
 
     ``before`` is its rank in the baseline, None where it was not there or the query has no baseline. ``gone`` is True
     where the retriever says that the document left the index. ``explanation`` is the retriever's own word on it.
+    ``share`` is how much of a passage's words was found, where not all of them stand in a row.
     """
 
     rank: int | None
@@ -66,6 +67,7 @@ class ShownDocument:
     before: int | None = None
     gone: bool = False
     explanation: str | None = None
+    share: float | None = None
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,8 @@ class SuiteResult:
     ``facts`` are what a reader must know beside the verdicts, the most general first, ``causes`` why queries have no
     ranking, the most frequent first. ``gated`` is False where nothing in the suite could fail.
     ``commit`` and ``version`` are those of the code and of the retriever today, where known. ``written`` says in lines
-    for people which files this run brought up to date, and what that changed.
+    for people which files this run brought up to date, and what that changed. ``robustness`` is what
+    each kind of variants loses, ``noise`` what several answers tell of unchanged code.
     """
 
     suite: str
@@ -158,6 +161,13 @@ class SuiteResult:
     commit: str | None = None
     version: str | None = None
     written: tuple[str, ...] = ()
+    robustness: tuple[Robustness, ...] = ()
+    noise: Noise | None = None
+
+    @property
+    def is_of_a_test(self) -> bool:
+        """Whether a test has judged it, whose node id is then its ``retriever``."""
+        return "::" in self.retriever
 
     @property
     def failed(self) -> bool:

@@ -56,26 +56,31 @@ def rank_biased_overlap(k: int, p: float) -> Compute:
     def score(hits: Hits) -> float | None:
         if hits.before is None:
             return None
-        now, before = top(hits.ranking, k), top(hits.before, k)
-        seen_now: set[str] = set()
-        seen_before: set[str] = set()
-        total, weights, weight = 0.0, 0.0, 1.0
-        for depth in range(max(len(now), len(before))):
-            seen_now.update(now[depth : depth + 1])
-            seen_before.update(before[depth : depth + 1])
-            total += weight * len(seen_now & seen_before) / (depth + 1)
-            weights += weight
-            weight *= p
-        return total / weights if weights else 1.0
+        return biased_overlap(top(hits.ranking, k), top(hits.before, k), p)
 
     return score
+
+
+def biased_overlap(one: Sequence[str], other: Sequence[str], p: float = 0.9) -> float:
+    """The documents of both at every depth, the topmost weighing most; 1 where both are empty."""
+    seen: set[str] = set()
+    seen_in_other: set[str] = set()
+    total, weights, weight = 0.0, 0.0, 1.0
+    for depth in range(max(len(one), len(other))):
+        seen.update(one[depth : depth + 1])
+        seen_in_other.update(other[depth : depth + 1])
+        total += weight * len(seen & seen_in_other) / (depth + 1)
+        weights += weight
+        weight *= p
+    return total / weights if weights else 1.0
 
 
 DEFINITIONS = (
     Definition(
         name="overlap",
         title="Overlap with the baseline",
-        formula="documents in the first k of both rankings ÷ the longer of the two, up to k; 1 where both are empty",
+        formula="documents in the first k of both rankings ÷ the longer of the two, up to k; 1"
+        " where both are empty",
         make=overlap,
         needs="",
         compares=True,
@@ -85,20 +90,23 @@ DEFINITIONS = (
     Definition(
         name="rbo",
         title="Rank-biased overlap with the baseline",
-        formula="Σ p^(d − 1) · (documents in the first d of both rankings ÷ d) ÷ Σ p^(d − 1), over depths d from 1 to "
-        "the length of the longer ranking, up to k; 1 where both are empty",
+        formula="Σ p^(d − 1) · (documents in the first d of both rankings ÷ d) ÷ Σ p^(d − 1), over"
+        " depths d from 1 to the length of the longer ranking, up to k; 1 where both are"
+        " empty",
         parameters=(PERSISTENCE,),
         make=rank_biased_overlap,
         needs="",
         compares=True,
         undefined="for a query that the baseline does not have",
-        source="Webber, Moffat and Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010, cut at k "
-        "and normalised to 1 as in Clarke, Vtyurina and Smucker, Assessing top-k preferences, ACM TOIS 39(3), 2021",
+        source="Webber, Moffat and Zobel, A similarity measure for indefinite rankings, ACM TOIS"
+        " 28(4), 2010, cut at k and normalised to 1 as in Clarke, Vtyurina and Smucker,"
+        " Assessing top-k preferences, ACM TOIS 39(3), 2021",
     ),
     Definition(
         name="stability",
         title="Stability of the answers",
-        formula="mean over pairs of answers to a query: documents in the first k of both ÷ the longer of the two",
+        formula="mean over pairs of answers to a query: documents in the first k of both ÷ the"
+        " longer of the two",
         make=stability,
         needs="",
         undefined="for a query with one answer ('repeat', or several kept runs, give more)",

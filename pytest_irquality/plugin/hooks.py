@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,13 @@ if TYPE_CHECKING:
     from pytest_irquality.plugin.init import FirstSuite
 
 PATTERNS = ["*.ir.yaml", "*.ir.yml", "ir_*.yaml", "ir_*.yml"]
+
+
+def at_least_one(text: str) -> int:
+    """A whole number of at least 1, as an option is written."""
+    if text.isascii() and text.isdecimal() and int(text):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"it must be a whole number of at least 1, not {text!r}")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -67,6 +75,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--ir-unjudged", metavar="PATH", default=None,
         help="Write what was returned and never judged to PATH, as Quepid CSV to be filled in: first what could move a"
         " verdict most.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-judge", metavar="PATH", default=None,
+        help="Write one HTML page to PATH in which anybody can grade what was returned, blind and without a server; the"
+        " CSV it saves goes under 'judgments:'.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-judge-depth", metavar="N", type=at_least_one, default=None,
+        help="How many results of each query --ir-judge and --ir-unjudged take (default: the suite's top_k).",
     )  # fmt: skip
     group.addoption(
         "--ir-init", metavar="QUERIES", default=None,

@@ -24,6 +24,7 @@ from pytest_irquality.retrieval.call import AWAITED_BY, CUTOFF_NAMES
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.suite import Suite
 from pytest_irquality.verdict import Baseline, SuiteResult, Verdict, judge
+from pytest_irquality.verdict.pool import Pool, pool
 
 if TYPE_CHECKING:
 
@@ -81,6 +82,7 @@ class Skipped:
 
 OUTCOMES = pytest.StashKey[dict[str, "Judged | Failed | Skipped"]]()
 SENT = pytest.StashKey[SuiteResult]()
+POOL = pytest.StashKey[Pool]()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -198,12 +200,12 @@ def _no_such_fixture(suite: Suite, error: pytest.FixtureLookupError) -> str | No
         if asking == suite.retriever and name in (*QUERY_NAMES, *CUTOFF_NAMES):
             return f"{suite.path}: the fixture {asking!r} takes {name!r} itself; it must return a function that does"
         return f"{suite.path}: no fixture {name!r}, which the fixture {asking!r} asks for, is found from here{near}"
-    if suite.retriever_place is None:
+    place = suite.places.get("retriever")
+    if place is None:
         advice = (
             near or "; write it in a conftest.py, or name yours in the suite: 'retriever: NAME'"
         )
         return f"{suite.path}: no fixture 'retriever' is found from here{advice}"
-    place = suite.retriever_place
     return f"{suite.path}:{place.line}:{place.column}: no fixture {suite.retriever!r} is found from here{near}"
 
 
@@ -244,6 +246,10 @@ def _retrieve_and_judge(
     except MeasureError as error:  # a measure of the project's own
         raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None
     result = files.completed(target, run, with_reasons(result, retriever), notes)
+    if asks_for_grades(item.config):
+        item.stash[POOL] = pool(
+            asked, [run, *([before] if before else [])], _depth(item.config, suite)
+        )
     if not (run.faults or suite.baseline_retriever):
         run = replace(
             run, rankings={}, titles={}, texts={}
@@ -269,6 +275,7 @@ def _ask(item: Any, retriever: object, needed: Collection[str], earlier: Judged 
                 variant(item),
                 concurrency=_concurrency(item.config, suite),
                 progress=progress,
+                details=bool(item.config.option.ir_judge),
             )
     except RetrieverError as error:
         at = f"{error.place.path or suite.path}:{error.place.line}" if error.place else suite.path
@@ -283,6 +290,16 @@ def _ask(item: Any, retriever: object, needed: Collection[str], earlier: Judged 
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
     return replace(earlier.run.retried(run) if earlier else run, version=_version(retriever))
+
+
+def asks_for_grades(config: pytest.Config) -> bool:
+    """Whether somebody is to grade what is returned."""
+    return bool(config.option.ir_judge or config.option.ir_unjudged)
+
+
+def _depth(config: pytest.Config, suite: Suite) -> int:
+    """How many results of a query are to be graded."""
+    return int(config.option.ir_judge_depth or suite.top_k)
 
 
 def _concurrency(config: pytest.Config, suite: Suite) -> int:
@@ -386,4 +403,8 @@ def pytest_runtest_makereport(
     if report.when == "setup" and (sent := item.stash.get(SENT, None)) is not None:
         vars(report)["ir_result"] = encode(sent) if hasattr(item.config, "workerinput") else sent
         del item.stash[SENT]
+    if report.when == "setup" and (to_grade := item.stash.get(POOL, None)) is not None:
+        worker = hasattr(item.config, "workerinput")
+        vars(report)["ir_pool"] = encode(to_grade) if worker else to_grade
+        del item.stash[POOL]
     return report

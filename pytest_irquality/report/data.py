@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
+from pytest_irquality.verdict.pool import Pool
 from pytest_irquality.verdict.result import Finding, Mean, QueryResult, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 
@@ -54,17 +55,27 @@ UNTIMED = {SuiteResult: "seconds", QueryResult: "seconds"}
 """Fields that the document has under ``timing`` only."""
 
 
-def encode(result: SuiteResult) -> str:
-    """One result as one line of JSON."""
+def encode(result: SuiteResult | Pool) -> str:
+    """One result, or what there is to grade, as one line of JSON."""
     return json.dumps(result, default=vars, allow_nan=False)
 
 
 def decode(text: str) -> SuiteResult:
-    """The inverse of ``encode``."""
-    read = _reader(SuiteResult)
-    assert read is not None
-    result: SuiteResult = read(json.loads(text))
+    """The inverse of ``encode`` for a result."""
+    result: SuiteResult = _decoded(text, SuiteResult)
     return result
+
+
+def decode_pool(text: str) -> Pool:
+    """The inverse of ``encode`` for what there is to grade."""
+    pool: Pool = _decoded(text, Pool)
+    return pool
+
+
+def _decoded(text: str, kind: Any) -> Any:
+    read = _reader(kind)
+    assert read is not None
+    return read(json.loads(text))
 
 
 def document(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from math import isfinite
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
+from pytest_irquality.retrieval.details import Details, details_of
 from pytest_irquality.retrieval.wrappers import (
     UnreadableResult,
     hits_of,
@@ -68,18 +69,29 @@ class Hits(NamedTuple):
     scores: tuple[float, ...] | None = None
     titles: Mapping[str, str] = {}
     texts: Mapping[str, str] = {}
+    details: Mapping[str, Details] = {}
 
 
 def read_result(
-    result: object, depth: int, *, id_field: str | None = None, texts: bool = False
+    result: object,
+    depth: int,
+    *,
+    id_field: str | None = None,
+    texts: bool = False,
+    show: Sequence[str] | None = None,
 ) -> Hits:
     """The first ``depth`` hits of what a call returned.
 
     ``id_field`` is where an id stands, with dots (``metadata.source``), if not in a usual place. With ``texts`` every
-    hit must have a text, and one without an id gets one from its text. Raises ``UnreadableResult``.
+    hit must have a text, and one without an id gets one from its text. With ``show`` the details of each hit are read,
+    with the fields that it names. Raises ``UnreadableResult``.
     """
     try:
-        return _read(hits_of(result, depth, id_field), id_field, texts)
+        hits = hits_of(result, depth, id_field)
+        read = _read(hits, id_field, texts)
+        if show is None:
+            return read
+        return read._replace(details=details_of(hits, read.ids, show, TEXTS, INSIDE))
     except UnreadableResult as error:
         if inspect.iscoroutine(result):
             result.close()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from pytest_irquality.suite.model import Check
+if TYPE_CHECKING:
+    from pytest_irquality.suite.model import Check
 
 # "@" splits a node id in xdist and is a syntax error in -k, as are brackets, colons and white space.
 UNFIT = re.compile(r"[\s@\[\]():\x00-\x1f\x7f]+")

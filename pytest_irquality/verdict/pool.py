@@ -100,7 +100,12 @@ def scale(suite: Suite) -> tuple[tuple[str, float], ...]:
     if words:
         return tuple((" / ".join(words[grade]), grade) for grade in sorted(words))
     used = {grade for query in suite.queries for grade in query.judgments.grades.values()}
-    given = {grade for query in suite.queries for votes in query.votes.values() for grade in votes.values()}
+    given = {
+        grade
+        for query in suite.queries
+        for votes in query.votes.values()
+        for grade in votes.values()
+    }
     whole = {grade for grade in used | given if grade == int(grade) and 0 <= grade <= 9}
     grades = sorted({0.0, max(1.0, float(suite.relevant_from)), *whole})
     if len(grades) == 2:
@@ -122,9 +127,7 @@ def _pooled(query: Query, answers: Sequence[Run], depth: int) -> PooledQuery:
                 text=known.text or (details.text if details else ""),
                 fields=known.fields or (details.fields if details else ()),
             )
-    return PooledQuery(
-        query.id, query.text, query.why or "", query.tags, tuple(documents.values())
-    )
+    return PooledQuery(query.id, query.text, query.why or "", query.tags, tuple(documents.values()))
 
 
 def _judges(query: Query, document: str) -> tuple[str, ...]:

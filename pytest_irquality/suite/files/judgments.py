@@ -7,37 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import chain
 
-from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite.files.formats import BEIR_HEADER, Record
 from pytest_irquality.suite.files.source import FORMATS, JUDGMENTS, Source
-from pytest_irquality.suite.judges import UNNAMED, Judges, Votes
+from pytest_irquality.suite.judges import UNNAMED, NamedVotes, Said, Vote
 from pytest_irquality.suite.yaml import SuiteError, as_number, no_grade, short
 
 Grades = dict[str, dict[str, float]]
-
-
-@dataclass(frozen=True)
-class Vote:
-    """A grade by a judge who is named, and when it was given, where that is known."""
-
-    grade: float
-    date: datetime | None = None
-
-    def after(self, before: Vote) -> Vote | None:
-        """What the judge holds now, having graded the pair ``before``; None where nothing tells which came later."""
-        if self.grade == before.grade:
-            return max(self, before, key=_when)
-        if _when(self) == _when(before):
-            return None
-        return max(self, before, key=_when)
-
-
-def _when(vote: Vote) -> float:
-    return vote.date.timestamp() if vote.date else float("-inf")
-
-
-NamedVotes = dict[str, dict[str, Vote]]
-"""By judge, by document."""
 
 
 @dataclass(frozen=True)
@@ -218,32 +193,6 @@ def _first_line(source: Source, name: str, query: str, document: str, judge: str
             if record.cells.get("grade") and (*_pair(record), by) == (query, document, judge):
                 return record.line
     return 1
-
-
-@dataclass(frozen=True)
-class Said:
-    """What the suite and all its files say of one query: grades of nobody in particular, and of judges with names."""
-
-    grades: Mapping[str, float]
-    named: NamedVotes = field(default_factory=dict)
-
-    @property
-    def votes(self) -> Votes:
-        """Every grade of the documents that somebody with a name graded."""
-        return {
-            document: {
-                **({UNNAMED: self.grades[document]} if document in self.grades else {}),
-                **{judge: vote.grade for judge, vote in given.items()},
-            }
-            for document, given in self.named.items()
-        }
-
-    def judgments(self, judges: Judges, relevant_from: float) -> Judgments:
-        """What the measures read."""
-        if not self.named:
-            return Judgments(self.grades, relevant_from)
-        grades, voted = judges.joined(self.votes)
-        return Judgments({**self.grades, **grades}, relevant_from, voted)
 
 
 class Judged:

@@ -227,6 +227,19 @@ class Suite(SuiteSettings):
         check = Check(name, label, guard.place, scope="each_query", guard=guard)
         return replace(self, default_guard=False, checks=(*self.checks, check))
 
+    def judged_as(self, judgments: Mapping[str, Judgments]) -> Suite:
+        """The same suite with other judgments of the queries with these ids."""
+        queries = tuple(
+            replace(query, judgments=judgments[query.id]) if query.id in judgments else query
+            for query in self.queries
+        )
+        by_id = {query.id: query for query in queries}
+        checks = tuple(
+            replace(check, query=by_id[check.query.id]) if check.query else check
+            for check in self.checks
+        )
+        return replace(self, queries=queries, checks=checks)
+
     def needed(self, check: Check) -> tuple[Query, ...]:
         """The queries whose rankings a check reads."""
         if check.query:

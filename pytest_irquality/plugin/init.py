@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from pytest_irquality.edges.open import Allowed
+from pytest_irquality.edges.write import write_new
 from pytest_irquality.retrieval import RetrieverError, Run, retrieve
 from pytest_irquality.suite import Query, Suite, SuiteError
 from pytest_irquality.suite.files.formats import Record
 from pytest_irquality.suite.files.queries import read_queries, tags
 from pytest_irquality.suite.files.source import Source
 from pytest_irquality.suite.first_suite import Asked, first_suite
-from pytest_irquality.wording.numbers import count
+from pytest_irquality.wording.numbers import counted
 
 CANDIDATES = 10
 SAID = pytest.StashKey[str]()
@@ -119,14 +121,14 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
         for text in records
     ]
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(first_suite(path.name.removesuffix(".ir.yaml"), item.path.name, asked))
+        text = first_suite(path.name.removesuffix(".ir.yaml"), item.path.name, asked)
+        write_new(path, text, Allowed.project(path.parent))
     except OSError as error:
         pytest.fail(f"{path.name} was not written: {error.strerror or error}", pytrace=False)
     failed = f", {len(run.faults)} of them could not be answered" if run.faults else ""
     start = item.config.invocation_params.dir
     shown = path.relative_to(start) if path.is_relative_to(start) else path
-    number = count(len(asked), "query", "queries")
+    number = counted(len(asked), "query", "queries")
     item.stash[SAID] = (
         f"wrote {shown.as_posix()}: {number}{failed}, each with up to {CANDIDATES} candidates to grade.\n"
         f"Now: grade them, and run pytest --ir-suite {shown.as_posix()}"

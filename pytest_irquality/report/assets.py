@@ -11,7 +11,7 @@ from typing import NamedTuple
 import jinja2
 from markupsafe import Markup
 
-from pytest_irquality.wording.words import visible
+from pytest_irquality.edges.printable import visible
 
 
 class Asset(NamedTuple):

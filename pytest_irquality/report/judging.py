@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from pytest_irquality.edges.printable import GRADED_COLUMNS, visible
 from pytest_irquality.report.assets import asset, environment, script_json
 from pytest_irquality.verdict.pool import Pool, Pooled, PooledQuery
-from pytest_irquality.wording.numbers import count
-from pytest_irquality.wording.words import visible
+from pytest_irquality.wording.numbers import counted
 
 DATA_IMAGE = re.compile(r"data:image/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=]+")
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg")
@@ -26,8 +26,8 @@ class ToGrade:
 
     def __str__(self) -> str:
         """As people read it."""
-        pairs = count(self.documents, "document", "documents")
-        return f"{pairs} of {count(self.queries, 'query', 'queries')} that nobody has graded"
+        pairs = counted(self.documents, "document", "documents")
+        return f"{pairs} of {counted(self.queries, 'query', 'queries')} that nobody has graded"
 
 
 def to_grade(pools: Sequence[Pool]) -> ToGrade:
@@ -53,6 +53,7 @@ def judging_page(pools: Sequence[Pool]) -> str:
 def _data(pools: Sequence[Pool]) -> dict[str, Any]:
     scales = [one.scale for one in pools] or [()]
     return {
+        "columns": GRADED_COLUMNS,
         "suite": " ".join(one.path for one in pools),
         "stem": PurePosixPath(pools[0].path).name.partition(".")[0] if pools else "suite",
         "scales": [[*_scale(scale)] for scale in scales],

@@ -8,18 +8,23 @@ import csv
 import io
 from collections.abc import Iterable
 
+from pytest_irquality.edges.printable import TO_GRADE_COLUMNS, csv_cell
 from pytest_irquality.verdict.pool import Pool
-
-COLUMNS = ("query", "docid", "rating", "rank", "title")
 
 
 def unjudged_csv(pools: Iterable[Pool]) -> str:
     """One row a query and document, the rating left empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(TO_GRADE_COLUMNS)
     rows = {
-        (query.text, document.id): (query.text, document.id, "", document.rank, document.title)
+        (query.text, document.id): (
+            csv_cell(query.text),
+            csv_cell(document.id),
+            "",
+            document.rank,
+            csv_cell(document.title),
+        )
         for one in pools
         for query in one.queries
         for document in query.documents

@@ -5,13 +5,15 @@ Knows files and git; of pytest nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_irquality.edges.git import git, now, output, package_version
+from pytest_irquality.edges.git import Repository, now, package_version
+from pytest_irquality.edges.open import Allowed
+from pytest_irquality.edges.printable import file_name as safe
 from pytest_irquality.retrieval.run import Run
+from pytest_irquality.storage.provenance import UPDATE, Baseline
 from pytest_irquality.storage.stored import (
     Header,
     StoredQuery,
@@ -24,8 +26,6 @@ from pytest_irquality.storage.stored import (
     write_run,
 )
 from pytest_irquality.suite.model import Suite
-from pytest_irquality.verdict.comparison import UPDATE
-from pytest_irquality.verdict.result import Baseline
 
 FOLDER = ".ir-baseline"
 GIT = "git:"
@@ -46,12 +46,8 @@ class Found:
 
 def file_name(suite_file: Path, retriever: str, suffix: str = ".jsonl") -> str:
     """``shop.bm25.jsonl`` of ``shop.ir.yaml`` and the retriever ``bm25``, percent-encoded where need be."""
-    safe = re.sub(
-        r"[^\w+=,@ -]",
-        lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()),
-        retriever,
-    )
-    return suite_file.stem.removesuffix(".ir") + (f".{safe}" if safe else "") + suffix
+    variant = f".{safe(retriever)}" if retriever else ""
+    return suite_file.stem.removesuffix(".ir") + variant + suffix
 
 
 def below(folder: Path, suite: Suite, name: str) -> Path:
@@ -77,7 +73,8 @@ def expected(suite_file: Path, option: str | None) -> bool:
 class Place:
     """Where the baseline of one suite and retriever is, after the value of ``--ir-baseline``.
 
-    ``file`` is the suite's own, ``start`` the folder that paths are relative to.
+    ``file`` is the suite's own, ``start`` the folder that paths are relative to, ``root`` pytest's rootdir, whose
+    checkout answers for git. ``project`` is where a file of no name of the user's may be.
     """
 
     suite: Suite
@@ -85,6 +82,16 @@ class Place:
     retriever: str
     option: str | None
     start: Path
+    root: Path
+    project: Allowed
+
+    @property
+    def allowed(self) -> Allowed | None:
+        """Where the file may lead to; one that the user named, anywhere."""
+        if self.option is None or self.in_git:
+            return self.project
+        given = self.start / self.option
+        return None if self.path == given else Allowed.project(given)
 
     @property
     def in_git(self) -> bool:
@@ -120,7 +127,7 @@ class Place:
     def stored(self) -> StoredRun | None:
         """What the file holds that an update writes, None where there is none. Raises ``StoredRunError``."""
         try:
-            return self._own(read_run(self.path, self.shown))
+            return self._own(read_run(self.path, self.shown, self.allowed))
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -149,48 +156,28 @@ class Place:
         return stored
 
     def _at(self, option: str) -> Found:
-        folder, name = self.file.parent, f"{FOLDER}/{self.path.name}"
         source = f"{option} {self.shown}"
-        at = commit_of(folder, option)
         try:
-            names = output(
-                folder, ["ls-tree", "-z", "--name-only", at, "--", name, self.file.name]
-            ).split(b"\0")
-            content = (
-                output(folder, ["cat-file", "blob", f"{at}:./{name}"])
-                if name.encode() in names
-                else None
-            )
+            repository = Repository.holding(self.root)
+            at = repository.commit_of(option.removeprefix(GIT))
+            content = repository.content(at, self.path)
+            was_there = self.file.name in repository.names(at, self.file.parent)
         except OSError as error:
             raise StoredRunError(f"--ir-baseline {option}: {error}") from None
         if content is not None:
             return Found(source, self._own(parse_run(content.splitlines(keepends=True), source)))
         # A suite that had no baseline there is as good as new once this change brings one; without it nothing would
         # ever be compared, which must not look like a pass.
-        return Found(source, new=self.file.name.encode() not in names or self.path.is_file())
+        return Found(source, new=not was_there or self.path.is_file())
 
 
-def commit_of(folder: Path, option: str) -> str:
-    """The commit that ``git:REF`` stands for in a folder. Raises ``StoredRunError``."""
+def unknown_revision(root: Path, option: str) -> str | None:
+    """What is wrong with ``git:REF`` where the checkout of pytest's rootdir does not know it."""
     try:
-        return _commit(folder, option.removeprefix(GIT))
+        Repository.holding(root).commit_of(option.removeprefix(GIT))
     except OSError as error:
-        raise StoredRunError(f"--ir-baseline {option}: {error}") from None
-
-
-def _commit(folder: Path, ref: str) -> str:
-    """The same of a name. Raises ``OSError`` with what to do about one that is not here."""
-    known = git(
-        folder, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"]
-    )
-    if known.returncode == 0:
-        return known.stdout.decode().strip()
-    if output(folder, ["rev-parse", "--is-shallow-repository"]).strip() == b"true":
-        raise OSError(
-            f"this clone is shallow and lacks {ref!r}; fetch it, or clone all of it"
-            " (actions/checkout: `with: {fetch-depth: 0}`)"
-        )
-    raise OSError(f"git knows no revision {ref!r} here")
+        return f"--ir-baseline {option}: {error}"
+    return None
 
 
 def _named(path: str, retriever: str) -> str:
@@ -214,8 +201,12 @@ def compare_with(
             f"{found.source}: kept without texts, which 'match: text' needs; renew it with `{UPDATE}`"
         )
     header, queries = found.stored.header, found.stored.queries
+    matching = found.stored.matching(suite)
     known = Baseline(
-        found.source, len(queries), header.commit, header.time, header.version, found.stored.left(suite),
+        found.source, len(queries), header.commit, header.time, header.version,
+        left=matching.gone,
+        edited=tuple(matching.edited),
+        renamed=len(matching.renamed),
         means=header.means,
     )  # fmt: skip
     return found.stored.run(suite), known
@@ -243,7 +234,7 @@ def update(
     changed the file is not touched. Raises ``OSError``.
     """
     suite = place.suite
-    was: Mapping[str, StoredQuery] = old.queries if old else {}
+    was = _under_todays_ids(old, suite) if old else {}
     queries: dict[str, StoredQuery] = {}
     changed: list[StoredQuery] = []
     new = 0
@@ -266,12 +257,14 @@ def update(
     if not queries and not was:
         return (f"baseline not written: {place.shown}: no query was answered",)
     removed = len(was.keys() - queries.keys())
+    renamed = len(old.matching(suite).renamed) if old else 0
     partial = old is not None and not queries.keys() <= run.rankings.keys()
     depth = min(suite.depth, old.header.depth) if old and partial else suite.depth
     counts = [
         (len(changed), f"ranking{'s' * (len(changed) != 1)} changed"),
         (new, "new"),
         (removed, "removed"),
+        (renamed, "under a new id"),
     ]
     said = [f"{count} {words}" for count, words in counts if count]
     if old and old.header.depth != depth:
@@ -283,8 +276,17 @@ def update(
         )
     whole = queries.keys() <= run.rankings.keys()
     header = replace(header_of(suite, run, commit), depth=depth, means=means if whole else {})
-    write_run(place.path, StoredRun(header, queries))
+    write_run(place.path, StoredRun(header, queries), place.allowed)
     return (f"baseline written: {place.shown}: {', '.join(said)}{stay}", *_moves(was, changed))
+
+
+def _under_todays_ids(old: StoredRun, suite: Suite) -> Mapping[str, StoredQuery]:
+    """The stored queries by the ids that they have today. Those that left have theirs, where no other has it."""
+    same = old.matching(suite).same
+    was = {id: replace(old.queries[stored], id=id) for id, stored in same.items()}
+    matched = {*same.values()}
+    rest = {id: query for id, query in old.queries.items() if id not in matched}
+    return {**rest, **was}
 
 
 def _without_time(query: StoredQuery) -> StoredQuery:

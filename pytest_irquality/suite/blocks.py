@@ -1,6 +1,6 @@
 """Blocks of limits as they are written: ``thresholds``, ``tags``, ``each_tag`` and ``each_query``.
 
-What the numbers mean depends on the measure, and the measure on keys that may stand further down: see ``bounds.py``.
+What the numbers mean depends on the measure, and the measure on keys that may stand further down: see ``limit_reader.py``.
 """
 
 from __future__ import annotations

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pytest_irquality.suite.model import Check
+from pytest_irquality.suite.model import Check
 
 # "@" splits a node id in xdist and is a syntax error in -k, as are brackets, colons and white space.
 UNFIT = re.compile(r"[\s@\[\]():\x00-\x1f\x7f]+")
@@ -22,15 +20,6 @@ def slug(text: str) -> str:
     """A text as part of a node id: ``office chair`` -> ``office-chair``."""
     plain = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
     return UNFIT.sub("-", plain)[:LONGEST].strip("-") or "-"
-
-
-def printable(text: str) -> str:
-    """A text that a terminal shows as it stands: control and direction characters are written as escapes."""
-    return (
-        text
-        if text.isprintable()
-        else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-    )
 
 
 def check_names(checks: Iterable[Check]) -> Iterator[Check]:

@@ -8,8 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_irquality.edges import bounds
+from pytest_irquality.edges.open import Allowed, Unreadable, read_text
 from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments, Measure
-from pytest_irquality.suite.bounds import LimitReader
 from pytest_irquality.suite.judges import Said
 from pytest_irquality.suite.keys import (
     QUERY_KEYS,
@@ -22,6 +23,7 @@ from pytest_irquality.suite.keys import (
     read_query,
     read_suite,
 )
+from pytest_irquality.suite.limit_reader import LimitReader
 from pytest_irquality.suite.model import Check, Limits, Place, Query, Rule, Suite
 from pytest_irquality.suite.names import check_names
 from pytest_irquality.suite.tables import shared
@@ -31,7 +33,6 @@ from pytest_irquality.suite.yaml import (
     as_number,
     clipped,
     no_grade,
-    read_text,
     short,
 )
 
@@ -48,18 +49,24 @@ def load_suite(
     *,
     shown: str | None = None,
     definitions: Mapping[str, Definition] = DEFINITIONS,
+    allowed: Allowed | None = None,
 ) -> Suite:
     """Read and check a suite file.
 
     ``shown`` is how errors and reports name the file (default: the path as given); ``definitions`` the measures that
-    may be named. Raises ``SuiteError`` with one line, ``path:line:column: what is wrong``.
+    may be named; ``allowed`` the folders that it and the files it names may lie in (default: anywhere, for suites that
+    are the caller's own). Raises ``SuiteError`` with one line, ``path:line:column: what is wrong``.
     """
     path = Path(path)
     shown = shown or str(path)
-    document = Document.of_text(shown, read_text(path, shown))
+    try:
+        text = read_text(path, bounds.SUITE, allowed)
+    except Unreadable as error:
+        raise SuiteError(shown, error.line, error.column, str(error)) from None
+    document = Document.of_text(shown, text)
     try:
         written = read_suite(document)
-        return _Assembly(path, document, written, definitions).suite()
+        return _Assembly(path, document, written, definitions, allowed).suite()
     except SuiteError:
         document.finish()  # a syntax error further down is the likelier cause of what was misread here
         raise
@@ -73,6 +80,7 @@ class _Assembly:
     document: Document
     written: WrittenSuite
     definitions: Mapping[str, Definition]
+    allowed: Allowed | None
 
     @cached_property
     def limits(self) -> LimitReader:
@@ -187,7 +195,7 @@ class _Assembly:
 
         shown = Path(self.document.path).parent
         try:
-            return sources(entry.file, self.path.parent, shown, entry.format)
+            return sources(entry.file, self.path.parent, shown, entry.format, self.allowed)
         except ValueError as error:
             message = str(error)
         has_suffix = bool(Path(entry.file).suffix) and len(entry.file.split()) == 1

@@ -118,7 +118,11 @@ def flips(suite: Suite, result: SuiteResult, rejudge: Rejudge) -> Iterator[Flip]
     """The checks that would end otherwise under one judge alone: only the pairs that this judge
     graded are replaced. What was not judged, or is a known issue, cannot flip.
     """
-    decided = {verdict.check: verdict for verdict in result.verdicts if verdict.outcome in ("passed", "failed")}
+    decided = {
+        verdict.check: verdict
+        for verdict in result.verdicts
+        if verdict.outcome in ("passed", "failed")
+    }
     for judge in suite.named_judges:
         other, pairs = as_judged_by(suite, judge)
         if not pairs:

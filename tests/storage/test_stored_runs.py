@@ -100,7 +100,7 @@ def test_only_what_is_asked_today_in_the_same_words_is_compared(tmp_path: Path) 
         SUITE, queries=(q1, replace(q2, params={"filters": {"stock": False}}), Query("new", "new"))
     )
     assert set(stored.run(today).rankings) == {"q1"}
-    assert stored.left(today) == ("\u2028 and \r\n", "x", "nothing")
+    assert stored.matching(today).gone == ("\u2028 and \r\n", "x", "nothing")
     assert (
         set(stored.run(replace(today, queries=(replace(q1, text="Office chair"),))).rankings)
         == set()

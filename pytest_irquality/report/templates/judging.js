@@ -3,7 +3,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
   const CANNOT_TELL = null; // a record without a grade: it was looked at
-  const COLUMNS = ["query_id", "query", "doc_id", "rating", "judge", "date", "note"];
+  const COLUMNS = data.columns;
   const FORMULA = /^'*[=+\-@\t\r]/; // what a spreadsheet would take for a formula
   const PAUSE = 120e3; // a longer gap between two grades was a pause
 

@@ -1,0 +1,99 @@
+"""Which query of a stored run is which of today's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from pytest_irquality.storage.matching import Matching
+from tests.conftest import Project
+
+
+@dataclass(frozen=True)
+class Asked:
+    id: str
+    text: str
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+def test_ids_first_then_texts_in_the_order_of_the_files() -> None:
+    stored = [Asked("1", "lamp"), Asked("2", "desk"), Asked("3", "desk"), Asked("4", "rug")]
+    today = [Asked("9", "desk"), Asked("2", "desk"), Asked("1", "new"), Asked("5", "lamp")]
+    matching = Matching(stored, today)
+    assert matching.same == {"9": "3", "2": "2", "5": "1"}
+    assert matching.renamed == ("9", "5")
+    assert matching.gone == ("rug",)
+
+
+def test_a_text_may_stand_there_with_other_params() -> None:
+    stored = [Asked("a", "desk", {"lang": "en"}), Asked("b", "desk", {"lang": "de"})]
+    today = [Asked("1", "desk", {"lang": "de"}), Asked("2", "desk", {"lang": "fr"})]
+    matching = Matching(stored, today)
+    assert matching.same == {"1": "b"}
+    assert matching.edited == {"2": "a"}
+    assert matching.gone == ()
+
+
+@pytest.mark.parametrize(
+    ("today", "edited"),
+    [
+        (Asked("q1", "something else"), True),
+        (Asked("x", "Oak standing desk"), True),
+        (Asked("x", "standing desk oak", {"k": 1}), True),
+        (Asked("x", "the oak standing desk"), True),
+        (Asked("x", "oak table"), False),
+        (Asked("x", ""), False),
+    ],
+    ids=str,
+)
+def test_what_is_another_wording_and_what_is_new(today: Asked, edited: bool) -> None:
+    matching = Matching([Asked("q1", "oak standing desk")], [today])
+    assert matching.same == {}
+    assert bool(matching.edited) == edited
+    assert matching.gone == (() if edited else ("oak standing desk",))
+
+
+QUERIES = ["laptop", "desk lamp", "garden hose", "office chair", "desk"]
+
+
+def shop(project: Project, start: int, documents: str, sunk: bool) -> None:
+    """A suite whose ids are numbers from ``start`` on, over an index whose ids begin with ``documents``."""
+    lines = [
+        f"  - {{id: q{start + n}, query: {text}, relevant: [{documents}{n}]}}\n"
+        for n, text in enumerate(QUERIES)
+    ]
+    project.suite(f"queries:\n{''.join(lines)}thresholds: {{mrr: {{max_drop: 0.1}}}}\n")
+    found = {text: [f"{documents}{n}", "x", "y"] for n, text in enumerate(QUERIES)}
+    project.answers({text: ids[::-1] if sunk else ids for text, ids in found.items()})
+
+
+def test_s18_queries_renumbered_are_compared_by_their_texts(project: Project) -> None:
+    shop(project, 1, "d", sunk=False)
+    project.run("--ir-update-baseline")
+    shop(project, 2, "d", sunk=True)
+    result = project.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["*mrr@10 fell 1.000 → 0.333*", "*5 queries have another id in the baseline*"]
+    )
+    result.stdout.no_fnmatch_line("*left the suite*")
+    shop(project, 2, "d", sunk=False)
+    result = project.run("--ir-update-baseline")
+    result.stdout.fnmatch_lines(["  baseline written: .ir-baseline/shop.jsonl: 5 under a new id"])
+    stored = (project.path / ".ir-baseline/shop.jsonl").read_text(encoding="utf-8")
+    assert '"id":"q6"' in stored
+    assert '"id":"q1"' not in stored
+    project.run("--ir-update-baseline").stdout.fnmatch_lines(["  baseline unchanged: *"])
+
+
+def test_s18_an_update_of_one_query_keeps_the_others_under_their_new_ids(project: Project) -> None:
+    shop(project, 1, "d", sunk=False)
+    project.run("--ir-update-baseline")
+    shop(project, 2, "d", sunk=True)
+    project.run("--ir-update-baseline", "-k", "q3")
+    result = project.run()
+    assert result.ret == 1
+    assert [query["new"] for query in project.data["suites"][0]["queries"]] == [False] * 5
+    result.stdout.fnmatch_lines(["*mrr@10 fell 0.867 → 0.333*"])

@@ -22,7 +22,8 @@
     element.append(...children.filter((child) => child !== null && child !== undefined));
     return element;
   };
-  const many = (n, one, more) => `${n.toLocaleString("en")} ${n === 1 ? one : more}`;
+  const grouped = (n) => n.toLocaleString("en").replaceAll(",", "\u00a0");
+  const many = (n, one, more) => `${grouped(n)} ${n === 1 ? one : more}`;
   const keyOf = (query, document) => JSON.stringify([query, document]);
 
   // -- what is kept ---------------------------------------------------------------------------------
@@ -274,7 +275,7 @@
     }
     $("bar").max = Math.max(1, state.total);
     $("bar").value = state.done;
-    $("count").textContent = `${state.done.toLocaleString("en")} of ${state.total.toLocaleString("en")} graded${timeLeft()}`;
+    $("count").textContent = `${grouped(state.done)} of ${grouped(state.total)} graded${timeLeft()}`;
     $("undo").disabled = !state.undo.length;
     $("done").hidden = state.total === 0 || state.done < state.total;
   };

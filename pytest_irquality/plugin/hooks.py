@@ -88,7 +88,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--ir-init", metavar="QUERIES", default=None,
         help="Write a first suite beside this list of queries (text, one a line, or CSV), with what the retriever"
-        " returns for them today as candidates to grade.",
+        " returns for them today as candidates to grade (with --ir-judge, on a page). Of a log, which has a column"
+        " 'count', a sample is drawn.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-init-size", metavar="N", type=at_least_one, default=None,
+        help="How many queries --ir-init draws from a log (default: 200).",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-init-sample", choices=("proportional", "stratified"), default="proportional",
+        help="How --ir-init draws them: in proportion to how often each was searched, or as many from the head as from"
+        " the torso and the tail.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-init-seed", metavar="N", type=int, default=0,
+        help="Another seed draws another sample (default: 0).",
     )  # fmt: skip
     parser.addini(
         "ir_concurrency",

@@ -401,7 +401,7 @@ def test_a_second_opinion_is_asked_only_of_what_the_judge_has_not_graded(show: O
 
 def test_seven_thousand_documents(show: Open) -> None:
     page = start(show(judging_page([pool(700, 10)])))
-    assert page.inner_text("#count") == "0 of 7\N{NO-BREAK SPACE}000 graded"
+    assert page.inner_text("#count") == "0 of 7\N{NARROW NO-BREAK SPACE}000 graded"
     for _ in range(12):
         page.keyboard.press("2")
     assert page.inner_text("#query") == "office chair 1"

@@ -22,7 +22,7 @@
     element.append(...children.filter((child) => child !== null && child !== undefined));
     return element;
   };
-  const grouped = (n) => n.toLocaleString("en").replaceAll(",", "\u00a0");
+  const grouped = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
   const many = (n, one, more) => `${grouped(n)} ${n === 1 ? one : more}`;
   const keyOf = (query, document) => JSON.stringify([query, document]);
 

@@ -26,11 +26,12 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "grade": ("rating", "grade", "score", "relevance", "rel", "label", "judgment", "judgement", "gain"),
     "tags": ("tags", "tag"),
     "weight": ("weight",),
+    "count": ("count", "searches", "frequency", "freq"),
     "why": ("why",),
     "judge": ("judge", "annotator", "rater", "assessor", "grader"),
     "date": ("date", "judgedat", "gradedat"),
 }  # fmt: skip
-PAIR = ("id", "query", "document", "grade", "judge", "date")
+PAIR = ("id", "query", "document", "grade", "judge", "date", "count")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 QUEPID_HEADER = {"query", "docid", "rating"}
 

@@ -86,6 +86,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="How many results of each query --ir-judge and --ir-unjudged take (default: the suite's top_k).",
     )  # fmt: skip
     group.addoption(
+        "--ir-audit", action="store_true",
+        help="Look whether the suite is still true (documents that no longer exist, judges that disagree) and whether it"
+        " guards anything; it fails only where 'audit:' limits what it finds.",
+    )  # fmt: skip
+    group.addoption(
         "--ir-init", metavar="QUERIES", default=None,
         help="Write a first suite beside this list of queries (text, one a line, or CSV), with what the retriever"
         " returns for them today as candidates to grade (with --ir-judge, on a page). Of a log, which has a column"

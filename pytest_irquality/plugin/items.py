@@ -13,6 +13,7 @@ import pytest
 
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.metrics.names import did_you_mean
+from pytest_irquality.pipeline.audit import audited
 from pytest_irquality.pipeline.explain import with_reasons
 from pytest_irquality.pipeline.files import Target
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
@@ -244,6 +245,8 @@ def _retrieve_and_judge(
             files.updating and suite.baseline_retriever is None
         )  # whose drops no new file will mend
         result = judge(asked, run, checks, before=before, baseline=known, updating=updating)
+        if item.config.option.ir_audit:
+            result = audited(asked, run, result, retriever, before=before, baseline=known)
     except MeasureError as error:  # a measure of the project's own
         raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None
     result = files.completed(target, run, with_reasons(result, retriever), notes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from yaml.events import Event, MappingStartEvent, ScalarEvent, SequenceStartEvent
 
@@ -29,6 +29,7 @@ from pytest_irquality.suite.judges import How, Judges
 from pytest_irquality.suite.rules import RuleKeys
 from pytest_irquality.suite.tables import (
     Kind,
+    closed,
     fields_read,
     filled,
     key,
@@ -160,6 +161,27 @@ JUDGES: Kind[Judges] = Kind(
         ]
     },
     "`mean`, `median`, `majority` or `{prefer: [names]}`",
+)
+
+# -- the audit -------------------------------------------------------------------------------------------------------
+
+AuditKind = Literal["dead", "unprotected", "toothless", "redundant"]
+AUDITED: tuple[AuditKind, ...] = get_args(AuditKind)
+
+
+def _audit(document: Document, event: Event, what: str) -> Mapping[AuditKind, int]:
+    return {
+        kind: document.count(value, f"'audit: {kind}'", 0)
+        for known, _, value in document.fields(event, what, AUDITED)
+        for kind in AUDITED
+        if kind == known
+    }
+
+
+AUDIT: Kind[Mapping[AuditKind, int]] = Kind(
+    _audit,
+    closed(dict.fromkeys(AUDITED, FROM_0.schema)),
+    "`{dead: …, unprotected: …, toothless: …, redundant: …}`",
 )
 
 # -- files -----------------------------------------------------------------------------------------------------------
@@ -326,6 +348,13 @@ class SuiteSettings:
     )
     show: tuple[str, ...] = key(
         TEXTS, "Fields of a result that the judging page shows beside title and text.", ()
+    )
+    audit: Mapping[AuditKind, int] = key(
+        AUDIT,
+        "What `--ir-audit` may find: documents that no longer exist, queries that nothing protects,"
+        " lines of limits that nothing could break, queries that ask the same as another.",
+        {},
+        "nothing fails",
     )
     concurrency: int | None = key(
         COUNT, "Calls in flight.", None, "the ini key `ir_concurrency`, else 1"

@@ -13,7 +13,7 @@ from typing import Literal
 from pytest_irquality.metrics import Judgments, Measure
 from pytest_irquality.suite.blocks import BoundKind, Guard, GuardKind, KnownIssue
 from pytest_irquality.suite.judges import UNNAMED, Votes
-from pytest_irquality.suite.keys import QuerySettings, SuiteSettings
+from pytest_irquality.suite.keys import AuditKind, QuerySettings, SuiteSettings
 from pytest_irquality.suite.rules import Rule, RuleKind
 from pytest_irquality.suite.yaml import Place
 
@@ -35,7 +35,7 @@ __all__ = [
 LONGEST_QUOTE = 100
 ON_CHANGE: tuple[BoundKind, ...] = ("max_drop", "max_rise", "max_significant_drop")
 
-Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk"]
+Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk", "audit"]
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,8 @@ class Check:
     """What one test item checks: a query's own rules and thresholds, or one line of limits.
 
     ``name`` is the item's; ``label`` is what a person reads. Exactly one of ``query``, ``limits``,
-    ``rule``, ``guard`` is set, or the scope is "bulk": every bulk query must be answered, no more.
+    ``rule``, ``guard``, ``audit`` (what is counted, and how many there may be) is set, or the scope
+    is "bulk": every bulk query must be answered, no more.
     """
 
     name: str
@@ -143,6 +144,7 @@ class Check:
     limits: Limits | None = None
     rule: Rule | None = None
     guard: Guard | None = None
+    audit: tuple[AuditKind, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,8 @@ class Suite(SuiteSettings):
     beside what was used.
 
     ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it
-    does unless written. ``places`` holds the place of each key that is written. ``repeat`` answers
+    does unless written. ``judged_on`` are the first and the last day on which somebody graded
+    something, where a file says so. ``places`` holds the place of each key that is written. ``repeat`` answers
     are asked of each query. ``variants`` are other wordings of the queries: asked like them, but
     in no mean, rule or guard.
     """
@@ -162,6 +165,7 @@ class Suite(SuiteSettings):
     depth: int = 10
     repeat: int = 1
     variants: tuple[Query, ...] = ()
+    judged_on: tuple[str, ...] = ()
     default_guard: bool = True
     metrics: tuple[Measure, ...] = ()
     checks: tuple[Check, ...] = ()
@@ -226,6 +230,15 @@ class Suite(SuiteSettings):
         label = "each_query: lost_all_relevant"
         check = Check(name, label, guard.place, scope="each_query", guard=guard)
         return replace(self, default_guard=False, checks=(*self.checks, check))
+
+    def audited(self) -> Suite:
+        """The suite with the limits of its audit, for where there is one."""
+        place = self.places.get("audit", Place(1))
+        checks = tuple(
+            Check(f"audit-{kind}", f"audit: {kind}", place, scope="audit", audit=(kind, most))
+            for kind, most in self.audit.items()
+        )
+        return replace(self, checks=(*self.checks, *checks))
 
     def judged_as(self, judgments: Mapping[str, Judgments]) -> Suite:
         """The same suite with other judgments of the queries with these ids."""

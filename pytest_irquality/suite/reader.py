@@ -106,6 +106,7 @@ class _Assembly:
             metrics=tuple(self.limits.measure(text, place) for text, place in written.metrics),
             checks=tuple(check_names(checks)),
             notes=tuple(judged.notes()) if judged else (),
+            judged_on=judged.dates if judged else (),
             places=written.places,
             **shared(SuiteSettings, written),
         )

@@ -54,9 +54,10 @@ class Lack:
 
     ``baseline``: there is none. ``depth``: a measure ``reads`` more results than the baseline ``holds``. ``compared``:
     no query is on both sides. ``defined``: no query has a relevant document, or none was answered.
+    ``exists``: the retriever cannot say which documents exist.
     """
 
-    kind: Literal["baseline", "depth", "compared", "defined"]
+    kind: Literal["baseline", "depth", "compared", "defined", "exists"]
     reads: int | None = None
     holds: int | None = None
 
@@ -302,6 +303,29 @@ class LeftIndex(Fact):
 
     documents: tuple[RankedDocument, ...]
     at_least: bool
+
+
+@dataclass(frozen=True)
+class SeveralJudges(Fact):
+    """So many ``pairs`` of a query and a document were graded by more than one of the ``judges``; ``counts`` is what
+    then counts, as it is written in the suite.
+    """
+
+    pairs: int
+    judges: tuple[str, ...]
+    counts: str
+
+
+@dataclass(frozen=True)
+class OtherJudge(Fact):
+    """Checks (labels) that would pass, and that would fail, under this judge's grades alone, on ``pairs`` that the
+    judge graded otherwise.
+    """
+
+    judge: str
+    pairs: int
+    passes: tuple[str, ...]
+    fails: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,20 @@ the grades of one of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite.judges import UNNAMED
 from pytest_irquality.suite.model import Check, Suite
 from pytest_irquality.verdict.agreement import Pattern, alpha, interval, kappa, patterns_of
-from pytest_irquality.verdict.result import BAD, SuiteResult
+from pytest_irquality.verdict.audit_facts import Agreement, Disputed, Opinions
+from pytest_irquality.verdict.facts import Fact, OtherJudge, SeveralJudges
+from pytest_irquality.verdict.result import SuiteResult, Verdict
 
 MOST_DISPUTED = 10
 
-Rejudge = Callable[[Suite, Sequence[Check]], SuiteResult]
+Rejudge = Callable[[Suite, Sequence[Check]], Sequence[Verdict]]
 """Judges some checks of a suite with other judgments on the same rankings."""
 
 
@@ -31,46 +33,6 @@ class Flip:
     check: str
     label: str
     passes: bool
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """How far two judges agree (kappa), or any number of them (alpha), on ``pairs`` that they share.
-
-    ``value`` is None where they used one label only; ``low`` to ``high`` is a 95 % interval.
-    """
-
-    judges: tuple[str, ...]
-    pairs: int
-    equal: int
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True)
-class Disputed:
-    """A pair on which judges differ: the grade of each."""
-
-    query: str
-    document: str
-    grades: tuple[tuple[str, float], ...]
-
-    @property
-    def apart(self) -> float:
-        """How far the highest grade is from the lowest."""
-        given = [grade for _, grade in self.grades]
-        return max(given) - min(given)
-
-
-@dataclass(frozen=True)
-class Opinions:
-    """What several judges of a suite say: each two of them, all of them, and where they differ most."""
-
-    two: tuple[Agreement, ...]
-    all: Agreement
-    disputed: tuple[Disputed, ...]
-    differing: int
 
 
 def opinions(suite: Suite) -> Opinions | None:
@@ -128,10 +90,41 @@ def flips(suite: Suite, result: SuiteResult, rejudge: Rejudge) -> Iterator[Flip]
         if not pairs:
             continue
         checks = [check for check in other.checks if check.name in decided]
-        for verdict in rejudge(other, checks).verdicts:
-            then = verdict.outcome in BAD
-            if then != (decided[verdict.check].outcome in BAD):
-                yield Flip(judge, pairs, verdict.check, verdict.label, not then)
+        for verdict in rejudge(other, checks):
+            passes = verdict.outcome == "passed"
+            if passes != (decided[verdict.check].outcome == "passed"):
+                yield Flip(judge, pairs, verdict.check, verdict.label, passes)
+
+
+def with_other_judges(suite: Suite, result: SuiteResult, rejudge: Rejudge) -> SuiteResult:
+    """The result with what is to be known of a suite that several people judged."""
+    if not suite.judged_by_several:
+        return result
+    everyone = dict.fromkeys(
+        judge
+        for query in suite.queries
+        for given in query.votes.values()
+        for judge in given
+        if len(given) > 1
+    )
+    facts: list[Fact] = [SeveralJudges(suite.judged_by_several, tuple(everyone), str(suite.judges))]
+    flipped: dict[str, list[Flip]] = {}
+    for flip in flips(suite, result, rejudge):
+        flipped.setdefault(flip.judge, []).append(flip)
+    for judge, some in flipped.items():
+        passes, fails = (
+            tuple(flip.label for flip in some if flip.passes is passes) for passes in (True, False)
+        )
+        facts.append(OtherJudge(judge, some[0].pairs, passes, fails))
+    under = {
+        check: tuple(judge for judge, some in flipped.items() if check in {f.check for f in some})
+        for check in {flip.check for some in flipped.values() for flip in some}
+    }
+    verdicts = tuple(
+        replace(verdict, otherwise=under[verdict.check]) if verdict.check in under else verdict
+        for verdict in result.verdicts
+    )
+    return replace(result, verdicts=verdicts, facts=(*result.facts, *facts))
 
 
 def as_judged_by(suite: Suite, judge: str) -> tuple[Suite, int]:

@@ -91,6 +91,7 @@ SOMETHING = {
     "errors": {"max": 1}, "metrics": ["mrr@5"], "thresholds": {"mrr@5": 0.1},
     "tags": {"head": {"mrr@5": 0.2}}, "each_tag": {"mrr@5": 0.3}, "each_query": {"mrr@5": 0.4},
     "baseline": {"retriever": "other"}, "judgments": [], "judges": "median", "show": ["price"],
+    "audit": {"dead": 1},
 }  # fmt: skip
 EACH_QUERY = {
     "query": "chair", "id": "q", "tags": "head", "why": "sells", "relevant": ["d"],

@@ -256,6 +256,12 @@ class Judged:
                 key = other or id
         return key if file.has(key) else None
 
+    @property
+    def dates(self) -> tuple[str, ...]:
+        """The first and the last day that a file gives, ISO 8601."""
+        days = sorted(date.date().isoformat() for file, _, _ in self.files for date in file.dates)
+        return (days[0], days[-1]) if days else ()
+
     def notes(self) -> Iterator[str]:
         """What the files judge that nobody asks: usual, as they are often made for more queries than are run."""
         for file, _, used in self.files:

@@ -82,7 +82,8 @@ class Run:
 
     ``again`` holds the other answers to the same queries, each a run of its own; ``build`` numbers
     the builds of the index that they came from. ``variants`` is the run of the queries' other
-    wordings.
+    wordings. ``scored`` is what a baseline's rankings scored on the day they were kept, by query id
+    and measure.
     """
 
     retriever: str
@@ -97,6 +98,7 @@ class Run:
     build: int = 0
     variants: Run | None = None
     details: Mapping[str, Details] = field(default_factory=dict)
+    scored: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def answers(self) -> tuple[Run, ...]:

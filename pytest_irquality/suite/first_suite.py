@@ -1,4 +1,6 @@
-"""The text of a first suite: queries with what the retriever returns for them today, as candidates to grade."""
+"""The text of a first suite: queries with what the retriever returns for them today, as candidates
+to grade.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +130,10 @@ def _query(query: Asked, candidates: bool) -> Iterator[str]:
         width = max(map(len, ids.values()))
         for rank, (document, title) in enumerate(query.documents.items(), 1):
             words = f"  {comment(title)}" if title and title != document else ""
-            yield f"    #   {ids[document]}: ok{' ' * min(width - len(ids[document]), 40)}   # {rank}{words}"
+            yield (
+                f"    #   {ids[document]}: ok{' ' * min(width - len(ids[document]), 40)}   #"
+                f" {rank}{words}"
+            )
     elif query.fault is not None:
         yield f"    # it could not be answered: {comment(query.fault)}"
     else:

@@ -292,7 +292,10 @@ def resolution(now: Measured) -> Iterator[Resolution]:
         if limits is None or check.scope not in ("suite", "tag") or limits.measure.unit:
             continue
         measure = limits.measure
-        if measure.aggregate != "mean" or (str(measure), check.tag) in told:
+        fails = any(bound.fails for bound in limits.bounds)
+        if not fails or not measure.needs_relevant or measure.aggregate != "mean":
+            continue
+        if (str(measure), check.tag) in told:
             continue
         told.add((str(measure), check.tag))
         queries = [q for q in suite.needed(check) if q.id in now.rankings]

@@ -25,11 +25,9 @@ LONGEST = 500
 def with_reasons(result: SuiteResult, retriever: object) -> SuiteResult:
     """The result with the retriever's own words on the documents that its failures name."""
     explain, exists = (_method(retriever, name) for name in ("explain", "exists"))
-    if (explain is None and exists is None) or not any(
-        verdict.outcome == "failed" for verdict in result.verdicts
-    ):
+    if explain is None and exists is None:
         return result
-    named = _named(result)
+    named = _named(result)  # nothing, where nothing failed
     gone: dict[str, bool] = {}
     lost: dict[str, None] = {}
     if exists is not None:

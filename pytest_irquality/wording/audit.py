@@ -122,7 +122,8 @@ def _never_met(results: Sequence[SuiteResult]) -> Told:
             (f"each of {grouped(audits[0].judged)} judged pairs was returned at some time",),
         )
     relevant = [f"{one.document} for {quoted(one.query)}" for one in pairs if one.relevant]
-    said = f"{grouped(len(pairs))} of {counted(audits[0].judged, 'judged pair was', 'judged pairs were')} returned by nothing"
+    of = counted(audits[0].judged, "judged pair")
+    said = f"{grouped(len(pairs))} of {of} {'was' if len(pairs) == 1 else 'were'} returned by nothing"
     if relevant:
         said = f"{said}, {grouped(len(relevant))} of them relevant: {few(relevant)}"
     return Told("never met", (said,), not relevant)

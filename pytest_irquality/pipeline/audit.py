@@ -40,9 +40,9 @@ def audited(
         return judge(other, its_run, checks, before=before, baseline=baseline)
 
     exists, no_answer = None, ""
-    if suite.match == "id":
+    if documents := judged_documents(suite):
         try:
-            exists = existing(retriever, judged_documents(suite))
+            exists = existing(retriever, documents)
         except ExistsError as error:
             no_answer = str(error)
     now = Measured(suite, by_passages(suite, run), before and by_passages(suite, before, today=run))

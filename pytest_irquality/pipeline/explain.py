@@ -110,7 +110,13 @@ def _left_index(
     }
     left = [RankedDocument(id, title=titles.get(id)) for id, is_gone in gone.items() if is_gone]
     if left:
-        yield LeftIndex(tuple(left), at_least)
+        ids = {document.id for document in left}
+        missed = (
+            query.id
+            for query in result.queries
+            if any(d.id in ids for d in query.missing if d.relevant)
+        )
+        yield LeftIndex(tuple(left), at_least, tuple(missed))
 
 
 def _method(retriever: object, name: str) -> Callable[..., Any] | None:

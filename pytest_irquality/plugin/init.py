@@ -39,7 +39,7 @@ class FirstSuite(pytest.Module):
             shown = self.path.name
             try:
                 source = Source(self.path, shown)
-                self.queries = logged(read_queries(source, (), "text")[0], shown)
+                self.queries = logged(read_queries(source, (), "text").records, shown)
             except SuiteError as error:
                 raise self.CollectError(str(error)) from None
             if not self.queries:

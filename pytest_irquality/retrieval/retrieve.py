@@ -23,7 +23,7 @@ from pytest_irquality.retrieval.run import Fault, Ranking, Run
 from pytest_irquality.suite.model import Query, Suite
 
 Progress = Callable[[int, int], None]
-ReadHits = Callable[[object], Hits]
+ReadHits = Callable[[Query, object], Hits]
 
 LONGEST = 300  # characters of an error's message; its traceback has all of it
 GIVE_UP = 20  # time-outs in a row; three times the calls in flight where that is more
@@ -179,7 +179,7 @@ def _singles(
         return Job(
             (query,),
             lambda: call(query.text, suite.depth, params),
-            lambda result: [read_hits(result)],
+            lambda result: [read_hits(query, result)],
             suite.depth,
         )
 
@@ -206,9 +206,9 @@ def _batches(
     for query in asked:
         groups.setdefault(repr(sorted(query.params.items())), []).append(query)
 
-    def read(result: object) -> Hits | Exception:
+    def read(query: Query, result: object) -> Hits | Exception:
         try:
-            return read_hits(result)
+            return read_hits(query, result)
         except Exception as error:  # one query's results do not spoil those of the others
             return error
 
@@ -218,7 +218,7 @@ def _batches(
         return Job(
             tuple(group),
             lambda: call([query.text for query in group], suite.depth, params),
-            lambda results: [read(result) for result in split_batch(results, len(group))],
+            lambda results: [*map(read, group, split_batch(results, len(group)))],
             len(group),
         )
 
@@ -229,15 +229,21 @@ def _settle(suite: Suite, retriever: object, query: Query) -> Call:
     """How to call the retriever with a query's params; an error knows where those stand."""
     __tracebackhide__ = True
     try:
-        return how_to_call(retriever, {**suite.params, **query.params})
+        return how_to_call(retriever, {**suite.params, **query.params}, suite.pipeline)
     except RetrieverError as error:
         error.place = query.place if query.params else suite.places.get("params")
         raise
 
 
-def _read(suite: Suite, details: bool, result: object) -> Hits:
-    by_text, show = suite.match == "text", suite.show if details else None
-    return read_result(result, suite.depth, id_field=suite.id_field, texts=by_text, show=show)
+def _read(suite: Suite, details: bool, query: Query, result: object) -> Hits:
+    return read_result(
+        result,
+        suite.depth,
+        id_field=suite.id_field,
+        text_field=suite.text_field,
+        texts=suite.reads_texts(query),
+        show=suite.show if details else None,
+    )
 
 
 def _ask(

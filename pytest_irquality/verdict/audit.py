@@ -71,12 +71,15 @@ def audit(
 
 
 def judged_documents(suite: Suite) -> list[str]:
-    """Every document that somebody graded or a rule demands, once."""
-    return list(
-        dict.fromkeys(
-            document for query in suite.queries for document in (*query.judgments.grades, *_demanded(query))
-        )
-    )  # fmt: skip
+    """Every document that somebody graded or a rule demands, once; no passages, which have no ids."""
+    documents = (
+        document
+        for query in suite.queries
+        if not suite.by_text(query)
+        for document in (*query.judgments.grades, *_demanded(query))
+        if document not in query.passages
+    )
+    return list(dict.fromkeys(documents))
 
 
 def _demanded(query: Query) -> Iterator[str]:
@@ -106,12 +109,10 @@ def never_met(now: Measured) -> Iterator[NeverMet]:
     """Judged pairs of the queries that were answered, which neither the run nor the baseline holds at
     any depth; relevant ones first.
     """
-    if now.suite.match == "text":
-        return
     runs = [run for side in (now.run, now.baseline_run) if side for run in side.answers]
     found = []
     for query in now.suite.queries:
-        if query.id not in now.rankings:
+        if query.id not in now.rankings or now.suite.reads_texts(query):
             continue
         met = {id for run in runs if query.id in run.rankings for id in run.rankings[query.id].ids}
         for document in query.judgments.grades:
@@ -237,11 +238,14 @@ def _without(
         for group in groups
         for query in sorted(group, key=worth, reverse=True)[: ceil(len(group) / LOST_SHARE)]
     }
-    everything = counts_zero(measure) or now.suite.match == "text"
+
+    def stripped(query: Query, ranking: Ranking) -> Ranking:
+        everything = counts_zero(measure) or now.suite.reads_texts(query)
+        return _stripped(ranking, query, everything)
 
     def left(run: Run) -> Run:
         rankings = {
-            id: _stripped(ranking, now.suite.by_id[id], everything) if id in losing else ranking
+            id: stripped(now.suite.by_id[id], ranking) if id in losing else ranking
             for id, ranking in run.rankings.items()
         }
         return replace(run, rankings=rankings, again=tuple(map(left, run.again)), variants=None)
@@ -352,7 +356,7 @@ def is_perfect(now: Measured, query: Query) -> bool:
     """Whether its relevant documents fill the first ranks, best first: it can only get worse."""
     gains = query.judgments.gains
     ids = now.rankings.get(query.id, ())
-    if not query.judgments.relevant or now.suite.match == "text" or len(ids) < len(gains):
+    if not query.judgments.relevant or now.suite.reads_texts(query) or len(ids) < len(gains):
         return False
     top = [gains.get(id, 0.0) for id in ids[: len(gains)]]
     return top == sorted(gains.values(), reverse=True)

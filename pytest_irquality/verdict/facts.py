@@ -301,10 +301,11 @@ class NeverFound(Fact):
 
 @dataclass(frozen=True)
 class LeftIndex(Fact):
-    """Documents of which the retriever says that it has them no more; ``at_least``: not all were asked for."""
+    """Documents of which the retriever says that it has them no more, and the queries (ids) that miss them; ``at_least``: not all were asked for."""
 
     documents: tuple[RankedDocument, ...]
     at_least: bool
+    queries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -82,14 +82,15 @@ class Pool:
 def pool(suite: Suite, runs: Iterable[Run], depth: int) -> Pool:
     """The first ``depth`` results of every run for every query that has something to grade.
 
-    Suites that match by text have nothing: what they judge are passages, not results.
+    Queries that match by text have nothing: what they judge are passages, not results.
     """
     answers = [answer for run in runs for answer in run.answers]
     queries = [
-        _pooled(query, answers, depth) for query in suite.queries if not query.expects_nothing
+        _pooled(query, answers, depth)
+        for query in suite.queries
+        if not query.expects_nothing and not suite.reads_texts(query)
     ]
-    found = queries if suite.match == "id" else []
-    return Pool(suite.path, suite.name, scale(suite), tuple(q for q in found if q.documents))
+    return Pool(suite.path, suite.name, scale(suite), tuple(q for q in queries if q.documents))
 
 
 def scale(suite: Suite) -> tuple[tuple[str, float], ...]:

@@ -123,7 +123,9 @@ def _never_met(results: Sequence[SuiteResult]) -> Told:
         )
     relevant = [f"{one.document} for {quoted(one.query)}" for one in pairs if one.relevant]
     of = counted(audits[0].judged, "judged pair")
-    said = f"{grouped(len(pairs))} of {of} {'was' if len(pairs) == 1 else 'were'} returned by nothing"
+    said = (
+        f"{grouped(len(pairs))} of {of} {'was' if len(pairs) == 1 else 'were'} returned by nothing"
+    )
     if relevant:
         said = f"{said}, {grouped(len(relevant))} of them relevant: {few(relevant)}"
     return Told("never met", (said,), not relevant)

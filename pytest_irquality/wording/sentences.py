@@ -498,7 +498,11 @@ def _(fact: facts.LeftIndex, result: SuiteResult) -> str:
     left = counted(len(fact.documents), "document has", "documents have")
     least = "at least " if fact.at_least else ""
     named = few(list(map(name, fact.documents)))
-    return f"{least}{left} left the index, which no ranking can mend: {named}"
+    said = f"{least}{left} left the index, which no ranking can mend: {named}"
+    if not fact.queries:
+        return said
+    verb = "it decides" if len(fact.documents) == 1 else "they decide"
+    return f"{said}; {verb} {queries(result, fact.queries)}"
 
 
 @note.register

@@ -159,12 +159,13 @@ def _agreement(what: str, one: Agreement) -> str:
 def _value(one: Agreement) -> str:
     if one.value is None:
         return "is undefined, as they used one grade only,"
-    between = (
-        f" ({one.low:.2f} to {one.high:.2f})"
-        if one.low is not None and one.high is not None
-        else ""
-    )
-    return f"{one.value:.2f}{between}"
+    if one.low is None or one.high is None:
+        return _minus(one.value)
+    return f"{_minus(one.value)} ({_minus(one.low)} to {_minus(one.high)})"
+
+
+def _minus(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
 
 
 def _disputed(one: Disputed) -> str:

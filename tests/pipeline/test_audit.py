@@ -123,7 +123,7 @@ def test_s29_judges_who_disagree_on_what_decides_are_named_beside_the_verdict(
 ) -> None:
     project.suite(
         "judgments: [anna.csv, ben.csv]\nqueries:\n  - {query: chair, thresholds: {mrr@3: 0.9}}\n"
-        "thresholds: {p@1: {min: 0.9}}\n"
+        "thresholds: {precision@1: {min: 0.9}}\n"
     )
     header = "query_id,query,doc_id,rating,judge,date,note\n"
     for judge, grades in (("anna", (2, 0)), ("ben", (0, 2))):
@@ -135,11 +135,11 @@ def test_s29_judges_who_disagree_on_what_decides_are_named_beside_the_verdict(
     result.stdout.fnmatch_lines(
         [
             "*2 pairs were graded by more than one judge (anna, ben): their mean counts, and half*",
-            "*under the grades of ben alone, other on 2 pairs, 'chair', 'p@1' would fail",
+            "*under the grades of ben alone, other on 2 pairs, 'chair', 'precision@1' would fail",
         ]
     )
     verdicts = {one["check"]: one["otherwise"] for one in project.data["suites"][0]["verdicts"]}
-    assert verdicts == {"chair": ["ben"], "p-1": ["ben"]}
+    assert verdicts == {"chair": ["ben"], "precision-1": ["ben"]}
     assert "it would fail under the grades of ben alone" in (
         project.path / "ir-report.html"
     ).read_text("utf-8")
@@ -151,7 +151,7 @@ def test_s29_judges_who_disagree_on_what_decides_are_named_beside_the_verdict(
     result.stdout.fnmatch_lines(
         [
             "*it would pass under the grades of anna alone*",
-            "*judges*anna and ben: kappa -1.00*on 2 pairs, 0 graded alike",
+            "*judges*anna and ben: kappa −1.00*on 2 pairs, 0 graded alike",
             "*disputed*judges differ on 2 pairs; most on",
             "*'chair' d0: anna 2, ben 0",
         ]

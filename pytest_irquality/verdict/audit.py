@@ -181,7 +181,7 @@ def weak_limits(now: Measured, result: SuiteResult, judged: Judged) -> Iterator[
     passed = {verdict.check for verdict in result.verdicts if verdict.outcome == "passed"}
     for check in suite.checks:
         limits = check.limits
-        if limits is None or check.name not in passed:
+        if limits is None or check.name not in passed or check.scope == "robustness":
             continue
         measure, failing = limits.measure, [b for b in limits.bounds if b.fails]
         if not failing or not (measure.needs_relevant or counts_zero(measure)):

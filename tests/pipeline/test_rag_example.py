@@ -54,4 +54,6 @@ def test_its_passages_stand_in_the_handbook() -> None:
 
     handbook = (EXAMPLE / "handbook.md").read_text("utf-8").replace("\n", " ").casefold()
     for query in yaml.safe_load((EXAMPLE / "help.ir.yaml").read_text("utf-8"))["queries"]:
-        assert [passage for passage in query["relevant"] if passage.casefold() not in handbook] == []
+        assert [
+            passage for passage in query["relevant"] if passage.casefold() not in handbook
+        ] == []

@@ -31,7 +31,7 @@ from pytest_irquality.verdict.side_by_side import Side
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.moves import name
 from pytest_irquality.wording.numbers import apart, counted, few, figure, probability, share, signed
-from pytest_irquality.wording.sentences import demand, reason, sentence, warnings
+from pytest_irquality.wording.sentences import demand, otherwise, reason, sentence, warnings
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import (
     BOUNDS,
@@ -281,6 +281,7 @@ class SuiteView:
             if verdict.scope == "each_tag"
             else rest,
             unsaid=f"and {unsaid} more" if unsaid else "",
+            otherwise=otherwise(verdict),
         )
 
     def loss_of(self, finding: Finding) -> float:

@@ -16,6 +16,7 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )
 from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
+from pytest_irquality.wording.audit import audit_of
 from pytest_irquality.wording.moves import LEFT_INDEX, name
 from pytest_irquality.wording.numbers import (
     counted,
@@ -24,7 +25,7 @@ from pytest_irquality.wording.numbers import (
     probability,
     signed,
 )
-from pytest_irquality.wording.sentences import demand, reason, sentence, warnings
+from pytest_irquality.wording.sentences import demand, otherwise, reason, sentence, warnings
 from pytest_irquality.wording.story import Story, Worse, worst_first
 from pytest_irquality.wording.words import ON_CHANGE, bound, cells, fit, one_line, quoted, wrapped
 
@@ -59,6 +60,8 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
         lines += _lowest(result, verdict)
     if verdict.known_issue:
         lines.append(f"  known issue: {verdict.known_issue}")
+    if judges := otherwise(verdict):
+        lines.append(f"  {judges}")
     return "\n".join(map(terminal, [*lines, f"  at {result.place(verdict)}"]))
 
 
@@ -285,6 +288,9 @@ def summary(
         if not alone:
             yield from _headline(story, width, alone)
             yield ""
+    for audit in audits(results):
+        yield from (_fitted(line, width) for line in audit)
+        yield ""
     yield from written
     if alone:
         yield from _headline(stories[0], width, alone)
@@ -569,3 +575,15 @@ def _side(side: Side, unit: str, alike: bool) -> str:
     if side.p is None:
         return value
     return f"{value} ({side.worse} worse, {side.better} better, {probability(side.p)})"
+
+
+def audits(results: Sequence[SuiteResult]) -> Iterator[list[str]]:
+    """A table for each suite: what was looked at, and what was found."""
+    for path, found in audit_of(results).items():
+        width = max(len(told.heading) for told in found)
+        lines = [f"audit of {path}"]
+        for told in found:
+            mark = " " if told.fine else "!"
+            heads = [f"{mark} {told.heading:{width}}", *[f"  {'':{width}}"] * len(told.lines)]
+            lines += (f"{head}  {line}" for head, line in zip(heads, told.lines, strict=False))
+        yield lines

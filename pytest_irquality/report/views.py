@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pytest_irquality.wording.audit import Told
 from pytest_irquality.wording.story import Story
 
 
@@ -97,6 +98,7 @@ class Line:
     kept: tuple[Held, ...]
     folded: str
     unsaid: str
+    otherwise: str = ""
 
 
 @dataclass(frozen=True)
@@ -340,6 +342,15 @@ class Section:
 
 
 @dataclass(frozen=True)
+class AuditView:
+    """What the audit of one suite says."""
+
+    path: str
+    anchor: str
+    told: tuple[Told, ...]
+
+
+@dataclass(frozen=True)
 class Page:
     """The report."""
 
@@ -352,6 +363,7 @@ class Page:
     not_evaluated: tuple[str, ...]
     generated: str
     compared: tuple[Name, ...]
+    audits: tuple[AuditView, ...]
     sections: tuple[Section, ...]
     rows: tuple[Row, ...]
     definitions: tuple[tuple[Name, str], ...]

@@ -98,7 +98,7 @@ def test_it_stays_under_what_github_takes_whatever_the_run() -> None:
     )
     text = markdown_report([made] * 12, now=NOW)
     assert len(text) < LONGEST
-    assert text.endswith("The rest is in the HTML report.\n")
+    assert "The rest is in the HTML report." in text[-100:]
     assert text.count("<details>") == text.count("</details>")
 
 

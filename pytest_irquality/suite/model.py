@@ -15,6 +15,7 @@ from pytest_irquality.suite.blocks import BoundKind, Guard, GuardKind, KnownIssu
 from pytest_irquality.suite.judges import UNNAMED, Judges, Votes
 from pytest_irquality.suite.keys import QuerySettings, SuiteSettings
 from pytest_irquality.suite.rules import Rule, RuleKind
+from pytest_irquality.suite.tables import remarks
 from pytest_irquality.suite.yaml import Place
 
 __all__ = [
@@ -115,6 +116,11 @@ class Query(QuerySettings):
         return bool(self.rules or self.thresholds)
 
     @property
+    def remarks(self) -> Mapping[str, str]:
+        """What reports show of it, by key: its ``why``."""
+        return remarks(QuerySettings, self)
+
+    @property
     def quoted(self) -> str:
         """The text as messages quote it, never longer than a line."""
         text = self.text
@@ -170,6 +176,11 @@ class Suite(SuiteSettings):
     checks: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
+
+    @property
+    def remarks(self) -> Mapping[str, str]:
+        """What reports show of it, by key."""
+        return remarks(SuiteSettings, self)
 
     @cached_property
     def by_id(self) -> Mapping[str, Query]:

@@ -244,11 +244,15 @@ class Suite(SuiteSettings):
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """Every measure that is shown or held to a limit, shown ones first, each once."""
-        measures = list(self.metrics)
-        measures += (check.limits.measure for check in self.checks if check.limits)
+        return tuple(dict.fromkeys([*self.metrics, *self.limited]))
+
+    @cached_property
+    def limited(self) -> tuple[Measure, ...]:
+        """Every measure that is held to a limit."""
+        measures = [check.limits.measure for check in self.checks if check.limits]
         for query in self.queries:
             measures += (limits.measure for limits in query.thresholds)
-        return tuple(dict.fromkeys(measures))
+        return tuple(measures)
 
     def guarded(self) -> Suite:
         """The suite with the guard that nobody needs to write, for where there is a baseline."""

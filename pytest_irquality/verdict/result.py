@@ -165,6 +165,11 @@ class SuiteResult:
     remarks: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def is_of_a_test(self) -> bool:
+        """Whether a test has judged it, whose node id is then its ``retriever``."""
+        return "::" in self.retriever
+
+    @property
     def failed(self) -> bool:
         """Whether any check ended otherwise than it should."""
         return any(verdict.outcome in BAD for verdict in self.verdicts)

@@ -248,7 +248,10 @@ def _detail(story: Story, query: QueryResult, verdict: Verdict | None) -> str:
         f"{'✓' if finding.ok else '✗'} {markdown(cut(demand(result, finding), CELL))}"
         for finding in findings[:NOTES]
     )
-    why = f"Why it matters: {markdown(cut(query.why, CELL))}\n\n" if query.why else ""
+    remarks = "".join(
+        f"{markdown(key.capitalize())}: {markdown(cut(text, CELL))}\n\n"
+        for key, text in query.remarks.items()
+    )
     fault = f"{markdown(cut(query.fault, 2 * CELL))}\n\n" if query.fault else ""
     moved = [d for d in query.ranking if query.before is None or d.rank != d.before]
     documents = _table(
@@ -261,7 +264,7 @@ def _detail(story: Story, query: QueryResult, verdict: Verdict | None) -> str:
     )
     place = markdown(result.place(query))
     again = markdown_code(rerun(result.path, query.check, result.retriever))
-    return f"{why}{fault}{rules}\n{documents}\n{told}\n{place} · {again}\n"
+    return f"{remarks}{fault}{rules}\n{documents}\n{told}\n{place} · {again}\n"
 
 
 def _document(document: ShownDocument) -> list[str]:
@@ -273,7 +276,8 @@ def _document(document: ShownDocument) -> list[str]:
 
 
 def _tags(result: SuiteResult) -> str:
-    tags = list(dict.fromkeys(mean.tag for mean in result.means if mean.tag))
+    used = {tag for query in result.queries for tag in query.tags}
+    tags = [tag for tag in dict.fromkeys(mean.tag for mean in result.means) if tag in used]
     if not tags:
         return ""
     means = {(mean.tag, mean.measure): mean for mean in result.means}

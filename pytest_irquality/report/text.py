@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_irquality.edges.printable import terminal
@@ -140,8 +140,7 @@ def _query_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     yield from (f"  {_mark(finding)} {demand(result, finding)}" for finding in verdict.findings)
     yield ""
     yield from ranking_lines(query)
-    if query.why:
-        yield f"  why: {query.why}"
+    yield from _remarks(query.remarks, "  ")
 
 
 def ranking_lines(query: QueryResult) -> Iterator[str]:
@@ -199,8 +198,13 @@ def _reasons(result: SuiteResult, finding: Finding) -> Iterator[str]:
     for document in documents.values():
         if document.id in named and (why := _why(document)):
             yield f"      {_titled(document)}{why}"
-    if query.why:
-        yield f"      why: {query.why}"
+    yield from _remarks(query.remarks, "      ")
+
+
+def _remarks(remarks: Mapping[str, str], indent: str) -> Iterator[str]:
+    """What the suite wants shown, such as why a query matters."""
+    for key, text in remarks.items():
+        yield f"{indent}{key}: {text}"
 
 
 def _change_lines(story: Story, verdict: Verdict) -> Iterator[str]:
@@ -348,6 +352,8 @@ def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
 
     if not alone:
         yield Block(0, (terminal(_fitted(f"{story.name} ({result.path})", width)),))
+    for remark in _remarks(result.remarks, ""):
+        yield Block(25, lines(remark))
     if story.tally:
         yield Block(2, lines("; ".join(filter(None, (story.tally, story.balance)))))
     yield from listed(10, story.causes, 6)

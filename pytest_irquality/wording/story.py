@@ -291,13 +291,14 @@ class Story:
     def tags(self) -> str:
         """The tags that lost most."""
         measure, sign = self.damage.measure, self.damage.sign
+        tags = {tag for query in self.result.queries for tag in query.tags}
         lost = [
             (
                 sign * mean.change.difference,
                 f"{mean.tag} {signed(mean.change.difference, mean.unit)}",
             )
             for mean in self.result.means
-            if mean.tag and mean.measure == measure and mean.change
+            if mean.tag in tags and mean.measure == measure and mean.change
         ]
         worst = sorted(pair for pair in lost if pair[0] < -EQUAL)
         return few([words for _, words in worst])

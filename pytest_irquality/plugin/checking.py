@@ -12,6 +12,8 @@ from pytest_irquality.pipeline.check import CheckResult, Compared, check
 from pytest_irquality.plugin.items import Broken
 from pytest_irquality.report.data import encode
 from pytest_irquality.verdict import SuiteResult
+from pytest_irquality.wording.sentences import reason
+from pytest_irquality.wording.story import worst_first
 from pytest_irquality.wording.words import OF_A_TEST
 
 CHECKED = pytest.StashKey[list[SuiteResult]]()
@@ -53,13 +55,19 @@ class Checker:
         known = item.stash.setdefault(CHECKED, [])
         known += (replace(one, retriever=self._name(one, len(known))) for one in result.results)
         if result.failed:
-            raise Broken("\n\n".join(result.failures))
+            raise Broken("\n\n".join((_first_reason(result), *result.failures)))
         return result
 
     def _name(self, result: SuiteResult, before: int) -> str:
         """What the reports call the result: the test, its retriever where it names any, and which of several."""
         parts = self._item.nodeid, result.retriever, str(before + 1) if before else ""
         return OF_A_TEST.join(filter(None, parts))
+
+
+def _first_reason(checked: CheckResult) -> str:
+    """Why the worst check failed, for the short summary, which quotes the first line."""
+    worst = worst_first(checked.results)[0]
+    return reason(worst.result, worst.damage.failures[0])
 
 
 @pytest.hookimpl(wrapper=True)

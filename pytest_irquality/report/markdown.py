@@ -78,6 +78,9 @@ def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> str:
 
 
 def _first_screen(story: Story, now: datetime) -> Iterator[str]:
+    yield "".join(
+        f"{markdown(key)}: {markdown(text)}\n" for key, text in story.result.remarks.items()
+    )
     if story.tally:
         rest = f"; {markdown(story.balance)}" if story.balance else ""
         yield f"**{markdown(story.tally)}**{rest}.\n"

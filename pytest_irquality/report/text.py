@@ -52,7 +52,8 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
         lines += _query_lines(result, verdict)
     else:
         for finding in verdict.broken[:FINDINGS]:
-            lines.append(f"  {_mark(finding)} {sentence(result, verdict, finding)}")
+            if len(verdict.broken) > 1:  # a single one is the title
+                lines.append(f"  {_mark(finding)} {sentence(result, verdict, finding)}")
             lines += _reasons(result, finding)
         if len(verdict.broken) > FINDINGS:
             lines.append(f"  and {len(verdict.broken) - FINDINGS} more, all in the report")
@@ -97,10 +98,10 @@ def short_reason(result: SuiteResult, verdict: Verdict) -> str:
 
 
 def _title(story: Story, verdict: Verdict) -> str:
-    """A query with its text and what it lost; of a limit its label."""
+    """A query with its text and what it lost; why a limit failed."""
     query = story.result.by_id.get(verdict.query or "")
     if query is None:
-        return verdict.label
+        return reason(story.result, verdict)
     sides = story.damage.sides(query)
     if sides is None or not story.damage.gain(query):
         return quoted(query.text)

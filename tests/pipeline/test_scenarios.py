@@ -43,7 +43,7 @@ def test_s1_a_lost_head_query_is_red_by_name_though_no_test_could_tell(project: 
     result.assert_outcomes(passed=21, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "  ✗ 'q0' lost all its relevant documents of the top 10: d0 1 → not returned",
+            "*'q0' lost all its relevant documents of the top 10: d0 1 → not returned",
             "*one query is worth up to 0.05 ndcg@10 here; only 3 of 20 queries changed in ndcg@10: no test could tell"
             " this from chance; the failures above do not rest on it",
         ]
@@ -60,8 +60,8 @@ def test_s2_queries_that_return_nothing_are_named_score_0_and_fail_for_quality(
     result.assert_outcomes(passed=20, failed=2)
     result.stdout.fnmatch_lines(
         [
-            "  ✗ ndcg@10 is 0.850, below its floor 0.900",
-            "  ✗ zero_results is 3, above its ceiling 0: 'q0', 'q1', 'q2'",
+            "*ndcg@10 is 0.850, below its floor 0.900",
+            "*zero_results is 3, above its ceiling 0: 'q0', 'q1', 'q2'",
         ]
     )
 
@@ -285,7 +285,7 @@ def test_s11_a_document_that_left_the_index_is_told_apart(project: Project) -> N
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
-            "  ✗ 'q0' lost all its relevant documents of the top 10: d0 (Oak desk) 1 → not returned",
+            "*'q0' lost all its relevant documents of the top 10: d0 (Oak desk) 1 → not returned",
             '*d0  Oak desk  ← left the index; {"stock": "filtered"}',
             "*1 document has left the index, which no ranking can mend: d0 (Oak desk)*",
             "*1 relevant document of the baseline is in no ranking now: d0 (Oak desk)",
@@ -406,7 +406,7 @@ def test_s15_a_slice_that_collapses_is_red_while_the_mean_rises(project: Project
     result.assert_outcomes(passed=10, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "  ✗ tag small: recall@10 is 0.000, below its floor 0.700",
+            "*tag small: recall@10 is 0.000, below its floor 0.700",
             "*lowest recall@10 of small:",
             "*0.000  s (shop.ir.yaml:10)*",
         ]

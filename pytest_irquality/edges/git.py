@@ -1,11 +1,19 @@
-"""What git knows: which code made a run, what a file was at a commit, and which commit changed it last."""
+"""Git: the repository that holds the project, asked in a way that runs nothing of a stranger's.
+
+A pull request can bring a whole bare repository among its files, with a config that runs commands. So git is asked in
+one folder only, the nearest at or above pytest's rootdir that has a ``.git`` entry, which no commit can bring; and
+whatever configuration could start a program is laid over.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pytest_irquality.edges import bounds
 
 if TYPE_CHECKING:
     import subprocess
@@ -18,68 +26,156 @@ CI_COMMITS = (
     "BITBUCKET_COMMIT",
     "GIT_COMMIT",
 )
-PATIENCE = 30.0
+HARMLESS: Mapping[str, str] = {
+    "safe.bareRepository": "explicit",
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.pager": "cat",
+    "core.editor": "true",
+    "core.askPass": "",
+    "core.sshCommand": "false",
+    "core.alternateRefsCommand": "",
+    "credential.helper": "",
+    "diff.external": "",
+    "log.showSignature": "false",
+    "protocol.allow": "never",
+    "submodule.recurse": "false",
+}
+"""Configuration that lies over everybody's: nothing here starts another program or goes out to the network."""
+FLAGS = ("--no-pager", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs")
 
 
-def git(folder: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
-    """Run git in a folder. Raises ``OSError`` where there is no git, or it does not answer."""
-    import subprocess  # noqa: PLC0415 - only where a file is written or a revision read
-
-    # A hook's GIT_DIR would have git look at another repository than the folder's, and LANGUAGE translates messages.
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in ("GIT_DIR", "GIT_WORK_TREE")
-    }
-    command = ["git", "-C", str(folder), *arguments]
-    try:
-        return subprocess.run(
-            command, capture_output=True, timeout=PATIENCE, env={**environment, "LC_ALL": "C"}, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise OSError(f"git {arguments[0]} took more than {PATIENCE:g} s") from None
+def checkout_above(folder: Path) -> Path | None:
+    """The nearest folder at or above this one that has a ``.git`` entry."""
+    start = Path(os.path.abspath(folder))
+    return next((at for at in (start, *start.parents) if os.path.lexists(at / ".git")), None)
 
 
-def output(folder: Path, arguments: Sequence[str]) -> bytes:
-    """What git prints. Raises ``OSError`` with its own words where it fails."""
-    done = git(folder, arguments)
-    if done.returncode:
-        raise OSError(
-            " ".join(done.stderr.decode(errors="replace").split()) or f"git {arguments[0]} failed"
+@dataclass(frozen=True)
+class Repository:
+    """The checkout whose root is ``top``. Everything raises ``OSError`` with git's words, or where there is no git."""
+
+    top: Path
+
+    @classmethod
+    def holding(cls, folder: Path) -> Repository:
+        """The one that a folder, pytest's rootdir, lies in."""
+        if (top := checkout_above(folder)) is None:
+            raise OSError("the project is in no git checkout")
+        return cls(top)
+
+    def ask(
+        self, *arguments: str, patience: float | None = bounds.PATIENCE
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run git and give whatever it answered, errors too."""
+        import subprocess  # noqa: PLC0415 - only where a file is written or a revision read
+
+        settings = [part for pair in HARMLESS.items() for part in ("-c", "=".join(pair))]
+        try:
+            return subprocess.run(
+                ["git", *FLAGS, *settings, *arguments], cwd=self.top, env=self._environment(),
+                capture_output=True, timeout=patience, check=False, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise OSError(f"git {arguments[0]} took more than {patience:g} s") from None
+
+    def output(self, *arguments: str) -> bytes:
+        """What git prints. An ``OSError`` where it fails."""
+        done = self.ask(*arguments)
+        if done.returncode:
+            said = " ".join(done.stderr.decode(errors="replace").split())
+            raise OSError(said or f"git {arguments[0]} failed")
+        return done.stdout
+
+    def _environment(self) -> Mapping[str, str]:
+        # A hook's GIT_DIR, or any of its like, would have git look elsewhere or start something.
+        ours = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        asks_nobody = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS": ""}
+        # LANGUAGE translates messages. Above ``top`` nothing is looked for.
+        return {
+            **ours, **asks_nobody, "LC_ALL": "C", "GIT_CEILING_DIRECTORIES": str(self.top.parent),
+        }  # fmt: skip
+
+    def commit_of(self, ref: str) -> str:
+        """The commit that a name stands for; the error says what to do about one that is not here."""
+        known = self.ask(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"
         )
-    return done.stdout
+        if known.returncode == 0:
+            return known.stdout.decode().strip()
+        if self.is_shallow:
+            raise OSError(
+                f"this clone is shallow and lacks {ref!r}; fetch it, or clone all of it"
+                " (actions/checkout: `with: {fetch-depth: 0}`)"
+            )
+        raise OSError(f"git knows no revision {ref!r} here")
+
+    def path(self, file: Path) -> str:
+        """A file's path in the repository. An ``OSError`` for one that lies outside."""
+        real, top = os.path.realpath(file.parent), os.path.realpath(self.top)
+        try:
+            inside = Path(real).relative_to(top)
+        except ValueError:
+            raise OSError(f"{file.name} lies outside the git checkout {self.top.name}") from None
+        return (inside / file.name).as_posix()
+
+    def names(self, commit: str, folder: Path) -> list[str]:
+        """The names of the files and folders that a folder had at a commit; none where it was not there."""
+        inside = self.path(folder / "_").rpartition("/")[0]
+        listed = self.ask("ls-tree", "-z", "--name-only", f"{commit}:{inside}")
+        return listed.stdout.decode(errors="surrogateescape").split("\0")[:-1]
+
+    def content(self, commit: str, file: Path) -> bytes | None:
+        """What a file held at a commit; None where it was not there, or was a link."""
+        listed = self.output("ls-tree", "-z", commit, "--", self.path(file))
+        mode, _, hash = listed.partition(b"\t")[0].decode().partition(" blob ")
+        return self.output("cat-file", "blob", hash) if mode.startswith("100") else None
+
+    def merge_base(self, ref: str) -> str:
+        """The commit that HEAD has grown from, as seen from ``ref``: what ``ref`` got since is no part of the change."""
+        done = self.ask("merge-base", self.commit_of(ref), "HEAD")
+        if done.returncode == 0:
+            return done.stdout.decode().strip()
+        if self.is_shallow:
+            raise OSError(
+                f"this clone is shallow and lacks the commit that {ref!r} and HEAD have in common; clone all of it"
+                " (actions/checkout: `with: {fetch-depth: 0}`)"
+            )
+        raise OSError(f"{ref!r} and HEAD have no commit in common")
+
+    @property
+    def is_shallow(self) -> bool:
+        """Whether older commits are missing here."""
+        return self.output("rev-parse", "--is-shallow-repository").strip() == b"true"
+
+    def last_change(self, file: Path, at: str | None = None) -> tuple[str, str] | None:
+        """The commit, short, that last changed a file, and its time: as it stands at a commit, or in the working tree.
+
+        None where that is not committed, or where only an older commit than a shallow clone has could tell.
+        """
+        name = self.path(file)
+        if at is None and self.ask("diff", "--quiet", "HEAD", "--", name).returncode:
+            return None
+        said = self.output("log", "-1", "--format=%h %ct %p", at or "HEAD", "--", name)
+        commit, time, *parents = said.decode().split() or ("", "")
+        if not commit or (
+            not parents and self.is_shallow
+        ):  # which looks as if it had made every file
+            return None
+        return commit, time_of(int(time))
+
+    def tracks(self, file: Path) -> bool:
+        """Whether a file, or a link of that name, came with the commit that is checked out."""
+        return bool(self.output("ls-files", "-z", "--", self.path(file)))
 
 
 def commit(folder: Path) -> str | None:
     """The commit that a folder is at, short, with ``-dirty`` where tracked files differ; None where nobody knows."""
     try:
-        described = git(folder, ["describe", "--always", "--dirty", "--exclude=*"])
-    except OSError:
-        described = None
-    if described and described.returncode == 0 and (name := described.stdout.decode().strip()):
-        return name
-    return next((os.environ[name][:12] for name in CI_COMMITS if os.environ.get(name)), None)
-
-
-def last_change(file: Path, at: str | None = None) -> tuple[str | None, str | None]:
-    """The commit, short, that last changed a file, and when: as it stands at a commit, or in the working tree.
-
-    None for a commit that git does not know; what is not committed is then as old as the file system says.
-    """
-    folder = next((folder for folder in file.parents if folder.is_dir()), file.parent)
-    name = f"./{file.relative_to(folder).as_posix()}"
-    try:
-        if at or git(folder, ["diff", "--quiet", "HEAD", "--", name]).returncode == 0:
-            log = ["log", "-1", "--format=%h %ct %p", at or "HEAD", "--", name]
-            commit, time, *parents = output(folder, log).decode().split() or ("", "")
-            shallow = ["rev-parse", "--is-shallow-repository"]
-            # The oldest commit of a shallow clone looks as if it had made every file.
-            if commit and (parents or output(folder, shallow).strip() != b"true"):
-                return commit, time_of(int(time))
-    except OSError:
-        pass
-    return None, None if at or not file.exists() else time_of(file.stat().st_mtime)
+        repository = Repository.holding(folder)
+        return repository.output("describe", "--always", "--dirty", "--exclude=*").decode().strip()
+    except OSError:  # no checkout, no git, no commit yet
+        return next((os.environ[name][:12] for name in CI_COMMITS if os.environ.get(name)), None)
 
 
 def time_of(seconds: float) -> str:

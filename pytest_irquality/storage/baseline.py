@@ -5,12 +5,13 @@ Knows files and git; of pytest nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_irquality.edges.git import git, last_change, now, output, package_version
+from pytest_irquality.edges.git import Repository, now, package_version, time_of
+from pytest_irquality.edges.open import Allowed
+from pytest_irquality.edges.printable import file_name as safe
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.jsonl import parse_run, read_run, write_run
 from pytest_irquality.storage.stored import (
@@ -48,12 +49,8 @@ class Found:
 
 def file_name(suite_file: Path, retriever: str, suffix: str = ".jsonl") -> str:
     """``shop.bm25.jsonl`` of ``shop.ir.yaml`` and the retriever ``bm25``, percent-encoded where need be."""
-    safe = re.sub(
-        r"[^\w+=,@ -]",
-        lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()),
-        retriever,
-    )
-    return suite_file.stem.removesuffix(".ir") + (f".{safe}" if safe else "") + suffix
+    variant = f".{safe(retriever)}" if retriever else ""
+    return suite_file.stem.removesuffix(".ir") + variant + suffix
 
 
 def below(folder: Path, suite: Suite, name: str) -> Path:
@@ -79,7 +76,8 @@ def expected(suite_file: Path, option: str | None) -> bool:
 class Place:
     """Where the baseline of one suite and retriever is, after the value of ``--ir-baseline``.
 
-    ``file`` is the suite's own, ``start`` the folder that paths are relative to.
+    ``file`` is the suite's own, ``start`` the folder that paths are relative to, ``root`` pytest's rootdir, whose
+    checkout answers for git. ``project`` is where a file of no name of the user's may be.
     """
 
     suite: Suite
@@ -87,6 +85,16 @@ class Place:
     retriever: str
     option: str | None
     start: Path
+    root: Path
+    project: Allowed
+
+    @property
+    def allowed(self) -> Allowed | None:
+        """Where the file may lead to; one that the user named, anywhere."""
+        if self.option is None or self.in_git:
+            return self.project
+        given = self.start / self.option
+        return None if self.path == given else Allowed.project(given)
 
     @property
     def in_git(self) -> bool:
@@ -129,13 +137,19 @@ class Place:
         """The commit and the time that made it. A kept run says so itself; a baseline's header must merge."""
         if stored is None:
             return None, None
-        header = stored.header
-        return (header.commit, header.time) if header.time else last_change(self.path, at)
+        if stored.header.time:
+            return stored.header.commit, stored.header.time
+        try:
+            if known := Repository.holding(self.root).last_change(self.path, at):
+                return known
+        except OSError:  # no git, or a file outside the checkout
+            pass
+        return None, None if at else time_of(self.path.stat().st_mtime)
 
     def stored(self) -> StoredRun | None:
         """What the file holds that an update writes, None where there is none. Raises ``StoredRunError``."""
         try:
-            return self._own(read_run(self.path, self.shown))
+            return self._own(read_run(self.path, self.shown, self.allowed))
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -164,18 +178,12 @@ class Place:
         return stored
 
     def _at(self, option: str) -> Found:
-        folder, name = self.file.parent, f"{FOLDER}/{self.path.name}"
         source = f"{option} {self.shown}"
-        at = commit_of(folder, option)
         try:
-            names = output(
-                folder, ["ls-tree", "-z", "--name-only", at, "--", name, self.file.name]
-            ).split(b"\0")
-            content = (
-                output(folder, ["cat-file", "blob", f"{at}:./{name}"])
-                if name.encode() in names
-                else None
-            )
+            repository = Repository.holding(self.root)
+            at = repository.merge_base(option.removeprefix(GIT))
+            content = repository.content(at, self.path)
+            was_there = self.file.name in repository.names(at, self.file.parent)
         except OSError as error:
             raise StoredRunError(f"--ir-baseline {option}: {error}") from None
         if content is not None:
@@ -183,30 +191,16 @@ class Place:
             return Found(source, stored, False, *self._provenance(stored, at))
         # A suite that had no baseline there is as good as new once this change brings one; without it nothing would
         # ever be compared, which must not look like a pass.
-        return Found(source, new=self.file.name.encode() not in names or self.path.is_file())
+        return Found(source, new=not was_there or self.path.is_file())
 
 
-def commit_of(folder: Path, option: str) -> str:
-    """The commit that ``git:REF`` stands for in a folder. Raises ``StoredRunError``."""
+def unknown_revision(root: Path, option: str) -> str | None:
+    """What is wrong with ``git:REF`` where the checkout of pytest's rootdir does not know it."""
     try:
-        return _commit(folder, option.removeprefix(GIT))
+        Repository.holding(root).merge_base(option.removeprefix(GIT))
     except OSError as error:
-        raise StoredRunError(f"--ir-baseline {option}: {error}") from None
-
-
-def _commit(folder: Path, ref: str) -> str:
-    """The same of a name. Raises ``OSError`` with what to do about one that is not here."""
-    known = git(
-        folder, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"]
-    )
-    if known.returncode == 0:
-        return known.stdout.decode().strip()
-    if output(folder, ["rev-parse", "--is-shallow-repository"]).strip() == b"true":
-        raise OSError(
-            f"this clone is shallow and lacks {ref!r}; fetch it, or clone all of it"
-            " (actions/checkout: `with: {fetch-depth: 0}`)"
-        )
-    raise OSError(f"git knows no revision {ref!r} here")
+        return f"--ir-baseline {option}: {error}"
+    return None
 
 
 def _named(path: str, retriever: str) -> str:
@@ -307,7 +301,7 @@ def update(place: Place, old: StoredRun | None, run: Run, damage: str = "") -> t
         )
     # Nothing in it changes from update to update, nor with the folder that pytest was called in: branches must merge.
     header = Header(suite.name, place.file.name, depth, run.retriever)
-    write_run(place.path, StoredRun(header, queries))
+    write_run(place.path, StoredRun(header, queries), place.allowed)
     return (f"baseline written: {place.shown}: {', '.join(said)}{stay}", *_moves(was, changed))
 
 

@@ -16,6 +16,8 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
+from pytest_irquality.edges.open import Allowed, bounded_lines
+from pytest_irquality.edges.write import write
 from pytest_irquality.retrieval.run import Ranking
 from pytest_irquality.storage.stored import (
     UPDATE,
@@ -24,7 +26,7 @@ from pytest_irquality.storage.stored import (
     StoredQuery,
     StoredRun,
     StoredRunError,
-    write_atomically,
+    opened,
 )
 
 FORMAT = "pytest-irquality run"
@@ -37,9 +39,9 @@ NAMED = 3
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def write_run(path: Path, stored: StoredRun) -> None:
+def write_run(path: Path, stored: StoredRun, allowed: Allowed | None = None) -> None:
     """Write a run, or leave the file as it is: nobody ever reads half of it. Raises ``OSError``."""
-    write_atomically(path, _lines(stored))
+    write(path, _lines(stored), allowed)
 
 
 def _lines(stored: StoredRun) -> Iterator[bytes]:
@@ -94,16 +96,16 @@ def _line(data: Mapping[str, object]) -> bytes:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def read_run(path: Path, shown: str | None = None) -> StoredRun:
+def read_run(path: Path, shown: str | None = None, allowed: Allowed | None = None) -> StoredRun:
     """The run in a file. Raises ``StoredRunError`` where it is damaged or something else, ``OSError``."""
-    with path.open("rb") as file:
-        return parse_run(file, shown or str(path))
+    with opened(path, shown or str(path), allowed) as file:
+        return parse_run(bounded_lines(file), shown or str(path))
 
 
-def read_header(path: Path, shown: str | None = None) -> Header:
+def read_header(path: Path, shown: str | None = None, allowed: Allowed | None = None) -> Header:
     """The header alone. Raises as ``read_run`` does."""
-    with path.open("rb") as file:
-        return _header(file, shown or str(path))
+    with opened(path, shown or str(path), allowed) as file:
+        return _header(bounded_lines(file), shown or str(path))
 
 
 def parse_run(lines: Iterable[bytes], shown: str) -> StoredRun:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from pytest_irquality.edges.open import Allowed, Unreadable, open_bytes
 from pytest_irquality.retrieval.run import Fault, Ranking, Run
 from pytest_irquality.storage.matching import Matching, asks
 from pytest_irquality.suite.model import Query, Suite
 
 UPDATE = "pytest --ir-suite --ir-update-baseline"
+Opener = Callable[[Path, "Allowed | None"], BinaryIO]
 
 
 class StoredRunError(Exception):
@@ -175,18 +177,13 @@ def _canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, default=str)
 
 
-def write_atomically(path: Path, lines: Iterable[bytes]) -> None:
-    """Replace a file by ``lines``. A kill at any moment leaves the old file or the new one."""
-    path = path.resolve()  # a link stays a link
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Not tempfile's: its files are private, and this one is to be read like any other.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+@contextmanager
+def opened(
+    path: Path, shown: str, allowed: Allowed | None, how: Opener = open_bytes
+) -> Iterator[BinaryIO]:
+    """A stored run's file. What is no file to read, in whole or on a line, is a ``StoredRunError``."""
     try:
-        with temporary.open("xb") as file:
-            file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        with how(path, allowed) as file:
+            yield file
+    except Unreadable as error:
+        raise StoredRunError(f"{shown}:{error.line}: {error}") from None

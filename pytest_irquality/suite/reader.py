@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_irquality.edges import bounds
+from pytest_irquality.edges.open import Allowed, Unreadable, read_text
 from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments
 from pytest_irquality.suite.judges import Judges, Votes
 from pytest_irquality.suite.limits import LimitReader
@@ -20,7 +22,6 @@ from pytest_irquality.suite.yaml import (
     as_number,
     clipped,
     no_grade,
-    read_text,
     short,
 )
 
@@ -39,18 +40,24 @@ def load_suite(
     *,
     shown: str | None = None,
     definitions: Mapping[str, Definition] = DEFINITIONS,
+    allowed: Allowed | None = None,
 ) -> Suite:
     """Read and check a suite file.
 
     ``shown`` is how errors and reports name the file (default: the path as given); ``definitions`` the measures that
-    may be named. Raises ``SuiteError`` with one line, ``path:line:column: what is wrong``.
+    may be named; ``allowed`` the folders that it and the files it names may lie in (default: anywhere, for suites that
+    are the caller's own). Raises ``SuiteError`` with one line, ``path:line:column: what is wrong``.
     """
     path = Path(path)
     shown = shown or str(path)
-    document = Document.of_text(shown, read_text(path, shown))
+    try:
+        text = read_text(path, bounds.SUITE, allowed)
+    except Unreadable as error:
+        raise SuiteError(shown, error.line, error.column, str(error)) from None
+    document = Document.of_text(shown, text)
     try:
         reader = Reader(document)
-        return _Assembly(path, shown, reader.suite(), definitions, reader.fail).suite()
+        return _Assembly(path, shown, reader.suite(), definitions, reader.fail, allowed).suite()
     except SuiteError:
         document.finish()  # a syntax error further down is the likelier cause of what was misread here
         raise
@@ -65,6 +72,7 @@ class _Assembly:
     found: Mapping[str, Any]
     definitions: Mapping[str, Definition]
     fail: Callable[[Place, str], SuiteError]
+    allowed: Allowed | None
 
     @cached_property
     def limits(self) -> LimitReader:
@@ -191,7 +199,7 @@ class _Assembly:
 
         shown = Path(self.shown).parent
         try:
-            return sources(entry.file, self.path.parent, shown, entry.format)
+            return sources(entry.file, self.path.parent, shown, entry.format, self.allowed)
         except ValueError as error:
             query_meant = entry.bare and (
                 not Path(entry.file).suffix or len(entry.file.split()) > 1

@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from pathlib import Path
 from typing import Any, NoReturn
 
 import yaml
@@ -27,15 +26,14 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from pytest_irquality.suite.names import printable
+from pytest_irquality.edges import bounds
+from pytest_irquality.edges.printable import terminal
 
 try:
     from yaml import CBaseLoader as Loader
 except ImportError:  # PyYAML built without libyaml
     from yaml import BaseLoader as Loader  # type: ignore[assignment]
 
-MAX_BYTES = 64 * 1024 * 1024
-MAX_DEPTH = 40
 MOST_WORDS = 8
 
 
@@ -43,7 +41,7 @@ class SuiteError(Exception):
     """Bad input: one line, ``path:line:column: what is wrong``. ``line`` and ``column`` count from 1."""
 
     def __init__(self, path: str, line: int, column: int, message: str) -> None:
-        super().__init__(printable(f"{path}:{line}:{column}: {message}"))
+        super().__init__(terminal(f"{path}:{line}:{column}: {message}"))
         self.path, self.line, self.column = path, line, column
 
 
@@ -100,8 +98,8 @@ class Document:
                     )
                 if kind is MappingStartEvent or kind is SequenceStartEvent:
                     depth += 1
-                    if depth > MAX_DEPTH:
-                        self.fail(event, f"nested deeper than {MAX_DEPTH} levels")
+                    if depth > bounds.DEPTH:
+                        self.fail(event, f"nested deeper than {bounds.DEPTH} levels")
                 elif kind is MappingEndEvent or kind is SequenceEndEvent:
                     depth -= 1
                 elif kind is DocumentStartEvent:
@@ -241,9 +239,9 @@ class Document:
 
 
 def _json_events(value: Any, mark: Any, depth: int = 1) -> Iterator[Event]:
-    if depth > MAX_DEPTH and isinstance(value, (dict, list)):
+    if depth > bounds.DEPTH and isinstance(value, (dict, list)):
         raise SuiteError(
-            mark.name, mark.line + 1, mark.column + 1, f"nested deeper than {MAX_DEPTH} levels"
+            mark.name, mark.line + 1, mark.column + 1, f"nested deeper than {bounds.DEPTH} levels"
         )
     if isinstance(value, dict):
         yield MappingStartEvent(None, None, True, mark, mark)
@@ -305,31 +303,3 @@ def kind(event: Event) -> str:
     if isinstance(event, MappingStartEvent):
         return "a mapping"
     return "a list" if isinstance(event, SequenceStartEvent) else "a single value"
-
-
-def read_text(path: Path, shown: str) -> str:
-    """The text of a suite file; anything that is not one regular UTF-8 file of sane size is a ``SuiteError``."""
-    try:
-        if not path.is_file():
-            raise SuiteError(
-                shown, 1, 1, "is not a regular file" if path.exists() else "no such file"
-            )
-        if path.stat().st_size > MAX_BYTES:
-            raise SuiteError(
-                shown,
-                1,
-                1,
-                f"is larger than {MAX_BYTES // 2**20} MB; keep judgments of that size in files",
-            )
-        data = path.read_bytes()
-    except OSError as error:
-        raise SuiteError(shown, 1, 1, f"cannot be read: {error.strerror or error}") from None
-    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
-        raise SuiteError(
-            shown, line, column, f"not {encoding[:6].rstrip('-').upper()} text: {error.reason}"
-        ) from None

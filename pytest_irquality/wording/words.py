@@ -11,11 +11,6 @@ from pytest_irquality.verdict.result import Finding
 from pytest_irquality.wording.numbers import told_apart
 
 LONGEST = 300
-ACTING = (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-CONTROLS: Mapping[int, str] = {
-    **{code: f"⟨U+{code:04X}⟩" for code in ACTING if chr(code) not in "\n\t"},
-    **dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}"),
-}
 SIGNS: Mapping[str, str] = {
     "min": "≥", "max": "≤", "warn_below": "warn <", "warn_above": "warn >",
     "max_drop": "drop ≤", "max_rise": "rise ≤", "max_significant_drop": "significant drop ≤",
@@ -24,14 +19,6 @@ BOUNDS: Mapping[str, str] = {
     "min": "floor", "max": "ceiling", "warn_below": "warning below", "warn_above": "warning above",
     "max_drop": "drop", "max_rise": "rise", "max_significant_drop": "significant drop",
 }  # fmt: skip
-
-
-def visible(text: str) -> str:
-    """A text that cannot act on what shows it: control and direction-changing characters stand as their names.
-
-    Marks that letters need (joiners, left-to-right and right-to-left marks) stay.
-    """
-    return text if text.isprintable() else text.translate(CONTROLS)
 
 
 def cut(text: str, longest: int = LONGEST) -> str:

@@ -16,10 +16,14 @@ from pytest_irquality.pipeline.base.process import default_command
 from pytest_irquality.pipeline.base.told import COLLECTED, Collected, Key
 from pytest_irquality.pipeline.base.worktree import BaseError, Cancelled, new_folder, remove
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
+from pytest_irquality.plugin.hooks import RUN
 
-RUN = "run:"
 WORKER = "ir_base"  # the folder, as workers of pytest-xdist are told it
-HANDED_ON = ("ir_shard", "ir_repeat", "ir_concurrency")  # those of our options that both sides share
+HANDED_ON = (
+    "ir_shard",
+    "ir_repeat",
+    "ir_concurrency",
+)  # those of our options that both sides share
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -71,7 +75,9 @@ class Today:
                 for module, retriever in dict.fromkeys(_suites(items))
             ]
         except OSError as error:
-            raise pytest.UsageError(f"--ir-baseline {self.config.option.ir_baseline}: {error}") from None
+            raise pytest.UsageError(
+                f"--ir-baseline {self.config.option.ir_baseline}: {error}"
+            ) from None
 
 
 def _suites(items: Iterable[pytest.Item]) -> Iterator[tuple[SuiteModule, str]]:

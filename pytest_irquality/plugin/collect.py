@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(
                 f"--ir-shard asks a share of the queries, and {other} is for all of them"
             )
-    in_file = option.ir_baseline is not None and not option.ir_baseline.startswith(baseline.GIT)
+    in_file = option.ir_baseline and not option.ir_baseline.startswith(baseline.COMMITS)
     compared = [option.ir_baseline] if in_file and not option.ir_update_baseline else []
     for name, paths in (("--ir-runs", option.ir_runs), ("--ir-baseline", compared)):
         for path in paths:

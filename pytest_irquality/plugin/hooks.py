@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from pytest_irquality.plugin.collect import SuiteModule
     from pytest_irquality.plugin.init import FirstSuite
 
+IN_BASE = "PYTEST_IRQUALITY_BASE"
+RUN = "run:"
 PATTERNS = ["*.ir.yaml", "*.ir.yml", "ir_*.yaml", "ir_*.yml"]
 
 
@@ -37,9 +40,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Write the report as Markdown to PATH (and to $GITHUB_STEP_SUMMARY by itself, where that is set).",
     )  # fmt: skip
     group.addoption(
-        "--ir-baseline", metavar="PATH|git:REF", default=None,
-        help="Compare with this stored run (a file, or a folder of them), or with the baseline as it stands at a"
-        " revision (default: .ir-baseline/ beside the suite).",
+        "--ir-baseline", metavar="PATH|git:REF|run:REF", default=None,
+        help="Compare with this stored run (a file, or a folder of them; TREC's too), with the baseline as it stands at"
+        " the merge base of a revision and HEAD (git:REF), or with what the code of that merge base returns now"
+        " (run:REF). Default: .ir-baseline/ beside the suite.",
     )  # fmt: skip
     group.addoption(
         "--ir-update-baseline", action="store_true",
@@ -83,6 +87,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "ir_suite_files", type="args", default=PATTERNS, help="Globs of the names of suite files."
     )
     parser.addini(
+        "ir_base_command", type="string", default="",
+        help="What runs pytest on the code of the base's checkout, for --ir-baseline=run:REF (default: this Python).",
+    )  # fmt: skip
+    parser.addini(
+        "ir_base_link", type="args", default=[],
+        help="Files and folders that git does not track and the retriever needs: --ir-baseline=run:REF links them into"
+        " the base's checkout. Relative to the top of the checkout.",
+    )  # fmt: skip
+    parser.addini(
         "ir_allow_outside", type="args", default=[],
         help="Folders outside the project that suites may name files of; relative to rootdir.",
     )  # fmt: skip
@@ -122,6 +135,15 @@ def _split_suite_option(args: Iterable[str]) -> list[str]:
         name, _, value = arg.partition("=")
         split += ["--ir-suite=", *([value] if value else [])] if name == "--ir-suite" else [arg]
     return split
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """In the process that answers for the base: over every option, before any of them acts."""
+    if IN_BASE in os.environ:
+        from pytest_irquality.plugin import in_base  # noqa: PLC0415
+
+        in_base.take_over(config)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -172,6 +194,10 @@ def _activate(config: pytest.Config) -> None:
         config, "workerinput"
     ):  # reports come from the controller, or where there is no xdist
         config.pluginmanager.register(Session(config), "irquality-session")
+    if (config.option.ir_baseline or "").startswith(RUN):
+        from pytest_irquality.plugin import base  # noqa: PLC0415
+
+        config.pluginmanager.register(base, "irquality-base")
 
 
 def is_suite(config: pytest.Config, path: Path, named: bool) -> bool:

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from pytest_irquality.pipeline.base import guard
-from pytest_irquality.pipeline.base.told import NOTES, RUNS, TOLD, Key, Told
+from pytest_irquality.pipeline.base.told import RUNS, TOLD, Key, Told
+from pytest_irquality.pipeline.files import Target
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
 
 # What selects, reports, stops early or starts other processes, over the command line and the base's own addopts.
@@ -32,7 +33,9 @@ def take_over(config: pytest.Config) -> None:
     for name, value in option.items():
         if name.startswith("ir_"):
             option[name] = type(value)() if isinstance(value, (bool, list)) else None
-    option.update(settings["options"], ir_suite="", ir_report="none", ir_save_runs=str(folder / RUNS))
+    option.update(
+        settings["options"], ir_suite="", ir_report="none", ir_save_runs=str(folder / RUNS)
+    )
     config.args = [os.path.join(settings["tree"], suite) for suite in settings["suites"]]
     config.pluginmanager.register(_Witness(Path(settings["tree"]), folder), "irquality-in-base")
 
@@ -52,7 +55,9 @@ class _Witness:
             if not isinstance(module, SuiteModule):
                 continue
             suite = Path(os.path.realpath(module.path)).relative_to(self.tree).as_posix()
-            run = session.config.stash[FILES].kept_path(module.suite, module.path, variant(item))
+            run = session.config.stash[FILES].kept_path(
+                Target(module.suite, module.path, variant(item))
+            )
             self.runs[Key(suite, variant(item))] = run.relative_to(self.folder / RUNS).as_posix()
             if module.suite.retriever not in item._fixtureinfo.name2fixturedefs:  # type: ignore[attr-defined]
                 self.without[suite] = None
@@ -63,6 +68,7 @@ class _Witness:
         module = sys.modules.get(guard.NAME)
         guards = getattr(module, "guard", None)
         guarded = guards is not None and guards in sys.meta_path
-        for name, file in guards.foreign_modules() if guarded else ():
-            guards.note("module", name, file)
+        if guards is not None:
+            for name, file in guards.foreign_modules():
+                guards.note("module", name, file)
         Told([*self.runs.items()], [*self.without], guarded).write(self.folder / TOLD)

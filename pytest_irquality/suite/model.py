@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, count
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pytest_irquality.metrics import Judgments, Measure
@@ -195,7 +196,8 @@ class Suite:
     default name; ``params_place`` where the suite's params stand. ``repeat`` answers are asked of
     each query. ``variants`` are other wordings of the queries: asked like them, but in no mean,
     rule or guard. ``baseline_retriever`` names the retriever of the same run that takes the place
-    of the stored baseline.
+    of the stored baseline. ``files`` are those, and the BEIR folders, that queries and judgments
+    were read from.
     """
 
     name: str
@@ -224,6 +226,7 @@ class Suite:
     metrics: tuple[Measure, ...] = ()
     checks: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
 
     @cached_property
     def by_id(self) -> Mapping[str, Query]:

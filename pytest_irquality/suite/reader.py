@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +73,7 @@ class _Assembly:
     definitions: Mapping[str, Definition]
     fail: Callable[[Place, str], SuiteError]
     allowed: Allowed | None
+    opened: list[Path] = field(default_factory=list)
 
     @cached_property
     def limits(self) -> LimitReader:
@@ -122,6 +123,7 @@ class _Assembly:
         suite = Suite(
             name=found.get("suite", self.path.name.rsplit(".", 1)[0].removesuffix(".ir")),
             path=self.shown,
+            files=tuple(self.opened),
             queries=tuple(queries),
             retriever=found.get("retriever", ("retriever", None))[0],
             retriever_place=found.get("retriever", ("retriever", None))[1],
@@ -199,7 +201,9 @@ class _Assembly:
 
         shown = Path(self.shown).parent
         try:
-            return sources(entry.file, self.path.parent, shown, entry.format, self.allowed)
+            found = sources(entry.file, self.path.parent, shown, entry.format, self.allowed)
+            self.opened.extend(source.path for source in found)
+            return found
         except ValueError as error:
             query_meant = entry.bare and (
                 not Path(entry.file).suffix or len(entry.file.split()) > 1

@@ -14,7 +14,16 @@ from pytest_irquality.edges.git import Repository
 from pytest_irquality.pipeline.base import guard
 from pytest_irquality.pipeline.base.guard import under
 from pytest_irquality.pipeline.base.process import Checkouts, environment, last_lines, run
-from pytest_irquality.pipeline.base.told import NOTES, RUNS, TOLD, Answer, Answers, Collected, Key, Told
+from pytest_irquality.pipeline.base.told import (
+    NOTES,
+    RUNS,
+    TOLD,
+    Answer,
+    Answers,
+    Collected,
+    Key,
+    Told,
+)
 from pytest_irquality.pipeline.base.worktree import BaseError, checked_out, remove_leftovers
 from pytest_irquality.storage.jsonl import read_run
 from pytest_irquality.storage.stored import StoredRun, StoredRunError
@@ -59,7 +68,9 @@ class Base:
     def answers(self, collected: Collected, say: Callable[[str], None]) -> Answers:
         """Run the base on today's suites. Raises ``BaseError`` where nothing can be compared."""
         commit = self.commit
-        say(f"irquality: asking the merge base with {self.ref}, {commit[:7]}, the same queries first")
+        say(
+            f"irquality: asking the merge base with {self.ref}, {commit[:7]}, the same queries first"
+        )
         remove_leftovers(self.repository)
         with checked_out(self.repository, commit, self.folder) as tree:
             lay_over(collected.files, self.head, tree)
@@ -105,12 +116,16 @@ class Base:
 
     def _answer(self, key: Key, today: Sequence[str], ended: _Ended) -> Answer:
         base, runs = f"the base {ended.commit[:7]}", ended.runs_of(key.suite)
-        only = len(runs) == 1 and (len(today) == 1 or "" in runs)  # then it is that one, whatever its name
+        only = len(runs) == 1 and (
+            len(today) == 1 or "" in runs
+        )  # then it is that one, whatever its name
         found = runs.get(key.retriever) or (next(iter(runs.values())) if only else None)
         if found and (stored := _stored(self.folder / RUNS / found)):
             return _compared(key, found, stored, base)
         if ended.believed and runs and not found:
-            return Answer(key, new=f"{base} has no such retriever, but {', '.join(map(repr, runs))}")
+            return Answer(
+                key, new=f"{base} has no such retriever, but {', '.join(map(repr, runs))}"
+            )
         lacks_both = key.suite in ended.told.without and not self._tracked(key.suite, ended.commit)
         if ended.believed and lacks_both:
             return Answer(key, new=f"{base} has neither the suite nor its fixture")
@@ -125,11 +140,22 @@ class Base:
     def _changed(self, commit: str, files: Iterable[str]) -> Iterator[str]:
         """The files, other than tests and what suites are made of, that differ between both sides."""
         tests = {os.path.relpath(os.path.realpath(file), self.head) for file in files}
-        listed = self.repository.output("diff", "--name-only", "-z", commit).decode(errors="surrogateescape")
+        listed = self.repository.output("diff", "--name-only", "-z", commit).decode(
+            errors="surrogateescape"
+        )
         for name in filter(None, listed.split("\0")):
             path = Path(name)
-            test = path.name.startswith("test_") or path.stem.endswith("_test") or "tests" in path.parts
-            if not test and name not in tests and ".ir-baseline" not in path.parts and path.suffix != ".md":
+            test = (
+                path.name.startswith("test_")
+                or path.stem.endswith("_test")
+                or "tests" in path.parts
+            )
+            if (
+                not test
+                and name not in tests
+                and ".ir-baseline" not in path.parts
+                and path.suffix != ".md"
+            ):
                 yield name
 
 
@@ -156,27 +182,42 @@ class _Ended:
 def _check_guard(base: Base, commit: str, told: Told) -> None:
     """Refuse what the base took from elsewhere than its own checkout. Raises ``BaseError``."""
     notes = base.folder / NOTES
-    lines = notes.read_text(encoding="utf-8", errors="surrogateescape").splitlines() if notes.exists() else []
+    lines = (
+        notes.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        if notes.exists()
+        else []
+    )
     name = f"the base {commit[:7]}"
     for kind, *words in (line.split("\t") for line in lines):
         if kind == "module":
             module, file = words
-            raise BaseError(f"{name} imported {module} from {file}, not from its own checkout; {REMEDY}")
+            raise BaseError(
+                f"{name} imported {module} from {file}, not from its own checkout; {REMEDY}"
+            )
         inside = os.path.relpath(os.path.realpath(words[0]), base.head)
-        if any(under(inside, os.path.normpath(path)) for path in base.links) or ".git" in Path(inside).parts:
+        if (
+            any(under(inside, os.path.normpath(path)) for path in base.links)
+            or ".git" in Path(inside).parts
+        ):
             continue
         if base.repository.ask("cat-file", "-e", f"{commit}:{inside}").returncode:
             raise BaseError(f"{name} read {words[0]}, which is not in that commit; {UNTRACKED}")
         if base.repository.ask("diff", "--quiet", commit, "--", inside).returncode:
-            raise BaseError(f"{name} read {words[0]}, which this change alters: name it relative to the code")
+            raise BaseError(
+                f"{name} read {words[0]}, which this change alters: name it relative to the code"
+            )
 
 
 def _compared(key: Key, run: str, stored: StoredRun, base: str) -> Answer:
     faults = [query.fault for query in stored.queries.values() if query.ranking is None]
     if len(faults) == len(stored.queries):
-        raise BaseError(f"{base} answered no query of {key}: {faults[0] if faults else 'it has none'}")
+        raise BaseError(
+            f"{base} answered no query of {key}: {faults[0] if faults else 'it has none'}"
+        )
     answered = f"{len(stored.queries) - len(faults)} of {len(stored.queries)} queries"
-    notes = [f"{base} answered {answered}; the first that it did not: {faults[0]}"] if faults else []
+    notes = (
+        [f"{base} answered {answered}; the first that it did not: {faults[0]}"] if faults else []
+    )
     return Answer(key, run, notes=notes)
 
 
@@ -192,7 +233,7 @@ def _stored(path: Path) -> StoredRun | None:
 
 def lay_over(files: Iterable[str], head: str, tree: Path) -> None:
     """Today's suites and the data that they name, at their places in the base. Raises ``BaseError`` for code."""
-    for file in files:
+    for file in _with_parts(files):
         real = os.path.realpath(file)
         if not under(real, head):
             continue  # it is the same on both sides
@@ -206,10 +247,25 @@ def lay_over(files: Iterable[str], head: str, tree: Path) -> None:
         shutil.copyfile(real, target)
 
 
+def _with_parts(files: Iterable[str]) -> Iterator[str]:
+    """The files themselves, of BEIR folders those that they are made of."""
+    for file in files:
+        if os.path.isdir(file):
+            yield from map(
+                str, [*Path(file).glob("queries.jsonl*"), *Path(file).glob("qrels/*.tsv*")]
+            )
+        else:
+            yield file
+
+
 def _make_room(target: Path, tree: Path) -> None:
     """Folders down to a file, where the base may have links or files, which would be written through."""
     for folder in [*reversed(target.parents), target]:
-        if folder.is_relative_to(tree) and folder != tree and (folder.is_symlink() or folder.is_file()):
+        if (
+            folder.is_relative_to(tree)
+            and folder != tree
+            and (folder.is_symlink() or folder.is_file())
+        ):
             folder.unlink()
     target.parent.mkdir(parents=True, exist_ok=True)
 
@@ -219,7 +275,9 @@ def link(links: Iterable[str], head: str, tree: Path) -> Iterator[str]:
     for path in links:
         source, target = Path(head, path), tree / path
         if not source.exists() or not under(os.path.normpath(source), head):
-            raise BaseError(f"ir_base_link: {path}: there is no such file or folder in the checkout")
+            raise BaseError(
+                f"ir_base_link: {path}: there is no such file or folder in the checkout"
+            )
         if not os.path.lexists(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.symlink_to(source)
@@ -229,7 +287,9 @@ def link(links: Iterable[str], head: str, tree: Path) -> Iterator[str]:
 def _roots(tree: Path) -> Iterator[str]:
     """The folders that the base's own packages may be in: beside each project file, and in ``src`` there."""
     listed = Repository(tree).output("ls-files", "-z").decode(errors="surrogateescape").split("\0")
-    folders = {tree: None} | {(tree / name).parent: None for name in listed if name.rpartition("/")[2] in PROJECTS}
+    folders = {tree: None} | {
+        (tree / name).parent: None for name in listed if name.rpartition("/")[2] in PROJECTS
+    }
     for folder in folders:
         yield str(folder / "src")
         yield str(folder)

@@ -43,6 +43,8 @@ class Guard:
         self.roots: Sequence[str] = settings["roots"]
         self.folder: str = settings["guard"]
         self.installed = [os.path.realpath(sysconfig.get_path(name)) for name in INSTALLED]
+        if not under(self.head, os.path.realpath(sys.prefix)):
+            self.installed.append(os.path.realpath(sys.prefix))
         self.noted: set[tuple[str, ...]] = set()
 
     def is_heads(self, path: str) -> bool:
@@ -63,7 +65,9 @@ class Guard:
             return False
         ends = (f"{parts[-1]}.py", os.path.join(parts[-1], "__init__.py"))
         return self.is_heads(file) or any(
-            os.path.exists(os.path.join(root, *parts[:-1], end)) for root in self.roots for end in ends
+            os.path.exists(os.path.join(root, *parts[:-1], end))
+            for root in self.roots
+            for end in ends
         )
 
     def foreign_modules(self) -> Iterator[tuple[str, str]]:
@@ -90,7 +94,12 @@ class Guard:
             return
         named = os.fsdecode(path).removeprefix("file:").partition("?")[0]
         at = os.path.abspath(named)
-        if under(at, self.head) and not under(at, self.tree) and self.is_heads(at) and os.path.isfile(at):
+        if (
+            under(at, self.head)
+            and not under(at, self.tree)
+            and self.is_heads(at)
+            and os.path.isfile(at)
+        ):
             self.note("file", at)
 
     # -- a finder, first on sys.meta_path -----------------------------------------------------------------------------
@@ -124,7 +133,9 @@ class Guard:
                 return spec
             if not os.path.exists(place):
                 return None
-            return importlib.util.spec_from_file_location(name, place, submodule_search_locations=inside)
+            return importlib.util.spec_from_file_location(
+                name, place, submodule_search_locations=inside
+            )
         if not inside or inside == list(folders):
             return spec
         existing = [folder for folder in inside if os.path.isdir(folder)]  # of a namespace package
@@ -140,7 +151,7 @@ def take_over() -> None:
     sys.path[:] = [path for path in sys.path if path != guard.folder]
     this = sys.modules.pop("sitecustomize")
     with contextlib.suppress(ImportError):
-        import sitecustomize  # noqa: F401 - the environment's own
+        importlib.import_module("sitecustomize")  # the environment's own
     sys.modules.setdefault("sitecustomize", this)  # the import of this file looks it up
     sys.modules[NAME] = this
     this.__dict__["guard"] = guard

@@ -59,7 +59,9 @@ def default_command() -> Sequence[str]:
     return PYTHON_M_PYTEST if started.parts[-2:] == ("pytest", "__main__.py") else PYTEST
 
 
-def environment(checkouts: Checkouts, guard: Path, temporary: Path, settings: str, variable: str) -> Mapping[str, str]:
+def environment(
+    checkouts: Checkouts, guard: Path, temporary: Path, settings: str, variable: str
+) -> Mapping[str, str]:
     """The head's, but for what would speak to its CI, its git hook or its environment."""
     kept = {
         name: value
@@ -112,5 +114,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def last_lines(output: Path) -> str:
     """The end of what it said, without what a CI system would take for commands."""
     text = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith(("::", "##["))]
+    lines = [
+        line for line in text.splitlines() if line.strip() and not line.startswith(("::", "##["))
+    ]
     return "\n".join(f"  | {line}" for line in lines[-LAST_LINES:])

@@ -111,5 +111,7 @@ class Answers:
     def read(cls, folder: Path) -> Answers:
         """The same. Raises ``OSError`` where the base was not run."""
         data = json.loads((folder / ANSWERS).read_text(encoding="utf-8"))
-        answers = [Answer(**{**answer, "key": Key(*answer["key"])}) for answer in data.pop("answers")]
+        answers = [
+            Answer(**{**answer, "key": Key(*answer["key"])}) for answer in data.pop("answers")
+        ]
         return cls(answers=answers, **data)

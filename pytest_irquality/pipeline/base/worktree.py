@@ -98,7 +98,9 @@ def _check_out(repository: Repository, tree: Path, commit: str) -> None:
 
 def _submodules(tree: Path) -> dict[str, str]:
     """The commits of a checkout's submodules by their paths."""
-    listed = Repository(tree).ask("ls-files", "--stage", "-z").stdout.decode(errors="surrogateescape")
+    listed = (
+        Repository(tree).ask("ls-files", "--stage", "-z").stdout.decode(errors="surrogateescape")
+    )
     found = {}
     for line in listed.split("\0"):
         entry, _, path = line.partition("\t")
@@ -125,7 +127,9 @@ def remove(repository: Repository, folder: Path) -> None:
 
 def worktrees(repository: Repository) -> list[Path]:
     """The checkouts that a repository knows."""
-    listed = repository.ask("worktree", "list", "--porcelain").stdout.decode(errors="surrogateescape")
+    listed = repository.ask("worktree", "list", "--porcelain").stdout.decode(
+        errors="surrogateescape"
+    )
     name = "worktree "
     return [Path(line[len(name) :]) for line in listed.splitlines() if line.startswith(name)]
 

@@ -14,8 +14,8 @@ from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import file_name as safe
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.jsonl import parse_run, read_run, write_run
+from pytest_irquality.storage.provenance import UPDATE, Baseline
 from pytest_irquality.storage.stored import (
-    UPDATE,
     Header,
     StoredQuery,
     StoredRun,
@@ -24,7 +24,6 @@ from pytest_irquality.storage.stored import (
     digest,
 )
 from pytest_irquality.suite.model import Suite
-from pytest_irquality.verdict.result import Baseline
 
 FOLDER = ".ir-baseline"
 GIT, RUN = "git:", "run:"

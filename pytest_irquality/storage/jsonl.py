@@ -19,8 +19,8 @@ from typing import Any
 from pytest_irquality.edges.open import Allowed, bounded_lines
 from pytest_irquality.edges.write import write
 from pytest_irquality.retrieval.run import Ranking
+from pytest_irquality.storage.provenance import UPDATE
 from pytest_irquality.storage.stored import (
-    UPDATE,
     DamagedRunError,
     Header,
     StoredQuery,

@@ -15,7 +15,6 @@ from pytest_irquality.retrieval.run import Fault, Ranking, Run
 from pytest_irquality.storage.matching import Matching, asks
 from pytest_irquality.suite.model import Query, Suite
 
-UPDATE = "pytest --ir-suite --ir-update-baseline"
 Opener = Callable[[Path, "Allowed | None"], BinaryIO]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -164,9 +165,10 @@ def test_a_module_that_only_the_head_has_is_not_there_for_the_base(shop: Project
 def test_a_copy_from_elsewhere_is_an_error_that_names_it_and_the_remedy(
     shop: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(shop, "pytest.ini", "[pytest]\n")
+    (shop.path / "shop.py").unlink()
+    write(shop, "src/shop.py", GOOD)
     git(shop.path, "checkout", "-q", "main")
-    commit(shop, "shop is installed")
+    commit(shop, "src layout, and shop is installed")
     git(shop.path, "checkout", "-q", "-B", "change")
     other = tmp_path / "other"
     other.mkdir()
@@ -174,7 +176,6 @@ def test_a_copy_from_elsewhere_is_an_error_that_names_it_and_the_remedy(
     monkeypatch.setenv(
         "PYTHONPATH", os.pathsep.join([str(other), os.environ.get("PYTHONPATH", "")])
     )
-    monkeypatch.syspath_prepend(other)
     result = shop.run(RUN)
     assert result.ret == 4
     result.stderr.fnmatch_lines([
@@ -182,13 +183,14 @@ def test_a_copy_from_elsewhere_is_an_error_that_names_it_and_the_remedy(
         " checkout; set ir_base_command to what runs pytest on its own code (such as `uv run pytest`)",
     ])  # fmt: skip
     # The remedy: an environment in which the base's own code comes first.
-    command = f'{sys.executable} -c "import sys, pytest; sys.exit(pytest.main())"'
+    code = "import sys, pytest; sys.path.insert(0, 'src'); sys.exit(pytest.main())"
+    command = shlex.join([sys.executable, "-c", code])
     write(shop, "pytest.ini", f"[pytest]\nir_base_command = {command}\n")
-    monkeypatch.setenv("PYTHONPATH", os.environ["PYTHONPATH"].partition(os.pathsep)[2])
+    monkeypatch.syspath_prepend(other)
     assert shop.run(RUN).ret == 0
 
 
-READS = "import os\nINDEX = os.path.join({folder}, 'index')\ndef search(query):\n    return open(INDEX).read().split()\n"
+READS = "import os\nINDEX = os.path.join({folder}, 'index')\ndef search(query):\n    with open(INDEX) as file:\n        return file.read().split()\n"
 
 
 def test_files_of_the_head_that_the_base_reads(shop: Project) -> None:
@@ -215,7 +217,11 @@ def test_what_git_does_not_track_is_linked_where_it_is_named(shop: Project) -> N
     write(shop, "index", "d1 d2")
     result = shop.run(RUN)
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*answered no query of shop.ir.yaml: FileNotFoundError: *index*"])
+    result.stderr.fnmatch_lines(
+        [
+            "*answered no query of shop.ir.yaml: FileNotFoundError: *index*; name files that git does not track in ir_base_link"
+        ]
+    )
     write(shop, "pytest.ini", "[pytest]\npythonpath = .\nir_base_link = index\n")
     result = shop.run(RUN)
     assert result.ret == 0
@@ -350,14 +356,14 @@ def test_the_bases_addopts_select_and_distribute_nothing(shop: Project) -> None:
     git(shop.path, "checkout", "-q", "-B", "change")
     write(shop, "pytest.ini", "[pytest]\npythonpath = .\n")
     write(shop, "shop.py", WORSE)
-    result = shop.run(RUN, "-k", "mrr", "-p", "no:cacheprovider")
+    result = shop.run(RUN, "-k", "mrr")
     result.assert_outcomes(failed=1, deselected=3)
     assert fell(shop)
 
 
 def test_under_xdist_the_controller_runs_it_once(shop: Project) -> None:
     git(shop.path, "checkout", "-q", "main")
-    write(shop, "shop.py", GOOD + "open(%r, 'a').write('.')\n" % str(shop.path.parent / "counted"))
+    write(shop, "shop.py", f"{GOOD}open({str(shop.path.parent / 'counted')!r}, 'a').write('.')\n")
     commit(shop, "counts")
     git(shop.path, "checkout", "-q", "-B", "change")
     write(shop, "shop.py", WORSE)
@@ -372,7 +378,9 @@ def test_under_xdist_the_controller_runs_it_once(shop: Project) -> None:
     commit(shop, "broken")
     result = shop.pytester.runpytest_subprocess("--ir-suite", "-n2", RUN, *QUIET)
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: --ir-baseline run:main: *SyntaxError*"])
+    result.stderr.fnmatch_lines(
+        ["ERROR: --ir-baseline run:main: the base * gave no answers*", "  | *SyntaxError*"]
+    )
 
 
 def test_from_a_subfolder_with_an_item_named_and_as_a_share(
@@ -431,12 +439,13 @@ def test_whatever_ends_it_nothing_is_left_for_long(
     git(shop.path, "checkout", "-q", "main")
     commit(shop, "waits")
     git(shop.path, "checkout", "-q", "-B", "change")
-    command = [sys.executable, "-m", "pytest", "--ir-suite", RUN, "waits.ir.yaml", *QUIET]
+    # As a shell starts it in the foreground: where SIGINT is ignored, so it is in what is started.
+    code = "import signal, sys, pytest; signal.signal(2, signal.default_int_handler); sys.exit(pytest.main())"
+    command = [sys.executable, "-c", code, "--ir-suite", RUN, "waits.ir.yaml", *QUIET]
     environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
     with subprocess.Popen(
-        command, cwd=shop.path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    ) as process:  # fmt: skip
+        command, cwd=shop.path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
         started = tmp_path / "started"
         while not started.exists() or not started.read_text():
             assert process.poll() is None, process.communicate()[0].decode()

@@ -211,9 +211,8 @@ def _check_guard(base: Base, commit: str, told: Told) -> None:
 def _compared(key: Key, run: str, stored: StoredRun, base: str) -> Answer:
     faults = [query.fault for query in stored.queries.values() if query.ranking is None]
     if len(faults) == len(stored.queries):
-        raise BaseError(
-            f"{base} answered no query of {key}: {faults[0] if faults else 'it has none'}"
-        )
+        first = faults[0] if faults else "it has none"
+        raise BaseError(f"{base} answered no query of {key}: {first}; {UNTRACKED}")
     answered = f"{len(stored.queries) - len(faults)} of {len(stored.queries)} queries"
     notes = (
         [f"{base} answered {answered}; the first that it did not: {faults[0]}"] if faults else []

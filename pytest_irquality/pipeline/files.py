@@ -15,7 +15,7 @@ from pytest_irquality.edges.open import Allowed
 from pytest_irquality.pipeline.base.told import RUNS, Answer, Answers, Key
 from pytest_irquality.retrieval.run import Fault, Run
 from pytest_irquality.storage import baseline
-from pytest_irquality.storage.jsonl import read_run, write_run
+from pytest_irquality.storage.jsonl import parse_run, read_run, write_run
 from pytest_irquality.storage.kept import Kept
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.storage.shards import Shard
@@ -27,6 +27,7 @@ from pytest_irquality.storage.stored import (
 )
 from pytest_irquality.storage.trec import is_trec, write_trec
 from pytest_irquality.suite.model import Suite
+from pytest_irquality.verdict.accepted import Accepting
 from pytest_irquality.verdict.facts import Remark
 from pytest_irquality.verdict.result import QueryResult, SuiteResult
 
@@ -37,6 +38,14 @@ class Target(NamedTuple):
     suite: Suite
     file: Path
     retriever: str
+
+
+class Compared(NamedTuple):
+    """What is compared with, what is known of it, and what accepts drops from it; None where there is nothing."""
+
+    run: Run | None
+    baseline: Baseline | None
+    accepting: Accepting | None = None
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,7 @@ class Files:
 
     ``named`` are the folders that the command line names, or whose files it does; ``outside`` those that the ini file
     allows besides the project. ``base`` is the folder in which the base's answers are, under ``run:REF``.
+    ``accepts_nothing``: a change's own baseline accepts no drop.
     """
 
     start: Path
@@ -67,6 +77,7 @@ class Files:
     named: Sequence[Path] = ()
     outside: Sequence[Path] = ()
     base: Path | None = None
+    accepts_nothing: bool = False
     _read: dict[tuple[Path, str], _Known] = field(default_factory=dict)
 
     def part(self, suite: Suite) -> Suite:
@@ -128,13 +139,40 @@ class Files:
             damage = str(error)
         return _Known(self._found(target) if place.in_git else place.found(old), old, damage)
 
-    def before(
-        self, target: Target, needed: Collection[str]
-    ) -> tuple[Run, Baseline] | tuple[None, None]:
+    def before(self, target: Target, needed: Collection[str]) -> Compared:
         """What ``judge`` compares with, where these queries are asked.
 
         Raises ``StoredRunError``, also where what is to be kept could not be written.
         """
+        accepting = None if self.updating else self._accepting(target)
+        try:
+            return Compared(*self._before(target, needed), accepting)
+        except StoredRunError as error:
+            if accepting is None:
+                raise
+            return Compared(None, None, replace(accepting, lacks=str(error)))
+
+    def _accepting(self, target: Target) -> Accepting | None:
+        """The baseline that HEAD commits, where a commit is compared with that has another."""
+        place, option = self._place(target), self.compared
+        if option is None or not place.in_git:
+            return None
+        try:
+            repository = Repository.holding(self.root)
+            base = repository.merge_base(option.partition(":")[2])
+            committed = repository.content("HEAD", place.path)
+            if committed is None or committed == repository.content(base, place.path):
+                return None
+            stored = parse_run(committed.splitlines(keepends=True), f"HEAD:{place.shown}")
+        except (OSError, StoredRunError):
+            return None  # then nothing is accepted
+        if stored.lacks_texts(target.suite):
+            return None
+        return Accepting(stored.run(target.suite), refused=self.accepts_nothing)
+
+    def _before(
+        self, target: Target, needed: Collection[str]
+    ) -> tuple[Run, Baseline] | tuple[None, None]:
         if self.saved and is_trec(Path(self.saved)) and self.targets > 1:
             raise StoredRunError(
                 f"--ir-save-runs {self.saved} is one file and here are {self.targets} runs: name a folder, or one suite"

@@ -55,7 +55,15 @@ def pytest_configure(config: pytest.Config) -> None:
         tuple(option.ir_runs), option.ir_save_runs, shard,
         named=tuple(_named_folders(config)),
         outside=tuple(config.rootpath / name for name in config.getini("ir_allow_outside")),
+        accepts_nothing=_choice(config, "ir_accepted", ("xfail", "fail")) == "fail",
     )  # fmt: skip
+
+
+def _choice(config: pytest.Config, key: str, choices: Sequence[str]) -> str:
+    value = str(config.getini(key))
+    if value not in choices:
+        raise pytest.UsageError(f"ini key {key} must be {' or '.join(choices)}, not {value!r}")
+    return value
 
 
 def _named_folders(config: pytest.Config) -> Iterator[Path]:

@@ -87,6 +87,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "ir_suite_files", type="args", default=PATTERNS, help="Globs of the names of suite files."
     )
     parser.addini(
+        "ir_accepted", type="string", default="xfail",
+        help="What a drop is that the change's own committed baseline accepts, under git:REF and run:REF: xfail"
+        " (green and loud), or fail.",
+    )  # fmt: skip
+    parser.addini(
         "ir_base_command", type="string", default="",
         help="What runs pytest on the code of the base's checkout, for --ir-baseline=run:REF (default: this Python).",
     )  # fmt: skip

@@ -14,7 +14,7 @@ import pytest
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.metrics.names import did_you_mean
 from pytest_irquality.pipeline.explain import with_reasons
-from pytest_irquality.pipeline.files import Target
+from pytest_irquality.pipeline.files import Compared, Target
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
 from pytest_irquality.plugin.progress import shown_progress
 from pytest_irquality.report.data import encode
@@ -239,11 +239,16 @@ def _retrieve_and_judge(
     except StoredRunError as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
     try:
-        before, known = compared or (run, Baseline(key, len(run.rankings), version=run.version))
+        before, known, accepting = compared or Compared(
+            run, Baseline(key, len(run.rankings), version=run.version)
+        )
         updating = (
             files.updating and suite.baseline_retriever is None
         )  # whose drops no new file will mend
-        result = judge(asked, run, checks, before=before, baseline=known, updating=updating)
+        result = judge(
+            asked, run, checks, before=before, baseline=known, updating=updating,
+            accepting=accepting,
+        )  # fmt: skip
     except MeasureError as error:  # a measure of the project's own
         raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None
     result = files.completed(target, run, with_reasons(result, retriever), notes)
@@ -295,9 +300,7 @@ def _concurrency(config: pytest.Config, suite: Suite) -> int:
     )
 
 
-def _baseline(
-    module: SuiteModule, key: str, needed: Collection[str]
-) -> tuple[Run, Baseline] | tuple[None, None] | None:
+def _baseline(module: SuiteModule, key: str, needed: Collection[str]) -> Compared | None:
     """What a retriever is compared with: a stored run, or another retriever of this session; None: with itself."""
     other = module.suite.baseline_retriever
     if other is None:
@@ -321,7 +324,8 @@ def _baseline(
             f"{module.suite.path} compares [{key}] with the retriever {other!r} ('baseline'): {what}",
             pytrace=False,
         )
-    return judged.run, Baseline(other, len(judged.run.rankings), version=judged.run.version)
+    known = Baseline(other, len(judged.run.rankings), version=judged.run.version)
+    return Compared(judged.run, known)
 
 
 def _version(retriever: object) -> str | None:
@@ -377,6 +381,8 @@ def _conclude(result: SuiteResult, verdict: Verdict) -> None:
     __tracebackhide__ = _is_theirs
     if verdict.outcome == "known":
         pytest.xfail(f"{verdict.known_issue}: {reason(result, verdict)}")
+    if verdict.outcome == "accepted":
+        pytest.xfail(f"accepted by this change's own baseline: {reason(result, verdict)}")
     raise Broken(explain(result, verdict), pytrace=False)
 
 

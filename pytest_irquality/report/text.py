@@ -17,6 +17,7 @@ from pytest_irquality.verdict.result import (
 )
 from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.moves import move
 from pytest_irquality.wording.numbers import (
     apart,
@@ -31,7 +32,7 @@ from pytest_irquality.wording.sentences import demand, notes, reason, sentence, 
 from pytest_irquality.wording.words import ON_CHANGE, bound, one_line
 
 MARKS = {
-    "passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "fixed": "✗ FIXED",
+    "passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "accepted": "accepted", "fixed": "✗ FIXED",
     "not evaluated": "✗ not evaluated",
 }  # fmt: skip
 WORST = 5
@@ -285,7 +286,8 @@ def headline(result: SuiteResult) -> str:
     else:
         said = f"FAILED: {said}"
     known = told([*limits, *queries].count("known"), *KNOWN)
-    return ", ".join(filter(None, ["PARTIAL" if result.interrupted else "", said, known]))
+    drops = told([*limits, *queries].count("accepted"), "accepted drop", "accepted drops")
+    return ", ".join(filter(None, ["PARTIAL" if result.interrupted else "", said, drops, known]))
 
 
 KNOWN = ("known issue", "known issues")
@@ -309,6 +311,8 @@ def provenance(baseline: Baseline) -> str:
 
 def summary(result: SuiteResult) -> Iterator[str]:
     """The table of a suite: each measure, what it was and is, its limits, how many queries it rests on."""
+    for number, line in enumerate(accepted(result)):
+        yield f"  {line}" if number else line
     yield f"{name_of(result)} ({result.path})  {headline(result)}"
     if result.baseline:
         yield f"  baseline: {provenance(result.baseline)}"

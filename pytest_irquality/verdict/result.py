@@ -13,8 +13,8 @@ from typing import Literal
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding
 
-Outcome = Literal["passed", "failed", "error", "known", "fixed", "not evaluated"]
-"""``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer breaks, loud as a failure."""
+Outcome = Literal["passed", "failed", "error", "known", "accepted", "fixed", "not evaluated"]
+"""``accepted``: worse than the merge base, and the change's own committed baseline says that this is wanted. ``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer breaks, loud as a failure."""
 
 BAD: tuple[Outcome, ...] = ("failed", "error", "fixed", "not evaluated")
 
@@ -25,7 +25,7 @@ class Verdict:
 
     ``file`` is where it stands, at ``line``, if not in the suite itself. ``needed`` is how many queries it reads, of
     which ``unanswered`` (ids) had a fault and ``unasked`` were not asked. ``allowed`` queries may do what a guard
-    watches for.
+    watches for. ``accepted``: the change's own committed baseline says that this is wanted.
     """
 
     check: str
@@ -42,6 +42,7 @@ class Verdict:
     unanswered: tuple[str, ...] = ()
     unasked: int = 0
     allowed: int = 0
+    accepted: bool = False
 
     @property
     def broken(self) -> tuple[Finding, ...]:

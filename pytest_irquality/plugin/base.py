@@ -16,7 +16,7 @@ from pytest_irquality.pipeline.base.process import default_command
 from pytest_irquality.pipeline.base.told import COLLECTED, Collected, Key
 from pytest_irquality.pipeline.base.worktree import BaseError, Cancelled, new_folder, remove
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
-from pytest_irquality.plugin.hooks import RUN
+from pytest_irquality.storage.baseline import RUN
 
 WORKER = "ir_base"  # the folder, as workers of pytest-xdist are told it
 HANDED_ON = (

@@ -146,7 +146,8 @@ class Files:
         """
         accepting = None if self.updating else self._accepting(target)
         try:
-            return Compared(*self._before(target, needed), accepting)
+            before, known = self._before(target, needed)
+            return Compared(before, known, accepting)
         except StoredRunError as error:
             if accepting is None:
                 raise

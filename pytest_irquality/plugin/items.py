@@ -324,8 +324,8 @@ def _baseline(module: SuiteModule, key: str, needed: Collection[str]) -> Compare
             f"{module.suite.path} compares [{key}] with the retriever {other!r} ('baseline'): {what}",
             pytrace=False,
         )
-    known = Baseline(other, len(judged.run.rankings), version=judged.run.version)
-    return Compared(judged.run, known)
+    run = judged.run
+    return Compared(run, Baseline(other, len(run.rankings), version=run.version))
 
 
 def _version(retriever: object) -> str | None:

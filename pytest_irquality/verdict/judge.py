@@ -13,7 +13,6 @@ from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Guard, Limits, Query, Rule, Suite
 from pytest_irquality.verdict import guards
 from pytest_irquality.verdict.accepted import (
-    ON_BASELINE,
     Accepting,
     acceptance,
     judged_with,
@@ -92,8 +91,7 @@ class _Judge:
 
     def accepted_or(self, check: Check, verdict: Verdict) -> Verdict:
         """A verdict, judged once more with what the change commits where it failed on a drop alone."""
-        compares = frozenset(str(m) for m in self.suite.measures if m.definition.compares)
-        on_change = all(may_be_accepted(finding, compares) for finding in verdict.broken)
+        on_change = all(may_be_accepted(finding, self.comparing) for finding in verdict.broken)
         if verdict.outcome != "failed" or not on_change or self.with_committed is None:
             return verdict
         if self.with_committed.verdict(check).outcome == "failed":
@@ -218,9 +216,19 @@ class _Judge:
         issue = known.reference(now.run.retriever) if known else None
         excused = any(finding.fails and not finding.ok for finding in findings)
         if self.updating:
-            findings = tuple(map(_while_updating, findings))
+            findings = tuple(map(self.while_updating, findings))
         outcome = _outcome(findings, issue, excused)
         return replace(verdict, outcome=outcome, findings=findings, known_issue=issue)
+
+    @cached_property
+    def comparing(self) -> frozenset[str]:
+        """The measures that read the baseline's ranking."""
+        return frozenset(str(m) for m in self.suite.measures if m.definition.compares)
+
+    def while_updating(self, finding: Finding) -> Finding:
+        """A drop is shown and fails nothing while the baseline it is measured from is replaced."""
+        on_change = may_be_accepted(finding, self.comparing)
+        return replace(finding, fails=finding.fails and not on_change)
 
     def findings(self, check: Check, needed: Sequence[Query]) -> Iterator[Finding]:
         if check.query:
@@ -316,11 +324,6 @@ class _Judge:
         if not measure.needs_relevant or self.suite.undefined == "zero":
             return bool(queries)
         return any(query.judgments.relevant for query in queries)
-
-
-def _while_updating(finding: Finding) -> Finding:
-    """A drop is shown and fails nothing while the baseline it is measured from is replaced."""
-    return replace(finding, fails=finding.fails and finding.kind not in ON_BASELINE)
 
 
 def _outcome(findings: Sequence[Finding], issue: str | None, excused: bool) -> Outcome:

@@ -1,0 +1,47 @@
+"""One retriever's run, judged: the step that pytest's items and ``check`` share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from pytest_irquality.pipeline.explain import with_reasons
+from pytest_irquality.pipeline.files import Against, Files, Target
+from pytest_irquality.retrieval import Run
+from pytest_irquality.suite import Check
+from pytest_irquality.verdict import SuiteResult, judge
+
+
+def judge_run(
+    files: Files,
+    target: Target,
+    run: Run,
+    *,
+    checks: Collection[Check],
+    compared: Against,
+    retriever: object,
+    notes: Sequence[str] = (),
+) -> SuiteResult:
+    """One retriever's run held against checks of its suite, with reasons, and with what was written of it.
+
+    Raises ``MeasureError`` where a measure of the project's own fails.
+    """
+    updating = (
+        files.updating and target.suite.baseline_retriever is None
+    )  # else no file would mend a drop
+    asked = files.part(target.suite)
+    result = judge(
+        asked,
+        run,
+        checks,
+        before=compared.run,
+        baseline=compared.baseline,
+        updating=updating,
+        accepting=compared.accepting,
+    )
+    return files.completed(target, run, with_reasons(result, retriever), notes)
+
+
+def version_of(retriever: object) -> str | None:
+    """What a retriever says of its own version, to be kept with the baseline."""
+    version = getattr(retriever, "version", None)
+    return str(version) if isinstance(version, (str, int, float)) else None

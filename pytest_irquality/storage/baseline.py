@@ -13,6 +13,7 @@ from pytest_irquality.edges.git import Repository, now, package_version
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import file_name as safe
 from pytest_irquality.retrieval.run import Run
+from pytest_irquality.storage.provenance import UPDATE, Baseline
 from pytest_irquality.storage.stored import (
     Header,
     StoredQuery,
@@ -25,8 +26,6 @@ from pytest_irquality.storage.stored import (
     write_run,
 )
 from pytest_irquality.suite.model import Suite
-from pytest_irquality.verdict.comparison import UPDATE
-from pytest_irquality.verdict.result import Baseline
 
 FOLDER = ".ir-baseline"
 GIT = "git:"

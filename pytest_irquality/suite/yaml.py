@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import yaml
 from yaml.events import (
@@ -35,6 +35,14 @@ except ImportError:  # PyYAML built without libyaml
     from yaml import BaseLoader as Loader  # type: ignore[assignment]
 
 MOST_WORDS = 8
+
+
+class Place(NamedTuple):
+    """Where something stands: 1-based line and column of the file at ``path``, by default the suite file itself."""
+
+    line: int
+    column: int = 1
+    path: str = ""
 
 
 class SuiteError(Exception):
@@ -64,8 +72,11 @@ def clipped(text: str) -> str:
 class Document:
     """One YAML document, read from its first event to its last by a caller who knows what should come."""
 
-    def __init__(self, path: str, events: Iterator[Event]) -> None:
+    def __init__(self, path: str, events: Iterator[Event], beside: bool = False) -> None:
+        """``beside``: it is a line of another file than the suite's."""
         self.path = path
+        self.beside = path if beside else ""
+        self.numbers: dict[str, float] = {}  # those read so far; grades are few and stand often
         self._events = events
 
     @classmethod
@@ -77,9 +88,9 @@ class Document:
 
     @classmethod
     def of_json(cls, path: str, value: Any, line: int) -> Document:
-        """A value of JSON that stands on a line, as the events that YAML would give; its numbers are plain text."""
+        """A value on a line of JSON, as the events that YAML would give; its numbers are plain text."""
         mark = yaml.Mark(path, 0, line - 1, 0, None, 0)
-        return cls(path, _json_events(value, mark))
+        return cls(path, _json_events(value, mark), beside=True)
 
     def finish(self) -> None:
         """Read on to the end of the file, so that a syntax error is found wherever it stands."""
@@ -120,6 +131,14 @@ class Document:
     def fail(self, event: Event, message: str) -> NoReturn:
         """Raise the one-line error at an event's place."""
         raise SuiteError(self.path, *position(event), message)
+
+    def place(self, event: Event) -> Place:
+        """Where an event begins."""
+        return Place(*position(event), self.beside)
+
+    def fail_at(self, place: Place, message: str) -> NoReturn:
+        """Raise the one-line error at a place that was kept."""
+        raise SuiteError(place.path or self.path, place.line, place.column, message)
 
     def root(self) -> Event:
         """The first event of the document's content."""
@@ -193,7 +212,7 @@ class Document:
         """A finite number, unquoted."""
         text = self.text(event, what)
         value = as_number(text)
-        if value is None or getattr(event, "style", None):
+        if value is None or self.quoted(event):
             self.fail(event, f"{what} must be a number, not {short(text)}")
         return value
 
@@ -206,6 +225,10 @@ class Document:
                 f"{what} must be a whole number of at least {least}, not {short(self.text(event, what))}",
             )
         return int(value)
+
+    def quoted(self, event: Event) -> bool:
+        """Whether a scalar stands in quotes or in a block, and so is text whatever it spells."""
+        return bool(getattr(event, "style", None))
 
     def is_empty(self, event: Event) -> bool:
         """Whether nothing was written: a key with no value."""

@@ -243,6 +243,7 @@ class SuiteModule(pytest.Module):
                     else (check.label, slug(check.label))
                 )
                 item.extra_keyword_matches.update(words)
+                assert isinstance(item, pytest.Function)
                 pasteable(item)
             yield item
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pytest_irquality.plugin.init import FirstSuite
 
 
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options; every path is relative to the invocation directory."""
     group = parser.getgroup("irquality", "search-quality regression tests")
@@ -149,7 +148,9 @@ def _activate(config: pytest.Config) -> None:
 
     config.pluginmanager.register(collect, "irquality-collection")
     config.pluginmanager.register(items, "irquality-running")
-    if not hasattr(config, "workerinput"):  # whoever reports: the controller, or a run without xdist
+    if not hasattr(
+        config, "workerinput"
+    ):  # whoever reports: the controller, or a run without xdist
         config.pluginmanager.register(Session(config), "irquality-session")
 
 

@@ -125,33 +125,29 @@ def at(path: Path, line: int, name: str) -> Callable[[BaseException], NoReturn]:
 
     The function is one line long, so that its only line is its first (``test_places.py``).
     """
-    return _placed(lambda error: _raise(error), path, line, name)
+    function: Callable[[BaseException], NoReturn]
+    function = _placed(lambda error: _raise(error), path, line, name)  # noqa: PLW0108 - a frame of its own
+    return function
 
 
 def check_function(path: Path, line: int, name: str, module: str) -> Callable[..., None]:
     """A test function whose place is a line of a file. What it is given is called in the call phase."""
-    function = _placed(lambda _ir_run: _ir_run(), path, line, name)
+    function: types.FunctionType = _placed(lambda _ir_run: _ir_run(), path, line, name)
     function.__module__ = module
     return function
 
 
 def _placed(function: Any, path: Path, line: int, name: str) -> Any:
-    code = function.__code__.replace(
-        co_filename=str(path), co_firstlineno=line, co_name=name, co_qualname=name
-    ) if hasattr(function.__code__, "co_qualname") else function.__code__.replace(
-        co_filename=str(path), co_firstlineno=line, co_name=name
-    )  # fmt: skip
-    return types.FunctionType(code, function.__globals__, name, closure=function.__closure__)
+    code = function.__code__.replace(co_filename=str(path), co_firstlineno=line, co_name=name)
+    return types.FunctionType(code, function.__globals__, name)
 
 
 def _raise(error: BaseException) -> NoReturn:
     __tracebackhide__ = True
-    raise error
+    raise error from None  # it stands for what was being handled
 
 
-def users_frames(
-    traceback: types.TracebackType | None, package: str
-) -> types.TracebackType | None:
+def users_frames(traceback: types.TracebackType | None, package: str) -> types.TracebackType | None:
     """The traceback from the first frame that is not ours."""
     first = traceback
     while first and first.tb_frame.f_code.co_filename.startswith(package):

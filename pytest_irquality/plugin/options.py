@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -13,7 +14,7 @@ from pytest_irquality.plugin.internals import named_on_command_line
 PATTERNS = ["*.ir.yaml", "*.ir.yml", "ir_*.yaml", "ir_*.yml"]
 REPORT = "ir-report.html"
 NEED_NO_SUITE = ("--ir-suite", "--ir-init")
-INT_INI = "int" if pytest.version_tuple >= (8, 4) else "string"
+INT_INI: Literal["int", "string"] = "int" if pytest.version_tuple >= (8, 4) else "string"
 
 
 def imply_suites(config: pytest.Config) -> None:
@@ -51,7 +52,7 @@ def check_numbers(config: pytest.Config) -> None:
     key = "ini key ir_concurrency"
     try:
         in_file = config.getini("ir_concurrency")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, pytest.UsageError) as error:
         raise pytest.UsageError(f"{key} must be a whole number of at least 1: {error}") from None
     for name, text in (("--ir-concurrency", config.option.ir_concurrency), (key, in_file)):
         if text and not re.fullmatch("0*[1-9][0-9]*", str(text)):

@@ -22,6 +22,7 @@ from pytest_irquality.report.text import headline, summaries
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.joined import joined
 from pytest_irquality.verdict.result import BAD
+from pytest_irquality.wording.caveats import caveats, with_caveats
 
 ANNOTATES_TOO = "pytest_github_actions_annotate_failures"
 LOOKS_ONLY = ("collectonly", "setupplan", "showfixtures", "show_fixtures_per_test")
@@ -89,7 +90,7 @@ class Session:
             self.marks.setdefault(key, {}).setdefault(check, {})[report.nodeid] = mark_of(report)
         if (sent := getattr(report, "ir_result", None)) is not None:
             kept = self.config.stash.get(RESULTS, {})
-            result = decode(sent) if sent else kept.pop(report.nodeid)
+            result = decode(sent) if sent else kept[report.nodeid]
             worker = str(getattr(getattr(getattr(report, "node", None), "gateway", None), "id", ""))
             some = self.by_worker.setdefault(key, {})
             some[worker] = result  # a rerun's takes the place of what it was a rerun of
@@ -118,7 +119,9 @@ class Session:
         return list(dict.fromkeys(self._missing()))
 
     def _missing(self) -> Iterator[str]:
-        judged = {_file_and_variant(id) for id, key in self.collected.items() if key in self.results}
+        judged = {
+            _file_and_variant(id) for id, key in self.collected.items() if key in self.results
+        }
         for id, key in self.collected.items():
             if key in self.results or (key is None and _file_and_variant(id) in judged):
                 continue
@@ -208,7 +211,7 @@ class Session:
             for result in results:
                 lines += [line for line in result.written if not line.startswith(" ")]
         lines += self.written
-        lines += [f"{_name(result)}: {headline(result)}" for result in results]
+        lines += [f"{_name(result)}: {_last_word(result)}" for result in results]
         lines += [f"{name}: NOT EVALUATED" for name in self.missing]
         for line in lines:
             bad = "✗" in line or "FAILED" in line or "NOT " in line
@@ -234,6 +237,10 @@ def _file_and_variant(id: str) -> Key:
     """What a node id says where nothing better is known."""
     file, _, name = id.partition("::")
     return file, name.partition("[")[2].removesuffix("]")
+
+
+def _last_word(result: SuiteResult) -> str:
+    return with_caveats(headline(result), caveats(result))
 
 
 def _name(result: SuiteResult) -> str:

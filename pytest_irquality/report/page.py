@@ -64,6 +64,15 @@ def _foremost(reasons: Sequence[Reason]) -> Sequence[Reason]:
     ]
 
 
+def _caveats(results: Sequence[SuiteResult]) -> tuple[str, ...]:
+    """What no pass may stand without; of several suites whose it is."""
+    return tuple(
+        f"{result.suite}: {said}" if len(results) > 1 else said
+        for result in results
+        for said in caveats(result)
+    )
+
+
 def _headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> tuple[State, str]:
     """The verdict in words, counted in checks as pytest counts them."""
     verdicts = [verdict for result in results for verdict in result.verdicts]
@@ -100,6 +109,7 @@ def _headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> t
             "" if gated else "nothing gated",
         ]
     words = ", ".join(filter(None, [*said, count("known", "known issue"), partial]))
+    words = with_caveats(words, _caveats(results))
     if bad:
         return State("bad", "✗", "FAIL"), words
     if partial or not verdicts:

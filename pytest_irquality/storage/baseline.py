@@ -128,7 +128,7 @@ class Place:
         """What the file holds that an update writes, None where there is none. Raises ``StoredRunError``."""
         try:
             return self._own(read_run(self.path, self.shown, self.allowed))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             raise StoredRunError(

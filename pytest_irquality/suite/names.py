@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -19,7 +20,12 @@ LONGEST = 80
 def slug(text: str) -> str:
     """A text as part of a node id: ``office chair`` -> ``office-chair``."""
     plain = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
-    return UNFIT.sub("-", plain)[:LONGEST].strip("-") or "-"
+    name = UNFIT.sub("-", plain)[:LONGEST].strip("-") or "-"
+    try:
+        os.fsencode(name)  # pytest keeps the name of the current test in the environment
+    except UnicodeEncodeError:
+        return name.encode("ascii", "backslashreplace").decode()
+    return name
 
 
 def check_names(checks: Iterable[Check]) -> Iterator[Check]:

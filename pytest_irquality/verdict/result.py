@@ -132,7 +132,8 @@ class SuiteResult:
     ``facts`` are what a reader must know beside the verdicts, the most general first, ``causes`` why queries have no
     ranking, the most frequent first. ``gated`` is False where nothing in the suite could fail.
     ``commit`` and ``version`` are those of the code and of the retriever today, where known. ``written`` says in lines
-    for people which files this run brought up to date, and what that changed.
+    for people which files this run brought up to date, and what that changed. ``skipped`` names the checks that a mark
+    kept from running, each with its reason: they have no verdict.
     """
 
     suite: str
@@ -156,6 +157,7 @@ class SuiteResult:
     commit: str | None = None
     version: str | None = None
     written: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:

@@ -12,14 +12,20 @@ from pytest_irquality.edges import git as provenance
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.retrieval.run import Fault, Run
 from pytest_irquality.storage import baseline
+from pytest_irquality.storage.jsonl import write_run
 from pytest_irquality.storage.kept import Kept
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.storage.shards import Shard
-from pytest_irquality.storage.stored import StoredRun, StoredRunError, stored_run, write_run
+from pytest_irquality.storage.stored import (
+    DamagedRunError,
+    StoredRun,
+    StoredRunError,
+    stored_run,
+)
 from pytest_irquality.storage.trec import is_trec, write_trec
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.facts import Remark
-from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.verdict.result import QueryResult, SuiteResult
 
 
 class Target(NamedTuple):
@@ -37,8 +43,11 @@ def _name(target: Target) -> str:
 
 @dataclass(frozen=True)
 class _Known:
+    """What is compared with, and the file that an update replaces, with what is wrong with it."""
+
     before: baseline.Found
-    old: StoredRun | None
+    old: StoredRun | None = None
+    damage: str = ""
 
 
 @dataclass
@@ -81,16 +90,28 @@ class Files:
 
     def read_baseline(self, target: Target) -> _Known:
         """What a target is compared with, and what an update replaces, as it first was. Raises ``StoredRunError``."""
-        key, place = (target.file, target.retriever), self._place(target)
+        if not self.updating:  # it may be large, and is asked for once
+            return _Known(self._place(target).find())
+        key = target.file, target.retriever
         if key not in self._read:
-            found = place.find()
-            if not self.updating:  # it may be large, and is asked for once
-                return _Known(found, None)
-            self._read[key] = _Known(found, place.stored() if place.in_git else found.stored)
+            self._read[key] = self._to_be_replaced(self._place(target))
         return self._read[key]
 
-    def before(self, target: Target) -> tuple[Run, Baseline] | tuple[None, None]:
-        """What ``judge`` compares with. Raises ``StoredRunError``, also where what is kept could not be written."""
+    def _to_be_replaced(self, place: baseline.Place) -> _Known:
+        old, damage = None, ""
+        try:
+            old = place.stored()
+        except DamagedRunError as error:  # which writing it anew mends
+            damage = str(error)
+        return _Known(place.find() if place.in_git else place.found(old), old, damage)
+
+    def before(
+        self, target: Target, needed: Collection[str]
+    ) -> tuple[Run, Baseline] | tuple[None, None]:
+        """What ``judge`` compares with, where these queries are asked.
+
+        Raises ``StoredRunError``, also where what is to be kept could not be written.
+        """
         if self.saved and is_trec(Path(self.saved)) and len(self.targets) > 1:
             raise StoredRunError(
                 f"--ir-save-runs {self.saved} is one file and here are {len(self.targets)} runs: name a folder, or one suite"
@@ -100,7 +121,10 @@ class Files:
             raise StoredRunError(
                 f"{ours} and {theirs} would be kept in one file: give one of them another name"
             )
-        found = self.read_baseline(target).before
+        known = self.read_baseline(target)
+        if known.damage and len(needed) < len(target.suite.queries):
+            raise StoredRunError(f"{known.damage}; only an update of all queries can do that")
+        found = known.before
         if self.updating and found.stored and found.stored.lacks_texts(target.suite):
             return None, None  # about to be replaced by one that has them
         return baseline.compare_with(found, target.suite, target.retriever)
@@ -166,10 +190,10 @@ class Files:
         }  # what the suite calls one counts, too
         good = {id: ranking for id, ranking in run.rankings.items() if id not in faulty}
         answered = replace(run, rankings=good, faults=dict.fromkeys(faulty, Fault("")))
-        whole = [mean for mean in result.means if mean.tag is None and mean.unit != "seconds"]
-        means = {mean.measure: mean.value for mean in whole if mean.value is not None}
+        scored = {query.id: _values(target.suite, query) for query in result.queries}
+        known = self.read_baseline(target)
         yield from baseline.update(
-            self._place(target), self.read_baseline(target).old, answered, self.commit, means
+            self._place(target), known.old, replace(answered, scored=scored), known.damage
         )
 
     def _place(self, target: Target) -> baseline.Place:
@@ -187,3 +211,13 @@ class Files:
     def commit(self) -> str | None:
         """The commit of the code, asked for once."""
         return provenance.commit(self.root)
+
+
+def _values(suite: Suite, query: QueryResult) -> dict[str, float]:
+    """What a query scored by the measures that rest on judgments."""
+    values = zip(suite.measures, query.values, strict=True)
+    return {
+        str(measure): value
+        for measure, value in values
+        if value is not None and measure.definition.needs and not measure.definition.compares
+    }

@@ -66,7 +66,8 @@ def judged(
     checks = _selected(item)
     needed = {query.id for check in checks for query in asked.needed(check)}
     try:
-        compared = _baseline(module, key)  # one that is damaged is told before anything is asked
+        # One that is damaged is told before anything is asked.
+        compared = _baseline(module, key, needed)
         if files.kept:
             run, notes = files.kept_run(target, needed)
         else:
@@ -126,11 +127,13 @@ def _ask(
     return replace(earlier.run.retried(run) if earlier else run, version=known)
 
 
-def _baseline(module: SuiteModule, key: str) -> tuple[Run, Baseline] | tuple[None, None] | None:
+def _baseline(
+    module: SuiteModule, key: str, needed: Collection[str]
+) -> tuple[Run, Baseline] | tuple[None, None] | None:
     """What a retriever is compared with: a stored run, or another retriever of this session; None: with itself."""
     other = module.suite.baseline_retriever
     if other is None:
-        return module.config.stash[FILES].before(Target(module.suite, module.path, key))
+        return module.config.stash[FILES].before(Target(module.suite, module.path, key), needed)
     if other == key:
         return None
     outcome = module.stash[OUTCOMES].get(other)

@@ -13,6 +13,7 @@ from pytest_irquality.plugin.internals import named_on_command_line
 
 PATTERNS = ["*.ir.yaml", "*.ir.yml", "ir_*.yaml", "ir_*.yml"]
 REPORT = "ir-report.html"
+NUMBER = "must be a whole number of at least 1"
 NEED_NO_SUITE = ("--ir-suite", "--ir-init")
 INT_INI: Literal["int", "string"] = "int" if pytest.version_tuple >= (8, 4) else "string"
 
@@ -49,14 +50,19 @@ def is_suite(config: pytest.Config, path: Path, named: bool) -> bool:
 
 def check_numbers(config: pytest.Config) -> None:
     """Raise ``pytest.UsageError`` for a concurrency that is no number."""
+    _check_number("--ir-concurrency", config.option.ir_concurrency)
     key = "ini key ir_concurrency"
     try:
         in_file = config.getini("ir_concurrency")
-    except (TypeError, ValueError, pytest.UsageError) as error:
-        raise pytest.UsageError(f"{key} must be a whole number of at least 1: {error}") from None
-    for name, text in (("--ir-concurrency", config.option.ir_concurrency), (key, in_file)):
-        if text and not re.fullmatch("0*[1-9][0-9]*", str(text)):
-            raise pytest.UsageError(f"{name} must be a whole number of at least 1, not {text!r}")
+    except (TypeError, ValueError, pytest.UsageError) as error:  # which ends in the value
+        value = str(error).rpartition(": ")[2]
+        raise pytest.UsageError(f"{key} {NUMBER}, not {value}") from None
+    _check_number(key, in_file)
+
+
+def _check_number(name: str, given: object) -> None:
+    if given and not re.fullmatch("0*[1-9][0-9]*", str(given)):
+        raise pytest.UsageError(f"{name} {NUMBER}, not {given!r}")
 
 
 def concurrency(config: pytest.Config, of_suite: int | None) -> int:

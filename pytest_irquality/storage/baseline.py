@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from pytest_irquality.edges.git import Repository, now, package_version
+from pytest_irquality.edges.git import Repository, now, package_version, time_of
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import file_name as safe
 from pytest_irquality.retrieval.run import Run
+from pytest_irquality.storage.jsonl import parse_run, read_run, write_run
 from pytest_irquality.storage.provenance import UPDATE, Baseline
 from pytest_irquality.storage.stored import (
     Header,
@@ -21,27 +22,28 @@ from pytest_irquality.storage.stored import (
     StoredRunError,
     answered,
     digest,
-    parse_run,
-    read_run,
-    write_run,
 )
 from pytest_irquality.suite.model import Suite
 
 FOLDER = ".ir-baseline"
 GIT = "git:"
 SHOWN_QUERIES, SHOWN_MOVES = 5, 3
+DIGITS = 6  # of the values kept
 
 
 @dataclass(frozen=True)
 class Found:
     """A baseline and where it came from; ``stored`` is None where there is none.
 
-    ``new``: the suite did not exist at the revision asked for, so that nothing in it can have got worse.
+    ``new``: the suite did not exist at the revision asked for, so that nothing in it can have got worse. ``commit`` and
+    ``time`` are those of its last change.
     """
 
     source: str
     stored: StoredRun | None = None
     new: bool = False
+    commit: str | None = None
+    time: str | None = None
 
 
 def file_name(suite_file: Path, retriever: str, suffix: str = ".jsonl") -> str:
@@ -122,7 +124,26 @@ class Place:
         """What to compare with. Raises ``StoredRunError``: damaged, of another suite, or a revision that git lacks."""
         if self.option is not None and self.in_git:
             return self._at(self.option)
-        return Found(self.shown, self.stored())
+        return self.found(self.stored())
+
+    def found(self, stored: StoredRun | None) -> Found:
+        """What the file holds, with what is known of it."""
+        return Found(self.shown, stored, False, *self._provenance(stored))
+
+    def _provenance(
+        self, stored: StoredRun | None, at: str | None = None
+    ) -> tuple[str | None, str | None]:
+        """The commit and the time that made it. A kept run says so itself; a baseline's header must merge."""
+        if stored is None:
+            return None, None
+        if stored.header.time:
+            return stored.header.commit, stored.header.time
+        try:
+            if known := Repository.holding(self.root).last_change(self.path, at):
+                return known
+        except OSError:  # no git, or a file outside the checkout
+            pass
+        return None, None if at else time_of(self.path.stat().st_mtime)
 
     def stored(self) -> StoredRun | None:
         """What the file holds that an update writes, None where there is none. Raises ``StoredRunError``."""
@@ -159,13 +180,14 @@ class Place:
         source = f"{option} {self.shown}"
         try:
             repository = Repository.holding(self.root)
-            at = repository.commit_of(option.removeprefix(GIT))
+            at = repository.merge_base(option.removeprefix(GIT))
             content = repository.content(at, self.path)
             was_there = self.file.name in repository.names(at, self.file.parent)
         except OSError as error:
             raise StoredRunError(f"--ir-baseline {option}: {error}") from None
         if content is not None:
-            return Found(source, self._own(parse_run(content.splitlines(keepends=True), source)))
+            stored = self._own(parse_run(content.splitlines(keepends=True), source))
+            return Found(source, stored, False, *self._provenance(stored, at))
         # A suite that had no baseline there is as good as new once this change brings one; without it nothing would
         # ever be compared, which must not look like a pass.
         return Found(source, new=not was_there or self.path.is_file())
@@ -192,7 +214,7 @@ def suites_in_git(root: Path) -> Iterator[Path]:
 def unknown_revision(root: Path, option: str) -> str | None:
     """What is wrong with ``git:REF`` where the checkout of pytest's rootdir does not know it."""
     try:
-        Repository.holding(root).commit_of(option.removeprefix(GIT))
+        Repository.holding(root).merge_base(option.removeprefix(GIT))
     except OSError as error:
         return f"--ir-baseline {option}: {error}"
     return None
@@ -218,14 +240,13 @@ def compare_with(
         raise StoredRunError(
             f"{found.source}: kept without texts, which 'match: text' needs; renew it with `{UPDATE}`"
         )
-    header, queries = found.stored.header, found.stored.queries
-    matching = found.stored.matching(suite)
+    stored = found.stored
+    matching = stored.matching(suite)
     known = Baseline(
-        found.source, len(queries), header.commit, header.time, header.version,
+        found.source, len(stored.queries), found.commit, found.time, stored.version,
         left=matching.gone,
         edited=tuple(matching.edited),
         renamed=len(matching.renamed),
-        means=header.means,
     )  # fmt: skip
     return found.stored.run(suite), known
 
@@ -234,19 +255,17 @@ def compare_with(
 
 
 def header_of(suite: Suite, run: Run, commit: str | None, shard: str | None = None) -> Header:
-    """What is known of a run that was just made."""
+    """What is known of a run that was just made and is to be kept."""
     return Header(
-        suite.name, suite.path, digest(suite), suite.depth, run.retriever, shard, run.version, commit, now(),
-        package_version(),
+        suite.name, suite.path, suite.depth, run.retriever, digest(suite), shard, run.version,
+        commit, now(), package_version(),
     )  # fmt: skip
 
 
-def update(
-    place: Place, old: StoredRun | None, run: Run, commit: str | None, means: Mapping[str, float]
-) -> tuple[str, ...]:
+def update(place: Place, old: StoredRun | None, run: Run, damage: str = "") -> tuple[str, ...]:
     """Write what was retrieved over the baseline ``old``, and say in a few lines what that changes.
 
-    ``means`` is what the run scored; it is kept where the run is the whole of the new baseline.
+    ``damage`` is what is wrong with a file that is to be written anew, which takes an answer to every query.
 
     Queries that were not asked or not answered keep their line; those that left the suite lose it. Where no ranking
     changed the file is not touched. Raises ``OSError``.
@@ -258,7 +277,7 @@ def update(
     new = 0
     for query in suite.queries:
         before = was.get(query.id)
-        fresh = _without_time(answered(suite, query, run)) if query.id in run.rankings else None
+        fresh = _to_keep(answered(suite, query, run), run) if query.id in run.rankings else None
         # Scores wobble from machine to machine: a line stands as long as its ranking does.
         stands = (
             before
@@ -272,6 +291,9 @@ def update(
                 changed.append(fresh)
             else:
                 new += 1
+    if damage and len(queries) < len(suite.queries):
+        lack = len(suite.queries) - len(queries)
+        return (f"NOT WRITTEN: {damage} (which takes an answer to every query: {lack} had none)",)
     if not queries and not was:
         return (f"baseline not written: {place.shown}: no query was answered",)
     removed = len(was.keys() - queries.keys())
@@ -288,14 +310,24 @@ def update(
     if old and old.header.depth != depth:
         said.append(f"depth {old.header.depth} → {depth}")
     stay = f"; {len(run.faults)} could not be answered, and stay as they were" if run.faults else ""
+    if damage:
+        said = [f"{len(queries)} rankings, all anew, since the file could not be read"]
     if not said:
         return (
             f"baseline unchanged: {place.shown}: {len(queries)} ranking{'s' * (len(queries) != 1)}{stay}",
         )
-    whole = queries.keys() <= run.rankings.keys()
-    header = replace(header_of(suite, run, commit), depth=depth, means=means if whole else {})
+    # Nothing in it changes from update to update, nor with the folder that pytest was called in: branches must merge.
+    header = Header(suite.name, place.file.name, depth, run.retriever)
     write_run(place.path, StoredRun(header, queries), place.allowed)
     return (f"baseline written: {place.shown}: {', '.join(said)}{stay}", *_moves(was, changed))
+
+
+def _to_keep(query: StoredQuery, run: Run) -> StoredQuery:
+    """A line of a baseline: no times, which never are the same, but what the ranking scores today."""
+    ranking = replace(query.ranking, seconds=None) if query.ranking else None
+    scored = run.scored.get(query.id, {})
+    values = {measure: round(value, DIGITS) for measure, value in scored.items()}
+    return replace(query, ranking=ranking, version=run.version, values=values)
 
 
 def _under_todays_ids(old: StoredRun, suite: Suite) -> Mapping[str, StoredQuery]:
@@ -305,10 +337,6 @@ def _under_todays_ids(old: StoredRun, suite: Suite) -> Mapping[str, StoredQuery]
     matched = {*same.values()}
     rest = {id: query for id, query in old.queries.items() if id not in matched}
     return {**rest, **was}
-
-
-def _without_time(query: StoredQuery) -> StoredQuery:
-    return replace(query, ranking=replace(query.ranking, seconds=None)) if query.ranking else query
 
 
 def _moves(was: Mapping[str, StoredQuery], changed: list[StoredQuery]) -> Iterator[str]:

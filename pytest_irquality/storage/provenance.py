@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 UPDATE = "pytest --ir-suite --ir-update-baseline"
 
@@ -15,7 +14,7 @@ class Baseline:
     ``commit``, ``time`` (ISO 8601) and ``version`` are what is known of the run that made it, ``queries`` is how many
     it has, and ``left`` names those that today's suite has not, by text. ``edited`` are the ids of today's queries that
     it seems to hold in other words or with other params, ``renamed`` is how many it holds under another id. ``judged``
-    of its ``returned`` top results have a grade today. ``means`` is what it scored, by measure, under the judgments of the day it was made.
+    of its ``returned`` top results have a grade today.
     """
 
     source: str
@@ -28,4 +27,3 @@ class Baseline:
     renamed: int = 0
     judged: int = 0
     returned: int = 0
-    means: Mapping[str, float] = field(default_factory=dict)

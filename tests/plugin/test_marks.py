@@ -33,7 +33,9 @@ def test_marks_of_a_conftest_excuse_in_every_report(
     assert suite["skipped"] == ["also bad (later)"]
     assert project.data["outcome"] == "passed"
     assert "::error" not in result.stdout.str()
-    result.stdout.fnmatch_lines(["shop.ir.yaml: passed*1 known issue, but 1 check was skipped and not evaluated*"])
+    result.stdout.fnmatch_lines(
+        ["shop.ir.yaml: passed*1 known issue, but 1 check was skipped and not evaluated*"]
+    )
 
 
 def test_a_strict_mark_whose_item_passes_is_loud(project: Project) -> None:

@@ -13,7 +13,7 @@ from pytest_irquality.verdict.measured import Measured
 def condensed(measured: Measured) -> Measured | None:
     """Both sides without their unjudged documents; None where every document has a grade, or none could have."""
     suite = measured.suite
-    if suite.match == "text":
+    if all(map(suite.reads_texts, suite.queries)):
         return None
     now = _judged_only(suite, measured.run)
     before = _judged_only(suite, measured.baseline_run) if measured.baseline_run else None
@@ -26,6 +26,9 @@ def _judged_only(suite: Suite, run: Run) -> Run:
     rankings = {}
     changed = False
     for id, ranking in run.rankings.items():
+        if id in suite.by_id and suite.reads_texts(suite.by_id[id]):
+            rankings[id] = ranking  # whoever lists passages judges no results
+            continue
         grades = suite.by_id[id].judgments.grades if id in suite.by_id else {}
         kept = [*compress(count(), map(grades.__contains__, ranking.ids))]
         changed |= len(kept) < len(ranking.ids)

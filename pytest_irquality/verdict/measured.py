@@ -15,7 +15,7 @@ from pytest_irquality.metrics.scores import together
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.facts import Cause
-from pytest_irquality.verdict.passages import ranks_of, recall_counts_passages
+from pytest_irquality.verdict.passages import one_gain_each, ranks_of, recall_counts_passages
 from pytest_irquality.verdict.ties import end_in_one_score, in_baseline_order, made_up
 
 FEW = 3
@@ -220,7 +220,7 @@ class Measured:
             id: seconds for id in ranked if (seconds := self.run.rankings[id].seconds) is not None
         }
         scores = evaluate(
-            suite.qrels,
+            one_gain_each(suite, run, ranked),
             ranked,
             suite.measures,
             undefined=suite.undefined,
@@ -260,9 +260,9 @@ class Measured:
         are.
         """
         judged = returned = 0
-        if self.suite.match == "text":  # a result without a wanted passage is not unjudged
-            return 0, 0
         for id, ids in rankings.items():
+            if self.suite.reads_texts(self.suite.by_id[id]):
+                continue  # whoever lists passages judges no results
             top = ids[: self.suite.top_k]
             judged += sum(map(self.suite.by_id[id].judgments.grades.__contains__, top))
             returned += len(top)

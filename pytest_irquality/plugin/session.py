@@ -240,7 +240,8 @@ def _file_and_variant(id: str) -> Key:
 
 
 def _last_word(result: SuiteResult) -> str:
-    return with_caveats(headline(result), caveats(result))
+    said = headline(result)
+    return said if result.failed else with_caveats(said, caveats(result))
 
 
 def _name(result: SuiteResult) -> str:

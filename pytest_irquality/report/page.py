@@ -110,9 +110,9 @@ def _headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> t
             "" if gated else "nothing gated",
         ]
     words = ", ".join(filter(None, [*said, count("known", "known issue"), partial]))
-    words = with_caveats(words, _caveats(results))
     if bad:
         return State("bad", "✗", "FAIL"), words
+    words = with_caveats(words, _caveats(results))
     if partial or not verdicts:
         return State("warn", "⚠", "PARTIAL" if partial else "NOTHING JUDGED"), words
     return State("good", "✓", "PASS"), words

@@ -37,6 +37,7 @@ def check_names(checks: Iterable[Check]) -> Iterator[Check]:
     checks = list(checks)
     limits = {slug(check.name) for check in checks if check.query is None}
     taken: set[str] = set()
+    latest: dict[str, int] = {}
     names: dict[int, str] = {}
     for index, check in sorted(enumerate(checks), key=lambda pair: pair[1].query is not None):
         name = slug(check.name)
@@ -44,10 +45,11 @@ def check_names(checks: Iterable[Check]) -> Iterator[Check]:
             name = f"query-{name}"
         elif SPECIAL.fullmatch(name):
             name = f"limit-{name}"
-        unique, n = name, 1
+        unique, n = name, latest.get(name, 1)
         while unique in taken:
             n += 1
             unique = f"{name}-{n}"
+        latest[name] = n
         taken.add(unique)
         names[index] = unique
     for index, check in enumerate(checks):

@@ -22,11 +22,11 @@ def _caveats(result: SuiteResult) -> Iterator[str]:
         if isinstance(fact, facts.Loud):
             yield fact.short
         if isinstance(fact, facts.Unanswered):
-            yield f"{len(fact.queries)} of {counted(fact.total, 'query', 'queries')} were not answered"
+            yield f"{len(fact.queries)} of {counted(fact.total, 'query', 'queries')} not answered"
         if isinstance(fact, facts.ReturnedNothing) and len(fact.queries) == fact.total:
             yield "nothing was returned"
         if isinstance(fact, facts.WithoutRelevant) and 2 * fact.queries > fact.total:
-            yield f"{fact.queries} of {counted(fact.total, 'query', 'queries')} have no relevant document"
+            yield f"{fact.queries} of {counted(fact.total, 'query', 'queries')} without a relevant document"
     if result.skipped:
         many = len(result.skipped)
         yield f"{counted(many, 'check was', 'checks were')} skipped and not evaluated"

@@ -67,7 +67,7 @@ def test_broken_checks_say_the_line_of_the_suite_and_calls_that_raised_the_users
     )
     result = project.run("-s")
     crashes = [line.partition("CRASH ")[2] for line in result.outlines if "CRASH" in line]
-    assert crashes == ["a shop.ir.yaml 2", "b conftest.py 6", "p-1 shop.ir.yaml 7"]
+    assert crashes == ["a shop.ir.yaml 2", "b conftest.py 6", "precision-1 shop.ir.yaml 7"]
 
 
 def test_pdb_lands_in_the_suite_or_in_the_users_call(project: Project) -> None:

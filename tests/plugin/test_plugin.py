@@ -220,7 +220,7 @@ def test_names_are_unique_and_never_special_to_pytest(project: Project) -> None:
     project.suite(
         "queries:\n"
         + "".join(f"  - {{query: '{text}', must_find: [d1]}}\n" for text in odd)
-        + "thresholds: {ndcg: {max: 1}, judged: {warn_below: 0.1}}\n"
+        + "thresholds: {ndcg: {min: 0.01}, judged: {warn_below: 0.1}}\n"
     )
     project.conftest("@pytest.fixture\ndef retriever(): return lambda query: ['d1']\n")
     result = project.run("--collect-only", "-q")

@@ -19,6 +19,7 @@ from pytest_irquality.plugin.options import (
 )
 
 if TYPE_CHECKING:
+    from pytest_irquality.plugin.checking import Checker
     from pytest_irquality.plugin.collect import SuiteModule
     from pytest_irquality.plugin.init import FirstSuite
 
@@ -143,11 +144,12 @@ def _activate(config: pytest.Config) -> None:
         return
     check_numbers(config)
     # Imported by runs that have suites only.
-    from pytest_irquality.plugin import collect, items  # noqa: PLC0415
+    from pytest_irquality.plugin import checking, collect, items  # noqa: PLC0415
     from pytest_irquality.plugin.session import Session  # noqa: PLC0415
 
     config.pluginmanager.register(collect, "irquality-collection")
     config.pluginmanager.register(items, "irquality-running")
+    config.pluginmanager.register(checking, "irquality-checking")
     if not hasattr(
         config, "workerinput"
     ):  # whoever reports: the controller, or a run without xdist
@@ -172,3 +174,11 @@ def pytest_collect_file(
 
     module: SuiteModule = SuiteModule.from_parent(parent, path=file_path)
     return module
+
+
+@pytest.fixture
+def ir_check(request: pytest.FixtureRequest) -> Checker:
+    """Judge a suite in a test of yours, which then fails as the suite's own items do."""
+    from pytest_irquality.plugin.checking import Checker  # noqa: PLC0415 - for tests that use it only
+
+    return Checker(request.node)

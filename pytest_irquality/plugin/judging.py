@@ -9,15 +9,15 @@ import pytest
 
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.metrics.names import did_you_mean
-from pytest_irquality.pipeline.explain import with_reasons
 from pytest_irquality.pipeline.files import Target
+from pytest_irquality.pipeline.judge import judge_run, version_of
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
 from pytest_irquality.plugin.options import concurrency
 from pytest_irquality.plugin.progress import shown_progress
 from pytest_irquality.retrieval import RetrieverError, Run, retrieve
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.suite import Check
-from pytest_irquality.verdict import Baseline, SuiteResult, Verdict, judge
+from pytest_irquality.verdict import Baseline, SuiteResult, Verdict
 
 
 class NotJudged(Exception):
@@ -74,13 +74,13 @@ def judged(
             run, notes = _ask(item, retriever, needed, earlier), ()
     except StoredRunError as error:
         raise NotJudged(str(error)) from None
-    before, known = compared or (run, Baseline(key, len(run.rankings), version=run.version))
-    updating = files.updating and suite.baseline_retriever is None  # no new file mends other drops
+    known = compared or (run, Baseline(key, len(run.rankings), version=run.version))
     try:
-        result = judge(asked, run, checks, before=before, baseline=known, updating=updating)
+        result = judge_run(
+            files, target, run, checks=checks, compared=known, retriever=retriever, notes=notes
+        )
     except MeasureError as error:  # a measure of the project's own
         raise NotJudged(f"{error} ({suite.path})") from None
-    result = files.completed(target, run, with_reasons(result, retriever), notes)
     if not (run.faults or suite.baseline_retriever):
         # They are large, and nobody will ask for them again.
         run = replace(run, rankings={}, titles={}, texts={})
@@ -122,9 +122,7 @@ def _ask(
         raise NotJudged(f"{error} (fixture {suite.retriever!r}, {at})") from None
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
-    version = getattr(retriever, "version", None)
-    known = str(version) if isinstance(version, (str, int, float)) else None
-    return replace(earlier.run.retried(run) if earlier else run, version=known)
+    return replace(earlier.run.retried(run) if earlier else run, version=version_of(retriever))
 
 
 def _baseline(

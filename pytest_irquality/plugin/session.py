@@ -61,7 +61,12 @@ class Session:
     def pytest_report_collectionfinish(
         self, config: pytest.Config, items: Sequence[pytest.Item]
     ) -> list[str]:
-        """What a reader would otherwise take for a pass: no suite in a folder, or one that pytest does not look for."""
+        """What a reader would otherwise take for a pass: no suite in a folder, or one that pytest does not look for.
+
+        Nothing where ``--ir-suite`` stands in the project's settings: it then means "suites, too".
+        """
+        if not any(str(arg).startswith("--ir-suite") for arg in config.invocation_params.args):
+            return []
         found = [item.path for item in items if isinstance(item.parent, SuiteModule)]
         patterns = config.getini("ir_suite_files")
         lines = [f"irquality: {text}" for text in hidden_suites(config)]
@@ -82,6 +87,9 @@ class Session:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take from a report what it carries: a result, and what became of one check's item."""
+        worker = str(getattr(getattr(getattr(report, "node", None), "gateway", None), "id", ""))
+        for checked in getattr(report, "ir_checked", ()):  # of an ordinary test
+            self._take(decode(checked), worker)
         if (item := getattr(report, "ir_item", None)) is None:
             return
         path, retriever, check = item
@@ -90,14 +98,16 @@ class Session:
             self.marks.setdefault(key, {}).setdefault(check, {})[report.nodeid] = mark_of(report)
         if (sent := getattr(report, "ir_result", None)) is not None:
             kept = self.config.stash.get(RESULTS, {})
-            result = decode(sent) if sent else kept[report.nodeid]
-            worker = str(getattr(getattr(getattr(report, "node", None), "gateway", None), "id", ""))
-            some = self.by_worker.setdefault(key, {})
-            some[worker] = result  # a rerun's takes the place of what it was a rerun of
-            several = len(some) > 1
-            self.results[key], self.disputed[key] = (
-                joined(list(some.values())) if several else (result, ())
-            )
+            self._take(decode(sent) if sent else kept[report.nodeid], worker)
+
+    def _take(self, result: SuiteResult, worker: str) -> None:
+        key = result.path, result.retriever
+        some = self.by_worker.setdefault(key, {})
+        some[worker] = result  # a rerun's takes the place of what it was a rerun of
+        several = len(some) > 1
+        self.results[key], self.disputed[key] = (
+            joined(list(some.values())) if several else (result, ())
+        )
 
     @property
     def ordered(self) -> list[SuiteResult]:

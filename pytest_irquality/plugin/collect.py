@@ -22,6 +22,7 @@ from pytest_irquality.pipeline.files import Files, Target
 from pytest_irquality.plugin.internals import (
     check_function,
     every_item,
+    hide_source,
     made_of,
     named_on_command_line,
     pasteable,
@@ -191,6 +192,7 @@ class SuiteModule(pytest.Module):
             pytest.mark.usefixtures(self.suite.retriever),
         ]
         for name, check in self.checks.items():
+            hide_source(self.file_of(check.place))
             vars(module)[name] = check_function(
                 self.file_of(check.place), check.place.line, name, module.__name__
             )
@@ -248,6 +250,7 @@ class SuiteModule(pytest.Module):
             yield item
 
     def _warn(self) -> None:
+        hide_source(self.path)
         for place, text in lint(self.suite):
             try:
                 # As node.warn does it, which knows no line but the file's first.

@@ -31,7 +31,7 @@ PACKAGE = str(Path(__file__).parents[1])
 MARKS = (pytest.skip.Exception, pytest.xfail.Exception)
 """What a fixture or a call may raise to say what is to become of the test."""
 NO_FAULTS.update((*MARKS, pytest.exit.Exception))
-SENT = pytest.StashKey[SuiteResult]()
+SENT = pytest.StashKey[Judged]()
 
 
 class Broken(Failure):
@@ -103,7 +103,7 @@ def _outcome(request: pytest.FixtureRequest, item: pytest.Function) -> Outcome:
         raise
     except NotJudged as error:
         _fail(item, str(error))
-    item.stash[SENT] = new.result
+    item.stash[SENT] = new
     return new
 
 
@@ -202,8 +202,10 @@ def pytest_runtest_makereport(
     vars(report)["ir_item"] = [item.parent.suite.path, variant(item), item.originalname]
     if report.when == "setup" and (sent := item.stash.get(SENT, None)) is not None:
         far = hasattr(item.config, "workerinput")
-        vars(report)["ir_result"] = encode(sent) if far else ""
+        vars(report)["ir_result"] = encode(sent.result) if far else ""
+        if sent.to_grade is not None:
+            vars(report)["ir_pool"] = encode(sent.to_grade)
         if not far:
-            item.config.stash.setdefault(RESULTS, {})[report.nodeid] = sent
+            item.config.stash.setdefault(RESULTS, {})[report.nodeid] = sent.result
         del item.stash[SENT]
     return report

@@ -18,6 +18,7 @@ from pytest_irquality.retrieval import RetrieverError, Run, retrieve
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.suite import Check
 from pytest_irquality.verdict import Baseline, SuiteResult, Verdict
+from pytest_irquality.verdict.pool import Pool, pool
 
 
 class NotJudged(Exception):
@@ -37,6 +38,7 @@ class Judged:
     verdicts: Mapping[str, Verdict]
     attempt: int = 1
     told: dict[str, str] = field(default_factory=dict)
+    to_grade: Pool | None = None
 
 
 @dataclass(frozen=True)
@@ -77,14 +79,20 @@ def judged(
     known = compared or (run, Baseline(key, len(run.rankings), version=run.version))
     try:
         result = judge_run(
-            files, target, run, checks=checks, compared=known, retriever=retriever, notes=notes
-        )
+            files, target, run, checks=checks, compared=known, retriever=retriever, notes=notes,
+            audit=item.config.option.ir_audit,
+        )  # fmt: skip
     except MeasureError as error:  # a measure of the project's own
         raise NotJudged(f"{error} ({suite.path})") from None
+    option, to_grade = item.config.option, None
+    if option.ir_judge or option.ir_unjudged:
+        sides = [side for side in (run, known[0]) if side is not None]
+        to_grade = pool(asked, sides, int(option.ir_judge_depth or suite.top_k))
     if not (run.faults or suite.baseline_retriever):
         # They are large, and nobody will ask for them again.
         run = replace(run, rankings={}, titles={}, texts={})
-    return Judged(run, result, {verdict.check: verdict for verdict in result.verdicts}, attempt)
+    verdicts = {verdict.check: verdict for verdict in result.verdicts}
+    return Judged(run, result, verdicts, attempt, to_grade=to_grade)
 
 
 def _module(item: pytest.Function) -> SuiteModule:
@@ -115,8 +123,9 @@ def _ask(
     try:
         with shown_progress(item.config, suite.path) as progress:
             run = retrieve(
-                suite, retriever, asked, variant(item), concurrency=calls, progress=progress
-            )
+                suite, retriever, asked, variant(item), concurrency=calls, progress=progress,
+                details=bool(item.config.option.ir_judge),
+            )  # fmt: skip
     except RetrieverError as error:
         at = f"{error.place.path or suite.path}:{error.place.line}" if error.place else suite.path
         raise NotJudged(f"{error} (fixture {suite.retriever!r}, {at})") from None

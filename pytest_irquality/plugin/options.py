@@ -24,7 +24,7 @@ def imply_suites(config: pytest.Config) -> None:
     Those of ``addopts`` do not: they stand there for whenever suites are run.
     """
     for arg in config.invocation_params.args:
-        if arg == "--":
+        if arg == "--" or config.option.ir_init:  # whose options are for it
             return
         option = str(arg).partition("=")[0]
         if re.fullmatch(r"--ir-[a-z-]+", option) and option not in NEED_NO_SUITE:

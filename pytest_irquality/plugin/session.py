@@ -17,10 +17,11 @@ from pytest_irquality.plugin.internals import named_on_command_line
 from pytest_irquality.plugin.marks import Mark, excused, mark_of
 from pytest_irquality.plugin.options import REPORT
 from pytest_irquality.report.annotations import github_annotations
-from pytest_irquality.report.data import decode, document
+from pytest_irquality.report.data import decode, decode_pool, document
 from pytest_irquality.report.text import headline, summaries
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.joined import joined
+from pytest_irquality.verdict.pool import Pool
 from pytest_irquality.verdict.result import BAD
 from pytest_irquality.wording.caveats import caveats, with_caveats
 
@@ -42,6 +43,7 @@ class Session:
         self.marks: dict[Key, dict[str, dict[str, Mark | None]]] = {}  # by check, by node id
         self.written: list[str] = []
         self.not_written: list[str] = []
+        self.pools: list[Pool] = []
 
     # -- what there is ---------------------------------------------------------------------------------------------
 
@@ -90,6 +92,8 @@ class Session:
         worker = str(getattr(getattr(getattr(report, "node", None), "gateway", None), "id", ""))
         for checked in getattr(report, "ir_checked", ()):  # of an ordinary test
             self._take(decode(checked), worker)
+        if pool := getattr(report, "ir_pool", None):
+            self.pools.append(decode_pool(pool))
         if (item := getattr(report, "ir_item", None)) is None:
             return
         path, retriever, check = item
@@ -174,10 +178,8 @@ class Session:
             self._write(html, _page(results, missing), asked=option.ir_report is not None)
         if option.ir_json:
             self._write(option.ir_json, document(results, missing))
-        if option.ir_unjudged:
-            from pytest_irquality.report.unjudged import unjudged_csv  # noqa: PLC0415
-
-            self._write(option.ir_unjudged, unjudged_csv(results))
+        if option.ir_unjudged or option.ir_judge:
+            self._write_what_to_grade(results)
         summary = os.environ.get("GITHUB_STEP_SUMMARY")
         if option.ir_markdown or summary:
             from pytest_irquality.report.markdown import markdown_report  # noqa: PLC0415
@@ -188,7 +190,22 @@ class Session:
             if summary:
                 self._append(Path(summary), text)
 
-    def _write(self, name: str, text: str, asked: bool = True) -> None:
+    def _write_what_to_grade(self, results: Sequence[SuiteResult]) -> None:
+        from pytest_irquality.report.judging import judging_page, to_grade  # noqa: PLC0415
+        from pytest_irquality.report.unjudged import unjudged_csv  # noqa: PLC0415
+        from pytest_irquality.verdict.pool import by_importance  # noqa: PLC0415
+
+        option = self.config.option
+        pools = by_importance(self.pools, results)
+        many = f": {to_grade(pools)}"
+        if option.ir_unjudged:
+            self._write(option.ir_unjudged, unjudged_csv(pools), what="to grade", more=many)
+        if option.ir_judge:
+            self._write(option.ir_judge, judging_page(pools), what="page to grade in", more=many)
+
+    def _write(
+        self, name: str, text: str, asked: bool = True, what: str = "report", more: str = ""
+    ) -> None:
         path = Path(self.config.invocation_params.dir, name)
         # The default is nobody's choice, so it may be a link that a stranger has put there.
         allowed = None if asked else Allowed.project(self.config.rootpath)
@@ -199,7 +216,7 @@ class Session:
             self.written.append(line)
             self.not_written += [line] if asked else []
         else:
-            self.written.append(f"report: {name}")
+            self.written.append(f"{what}: {name}{more}")
 
     def _append(self, summary: Path, text: str) -> None:
         try:

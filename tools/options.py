@@ -40,33 +40,38 @@ Each of them is pytest's own.
 """
 
 
-class _Noted:
+class Noted:
     """Takes what the plugin declares, in place of pytest's parser."""
 
     def __init__(self) -> None:
+        self.titles: dict[str, str] = {}
         self.groups: dict[str, list[tuple[tuple[str, ...], dict[str, Any]]]] = {}
         self.ini: list[tuple[str, str]] = []
         self._at: list[tuple[tuple[str, ...], dict[str, Any]]] = []
 
-    def getgroup(self, name: str, description: str = "", **_: Any) -> _Noted:
-        self._at = self.groups.setdefault(description or name, [])
+    def getgroup(self, name: str, description: str = "", **_: Any) -> Noted:
+        """The group of this name, where options are noted from now on."""
+        self.titles.setdefault(name, description)
+        self._at = self.groups.setdefault(self.titles[name], [])
         return self
 
     def addoption(self, *names: str, **about: Any) -> None:
+        """Note an option."""
         self._at.append((names, about))
 
     def addini(self, name: str, help: str = "", **_: Any) -> None:
+        """Note an ini key."""
         self.ini.append((name, help))
 
 
 def page() -> str:
     """The whole page, as Markdown."""
-    noted = _Noted()
+    noted = Noted()
     hooks.pytest_addoption(noted)  # type: ignore[arg-type]
     return "\n".join([HEAD, *_tables(noted), TAIL])
 
 
-def _tables(noted: _Noted) -> Iterator[str]:
+def _tables(noted: Noted) -> Iterator[str]:
     for title, options in noted.groups.items():
         yield from (f"## {title[0].upper()}{title[1:]}", "", "| option | |", "|---|---|")
         for names, about in options:

@@ -167,7 +167,10 @@ def _change_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
         counts = f"{change.worse} worse, {change.better} better, {change.equal} equal"
         yield f"  change {signed(change.difference, mean.unit)}{sure}; {counts}"
     if not finding.subject:
-        slices = sorted((_worsening(mean), mean.tag or "", mean) for mean in means if mean.tag)
+        tags = {tag for query in result.queries for tag in query.tags}
+        slices = sorted(
+            (_worsening(mean), mean.tag or "", mean) for mean in means if mean.tag in tags
+        )
         lost = [(tag, mean) for worse, tag, mean in reversed(slices) if worse > EQUAL][:WORST]
         if lost:
             named = [

@@ -84,8 +84,8 @@ def read_trec(
 def _ranking(scores: Mapping[bytes, float], ours: bool) -> Ranking:
     # strcmp and Python compare bytes alike.
     ordered = sorted(zip(array("f", scores.values()), scores, strict=True), reverse=True)
-    scores = tuple(min(max(score, -LARGEST), LARGEST) for score, _ in ordered)
-    return Ranking(tuple(_read_id(id, ours) for _, id in ordered), scores)
+    finite = tuple(min(max(score, -LARGEST), LARGEST) for score, _ in ordered)
+    return Ranking(tuple(_read_id(id, ours) for _, id in ordered), finite)
 
 
 def _read_id(id: bytes, ours: bool) -> str:

@@ -191,7 +191,7 @@ class Reader:
 
 
 READERS = {
-    "suite": Reader(suite_file, read_suite, ("weigth: 1", "\t- x", "query: [", "'x"), ("suite/yaml", "suite/reader", "suite/keys"), ".ir.yaml", 1),
+    "suite": Reader(suite_file, read_suite, ("weigth: 1", "\t- x", "@x", "%x: 1"), ("suite/yaml", "suite/reader", "suite/keys"), ".ir.yaml", 1),
     "trec": Reader(judgments_in(as_trec), reads_judgments("trec"), ("a b c", "a 0 d x", "a"), ("suite/files/formats", "suite/files/judgments"), ".trec"),
     "beir": Reader(judgments_in(as_beir), reads_judgments("beir"), ("a\tb", "a\tb\tx"), ("suite/files/formats",), ".tsv", 1),
     "csv": Reader(judgments_in(as_csv), reads_judgments("csv"), ("a,b", "a,b,x", "a,b,1,z"), ("suite/files/formats",), ".csv", 1),

@@ -41,7 +41,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("irquality", "search-quality regression tests")
     group.addoption(
         "--ir-suite", action="store_true",
-        help="Collect suites, where pytest's own arguments say, and judge what the retriever fixture finds.",
+        help="Collect suites, in the files and folders that pytest is given, and judge what the retriever fixture finds"
+        " (default: implied by an option below on the command line that needs them).",
     )  # fmt: skip
     group = parser.getgroup("irquality-reports", "search quality: reports")
     group.addoption(

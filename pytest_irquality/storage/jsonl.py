@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from pytest_irquality.edges import bounds
 from pytest_irquality.edges.open import Allowed, bounded_lines
@@ -36,13 +36,6 @@ END = {"end": FORMAT}  # a file that was cut off has none
 OURS = json.dumps(FORMAT).encode()
 SIDES = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
 NAMED = 3
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number")
-
-
-STRICT = json.JSONDecoder(parse_constant=_no_number)
 
 # -- writing ----------------------------------------------------------------------------------------------------------
 
@@ -208,6 +201,8 @@ def _query(data: dict[str, Any], where: str, same: dict[Any, Any]) -> StoredQuer
     id, text, params = data.get("id"), data.get("query"), data.get("params", {})
     if not isinstance(id, str) or not isinstance(text, str) or not isinstance(params, dict):
         raise DamagedRunError(f"{where}: damaged: a line needs 'id' and 'query'")
+    if params and not _can_be_written(params):
+        raise DamagedRunError(f"{where}: damaged: 'params' holds what is no number")
     if isinstance(fault := data.get("fault"), str):
         return StoredQuery(id, text, params, fault=fault)
     documents, seconds = data.get("docs"), data.get("seconds")
@@ -228,7 +223,7 @@ def _query(data: dict[str, Any], where: str, same: dict[Any, Any]) -> StoredQuer
     if len(ids) > bounds.CUTOFF:
         raise DamagedRunError(f"{where}: damaged: more than {bounds.CUTOFF:,} documents")
     if not all(score is None or abs(score) <= bounds.NUMBER for score in scores):
-        raise DamagedRunError(f"{where}: damaged: a score is beyond {bounds.NUMBER:g}")
+        raise DamagedRunError(f"{where}: damaged: a score is too large")
     ranking = Ranking(ids, _scores(scores), seconds)
     return StoredQuery(id, text, params, ranking, None, titles, texts, version, values)
 
@@ -245,6 +240,14 @@ def _scores(column: Sequence[float | None]) -> tuple[float, ...] | None:
     if all(score is None for score in column):
         return None
     return tuple(math.nan if score is None else float(score) for score in column)
+
+
+def _can_be_written(value: object) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_name(value: object) -> bool:
@@ -270,7 +273,7 @@ def _object(
     line: bytes, where: str, error: type[StoredRunError] = DamagedRunError
 ) -> dict[str, Any]:
     try:
-        data = STRICT.decode(line.decode())
+        data = json.loads(line)
     except (ValueError, RecursionError):
         raise error(f"{where}: {'not a line of JSON' if line.strip() else 'empty'}") from None
     if not isinstance(data, dict):

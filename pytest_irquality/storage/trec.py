@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import gt
 from pathlib import Path
 
-from pytest_irquality.edges import bounds
 from pytest_irquality.edges.open import Allowed, bounded_lines, open_unpacked
 from pytest_irquality.edges.write import write
 from pytest_irquality.retrieval.run import Ranking, Run
@@ -24,6 +23,7 @@ from pytest_irquality.suite.model import Suite
 
 SUFFIXES = (".run", ".trec", ".run.gz", ".trec.gz")
 TAG = "pytest-irquality"
+LARGEST = 3.4028234663852886e38  # of 32 bits; what is beyond is infinite to trec_eval
 UNFIT = re.compile(r"\s|%(?=[0-9A-Fa-f]{2})|^%$")
 ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
@@ -68,12 +68,12 @@ def read_trec(
                     )
                 ranked[document] = float(score)
                 ours = ours or tag.startswith(TAG.encode())
-                if not abs(ranked[document]) <= bounds.NUMBER:  # nor is what is none
+                if math.isnan(ranked[document]):
                     raise ValueError
         except ValueError:
             shown_score = score[:60].decode(errors="replace")
             raise StoredRunError(
-                f"{where}:{number}: the score {shown_score!r} is no number, or too large"
+                f"{where}:{number}: the score {shown_score!r} is no number"
             ) from None
     try:
         return {_read_id(query, ours): _ranking(ranked, ours) for query, ranked in found.items()}
@@ -84,9 +84,8 @@ def read_trec(
 def _ranking(scores: Mapping[bytes, float], ours: bool) -> Ranking:
     # strcmp and Python compare bytes alike.
     ordered = sorted(zip(array("f", scores.values()), scores, strict=True), reverse=True)
-    return Ranking(
-        tuple(_read_id(id, ours) for _, id in ordered), tuple(score for score, _ in ordered)
-    )
+    finite = tuple(min(max(score, -LARGEST), LARGEST) for score, _ in ordered)
+    return Ranking(tuple(_read_id(id, ours) for _, id in ordered), finite)
 
 
 def _read_id(id: bytes, ours: bool) -> str:

@@ -140,7 +140,7 @@ class LimitReader:
 
     def _refuse_idle(self, measure: Measure, kind: BoundKind, number: float, place: Place) -> None:
         """Refuse a limit that is the wrong way round, or that holds whatever happens."""
-        if kind == "max" and measure.higher_is_better:
+        if kind == "max" and measure.higher_is_better and measure.range[1] == 1:
             self.fail(place, f"max on {measure}, which is better high; min is meant")
         if kind == "min" and number == 0 == measure.range[0]:
             self.fail(place, f"a min of 0 on {measure} holds whatever happens; leave it out")

@@ -138,7 +138,7 @@ def test_lines_of_jsonl_carry_what_a_query_may(project: Project) -> None:
         "1": "failed",
         "inline": "passed",
         "every-query-answered": "passed",
-        "mrr-10": "passed",
+        "zero_results": "passed",
     }
 
 

@@ -36,6 +36,11 @@ class Target(NamedTuple):
     retriever: str
 
 
+def _name(target: Target) -> str:
+    path, retriever = target.suite.path, target.retriever
+    return f"{path} [{retriever}]" if retriever else path
+
+
 @dataclass(frozen=True)
 class _Known:
     """What is compared with, and the file that an update replaces, with what is wrong with it."""
@@ -60,7 +65,7 @@ class Files:
     kept: Sequence[str] = ()
     saved: str | None = None
     shard: Shard | None = None
-    targets: int = 1
+    targets: Sequence[Target] = ()
     named: Sequence[Path] = ()
     outside: Sequence[Path] = ()
     _read: dict[tuple[Path, str], _Known] = field(default_factory=dict)
@@ -107,9 +112,14 @@ class Files:
 
         Raises ``StoredRunError``, also where what is to be kept could not be written.
         """
-        if self.saved and is_trec(Path(self.saved)) and self.targets > 1:
+        if self.saved and is_trec(Path(self.saved)) and len(self.targets) > 1:
             raise StoredRunError(
-                f"--ir-save-runs {self.saved} is one file and here are {self.targets} runs: name a folder, or one suite"
+                f"--ir-save-runs {self.saved} is one file and here are {len(self.targets)} runs: name a folder, or one suite"
+            )
+        if (self.updating or self.saved) and (other := self._shares_a_file(target)):
+            ours, theirs = (_name(some) for some in (target, other))
+            raise StoredRunError(
+                f"{ours} and {theirs} would be kept in one file: give one of them another name"
             )
         known = self.read_baseline(target)
         if known.damage and len(needed) < len(target.suite.queries):
@@ -118,6 +128,12 @@ class Files:
         if self.updating and found.stored and found.stored.lacks_texts(target.suite):
             return None, None  # about to be replaced by one that has them
         return baseline.compare_with(found, target.suite, target.retriever)
+
+    def _shares_a_file(self, target: Target) -> Target | None:
+        """Another one whose file has the same name, on file systems that know no case, too."""
+        path = str(self._place(target).path).casefold()
+        others = (other for other in self.targets if other != target)
+        return next((o for o in others if str(self._place(o).path).casefold() == path), None)
 
     def completed(
         self, target: Target, run: Run, result: SuiteResult, notes: Sequence[str] = ()

@@ -224,6 +224,13 @@ class Remark(Fact):
 
 
 @dataclass(frozen=True)
+class Loud(Remark):
+    """One that no pass may stand without; ``short`` is for the headline."""
+
+    short: str = ""
+
+
+@dataclass(frozen=True)
 class Interrupted(Fact):
     """The run was stopped after so many queries."""
 

@@ -138,7 +138,8 @@ class SuiteResult:
     ``commit`` and ``version`` are those of the code and of the retriever today, where known. ``written`` says in lines
     for people which files this run brought up to date, and what that changed. ``robustness`` is what
     each kind of variants loses, ``noise`` what several answers tell of unchanged code. ``remarks`` is
-    what the suite wants shown of itself, by key.
+    what the suite wants shown of itself, by key. ``skipped`` names the checks that a mark kept from
+    running, each with its reason: they have no verdict.
     """
 
     suite: str
@@ -166,6 +167,7 @@ class SuiteResult:
     robustness: tuple[Robustness, ...] = ()
     noise: Noise | None = None
     remarks: Mapping[str, str] = field(default_factory=dict)
+    skipped: tuple[str, ...] = ()
 
     @property
     def is_of_a_test(self) -> bool:

@@ -10,7 +10,7 @@ from pytest_irquality.edges.printable import workflow, workflow_property
 from pytest_irquality.report.text import short_reason
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.wording.numbers import counted
-from pytest_irquality.wording.sentences import sentence
+from pytest_irquality.wording.sentences import reason, sentence
 from pytest_irquality.wording.story import Story, worst_first
 from pytest_irquality.wording.words import cut
 
@@ -88,9 +88,12 @@ def _failure(story: Story, verdict: Verdict) -> Annotation:
 def _warnings(story: Story) -> Iterator[Annotation]:
     result = story.result
     for verdict in result.verdicts:
+        title = f"{story.name}: {verdict.label}"
+        if verdict.outcome == "accepted":
+            text = f"accepted by this change: {reason(result, verdict)}"
+            yield Annotation(verdict.file or result.path, verdict.line, title, text)
         for finding in verdict.findings:
             if not finding.fails and not finding.ok:
-                title = f"{story.name}: {verdict.label}"
                 text = sentence(result, verdict, finding)
                 yield Annotation(verdict.file or result.path, verdict.line, title, text)
 

@@ -11,6 +11,7 @@ from pytest_irquality.verdict.facts import Finding
 from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.moves import LEFT_INDEX, rank
 from pytest_irquality.wording.numbers import counted, figure, probability, signed
 from pytest_irquality.wording.sentences import demand, reason, sentence, warnings
@@ -27,7 +28,7 @@ CELL = 200
 SHORT = 100
 ELSEWHERE = "The rest is in the HTML report."
 SYMBOLS = {
-    "passed": "✓", "failed": "✗", "error": "⊘", "fixed": "★", "not evaluated": "◌", "known": "⚠",
+    "passed": "✓", "failed": "✗", "error": "⊘", "fixed": "★", "not evaluated": "◌", "known": "⚠", "accepted": "▼",
 }  # fmt: skip
 
 
@@ -51,6 +52,7 @@ def markdown_report(
 def _blocks(stories: Sequence[Story], not_evaluated: Sequence[str], now: datetime) -> Iterator[str]:
     """Whole pieces, the weightiest first, so that a report that must be cut is cut between them."""
     alone = len(stories) == 1
+    yield _list(f"⚠ {markdown(line)}" for story in stories for line in accepted(story.result))
     yield _headline(stories, not_evaluated)
     yield _list(f"✗ not evaluated: {markdown(name)}" for name in not_evaluated[:NOTES])
     if alone:
@@ -74,7 +76,7 @@ def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> str:
     verdict = story.verdict
     if not_evaluated and story.state == "passed":
         symbol, verdict = "✗", "Not everything was evaluated"
-    return f"## {symbol} {markdown(verdict)}\n\n{markdown(', '.join(story.counts))}\n"
+    return f"## {symbol} {markdown(verdict)}\n\n{markdown(story.counted)}\n"
 
 
 def _first_screen(story: Story, now: datetime) -> Iterator[str]:
@@ -188,7 +190,7 @@ def _lines(story: Story) -> Sequence[Verdict]:
 def _line(result: SuiteResult, verdict: Verdict) -> Iterator[list[str]]:
     """A row for each broken demand of a limit; one for a limit that holds."""
     symbol = SYMBOLS[verdict.outcome]
-    if verdict.outcome not in ("failed", "known") or not verdict.broken:
+    if verdict.outcome not in ("failed", "known", "accepted") or not verdict.broken:
         held = verdict.findings[0] if len(verdict.findings) == 1 else None
         limit = ", ".join(dict.fromkeys(map(bound, verdict.findings[:3])))
         before, now = _sides(result, verdict, held) if held else ("", "")

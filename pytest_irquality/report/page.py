@@ -9,7 +9,9 @@ from pytest_irquality.report.suite_view import SuiteView
 from pytest_irquality.report.views import AuditView, Name, Page, Reason, State, loudness
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
+from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
+from pytest_irquality.wording.caveats import with_caveats
 from pytest_irquality.wording.numbers import counted
 from pytest_irquality.wording.story import Story, worst_first
 
@@ -47,6 +49,7 @@ def page_view(
         title=f"{WORDS[state.css]}: {', '.join(dict.fromkeys(result.suite for result in results)) or 'search quality'}",
         state=state,
         headline=words,
+        accepted=tuple(line for result in results for line in accepted(result)),
         reasons=tuple(_foremost(reasons, most)),
         more=f"and {more} more, below" if more > 0 else "",
         facts=() if several or not views else views[0].facts,
@@ -80,7 +83,7 @@ def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> tuple[S
     unseen = [f"{counted(len(not_evaluated), 'suite')} not evaluated"] if not_evaluated else []
     states = {story.state for story in stories}
     if len(stories) == 1:
-        words = " · ".join([*stories[0].counts, *unseen])
+        words = with_caveats(" · ".join([*stories[0].counts, *unseen]), stories[0].caveats)
         verdict = stories[0].verdict
         if not_evaluated and stories[0].state == "passed":
             verdict = "Not everything was evaluated"

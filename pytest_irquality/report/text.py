@@ -16,6 +16,7 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )
 from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
+from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
 from pytest_irquality.wording.moves import LEFT_INDEX, name
 from pytest_irquality.wording.numbers import (
@@ -30,7 +31,7 @@ from pytest_irquality.wording.story import Story, Worse, worst_first
 from pytest_irquality.wording.words import ON_CHANGE, bound, cells, fit, one_line, quoted, wrapped
 
 MARKS = {
-    "passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "fixed": "✗ FIXED",
+    "passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "accepted": "accepted", "fixed": "✗ FIXED",
     "not evaluated": "✗ not evaluated",
 }  # fmt: skip
 WORST = 5
@@ -353,6 +354,9 @@ def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
 
     if not alone:
         yield Block(0, (terminal(_fitted(f"{story.name} ({result.path})", width)),))
+    told = accepted(result)
+    if told:
+        yield Block(0, tuple(line for text in told for line in lines(text)))
     for remark in _remarks(result.remarks, ""):
         yield Block(25, lines(remark))
     if story.tally:

@@ -224,6 +224,13 @@ class Remark(Fact):
 
 
 @dataclass(frozen=True)
+class Loud(Remark):
+    """One that no pass may stand without; ``short`` is for the headline."""
+
+    short: str = ""
+
+
+@dataclass(frozen=True)
 class Interrupted(Fact):
     """The run was stopped after so many queries."""
 
@@ -295,6 +302,21 @@ class UnknownIds(Fact):
 
 
 @dataclass(frozen=True)
+class Accepted(Fact):
+    """Drops from ``source`` that the change accepts: HEAD commits a baseline with them.
+
+    ``queries`` (ids) return what is committed; ``moved`` are documents of the first of them. ``lacks``: why nothing
+    can be compared with the source itself. ``refused``: the project lets no change accept its own drops.
+    """
+
+    source: str
+    queries: tuple[str, ...]
+    moved: tuple[tuple[str, tuple[RankedDocument, ...]], ...] = ()
+    lacks: str = ""
+    refused: bool = False
+
+
+@dataclass(frozen=True)
 class NewSuite(Fact):
     """The baseline does not have this suite."""
 
@@ -357,7 +379,10 @@ class TiesMoved(Fact):
 
 @dataclass(frozen=True)
 class JudgmentsChanged(Fact):
-    """The baseline's own ``rankings`` score otherwise than when they were saved, those of so many ``queries``."""
+    """The baseline's own ``rankings`` score otherwise than when they were saved, those of so many ``queries``.
+
+    ``new`` is how many judgments all of these rankings' queries have more than then.
+    """
 
     measure: str
     unit: str
@@ -365,6 +390,7 @@ class JudgmentsChanged(Fact):
     today: float
     queries: int
     rankings: int
+    new: int = 0
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.caveats import caveats, with_caveats
 from pytest_irquality.wording.moves import move, name
 from pytest_irquality.wording.numbers import (
     apart,
@@ -52,6 +53,7 @@ TOLD: tuple[type[Fact], ...] = (
     facts.JudgeFirst,
     facts.Resolution,
     facts.NothingGated,
+    facts.Accepted,
     facts.Interrupted,
     facts.Selected,
 )
@@ -118,6 +120,8 @@ class Story:
             return "A known issue is fixed"
         if self.result.interrupted:
             return "Interrupted"
+        if "accepted" in outcomes:
+            return "This change accepts a drop"
         if not self.result.gated:
             return "Nothing can fail"
         return "Search is as good as demanded"
@@ -145,6 +149,9 @@ class Story:
                 told.append(counted(held, "limit holds", "limits hold"))
             if not self.result.gated:
                 told.append("no rule and no limit that could fail")
+        drops = both.count("accepted")
+        if drops:
+            told.append(counted(drops, "accepted drop"))
         known = both.count("known")
         if known:
             told.append(counted(known, "known issue"))
@@ -155,7 +162,17 @@ class Story:
     @property
     def headline(self) -> str:
         """The verdict and its counts on one line, alike in every report."""
-        return f"{self.verdict}: {', '.join(self.counts)}"
+        return f"{self.verdict}: {self.counted}"
+
+    @property
+    def counted(self) -> str:
+        """The counts in one line, with what no pass may stand without."""
+        return with_caveats(", ".join(self.counts), self.caveats)
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What a pass must say beside itself; nothing where something failed."""
+        return () if self.result.failed else caveats(self.result)
 
     # -- how badly -----------------------------------------------------------------------------------------------------
 

@@ -49,7 +49,9 @@ def test_a_green_run_is_short() -> None:
     text = markdown_report(
         [suite(query("sofa"), verdicts=(check("sofa"), floor(0.9, 0.8, "passed")))]
     )
-    assert text.startswith("## ✓ Search is as good as demanded\n\n1 query, 1 limit holds\n")
+    assert text.startswith(
+        "## ✓ Search is as good as demanded\n\n1 query, 1 limit holds, but nothing was compared\n"
+    )
     assert "| ✓ | ndcg@10 | 0.900 | ≥ 0.8 |" in text
     assert "<details><summary>sofa" not in text
 

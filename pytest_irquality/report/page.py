@@ -83,7 +83,9 @@ def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> tuple[S
     unseen = [f"{counted(len(not_evaluated), 'suite')} not evaluated"] if not_evaluated else []
     states = {story.state for story in stories}
     if len(stories) == 1:
-        words = with_caveats(" · ".join([*stories[0].counts, *unseen]), stories[0].caveats)
+        words = with_caveats(
+            " · ".join([*stories[0].counts, *unseen]), () if unseen else stories[0].caveats
+        )
         verdict = stories[0].verdict
         if not_evaluated and stories[0].state == "passed":
             verdict = "Not everything was evaluated"

@@ -310,7 +310,7 @@ def quiet(results: Iterable[SuiteResult]) -> Iterator[str]:
         story = Story(result)
         mean = result.whole.get(story.damage.measure)
         figures = [
-            f"{result.path}{f' [{result.retriever}]' if result.retriever else ''}: {story.headline}"
+            f"{result.path}{f' [{result.retriever}]' if result.retriever else ''}: {_word(story)}: {story.headline}"
         ]
         if mean:
             change = mean.change
@@ -356,7 +356,9 @@ def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
         yield Block(0, (terminal(_fitted(f"{story.name} ({result.path})", width)),))
     told = accepted(result)
     if told:
-        yield Block(0, tuple(line for text in told for line in lines(text)))
+        yield Block(
+            0, tuple(line for n, text in enumerate(told) for line in lines(text, "  " if n else ""))
+        )
     for remark in _remarks(result.remarks, ""):
         yield Block(25, lines(remark))
     if story.tally:
@@ -393,13 +395,14 @@ def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
 
 def _headline(story: Story, width: int, alone: bool) -> Iterator[str]:
     """The verdict, in the last lines of a suite."""
-    mark = (
-        "✗ FAILED"
-        if story.state == "failed"
-        else ("! PARTIAL" if story.state == "partial" else "✓ passed")
-    )
+    mark = {"failed": "✗", "partial": "!", "passed": "✓"}[story.state]
     where = f"{story.name} ({story.result.path}): " if alone else ""
-    yield from _wrapped_headline(f"{mark}  {where}{story.headline}", width)
+    yield from _wrapped_headline(f"{mark} {_word(story)}  {where}{story.headline}", width)
+
+
+def _word(story: Story) -> str:
+    """How a suite ended, in the one word that a log is searched for."""
+    return {"failed": "FAILED", "partial": "PARTIAL", "passed": "passed"}[story.state]
 
 
 def _wrapped_headline(text: str, width: int) -> Iterator[str]:

@@ -80,7 +80,7 @@ def test_a_known_issue_is_no_failure(folder: Path) -> None:
     assert "known issue SHOP-1" in str(result)
     assert (
         repr(result)
-        == "<CheckResult shop: Search is as good as demanded: 2 queries, 1 limit holds, 1 known issue>"
+        == "<CheckResult shop: Search is as good as demanded: 2 queries, 1 limit holds, 1 known issue, but nothing was compared>"
     )
 
 

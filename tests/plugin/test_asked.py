@@ -31,7 +31,7 @@ def test_whoever_reports_reports_however_suites_were_named(
     result = shop.pytester.runpytest("--ir-json=out.json", *QUIET, *args)
     assert result.ret == 0
     assert shop.outcomes() == {"a": "passed"}
-    result.stdout.fnmatch_lines(["*= search quality =*", "shop.ir.yaml: passed*"])
+    result.stdout.fnmatch_lines(["*= search quality =*", "✓ passed  shop (shop.ir.yaml): *"])
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_setup_only_fails_where_a_check_does(shop: Project) -> None:
     shop.conftest(BAD)
     result = shop.run("--setup-only")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["shop.ir.yaml: FAILED*"])
+    result.stdout.fnmatch_lines(["✗ FAILED  shop (shop.ir.yaml): *"])
 
 
 def test_suites_that_would_share_a_file_are_refused(shop: Project) -> None:

@@ -34,7 +34,7 @@ def test_marks_of_a_conftest_excuse_in_every_report(
     assert project.data["outcome"] == "passed"
     assert "::error" not in result.stdout.str()
     result.stdout.fnmatch_lines(
-        ["shop.ir.yaml: passed*1 known issue, but *1 check was skipped and not evaluated*"]
+        ["✓ passed  shop (shop.ir.yaml)*1 known issue, but *1 check was skipped and not evaluated*"]
     )
 
 

@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Gather the options that name files. Raises ``pytest.UsageError`` where they contradict each other."""
     option, start = config.option, config.invocation_params.dir
     shard = _shard(option)
-    in_file = option.ir_baseline is not None and not option.ir_baseline.startswith(baseline.GIT)
+    in_file = option.ir_baseline and not option.ir_baseline.startswith(baseline.COMMITS)
     compared = [option.ir_baseline] if in_file and not option.ir_update_baseline else []
     for name, paths in (("--ir-runs", option.ir_runs), ("--ir-baseline", compared)):
         for path in paths:
@@ -59,7 +59,15 @@ def pytest_configure(config: pytest.Config) -> None:
         start, config.rootpath, option.ir_baseline, option.ir_update_baseline, tuple(option.ir_runs),
         option.ir_save_runs, shard, named=tuple(_named_folders(config)),
         outside=tuple(config.rootpath / name for name in config.getini("ir_allow_outside")),
+        accepts_nothing=_choice(config, "ir_accepted", ("xfail", "fail")) == "fail",
     )  # fmt: skip
+
+
+def _choice(config: pytest.Config, key: str, choices: Sequence[str]) -> str:
+    value = str(config.getini(key))
+    if value not in choices:
+        raise pytest.UsageError(f"ini key {key} must be {' or '.join(choices)}, not {value!r}")
+    return value
 
 
 def _shard(option: Any) -> Shard | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from pytest_irquality.plugin.checking import Checker
     from pytest_irquality.plugin.collect import SuiteModule
     from pytest_irquality.plugin.init import FirstSuite
+
+IN_BASE = "PYTEST_IRQUALITY_BASE"
+RUN = "run:"
 
 
 def at_least_one(text: str) -> int:
@@ -57,9 +61,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
     group = parser.getgroup("irquality-baseline", "search quality: what is compared with")
     group.addoption(
-        "--ir-baseline", metavar="PATH|git:REF", default=None,
-        help="Compare with this stored run (a file, or a folder of them), or with the baseline as it stands at a"
-        " revision (default: .ir-baseline/ beside the suite).",
+        "--ir-baseline", metavar="PATH|git:REF|run:REF", default=None,
+        help="Compare with this stored run (a file, or a folder of them), with the baseline as it stands at the merge base"
+        " of a revision and HEAD, or with what the code of that merge base returns now (default: .ir-baseline/ beside"
+        " the suite).",
     )  # fmt: skip
     group.addoption(
         "--ir-update-baseline", action="store_true",
@@ -144,6 +149,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Globs of the names of suite files (default: " + " ".join(PATTERNS) + ").",
     )
     parser.addini(
+        "ir_accepted", type="string", default="xfail",
+        help="What a drop is that the change's own committed baseline accepts, under git:REF and run:REF: fail, or"
+        " what is green and loud (default: xfail).",
+    )  # fmt: skip
+    parser.addini(
+        "ir_base_command", type="string", default="",
+        help="What runs pytest on the code of the base's checkout, for --ir-baseline=run:REF (default: this Python).",
+    )  # fmt: skip
+    parser.addini(
+        "ir_base_link", type="args", default=[],
+        help="Files and folders that git does not track and the retriever needs: --ir-baseline=run:REF links them into"
+        " the base's checkout, relative to its top (default: none).",
+    )  # fmt: skip
+    parser.addini(
         "ir_allow_outside", type="args", default=[],
         help="Folders outside the project, relative to rootdir, whose files suites may name (default: none).",
     )  # fmt: skip
@@ -161,6 +180,15 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
     """Collect the list of ``--ir-init`` like a file that was named: the fixtures are those of its folder."""
     if queries := early_config.known_args_namespace.ir_init:
         collect_too(early_config, args, queries)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """In the process that answers for the base: over every option, before any of them acts."""
+    if IN_BASE in os.environ:
+        from pytest_irquality.plugin import in_base  # noqa: PLC0415
+
+        in_base.take_over(config)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -206,6 +234,10 @@ def _activate(config: pytest.Config) -> None:
         config, "workerinput"
     ):  # whoever reports: the controller, or a run without xdist
         config.pluginmanager.register(Session(config), "irquality-session")
+    if (config.option.ir_baseline or "").startswith(RUN):
+        from pytest_irquality.plugin import base  # noqa: PLC0415
+
+        config.pluginmanager.register(base, "irquality-base")
 
 
 def pytest_collect_file(

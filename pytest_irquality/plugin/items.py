@@ -144,6 +144,9 @@ def _breaks(result: SuiteResult, verdict: Verdict) -> Callable[[], None]:
         __tracebackhide__ = True
         if verdict.outcome == "known":
             pytest.xfail(terminal(f"{verdict.known_issue}: {reason(result, verdict)}"))
+        if verdict.outcome == "accepted":
+            said = f"accepted by this change's own baseline: {reason(result, verdict)}"
+            pytest.xfail(terminal(said))
         raise Broken(explain(result, verdict), pytrace=False)
 
     return conclude

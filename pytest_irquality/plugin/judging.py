@@ -9,7 +9,7 @@ import pytest
 
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.metrics.names import did_you_mean
-from pytest_irquality.pipeline.files import Target
+from pytest_irquality.pipeline.files import Against, Target
 from pytest_irquality.pipeline.judge import judge_run, version_of
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
 from pytest_irquality.plugin.options import concurrency
@@ -76,7 +76,7 @@ def judged(
             run, notes = _ask(item, retriever, needed, earlier), ()
     except StoredRunError as error:
         raise NotJudged(str(error)) from None
-    known = compared or (run, Baseline(key, len(run.rankings), version=run.version))
+    known = compared or Against(run, Baseline(key, len(run.rankings), version=run.version))
     try:
         result = judge_run(
             files, target, run, checks=checks, compared=known, retriever=retriever, notes=notes,
@@ -134,9 +134,7 @@ def _ask(
     return replace(earlier.run.retried(run) if earlier else run, version=version_of(retriever))
 
 
-def _baseline(
-    module: SuiteModule, key: str, needed: Collection[str]
-) -> tuple[Run, Baseline] | tuple[None, None] | None:
+def _baseline(module: SuiteModule, key: str, needed: Collection[str]) -> Against | None:
     """What a retriever is compared with: a stored run, or another retriever of this session; None: with itself."""
     other = module.suite.baseline_retriever
     if other is None:
@@ -146,7 +144,7 @@ def _baseline(
     outcome = module.stash[OUTCOMES].get(other)
     if isinstance(outcome, Judged):
         run = outcome.run
-        return run, Baseline(other, len(run.rankings), version=run.version)
+        return Against(run, Baseline(other, len(run.rankings), version=run.version))
     why = _why_not_judged(module, other, outcome)
     compares = f"{module.suite.path} compares [{key}] with the retriever {other!r} ('baseline')"
     raise NotJudged(f"{compares}: {why}")

@@ -26,7 +26,8 @@ from pytest_irquality.storage.stored import (
 from pytest_irquality.suite.model import Suite
 
 FOLDER = ".ir-baseline"
-GIT = "git:"
+GIT, RUN = "git:", "run:"
+COMMITS = (GIT, RUN)
 SHOWN_QUERIES, SHOWN_MOVES = 5, 3
 DIGITS = 6  # of the values kept
 
@@ -98,7 +99,7 @@ class Place:
     @property
     def in_git(self) -> bool:
         """Whether what is compared with is a commit's and not the file that an update writes."""
-        return self.option is not None and self.option.startswith(GIT)
+        return self.option is not None and self.option.startswith(COMMITS)
 
     @property
     def path(self) -> Path:

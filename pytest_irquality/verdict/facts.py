@@ -302,6 +302,21 @@ class UnknownIds(Fact):
 
 
 @dataclass(frozen=True)
+class Accepted(Fact):
+    """Drops from ``source`` that the change accepts: HEAD commits a baseline with them.
+
+    ``queries`` (ids) return what is committed; ``moved`` are documents of the first of them. ``lacks``: why nothing
+    can be compared with the source itself. ``refused``: the project lets no change accept its own drops.
+    """
+
+    source: str
+    queries: tuple[str, ...]
+    moved: tuple[tuple[str, tuple[RankedDocument, ...]], ...] = ()
+    lacks: str = ""
+    refused: bool = False
+
+
+@dataclass(frozen=True)
 class NewSuite(Fact):
     """The baseline does not have this suite."""
 

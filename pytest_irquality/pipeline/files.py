@@ -12,8 +12,9 @@ from pytest_irquality.edges import git as provenance
 from pytest_irquality.retrieval.run import Fault, Run
 from pytest_irquality.storage import baseline
 from pytest_irquality.storage.kept import Kept
+from pytest_irquality.storage.renamed import Shelved, Trees
 from pytest_irquality.storage.shards import Shard
-from pytest_irquality.storage.stored import StoredRun, StoredRunError, stored_run, write_run
+from pytest_irquality.storage.stored import StoredRunError, stored_run, write_run
 from pytest_irquality.storage.trec import is_trec, write_trec
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.result import Baseline, SuiteResult
@@ -30,7 +31,7 @@ class Target(NamedTuple):
 @dataclass(frozen=True)
 class _Known:
     before: baseline.Found
-    old: StoredRun | None
+    old: baseline.Found
 
 
 @dataclass
@@ -45,6 +46,8 @@ class Files:
     saved: str | None = None
     shard: Shard | None = None
     targets: int = 1
+    patterns: Sequence[str] = ()
+    variants: dict[Path, Sequence[str]] = field(default_factory=dict)
     _read: dict[tuple[Path, str], _Known] = field(default_factory=dict)
 
     def part(self, suite: Suite) -> Suite:
@@ -79,9 +82,13 @@ class Files:
         if key not in self._read:
             found = place.find()
             if not self.updating:  # it may be large, and is asked for once
-                return _Known(found, None)
-            self._read[key] = _Known(found, place.stored() if place.in_git else found.stored)
+                return _Known(found, found)
+            self._read[key] = _Known(found, place.here() if place.in_git else found)
         return self._read[key]
+
+    def expects_baseline(self, suite: Suite, file: Path) -> bool:
+        """Whether there is a baseline for any of a suite's retrievers, before these are known."""
+        return self._place(Target(suite, file, "")).expected
 
     def before(self, target: Target) -> tuple[Run, Baseline] | tuple[None, None]:
         """What ``judge`` compares with. Raises ``StoredRunError``, also where what is kept could not be written."""
@@ -110,6 +117,16 @@ class Files:
         if self.shard:
             here, total = len(self.part(target.suite).queries), len(target.suite.queries)
             yield f"share {self.shard}: {here} of {total} queries; limits over many wait for --ir-runs"
+        yield from self._orphans(target)
+
+    def _orphans(self, target: Target) -> Iterator[str]:
+        """The baselines beside a suite that nothing is compared with any more, as the first suite there reports them."""
+        folder, retrievers = target.file.parent, self.variants.get(target.file, ("",))
+        if target.file != self._trees.first_suite(folder) or target.retriever != retrievers[0]:
+            return
+        for shelved in self._trees.gone_beside(folder):
+            if self._trees.here.needed(shelved) is None:
+                yield f"{shelved.name} is the baseline of {shelved.of}, which is not there any more: delete it"
 
     def _write(self, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
         for shown, write in ((self.saved, self._save), (self._place(target).shown, self._update)):
@@ -148,14 +165,35 @@ class Files:
         answered = replace(run, rankings=good, faults=dict.fromkeys(faulty, Fault("")))
         whole = [mean for mean in result.means if mean.tag is None and mean.unit != "seconds"]
         means = {mean.measure: mean.value for mean in whole if mean.value is not None}
-        yield from baseline.update(
-            self._place(target), self.read_baseline(target).old, answered, self.commit, means
-        )
+        place, old = self._place(target), self.read_baseline(target).old
+        yield from baseline.update(place, old, answered, self.commit, means)
+        if old.taken and place.path.is_file():
+            yield from self._put_away(old.taken, target)
+
+    def _put_away(self, taken: Shelved, target: Target) -> Iterator[str]:
+        """Remove the file that a baseline was taken over from, unless another suite or retriever has none but this."""
+        others = self.variants.get(target.file, ()) if not taken.header.retriever else ()
+        waiting = [
+            name
+            for name in others
+            if not self._place(target._replace(retriever=name)).path.is_file()
+        ]
+        also = self._trees.here.needed(taken, but=target.file)
+        if also or waiting:
+            needed = also.name if also else f"{target.suite.path} [{waiting[0]}]"
+            yield f"{taken.name} stays: {needed} is compared with it, too"
+            return
+        taken.file.unlink(missing_ok=True)
+        yield f"removed: {taken.name}"
 
     def _place(self, target: Target) -> baseline.Place:
         return baseline.Place(
-            target.suite, target.file, target.retriever, self.compared, self.start
+            target.suite, target.file, target.retriever, self.compared, self.start, self._trees
         )
+
+    @cached_property
+    def _trees(self) -> Trees:
+        return Trees(self.root, self.start, self.patterns)
 
     @cached_property
     def commit(self) -> str | None:

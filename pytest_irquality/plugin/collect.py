@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
                 raise pytest.UsageError(f"{name} {path}: there is no such file or folder")
     config.stash[FILES] = Files(
         config.invocation_params.dir, config.rootpath, option.ir_baseline, option.ir_update_baseline,
-        tuple(option.ir_runs), option.ir_save_runs, shard,
+        tuple(option.ir_runs), option.ir_save_runs, shard, patterns=config.getini("ir_suite_files"),
     )  # fmt: skip
 
 
@@ -78,10 +78,8 @@ def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iter
     base = module.suite.baseline_retriever
     own = {item.name: item for item in items if item.parent is module}
     checks = {getattr(item, "originalname", "") for item in own.values() if variant(item) != base}
-    everything = [
-        item for item in pytest.Module.collect(module) if isinstance(item, pytest.Function)
-    ]
-    module.variants = list({variant(item): None for item in everything})
+    everything = module.everything()
+    module.variants = module.retrievers()
     twins = [item for item in everything if variant(item) == base]
     first = [
         own.get(item.name, item)
@@ -105,6 +103,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         if isinstance(item.parent, SuiteModule)
     }
     files.targets = len(targets)
+    for module, key in targets:
+        files.variants[module.path] = (*files.variants.get(module.path, ()), key)
+        if files.updating:  # those that are not selected have a file, too
+            files.variants[module.path] = module.retrievers()
     folders = dict.fromkeys(module.path.parent for module, _ in targets)
     if not hasattr(session.config, "workerinput") and (wrong := files.unknown_revision(folders)):
         raise pytest.UsageError(wrong)
@@ -130,6 +132,14 @@ class SuiteModule(pytest.Module):
     variants: Sequence[str] = ()  # the retrievers there are, selected or not
     _made: types.ModuleType | None = None
 
+    def everything(self) -> Sequence[pytest.Function]:
+        """Its items, selected or not."""
+        return [item for item in pytest.Module.collect(self) if isinstance(item, pytest.Function)]
+
+    def retrievers(self) -> tuple[str, ...]:
+        """The names of the retrievers there are, selected or not."""
+        return tuple(dict.fromkeys(map(variant, self.everything())))
+
     def _getobj(self) -> types.ModuleType:
         if self._made is None:  # pytest may ask more than once
             self._made = self._make()
@@ -144,9 +154,8 @@ class SuiteModule(pytest.Module):
                 for measure in given or ()
             ]
             self.suite = load_suite(self.path, shown=shown, definitions=with_own(own))
-            if self.suite.baseline_retriever or baseline.expected(
-                self.path, self.config.option.ir_baseline
-            ):
+            files = self.config.stash[FILES]
+            if self.suite.baseline_retriever or files.expects_baseline(self.suite, self.path):
                 self.suite = self.suite.guarded()
         except (SuiteError, MeasureError) as error:
             raise self.CollectError(str(error)) from None

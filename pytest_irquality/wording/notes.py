@@ -29,6 +29,13 @@ MADE_UP = {
 }
 
 
+NEW = {
+    "suite": "{suite} is new: {source} does not exist, so no limit on a drop applies",
+    "baseline": "the first baseline of {suite} comes with this change: {source} does not exist, so no limit on a drop"
+    " applies",
+}
+
+
 def notes(
     sides: Comparison,
     baseline: Baseline | None,
@@ -110,9 +117,11 @@ def _unknown_ids(now: Measured) -> Iterator[str]:
 
 
 def _queries_on_one_side(now: Measured, baseline: Baseline) -> Iterator[str]:
-    if not baseline.queries:
-        yield f"{now.suite.path} is new: {baseline.source} does not exist, so no limit on a drop applies"
+    if baseline.new:
+        yield NEW[baseline.new].format(suite=now.suite.path, source=baseline.source)
         return
+    if baseline.of:
+        yield f"compared with {baseline.source}, the baseline of {baseline.of}; the next update takes it over"
     new = [query for query in now.asked if now.is_new(query) and query.id in now.rankings]
     if new and now.suite.baseline_retriever:
         lacks = share(len(new), len(now.rankings))

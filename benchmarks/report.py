@@ -21,10 +21,9 @@ from pathlib import Path
 from pytest_irquality.report.data import decode, document, encode
 from pytest_irquality.report.html import html_report
 from pytest_irquality.report.markdown import markdown_report
+from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.verdict.facts import Change, Finding, RankedDocument
 from pytest_irquality.verdict.result import (
-    Baseline,
-    Change,
-    Finding,
     Mean,
     QueryResult,
     ShownDocument,
@@ -85,10 +84,10 @@ def result(queries: int, baseline: bool) -> SuiteResult:
             )
         )
         if n % 20 == 0:
-            text = f"{ids[0]} must be in the top 3: it is at rank 7"
-            finding = Finding(made[-1].id, "must_find", text, False, documents=(ids[0],))
+            ranked = (RankedDocument(ids[0], 7, limit=3),)
+            finding = Finding(made[-1].id, "must_find", False, ranked=ranked)
             verdicts.append(
-                Verdict(f"q{n}", made[-1].text, 1, "failed", text, (finding,), query=made[-1].id)
+                Verdict(f"q{n}", made[-1].text, 1, "failed", (finding,), query=made[-1].id)
             )
     change = (
         Change(0.5, 0.49, queries, queries // 6, queries // 6, queries - queries // 3, p=0.2)

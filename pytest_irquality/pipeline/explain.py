@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from pytest_irquality.verdict.facts import LeftIndex, RankedDocument
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult
-from pytest_irquality.wording.numbers import NAMED, and_more, count
 
 MOST_QUERIES = 10
 MOST_DOCUMENTS = 3
@@ -69,7 +69,7 @@ def with_reasons(result: SuiteResult, retriever: object) -> SuiteResult:
     return replace(
         result,
         queries=tuple(queries),
-        notes=(*result.notes, *_gone_note(result, gone, len(gone) < len(lost))),
+        facts=(*result.facts, *_left_index(result, gone, len(gone) < len(lost))),
     )
 
 
@@ -85,7 +85,7 @@ def _named(result: SuiteResult) -> Mapping[str, Mapping[str, None]]:
     ]
     for finding in broken:
         if finding.subject in known:
-            documents = dict.fromkeys(finding.documents) or _lost(known[finding.subject])
+            documents = dict.fromkeys(d.id for d in finding.ranked) or _lost(known[finding.subject])
             named.setdefault(finding.subject, {}).update(documents)
     if any(
         finding.kind.startswith("max_") for finding in broken
@@ -103,17 +103,15 @@ def _lost(query: QueryResult) -> dict[str, None]:
     }
 
 
-def _gone_note(result: SuiteResult, gone: Mapping[str, bool], some: bool) -> Iterator[str]:
+def _left_index(
+    result: SuiteResult, gone: Mapping[str, bool], at_least: bool
+) -> Iterator[LeftIndex]:
     titles = {
         d.id: d.title for query in result.queries for d in (*query.missing, *query.ranking_before)
     }
-    left = [
-        f"{id} ({titles[id]})" if titles.get(id) else id for id, is_gone in gone.items() if is_gone
-    ]
+    left = [RankedDocument(id, title=titles.get(id)) for id, is_gone in gone.items() if is_gone]
     if left:
-        named = ", ".join(left[:NAMED]) + and_more(len(left))
-        many = f"{'at least ' * some}{count(len(left), 'document has', 'documents have')}"
-        yield f"{many} left the index, which no ranking can mend: {named}"
+        yield LeftIndex(tuple(left), at_least)
 
 
 def _method(retriever: object, name: str) -> Callable[..., Any] | None:

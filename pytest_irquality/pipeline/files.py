@@ -12,12 +12,14 @@ from pytest_irquality.edges import git as provenance
 from pytest_irquality.retrieval.run import Fault, Run
 from pytest_irquality.storage import baseline
 from pytest_irquality.storage.kept import Kept
+from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.storage.renamed import Shelved, Trees
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import StoredRunError, stored_run, write_run
 from pytest_irquality.storage.trec import is_trec, write_trec
 from pytest_irquality.suite.model import Suite
-from pytest_irquality.verdict.result import Baseline, SuiteResult
+from pytest_irquality.verdict.facts import Remark
+from pytest_irquality.verdict.result import SuiteResult
 
 
 class Target(NamedTuple):
@@ -108,7 +110,7 @@ class Files:
         notes = [*notes, *self._notes(target)]
         return replace(
             result,
-            notes=(*notes, *result.notes),
+            facts=(*map(Remark, notes), *result.facts),
             commit=self.commit if result.baseline else None,
             written=tuple(self._write(target, run, result)),
         )

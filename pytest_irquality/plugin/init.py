@@ -14,7 +14,7 @@ from pytest_irquality.suite.files.formats import Record
 from pytest_irquality.suite.files.queries import read_queries, tags
 from pytest_irquality.suite.files.source import Source
 from pytest_irquality.suite.first_suite import Asked, first_suite
-from pytest_irquality.wording.numbers import count
+from pytest_irquality.wording.numbers import counted
 
 CANDIDATES = 10
 SAID = pytest.StashKey[str]()
@@ -126,7 +126,7 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
     failed = f", {len(run.faults)} of them could not be answered" if run.faults else ""
     start = item.config.invocation_params.dir
     shown = path.relative_to(start) if path.is_relative_to(start) else path
-    number = count(len(asked), "query", "queries")
+    number = counted(len(asked), "query", "queries")
     item.stash[SAID] = (
         f"wrote {shown.as_posix()}: {number}{failed}, each with up to {CANDIDATES} candidates to grade.\n"
         f"Now: grade them, and run pytest --ir-suite {shown.as_posix()}"

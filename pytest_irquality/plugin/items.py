@@ -24,6 +24,7 @@ from pytest_irquality.retrieval.call import AWAITED_BY, CUTOFF_NAMES
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.suite import Suite
 from pytest_irquality.verdict import Baseline, SuiteResult, Verdict, judge
+from pytest_irquality.wording.sentences import reason
 
 if TYPE_CHECKING:
 
@@ -336,7 +337,9 @@ def _raise_fault(item: pytest.Item, verdict: Verdict, judged: Judged) -> None:
         )
     fault = judged.run.faults.get(query) if query is not None else None
     if query is None or fault is None:
-        pytest.fail(f"{verdict.reason}\n  at {judged.result.place(verdict)}", pytrace=False)
+        pytest.fail(
+            f"{reason(judged.result, verdict)}\n  at {judged.result.place(verdict)}", pytrace=False
+        )
     asked = judged.result.query(query)
     where, text, cause = judged.result.place(asked), asked.text, fault.cause
     if cause in judged.told:
@@ -369,7 +372,7 @@ def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType 
 def _conclude(result: SuiteResult, verdict: Verdict) -> None:
     __tracebackhide__ = _is_theirs
     if verdict.outcome == "known":
-        pytest.xfail(f"{verdict.known_issue}: {verdict.reason}")
+        pytest.xfail(f"{verdict.known_issue}: {reason(result, verdict)}")
     raise Broken(explain(result, verdict), pytrace=False)
 
 

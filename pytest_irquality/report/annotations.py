@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from pytest_irquality.verdict.result import BAD, SuiteResult, Verdict
+from pytest_irquality.wording.sentences import reason, sentence
 from pytest_irquality.wording.words import visible
 
 SHOWN = 10
@@ -25,9 +26,11 @@ def github_annotations(
         for verdict in sorted(result.verdicts, key=lambda verdict: verdict.scope == "query"):
             file = _file(verdict.file or result.path, folder, root)
             if verdict.outcome in BAD:
-                failed.append(_command("error", file, verdict, suite, verdict.reason))
+                failed.append(_command("error", file, verdict, suite, reason(result, verdict)))
             warnings = [
-                finding.text for finding in verdict.findings if not finding.fails and not finding.ok
+                sentence(result, verdict, finding)
+                for finding in verdict.findings
+                if not finding.fails and not finding.ok
             ]
             warned += [_command("warning", file, verdict, suite, text) for text in warnings]
     for commands in (failed, warned):

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import ceil, floor, log2
 
-from pytest_irquality.report.query_view import SAME, QueryViews, side
+from pytest_irquality.report.query_view import QueryViews, side
 from pytest_irquality.report.views import Bin, Changes, Dot, Mover, Tick
 from pytest_irquality.verdict.result import QueryResult
-from pytest_irquality.wording.numbers import shown, signed
-from pytest_irquality.wording.words import counted, cut
+from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.numbers import counted, figure, signed
+from pytest_irquality.wording.words import cut
 
 BINS = 10
 """On each side of no change."""
@@ -43,7 +44,7 @@ def changes(views: QueryViews) -> Changes | None:
     if not both:
         return None
     gains = [views.sign * (now - then) for _, _, then, now in both]
-    worse, better = sum(gain < -SAME for gain in gains), sum(gain > SAME for gain in gains)
+    worse, better = sum(gain < -EQUAL for gain in gains), sum(gain > EQUAL for gain in gains)
     same = len(both) - worse - better
     span = _span(max(abs(now - then) for _, _, then, now in both))
     top = max(1.0, *(max(then, now) for _, _, then, now in both))
@@ -64,8 +65,10 @@ def changes(views: QueryViews) -> Changes | None:
             for at in (-1, -0.5, 0, 0.5, 1)
         ),
         dots=tuple(_dots(both, top, views, measure)),
-        ticks=tuple(Tick(PLOT * at, PLOT + 18, shown(at * top, unit, 2)) for at in (0, 0.5, 1)),
-        rises=tuple(Tick(-8, PLOT - PLOT * at + 4, shown(at * top, unit, 2)) for at in (0, 0.5, 1)),
+        ticks=tuple(Tick(PLOT * at, PLOT + 18, figure(at * top, unit, 2)) for at in (0, 0.5, 1)),
+        rises=tuple(
+            Tick(-8, PLOT - PLOT * at + 4, figure(at * top, unit, 2)) for at in (0, 0.5, 1)
+        ),
         movers=tuple(
             filter(None, (_movers(both, worst, views, measure) for worst in (True, False)))
         ),
@@ -73,7 +76,7 @@ def changes(views: QueryViews) -> Changes | None:
 
 
 def _span(largest: float) -> float:
-    return next((span for span in SPANS if largest <= span + SAME), largest)
+    return next((span for span in SPANS if largest <= span + EQUAL), largest)
 
 
 def _bins(both: Sequence[Pair], span: float, views: QueryViews, measure: str) -> Iterable[Bin]:
@@ -82,8 +85,8 @@ def _bins(both: Sequence[Pair], span: float, views: QueryViews, measure: str) ->
     counts: Counter[int] = Counter()
     for _, _, then, now in both:
         difference = now - then
-        if abs(difference) > SAME:
-            away = min(ceil(abs(difference) / width - SAME), BINS) - 1
+        if abs(difference) > EQUAL:
+            away = min(ceil(abs(difference) / width - EQUAL), BINS) - 1
             counts[away if difference > 0 else -away - 1] += 1
     most = max(counts.values(), default=1)
     unit = views.unit(measure)
@@ -111,7 +114,7 @@ def _movers(
     moved = sorted(
         (sign * (now - then), row, query)
         for row, query, then, now in both
-        if sign * (now - then) < -SAME
+        if sign * (now - then) < -EQUAL
     )[:MOVERS]
     return tuple(
         Mover(
@@ -140,6 +143,6 @@ def _dots(both: Sequence[Pair], top: float, views: QueryViews, measure: str) -> 
             x=round(PLOT * before / GRID, 1),
             y=round(PLOT - PLOT * now / GRID, 1),
             radius=round(4 + log2(len(pairs)), 1),
-            title=f"{named}{more}: {shown(then, unit)} → {shown(today, unit)}",
+            title=f"{named}{more}: {figure(then, unit)} → {figure(today, unit)}",
             queries=" ".join(str(row) for row, *_ in pairs[:NAMED]),
         )

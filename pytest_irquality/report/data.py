@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import types
 import typing
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, Literal
 
-from pytest_irquality.verdict.result import Finding, Mean, QueryResult, SuiteResult, Verdict
+from pytest_irquality.verdict.facts import Fact, Finding
+from pytest_irquality.verdict.result import Mean, QueryResult, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
+from pytest_irquality.wording.sentences import note, notes, reason, sentence, warnings
 
 VERSION: Literal[1] = 1
 
@@ -54,9 +57,17 @@ UNTIMED = {SuiteResult: "seconds", QueryResult: "seconds"}
 """Fields that the document has under ``timing`` only."""
 
 
+SAID: Mapping[type, Mapping[str, Any]] = {
+    Finding: {"text": str, "documents": tuple[str, ...]},
+    Verdict: {"reason": str},
+    SuiteResult: {"notes": tuple[str, ...], "warnings": tuple[str, ...]},
+}
+"""What the document says in words, or for short, besides the facts: by the facts, each word with its type."""
+
+
 def encode(result: SuiteResult) -> str:
     """One result as one line of JSON."""
-    return json.dumps(result, default=vars, allow_nan=False)
+    return json.dumps(result, default=_fields, allow_nan=False)
 
 
 def decode(text: str) -> SuiteResult:
@@ -69,98 +80,142 @@ def decode(text: str) -> SuiteResult:
 
 def document(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> str:
     """The JSON report: byte-identical between equal runs but for ``timing``, which alone holds times."""
-    report = Report(
-        version=VERSION,
-        outcome="failed" if not_evaluated or any(result.failed for result in results) else "passed",
-        suites=tuple(map(_untimed, results)),
-        side_by_side=tuple(
-            replace(table, rows=tuple(row for row in table.rows if row.unit != "seconds"))
-            for table in side_by_side(results)
-        ),
-        not_evaluated=tuple(not_evaluated),
-        timing=tuple(map(_timing, results)),
+    tables = (
+        replace(table, rows=tuple(row for row in table.rows if row.unit != "seconds"))
+        for table in side_by_side(results)
     )
+    failed = not_evaluated or any(result.failed for result in results)
+    report = {
+        "version": VERSION,
+        "outcome": "failed" if failed else "passed",
+        "suites": [_suite(result) for result in results],
+        "side_by_side": tuple(tables),
+        "not_evaluated": not_evaluated,
+        "timing": [_timing(result) for result in results],
+    }
     return json.dumps(report, default=_fields, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def kind_of(fact: type[Fact]) -> str:
+    """What the document calls a kind of fact: ``returned_nothing``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", fact.__name__).lower()
+
+
 def _fields(value: Any) -> dict[str, Any]:
-    return {name: entry for name, entry in vars(value).items() if name != UNTIMED.get(type(value))}
+    kind = {"kind": kind_of(type(value))} if isinstance(value, Fact) else {}
+    return {**kind, **{field.name: getattr(value, field.name) for field in fields(value)}}
 
 
-def _timed(result: SuiteResult) -> frozenset[str]:
-    """The measures that are times."""
-    return frozenset(mean.measure for mean in result.means if mean.unit == "seconds")
+def _suite(result: SuiteResult) -> dict[str, Any]:
+    """A result without anything that depends on how long something took, with its words."""
+    timed = frozenset(mean.measure for mean in result.means if mean.unit == "seconds")
+
+    def is_timed(line: str) -> bool:
+        return any(measure in line for measure in timed)
+
+    untimed = _untimed(result, timed)
+    said = [(fact, note(fact, result)) for fact in result.facts]
+    timeless = [(fact, text) for fact, text in said if not is_timed(text)]
+    return {
+        **_without(untimed, "seconds"),
+        "queries": [_without(query, "seconds") for query in untimed.queries],
+        "verdicts": [
+            _verdict(result, verdict, blank, timed)
+            for verdict, blank in zip(result.verdicts, untimed.verdicts, strict=True)
+        ],
+        "facts": [fact for fact, _ in timeless],
+        "notes": [text for _, text in timeless],
+        "warnings": [text for text in warnings(result) if not is_timed(text)],
+    }
+
+
+def _without(value: Any, left_out: str) -> dict[str, Any]:
+    return {name: entry for name, entry in _fields(value).items() if name != left_out}
+
+
+def _verdict(
+    result: SuiteResult, verdict: Verdict, shown: Verdict, timed: frozenset[str]
+) -> dict[str, Any]:
+    """A verdict in full and in words; of ``timed`` measures only what does not depend on times."""
+    findings = zip(verdict.findings, shown.findings, strict=True)
+    return {
+        **_fields(shown),
+        "reason": "" if _rests_on(verdict, timed) else reason(result, verdict),
+        "findings": [
+            {
+                **_fields(blank),
+                "text": "" if finding.measure in timed else sentence(result, verdict, finding),
+                "documents": [document.id for document in finding.ranked],
+            }
+            for finding, blank in findings
+        ],
+    }
 
 
 def _rests_on(verdict: Verdict, timed: frozenset[str]) -> bool:
     return any(finding.measure in timed for finding in verdict.findings)
 
 
-def _timing(result: SuiteResult) -> Timing:
-    timed = _timed(result)
-    return Timing(
-        path=result.path,
-        retriever=result.retriever,
-        seconds=result.seconds,
-        queries={query.id: query.seconds for query in result.queries},
-        means=tuple(mean for mean in result.means if mean.measure in timed),
-        verdicts=tuple(verdict for verdict in result.verdicts if _rests_on(verdict, timed)),
-        lines=tuple(
-            line
-            for line in (*result.warnings, *result.notes)
-            if any(name in line for name in timed)
-        ),
-    )
+def _timing(result: SuiteResult) -> dict[str, Any]:
+    timed = frozenset(mean.measure for mean in result.means if mean.unit == "seconds")
+    lines = [*warnings(result), *notes(result)]
+    return {
+        "path": result.path,
+        "retriever": result.retriever,
+        "seconds": result.seconds,
+        "queries": {query.id: query.seconds for query in result.queries},
+        "means": [mean for mean in result.means if mean.measure in timed],
+        "verdicts": [
+            _verdict(result, verdict, verdict, frozenset())
+            for verdict in result.verdicts
+            if _rests_on(verdict, timed)
+        ],
+        "lines": [line for line in lines if any(measure in line for measure in timed)],
+    }
 
 
-def _untimed(result: SuiteResult) -> SuiteResult:
-    """The result without anything that depends on how long something took."""
-    timed = _timed(result)
+def _untimed(result: SuiteResult, timed: frozenset[str]) -> SuiteResult:
+    """The result with the values of measures that are times left out."""
     if not timed:
         return result
     columns = [measure not in timed for measure in result.measures]
 
-    def values(all: tuple[float | None, ...] | None) -> tuple[float | None, ...] | None:
-        return all and tuple(
-            value if kept else None for value, kept in zip(all, columns, strict=True)
-        )
+    def values(row: tuple[float | None, ...] | None) -> tuple[float | None, ...] | None:
+        if row is None:
+            return None
+        return tuple(value if kept else None for value, kept in zip(row, columns, strict=True))
 
-    def finding(it: Finding) -> Finding:
-        return replace(it, text="", value=None) if it.measure in timed else it
-
-    def verdict(it: Verdict) -> Verdict:
-        return (
-            replace(it, reason="", findings=tuple(map(finding, it.findings)))
-            if _rests_on(it, timed)
-            else it
-        )
-
-    def kept(lines: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(line for line in lines if not any(name in line for name in timed))
+    def blank(finding: Finding) -> Finding:
+        timeless = finding.measure not in timed
+        return finding if timeless else replace(finding, value=None, change=None)
 
     return replace(
         result,
         means=tuple(
-            replace(m, value=None, change=None) if m.measure in timed else m for m in result.means
+            replace(mean, value=None, change=None) if mean.measure in timed else mean
+            for mean in result.means
         ),
         queries=tuple(
             replace(
-                q,
-                values=values(q.values) or (),
-                before=values(q.before),
-                compared=values(q.compared),
+                query,
+                values=values(query.values) or (),
+                before=values(query.before),
+                compared=values(query.compared),
             )
-            for q in result.queries
+            for query in result.queries
         ),
-        verdicts=tuple(map(verdict, result.verdicts)),
-        warnings=kept(result.warnings),
-        notes=kept(result.notes),
+        verdicts=tuple(
+            replace(verdict, findings=tuple(map(blank, verdict.findings)))
+            for verdict in result.verdicts
+        ),
     )
 
 
 @cache
 def _reader(kind: Any) -> Callable[[Any], Any] | None:
     """What makes a value of a declared type from JSON's; None where JSON already has it."""
+    if kind is Fact:
+        return _fact
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         of = {
             name: read
@@ -181,3 +236,11 @@ def _reader(kind: Any) -> Callable[[Any], Any] | None:
     if isinstance(kind, types.UnionType):
         return _reader(next(part for part in typing.get_args(kind) if part is not type(None)))
     return None
+
+
+def _fact(data: dict[str, Any]) -> Fact:
+    kinds = {kind_of(kind): kind for kind in Fact.__subclasses__()}
+    read = _reader(typing.cast("Any", kinds[data.pop("kind")]))
+    assert read is not None
+    fact: Fact = read(data)
+    return fact

@@ -10,7 +10,8 @@ from types import MappingProxyType
 from pytest_irquality.report.page import page_view
 from pytest_irquality.report.views import Document, Held, Line, Page, Query, Row, Section
 from pytest_irquality.verdict.result import SuiteResult
-from pytest_irquality.wording.words import counted, cut, visible
+from pytest_irquality.wording.numbers import counted
+from pytest_irquality.wording.words import cut, visible
 
 LONGEST = 65_000
 QUERIES = 10

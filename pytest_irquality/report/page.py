@@ -9,7 +9,7 @@ from pytest_irquality.report.suite_view import SuiteView
 from pytest_irquality.report.views import Name, Page, Reason, State, loudness
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
-from pytest_irquality.wording.words import counted
+from pytest_irquality.wording.numbers import counted
 
 REASONS = 6
 

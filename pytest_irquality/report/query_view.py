@@ -8,19 +8,21 @@ from functools import cached_property
 from math import inf
 
 from pytest_irquality.report.views import STATES, Chip, Document, Query, Rule, Value, loudness
+from pytest_irquality.verdict.facts import Finding
 from pytest_irquality.verdict.result import (
     BAD,
-    Finding,
     Mean,
     QueryResult,
     ShownDocument,
     SuiteResult,
     Verdict,
 )
-from pytest_irquality.wording.numbers import apart, shown, signed
-from pytest_irquality.wording.words import LONGEST, counted, cut, rerun
+from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.moves import LEFT_INDEX, NOT_RETURNED, rank
+from pytest_irquality.wording.numbers import apart, counted, figure, signed
+from pytest_irquality.wording.sentences import demand, reason
+from pytest_irquality.wording.words import LONGEST, cut, quoted, rerun
 
-SAME = 1e-9
 KINDS: Mapping[str, str] = {
     "failed": "Failed",
     "worse": "Worse",
@@ -113,7 +115,7 @@ class QueryViews:
             None
             if before is None or now is None
             else 0.0
-            if abs(now - before) <= SAME
+            if abs(now - before) <= EQUAL
             else now - before
         )
 
@@ -156,11 +158,11 @@ class QueryViews:
         outcome, gain = self.outcome(query), self.gain(query)
         told = {
             "failed": outcome in BAD and outcome != "error",
-            "worse": gain is not None and gain < -SAME,
-            "better": gain is not None and gain > SAME,
+            "worse": gain is not None and gain < -EQUAL,
+            "better": gain is not None and gain > EQUAL,
             "new": query.new,
             "known": outcome == "known",
-            "zero": not query.returned and query.fault is None and not query.expects_nothing,
+            "zero": query.returned_nothing,
             "error": outcome == "error" or query.fault is not None,
             "all": True,
         }
@@ -208,7 +210,7 @@ class QueryViews:
             told=tuple(self.told(query)),
             opened=outcome in BAD and self.rows[query.id] < OPENED,
             place=self.result.place(query),
-            latency=shown(query.seconds, "seconds") if query.seconds is not None else "",
+            latency=figure(query.seconds, "seconds") if query.seconds is not None else "",
             rerun=rerun(self.result.path, query.check, self.result.retriever),
         )
 
@@ -218,7 +220,7 @@ class QueryViews:
         before = query.before[at] if query.before is not None else None
         if before is None or now is None or change is None:
             return Value(
-                measure, shown(now, unit), shown(before, unit) if query.before is not None else ""
+                measure, figure(now, unit), figure(before, unit) if query.before is not None else ""
             )
         then, today = apart(before, now, unit)
         return Value(
@@ -231,9 +233,10 @@ class QueryViews:
 
     def said(self, query: QueryResult, own: Verdict | None, outcome: str) -> str:
         """What the row says: why it is not green, or what there is to see."""
-        if own is not None and own.outcome == outcome and own.reason:
-            return _without(query, own.reason)  # the row already begins with the query's text
-        guards = [_without(query, finding.text) for _, finding in self.guards.get(query.id, ())]
+        if own is not None and own.outcome == outcome and own.outcome != "passed":
+            words = reason(self.result, own)
+            return cut(words.removeprefix(f"{quoted(query.text)}: "))  # which begins the row
+        guards = [demand(self.result, finding) for _, finding in self.guards.get(query.id, ())]
         if guards or query.fault is not None:
             return cut([*guards, query.fault or ""][0])
         moved = self.moved(query)
@@ -306,7 +309,7 @@ class QueryViews:
             ):
                 state = STATES["known"]
             label = f"{verdict.label}: " if verdict is not None and verdict is not own else ""
-            yield Rule(state, f"{label}{_without(query, finding.text)}")
+            yield Rule(state, cut(f"{label}{demand(self.result, finding)}"))
 
     def forbidden(self, query: QueryResult, own: Verdict | None) -> Iterable[str]:
         for finding in [
@@ -314,7 +317,7 @@ class QueryViews:
             *(f for _, f in self.guards.get(query.id, ())),
         ]:
             if finding.kind == "must_not_find" and not finding.ok:
-                yield from finding.documents
+                yield from (document.id for document in finding.ranked)
 
     # -- documents -----------------------------------------------------------------------------------------------------
 
@@ -351,9 +354,9 @@ class QueryViews:
     def document_before(self, document: ShownDocument) -> Document:
         """A document of the baseline's ranking: its rank then, and where it is now."""
         then, now = document.before, document.rank
-        move = "→ gone" if now is None else "=" if now == then else f"→ {now}"
+        move = "=" if now == then else f"→ {rank(now)}"
         if document.gone:
-            move = "→ left the index"
+            move = f"→ {LEFT_INDEX}"
         shown_then = replace(self.document(document, move), rank=str(then or ""), score="")
         lost = now is None and document.relevant
         return replace(shown_then, css=f"{shown_then.css} lost") if lost else shown_then
@@ -362,11 +365,7 @@ class QueryViews:
         """A document that the shown ranking lacks: what it would have been worth, and where it is instead."""
         beyond = document.rank is not None
         place = (
-            f"at rank {document.rank}"
-            if beyond
-            else "left the index"
-            if document.gone
-            else "not returned"
+            f"at rank {document.rank}" if beyond else LEFT_INDEX if document.gone else NOT_RETURNED
         )
         was = f", was {document.before}" if document.before is not None else ""
         return replace(
@@ -388,7 +387,7 @@ class QueryViews:
 def side(change: float, views: QueryViews, measure: str) -> str:
     """The colour of a change: good, bad, or none where it is nothing or no side is better."""
     better = views.better_side(measure)
-    if abs(change) <= SAME or better is None:
+    if abs(change) <= EQUAL or better is None:
         return ""
     return "good" if (change > 0) == better else "bad"
 
@@ -410,7 +409,3 @@ def _rise(document: ShownDocument) -> int:
 
 def _named(document: ShownDocument) -> str:
     return cut(document.title, 60) if document.title else document.id
-
-
-def _without(query: QueryResult, text: str) -> str:
-    return cut(text.removeprefix(f"{query.text!r}: "))

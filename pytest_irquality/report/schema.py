@@ -14,7 +14,8 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
-from pytest_irquality.report.data import UNTIMED, VERSION, Report
+from pytest_irquality.report.data import SAID, UNTIMED, VERSION, Report, kind_of
+from pytest_irquality.verdict.facts import Fact
 
 FILE = Path(__file__).with_name("schema.json")
 PLAIN = {str: "string", float: "number", int: "integer", bool: "boolean", type(None): "null"}
@@ -35,16 +36,23 @@ def schema() -> dict[str, Any]:
 def _object(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     hints = typing.get_type_hints(kind)
     fields = [field.name for field in dataclasses.fields(kind) if field.name != UNTIMED.get(kind)]
+    hints.update(SAID.get(kind, {}))
+    fields += SAID.get(kind, {})
+    properties = {name: _schema(hints[name], definitions) for name in fields}
+    if issubclass(kind, Fact):
+        properties = {"kind": {"const": kind_of(kind)}, **properties}
     return {
         "type": "object",
         "description": cleandoc(kind.__doc__ or "").replace("``", "`"),
-        "properties": {name: _schema(hints[name], definitions) for name in fields},
-        "required": fields,
+        "properties": properties,
+        "required": list(properties),
     }
 
 
 def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     parts = typing.get_args(kind)
+    if kind is Fact:
+        return {"anyOf": [_schema(fact, definitions) for fact in Fact.__subclasses__()]}
     if dataclasses.is_dataclass(kind):
         name = kind.__name__  # type: ignore[union-attr]
         if name not in definitions:

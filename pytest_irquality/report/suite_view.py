@@ -10,7 +10,7 @@ from math import inf
 
 from pytest_irquality.report.change_view import changes
 from pytest_irquality.report.query_table import table
-from pytest_irquality.report.query_view import SAME, QueryViews, side
+from pytest_irquality.report.query_view import QueryViews, side
 from pytest_irquality.report.views import (
     STATES,
     Bar,
@@ -25,26 +25,21 @@ from pytest_irquality.report.views import (
     State,
     loudness,
 )
-from pytest_irquality.verdict.result import BAD, Change, Finding, Mean, SuiteResult, Verdict
+from pytest_irquality.verdict.facts import Change, Finding
+from pytest_irquality.verdict.result import BAD, Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import Side
-from pytest_irquality.wording.numbers import (
-    NAMED,
-    and_more,
-    apart,
-    probability,
-    share,
-    shown,
-    signed,
-)
+from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.numbers import apart, counted, few, figure, probability, share, signed
+from pytest_irquality.wording.sentences import demand, notes, reason, sentence, warnings
 from pytest_irquality.wording.words import (
     BOUNDS,
+    ON_CHANGE,
     SIGNS,
     age,
-    counted,
     cut,
-    demanded,
     rerun,
     revision,
+    value_and_limit,
 )
 
 Sides = Mapping[tuple[str, str, str], Side]
@@ -54,7 +49,6 @@ FOLDED = 200
 LISTED = 60
 """Queries that the page shows where scripts do not run, and prints."""
 SPREAD = ("each_tag", "each_query")
-ON_CHANGE = ("max_drop", "max_rise", "max_significant_drop")
 
 
 @dataclass(frozen=True)
@@ -137,7 +131,7 @@ class SuiteView:
             facts.append(f"compared with {before.source} ({', '.join(filter(None, of))})")
         facts += [
             counted(len(result.queries), "query", "queries"),
-            f"{shown(result.seconds, 'seconds')} retrieving",
+            f"{figure(result.seconds, 'seconds')} retrieving",
         ]
         return tuple(filter(None, facts))
 
@@ -172,15 +166,15 @@ class SuiteView:
         undecided: dict[str, list[str]] = {}
         for verdict in self.result.verdicts:
             if verdict.outcome == "error" and verdict.query is None:
-                undecided.setdefault(verdict.reason, []).append(verdict.label)
+                undecided.setdefault(reason(self.result, verdict), []).append(verdict.label)
         for verdict in self.result.verdicts:
             if verdict.outcome in BAD:
-                text = verdict.reason
+                text = reason(self.result, verdict)
                 if verdict.outcome == "error" and verdict.query is None:
-                    labels = undecided.pop(verdict.reason, [])
+                    labels = undecided.pop(text, [])
                     if not labels:  # told with the first of those that have the same cause
                         continue
-                    text = f"{', '.join(labels[:NAMED])}{and_more(len(labels))}: {text}"
+                    text = f"{few(labels)}: {text}"
                 row = self.queries.rows.get(verdict.query) if verdict.query is not None else None
                 anchor = self.line_anchor(verdict) if verdict.scope != "query" else ""
                 if row is not None:
@@ -205,8 +199,8 @@ class SuiteView:
             state=self.state,
             facts=self.facts,
             said=self.said,
-            warnings=result.warnings,
-            notes=(*result.notes, *result.written),
+            warnings=warnings(result),
+            notes=(*notes(result), *result.written),
             compared=self.queries.compared,
             measures=tuple(self.names[measure] for measure in result.shown),
             lines=tuple(
@@ -271,7 +265,7 @@ class SuiteView:
             label=verdict.label,
             place=self.result.place(verdict),
             state=STATES["warned"] if warned else self.state_of(verdict),
-            reason="" if told else verdict.reason,
+            reason="" if told else reason(self.result, verdict),
             rerun=rerun(self.result.path, verdict.check, self.result.retriever)
             if verdict.outcome in BAD
             else "",
@@ -309,13 +303,13 @@ class SuiteView:
             finding.kind not in ON_CHANGE or (mean and mean.change)
         )
         before, value, limit, note = self.numbers(verdict, finding) if numbered else ("",) * 4
-        words = "" if numbered else finding.text
+        words = "" if numbered else self.said_of(verdict, finding)
         return Held(
             subject=cut(subject or finding.measure),
             anchor=self.queries.anchor(finding.subject) if one_query else "",
             query=row,
             state=state,
-            text=cut(words if finding.ok else words.removeprefix(f"{subject!r}: ")),
+            text=cut(words),
             before=before,
             value=value,
             limit=limit,
@@ -323,6 +317,12 @@ class SuiteView:
             queries=str(finding.queries) if numbered else "",
             bar=self.bar(finding, state.css),
         )
+
+    def said_of(self, verdict: Verdict, finding: Finding) -> str:
+        """A demand in words; what is broken stands in a row of the query's own, what holds has none."""
+        if finding.ok:
+            return sentence(self.result, verdict, finding)
+        return demand(self.result, finding)
 
     def mean(self, verdict: Verdict, finding: Finding) -> Mean | None:
         """The mean that a finding is about, unless it is about one query."""
@@ -334,12 +334,12 @@ class SuiteView:
 
     def numbers(self, verdict: Verdict, finding: Finding) -> tuple[str, str, str, str]:
         """Baseline, now, what is demanded, and what statistics say of the change."""
-        value, limit = demanded(finding)
+        value, limit = value_and_limit(finding)
         limit = f"{SIGNS.get(finding.kind, '')}\N{NO-BREAK SPACE}{limit}".strip()
         mean = self.mean(verdict, finding)
         change = mean.change if mean else None
         before = (
-            shown(change.before, mean.unit) if mean and change and finding.unit != "share" else ""
+            figure(change.before, mean.unit) if mean and change and finding.unit != "share" else ""
         )
         if finding.kind not in ON_CHANGE:
             return before, value, limit, ""
@@ -405,7 +405,7 @@ class SuiteView:
     def unchanged(self, tag: str) -> bool:
         found = (self.means.get((tag, measure)) for measure in self.result.shown)
         return all(
-            mean is None or mean.change is None or abs(mean.change.difference) <= SAME
+            mean is None or mean.change is None or abs(mean.change.difference) <= EQUAL
             for mean in found
         )
 
@@ -444,9 +444,9 @@ class SuiteView:
             )
         return Cell(
             measure=measure,
-            before=shown(change.before, unit) if change else "",
-            value=shown(value, unit),
-            change=signed(difference, unit) if bar and abs(difference) > SAME else "",
+            before=figure(change.before, unit) if change else "",
+            value=figure(value, unit),
+            change=signed(difference, unit) if bar and abs(difference) > EQUAL else "",
             css=side(difference, self.queries, measure),
             over=over,
             state=broken,

@@ -4,52 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.names import printable
+from pytest_irquality.verdict.facts import Finding
 from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import (
-    Baseline,
-    Finding,
     Mean,
     QueryResult,
     ShownDocument,
     SuiteResult,
     Verdict,
-)  # fmt: skip
+)
 from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
+from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.moves import move
 from pytest_irquality.wording.numbers import (
     apart,
-    count,
+    counted,
     digits_apart,
-    exact,
+    figure,
     probability,
     share,
-    shown,
     signed,
 )
+from pytest_irquality.wording.sentences import demand, notes, reason, sentence, warnings
+from pytest_irquality.wording.words import ON_CHANGE, bound, one_line
 
 MARKS = {
     "passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "fixed": "✗ FIXED",
     "not evaluated": "✗ not evaluated",
 }  # fmt: skip
-SIGNS = {
-    "min": "≥", "max": "≤", "warn_below": "warn <", "warn_above": "warn >", "max_drop": "drop ≤", "max_rise": "rise ≤",
-    "max_significant_drop": "significant drop ≤",
-}  # fmt: skip
-ON_CHANGE = ("max_drop", "max_rise", "max_significant_drop")
 WORST = 5
 WORST_IN_BULK = 10
 FINDINGS = 20
-TEXT_WIDTH = 100
 
 
 def explain(result: SuiteResult, verdict: Verdict) -> str:
     """Everything about one check that ended badly: a short first line, then what was demanded and what was seen."""
-    lines = [verdict.reason, ""]
+    lines = [reason(result, verdict), ""]
     if verdict.query is not None:
         lines += _query_lines(result, verdict)
     else:
         for finding in verdict.broken[:FINDINGS]:
-            lines += [f"  {_mark(finding)} {finding.text}", *_reasons(result, finding)]
+            lines += [f"  {_mark(finding)} {sentence(result, verdict, finding)}"]
+            lines += _reasons(result, finding)
         if len(verdict.broken) > FINDINGS:
             lines.append(f"  and {len(verdict.broken) - FINDINGS} more, all in the report")
         lines += _change_lines(result, verdict)
@@ -57,12 +55,6 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
     if verdict.known_issue:
         lines.append(f"  known issue: {verdict.known_issue}")
     return "\n".join(map(printable, [*lines, f"  at {result.place(verdict)}"]))
-
-
-def clipped(text: str, width: int = TEXT_WIDTH) -> str:
-    """A text that fits a line."""
-    text = " ".join(text.split())
-    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def _outcome(verdict: Verdict) -> str:
@@ -80,7 +72,7 @@ def _mark(finding: Finding) -> str:
 
 def _query_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     query = result.query(verdict.query or "")
-    yield from (f"  {_mark(finding)} {finding.text}" for finding in verdict.findings)
+    yield from (f"  {_mark(finding)} {demand(result, finding)}" for finding in verdict.findings)
     yield ""
     yield from ranking_lines(query)
     if query.why:
@@ -121,7 +113,7 @@ def _grade(document: ShownDocument) -> str:
 
 def _words(document: ShownDocument) -> str:
     title = (
-        f"  {clipped(document.title)}" if document.title and document.title != document.id else ""
+        f"  {one_line(document.title)}" if document.title and document.title != document.id else ""
     )
     return f"{document.id}{title}"
 
@@ -129,7 +121,7 @@ def _words(document: ShownDocument) -> str:
 def _why(document: ShownDocument) -> str:
     """What the retriever itself says of a document."""
     gone = "no longer in the index" if document.gone else ""
-    said = "; ".join(part for part in (gone, clipped(document.explanation or "", 300)) if part)
+    said = "; ".join(part for part in (gone, one_line(document.explanation or "", 300)) if part)
     return f"  ← {said}" if said else ""
 
 
@@ -138,13 +130,13 @@ def _why(document: ShownDocument) -> str:
 
 def _reasons(result: SuiteResult, finding: Finding) -> Iterator[str]:
     """What the retriever says of the documents that a guard names, and why the query matters."""
-    if not finding.documents:
+    if not finding.ranked:
         return
     query = result.query(finding.subject)
     named = [
         d
         for d in (*query.ranking_before, *query.ranking, *query.missing)
-        if d.id in finding.documents
+        if d.id in {ranked.id for ranked in finding.ranked}
     ]
     for document in {document.id: document for document in named}.values():
         if why := _why(document):
@@ -173,7 +165,7 @@ def _change_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
         yield f"  change {signed(change.difference, mean.unit)}{sure}; {counts}"
     if not finding.subject:
         slices = sorted((_worsening(mean), mean.tag or "", mean) for mean in means if mean.tag)
-        lost = [(tag, mean) for worse, tag, mean in reversed(slices) if worse > 1e-9][:WORST]
+        lost = [(tag, mean) for worse, tag, mean in reversed(slices) if worse > EQUAL][:WORST]
         if lost:
             named = [
                 f"{tag} {signed(mean.change.difference, mean.unit)}"
@@ -203,7 +195,7 @@ def losers(result: SuiteResult, measure: str, tag: str, most: int) -> Iterator[s
     for query in result.queries:
         if query.before and query.compared and (not tag or tag in query.tags):
             before, now = query.before[column], query.compared[column]
-            if before is not None and now is not None and sign * (before - now) > 1e-9:
+            if before is not None and now is not None and sign * (before - now) > EQUAL:
                 lost.append((sign * (now - before), query, before, now))
     lost.sort(key=lambda entry: entry[0])
     if lost:
@@ -211,7 +203,7 @@ def losers(result: SuiteResult, measure: str, tag: str, most: int) -> Iterator[s
     for _, query, before, now in lost[:most]:
         was, is_now = apart(before, now, mean.unit)
         place = f"({result.place(query)})"
-        yield f"    {was} → {is_now}  {clipped(query.text)} {place}{_moves(query)}"
+        yield f"    {was} → {is_now}  {one_line(query.text)} {place}{_moves(query)}"
     if len(lost) > most:
         yield f"    and {len(lost) - most} more"
 
@@ -227,11 +219,7 @@ def _moves(query: QueryResult) -> str:
         if d.before is not None and (d.rank is None or d.rank > d.before)
     ]
     sunk.sort(key=lambda d: (d.rank is not None, d.before or 0))
-    said = [
-        f"{document.id}{f' ({clipped(document.title)})' if document.title else ''}"
-        f" {document.before} → {document.rank or 'not returned'}"
-        for document in sunk[:2]
-    ]
+    said = list(map(move, sunk[:2]))
     return f"  {', '.join(said)}{' …' if len(sunk) > 2 else ''}" if said else ""
 
 
@@ -261,7 +249,7 @@ def _worst_queries(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
             if missed
             else ""
         )
-        yield f"    {shown(value)}  {clipped(query.text)} ({result.place(query)}){lost}"
+        yield f"    {figure(value)}  {one_line(query.text)} ({result.place(query)}){lost}"
 
 
 # -- the summary ------------------------------------------------------------------------------------------------------
@@ -273,11 +261,11 @@ def headline(result: SuiteResult) -> str:
     queries = [verdict.outcome for verdict in result.verdicts if verdict.query is not None]
 
     def told(number: int, one: str, many: str) -> str:
-        return count(number, one, many) if number else ""
+        return counted(number, one, many) if number else ""
 
     def of(outcomes: Sequence[str], one: str, many: str) -> str:
         failed = outcomes.count("failed") + outcomes.count("fixed")
-        return f"{failed} of {count(len(outcomes), one, many)}" if failed else ""
+        return f"{failed} of {counted(len(outcomes), one, many)}" if failed else ""
 
     bad = [
         of(limits, "limit", "limits"),
@@ -292,7 +280,7 @@ def headline(result: SuiteResult) -> str:
     ]
     said = ", ".join(filter(None, bad))
     if not said:
-        said = f"passed: {count(len(result.queries), 'query', 'queries')}, {count(len(limits), 'limit', 'limits')}"
+        said = f"passed: {counted(len(result.queries), 'query', 'queries')}, {counted(len(limits), 'limit', 'limits')}"
         said += "" if result.gated else ", nothing gated"
     else:
         said = f"FAILED: {said}"
@@ -328,13 +316,14 @@ def summary(result: SuiteResult) -> Iterator[str]:
     yield from _bulk(result)
     for verdict in result.verdicts:
         if verdict.outcome == "known":
-            yield f"  known issue {verdict.known_issue}: {clipped(verdict.reason, 160)}"
-    for warning in result.warnings[:FINDINGS]:
+            yield f"  known issue {verdict.known_issue}: {one_line(reason(result, verdict), 160)}"
+    warned = warnings(result)
+    for warning in warned[:FINDINGS]:
         yield f"  ! {warning}"
-    if len(result.warnings) > FINDINGS:
-        more = count(len(result.warnings) - FINDINGS, "more warning", "more warnings")
+    if len(warned) > FINDINGS:
+        more = counted(len(warned) - FINDINGS, "more warning")
         yield f"  ! and {more}, all in the report"
-    for note in result.notes:
+    for note in notes(result):
         yield f"  {note}"
     if result.returned:
         unjudged = share(result.returned - result.judged, result.returned)
@@ -357,20 +346,22 @@ def _rows(result: SuiteResult) -> Iterator[Row]:
     for mean in result.means:
         if mean.tag is None and (mean.measure in result.shown or mean.measure in limits):
             verdict = limits.get(mean.measure)
-            limit = ", ".join(map(_limit, verdict.findings)) if verdict else ""
+            limit = ", ".join(map(bound, verdict.findings)) if verdict else ""
             yield _row(mean.measure, mean, limit, verdict)
     means = {(mean.measure, mean.tag): mean for mean in result.means}
     for verdict in result.verdicts:
         if verdict.scope in ("suite", "query"):
             continue
         worst = _worst(verdict)
-        on = f"worst: {clipped(worst.subject, 60)}" if worst and verdict.scope == "each_tag" else ""
+        on = (
+            f"worst: {one_line(worst.subject, 60)}" if worst and verdict.scope == "each_tag" else ""
+        )
         subject = (
             means.get((worst.measure, worst.subject))
             if worst and verdict.scope in ("tag", "each_tag")
             else None
         )
-        limit = _limit(worst) if worst else ""
+        limit = bound(worst) if worst else ""
         if subject:
             yield _row(verdict.label, subject, limit, verdict, on)
         else:
@@ -382,7 +373,7 @@ def _extreme(finding: Finding | None) -> tuple[str, str]:
     if finding is None or finding.value is None:
         return "", ""
     if finding.kind not in ON_CHANGE:
-        return shown(finding.value, finding.unit), ""
+        return figure(finding.value, finding.unit), ""
     return "", signed(finding.value if finding.kind == "max_rise" else -finding.value, finding.unit)
 
 
@@ -403,12 +394,12 @@ def _row(label: str, mean: Mean, limit: str, verdict: Verdict | None, on: str = 
     if change:
         digits = _digits(broken, mean, on_change=True)
         before, moved = (
-            shown(change.before, mean.unit),
+            figure(change.before, mean.unit),
             signed(change.difference, mean.unit, digits),
         )
         counts = f"{change.worse}/{change.better}"
         n += f", {change.queries} compared" if change.queries != mean.queries else ""
-    now = shown(mean.value, mean.unit, _digits(broken, mean, on_change=False))
+    now = figure(mean.value, mean.unit, _digits(broken, mean, on_change=False))
     return (label, before, now, moved, counts, limit, mark, ", ".join(filter(None, (n, on))))
 
 
@@ -448,12 +439,6 @@ def _bulk(result: SuiteResult) -> Iterator[str]:
         yield from losers(result, first, "", WORST_IN_BULK)
 
 
-def _limit(finding: Finding) -> str:
-    if finding.limit is None or finding.kind not in SIGNS:
-        return finding.kind if finding.measure else ""
-    return f"{SIGNS[finding.kind]} {exact(finding.limit, finding.unit)}"
-
-
 def _worst(verdict: Verdict) -> Finding | None:
     """The demand that is nearest to its limit or furthest beyond it, as the one to show of many; none where none is."""
     findings = verdict.broken or verdict.findings
@@ -478,7 +463,7 @@ def beside(table: SideBySide) -> Iterator[str]:
 
 def _side(side: Side, unit: str, alike: bool) -> str:
     """A value; where retrievers answered different queries, over how many."""
-    value = shown(side.value, unit) + ("" if alike else f" over {side.queries}")
+    value = figure(side.value, unit) + ("" if alike else f" over {side.queries}")
     if side.best:
         return f"{value} ★"
     return (

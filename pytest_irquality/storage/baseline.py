@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from pytest_irquality.edges.git import git, now, output, package_version
 from pytest_irquality.retrieval.run import Run
+from pytest_irquality.storage.provenance import UPDATE, Baseline, New
 from pytest_irquality.storage.renamed import (
     FOLDER,
     Shelved,
@@ -33,14 +33,9 @@ from pytest_irquality.storage.stored import (
     write_run,
 )
 from pytest_irquality.suite.model import Suite
-from pytest_irquality.verdict.comparison import UPDATE
-from pytest_irquality.verdict.result import Baseline
 
 GIT = "git:"
 SHOWN_QUERIES, SHOWN_MOVES = 5, 3
-
-
-New = Literal["", "suite", "baseline"]
 
 
 @dataclass(frozen=True)

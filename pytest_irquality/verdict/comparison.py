@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 from pytest_irquality.metrics import Measure
 from pytest_irquality.suite.model import Check, Query
+from pytest_irquality.verdict.facts import Change, Lack
 from pytest_irquality.verdict.measured import Measured, counts
-from pytest_irquality.verdict.result import Change
 from pytest_irquality.verdict.statistics import detectable, holm, interval, sign_flip, win_tie_loss
 
 SIGNIFICANT = 0.05
-UPDATE = "pytest --ir-suite --ir-update-baseline"
 
 Of = tuple[Measure, "str | None"]
 
@@ -35,14 +34,14 @@ class Comparison:
     measured: Measured
     checks: tuple[Check, ...] = ()
 
-    def missing_baseline(self, measure: Measure) -> str | None:
-        """Why the measure cannot be compared, and what to do about it."""
+    def missing_baseline(self, measure: Measure) -> Lack | None:
+        """Why the measure cannot be compared."""
         run, suite = self.measured.baseline_run, self.measured.suite
         if run is None:
-            return f"there is no baseline; make one with `{UPDATE}` and commit it"
+            return Lack("baseline")
         needed = measure.depth(self.measured.most_relevant) or suite.depth
         if run.depth is not None and run.depth < needed:
-            return f"it reads {needed} results and the baseline holds {run.depth}; renew it with `{UPDATE}`"
+            return Lack("depth", needed, run.depth)
         return None
 
     def pairs(self, measure: Measure, queries: Iterable[Query]) -> Sequence[Pair]:

@@ -5,48 +5,41 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from pytest_irquality.suite.model import GuardKind, Query
+from pytest_irquality.verdict.facts import RankedDocument
 from pytest_irquality.verdict.measured import Measured
-from pytest_irquality.wording.numbers import NAMED, and_more, count
 
-Done = tuple[str, tuple[str, ...]]
-"""What a query did, in words, and the documents it concerns."""
+Documents = tuple[RankedDocument, ...]
 
 
-def broken(kind: GuardKind, measured: Measured) -> Iterator[tuple[Query, str, tuple[str, ...]]]:
-    """Every query with a baseline that did what the guard watches for."""
+def broken(kind: GuardKind, measured: Measured) -> Iterator[tuple[Query, Documents]]:
+    """Every query with a baseline that did what the guard watches for, and the documents it concerns."""
     for query in measured.suite.queries:
-        if (
-            query.id in measured.before
-            and not query.expects_nothing
-            and (done := GUARDS[kind](measured, query))
-        ):
-            yield query, *done
+        if query.id in measured.before and not query.expects_nothing:
+            documents = GUARDS[kind](measured, query)
+            if documents is not None:
+                yield query, documents
 
 
-def _lost_all_relevant(measured: Measured, query: Query) -> Done | None:
+def _lost_all_relevant(measured: Measured, query: Query) -> Documents | None:
     """A relevant document in the top k before, none now; a tie that fell the other way is no loss."""
     k, relevant = measured.suite.top_k, query.judgments.relevant
     before, now = measured.before[query.id], measured.aligned[query.id]
-    if not relevant.intersection(before[:k]) or not relevant.isdisjoint(now[:k]):
+    if relevant.isdisjoint(before[:k]) or not relevant.isdisjoint(now[:k]):
         return None
     ranks = {document: rank for rank, document in enumerate(now, 1)}
-    was = {document: rank for rank, document in enumerate(before[:k], 1) if document in relevant}
-    lost = [
-        f"{measured.name(doc)} {rank} → {ranks.get(doc, 'not returned')}"
-        for doc, rank in was.items()
-    ]
-    named = f"{', '.join(lost[:NAMED])}{and_more(len(lost))}"
-    return f"{query.quoted} lost all its relevant documents of the top {k}: {named}", tuple(was)
+    return tuple(
+        RankedDocument(document, ranks.get(document), rank, title=measured.title(document))
+        for rank, document in enumerate(before[:k], 1)
+        if document in relevant
+    )
 
 
-def _new_zero_results(measured: Measured, query: Query) -> Done | None:
-    if not measured.before[query.id] or measured.rankings[query.id]:
-        return None
-    returned = count(len(measured.before[query.id]), "result", "results")
-    return f"{query.quoted} returns nothing now; it returned {returned} before", ()
+def _new_zero_results(measured: Measured, query: Query) -> Documents | None:
+    emptied = measured.before[query.id] and not measured.rankings[query.id]
+    return () if emptied else None
 
 
-GUARDS: Mapping[GuardKind, Callable[[Measured, Query], Done | None]] = {
+GUARDS: Mapping[GuardKind, Callable[[Measured, Query], Documents | None]] = {
     "lost_all_relevant": _lost_all_relevant,
     "new_zero_results": _new_zero_results,
 }

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
+from pytest_irquality.verdict.facts import Disputed, Fact
 from pytest_irquality.verdict.result import Outcome, QueryResult, SuiteResult, Verdict
-from pytest_irquality.wording.numbers import NAMED, and_more, count
 
 WORSE: tuple[Outcome, ...] = ("passed", "known", "not evaluated", "error", "fixed", "failed")
 
@@ -17,7 +17,7 @@ def joined(results: Sequence[SuiteResult]) -> tuple[SuiteResult, tuple[Verdict, 
 
     Every process has asked all queries and judged all checks, so equal answers make equal results but for times.
     Where they differ, the figures are those of the result with most to complain of, the worse verdict on each check
-    stands, and a note says so.
+    stands, and a fact says so.
     """
     ordered = sorted(results, key=_badness)
     worst = ordered[-1]
@@ -30,18 +30,11 @@ def joined(results: Sequence[SuiteResult]) -> tuple[SuiteResult, tuple[Verdict, 
     disputed = tuple(v for v in verdicts if len({other.outcome for other in by_check[v.check]}) > 1)
     answers = [[_answer(query) for query in result.queries] for result in results]
     differ = sum(len(set(some)) > 1 for some in zip_longest(*answers))
-    notes = list(worst.notes)
+    facts: list[Fact] = list(worst.facts)
     if differ or disputed:
-        said = f"{count(differ, 'query', 'queries')} had other answers in another worker: the retriever is not the same"
-        named = ", ".join(repr(verdict.label) for verdict in disputed[:NAMED]) + and_more(
-            len(disputed)
-        )
-        notes.insert(
-            0,
-            f"{said} in every process{f'; the worse verdict stands for {named}' if disputed else ''}",
-        )
+        facts.insert(0, Disputed(differ, tuple(verdict.label for verdict in disputed)))
     written = dict.fromkeys(line for result in results for line in result.written)
-    return replace(worst, verdicts=verdicts, notes=tuple(notes), written=tuple(written)), disputed
+    return replace(worst, verdicts=verdicts, facts=tuple(facts), written=tuple(written)), disputed
 
 
 def _badness(result: SuiteResult) -> tuple[list[int], str]:

@@ -9,18 +9,19 @@ from itertools import chain
 
 from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Run
+from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Guard, Limits, Query, Rule, Suite
 from pytest_irquality.verdict import guards
-from pytest_irquality.verdict.comparison import UPDATE, Comparison
+from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.condensed import condensed
+from pytest_irquality.verdict.facts import Finding, Lack
 from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare
-from pytest_irquality.verdict.measured import Measured, counts_zero, texts
+from pytest_irquality.verdict.measured import Measured, counts_zero
+from pytest_irquality.verdict.noticed import can_fail, noticed
 from pytest_irquality.verdict.passages import by_passages
-from pytest_irquality.verdict.result import Baseline, Finding, Mean, Outcome, SuiteResult, Verdict
+from pytest_irquality.verdict.result import Mean, Outcome, SuiteResult, Verdict
 from pytest_irquality.verdict.rules import check_rule
 from pytest_irquality.verdict.shown import query_result
-from pytest_irquality.wording.notes import can_fail, notes
-from pytest_irquality.wording.numbers import share
 
 
 def judge(
@@ -91,13 +92,8 @@ class _Judge:
                 query_result(now, query, self.items.get(query.id)) for query in now.asked
             ),
             verdicts=self.verdicts,
-            notes=tuple(notes(self.sides, self.baseline, self.verdicts, self.pardoned)),
-            warnings=tuple(
-                finding.text
-                for verdict in self.verdicts
-                for finding in verdict.findings
-                if not finding.fails and not finding.ok
-            ),
+            facts=tuple(noticed(self.sides, self.baseline, self.verdicts, self.pardoned)),
+            causes=tuple(now.causes),
             gated=any(map(can_fail, suite.checks)),
             judged=judged,
             returned=returned,
@@ -150,76 +146,46 @@ class _Judge:
     # -- one check ----------------------------------------------------------------------------------------------------
 
     def verdict(self, check: Check) -> Verdict:
-        needed = self.suite.needed(check)
-        verdict = partial(
-            Verdict,
-            check=check.name,
-            label=check.label,
-            line=check.place.line,
+        needed, now = self.suite.needed(check), self.now
+        faulty = tuple(query.id for query in needed if query.id in now.faults)
+        asked = now.run.rankings.keys() | now.faults.keys()
+        unasked = sum(query.id not in asked for query in needed)
+        verdict = Verdict(
+            check.name,
+            check.label,
+            check.place.line,
+            "passed",
             file=check.place.path,
             scope="query" if check.query else check.scope,
             query=check.query.id if check.query else None,
             tag=check.tag,
+            needed=len(needed),
+            unanswered=faulty,
+            unasked=unasked,
+            allowed=(check.guard.most or 0) if check.guard else 0,
         )
-        now = self.now
-        faulty = [query for query in needed if query.id in now.faults]
-        unasked = [
-            query
-            for query in needed
-            if query.id not in now.run.rankings and query.id not in now.faults
-        ]
         if faulty and (check.query or len(now.faults) > self.suite.max_errors):
-            return verdict(outcome="error", reason=self.fault_reason(check, faulty))
+            return replace(verdict, outcome="error")
         if unasked:
-            reason = f"not evaluated: {share(len(unasked), len(needed))} queries were not asked"
-            return verdict(outcome="not evaluated", reason=reason)
+            return replace(verdict, outcome="not evaluated")
         findings = tuple(self.findings(check, needed))
         owner = check.query or check.limits
-        issue = (
-            owner.known_issue.reference(now.run.retriever) if owner and owner.known_issue else None
-        )
-        outcome: Outcome
-        excused = any(not finding.ok and finding.fails for finding in findings)
+        known = owner.known_issue if owner else None
+        issue = known.reference(now.run.retriever) if known else None
+        excused = any(finding.fails and not finding.ok for finding in findings)
         if self.updating:
-            findings = tuple(
-                replace(finding, fails=finding.fails and finding.kind not in ON_BASELINE)
-                for finding in findings
-            )
-        broken = [finding for finding in findings if finding.fails and not finding.ok]
-        # A known issue is about what was seen: it covers no missing baseline, and what was not seen is not mended.
-        measured = all(finding.queries or not finding.measure for finding in broken or findings)
-        if broken:
-            outcome, reason = (
-                ("known" if issue and measured else "failed"),
-                self.broken_reason(check, broken),
-            )
-        elif issue and not excused and findings and measured:
-            outcome, reason = (
-                "fixed",
-                f"known issue {issue} no longer fails: all of {check.label!r} holds; remove 'known_issue'",
-            )
-        else:
-            outcome, reason = "passed", ""
-        return verdict(outcome=outcome, reason=reason, findings=findings, known_issue=issue)
-
-    def fault_reason(self, check: Check, faulty: Sequence[Query]) -> str:
-        causes = self.now.causes(query.id for query in faulty)
-        return causes if check.query else f"undecided, because of {texts(faulty)}: {causes}"
-
-    def broken_reason(self, check: Check, broken: Sequence[Finding]) -> str:
-        allowed = f"; {check.guard.most} may" if check.guard and check.guard.most else ""
-        more = f" (and {len(broken) - 1} more{allowed})" if len(broken) > 1 else ""
-        said = f"{check.query.quoted}: " if check.query else ""
-        return f"{said}{broken[0].text}{more}"
+            findings = tuple(map(_while_updating, findings))
+        outcome = _outcome(findings, issue, excused)
+        return replace(verdict, outcome=outcome, findings=findings, known_issue=issue)
 
     def findings(self, check: Check, needed: Sequence[Query]) -> Iterator[Finding]:
         if check.query:
             for rule in check.query.rules:
-                yield from check_rule(rule, check.query, self.now.ranks(check.query), self.now.name)
-            for limits in check.query.thresholds:
-                yield from self.limits(
-                    limits, partial(self.over_each_query, queries=[check.query], said="")
+                yield from check_rule(
+                    rule, check.query, self.now.ranks(check.query), self.now.title
                 )
+            for limits in check.query.thresholds:
+                yield from self.limits(limits, partial(self.over_each_query, queries=[check.query]))
         elif check.rule:
             yield from chain.from_iterable(self.over_rule(check.rule, query) for query in needed)
         elif check.guard:
@@ -241,34 +207,28 @@ class _Judge:
 
     def over_rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
         if query.id in self.now.rankings:
-            for finding in check_rule(rule, query, self.now.ranks(query), self.now.name):
-                yield replace(finding, text=f"{query.quoted}: {finding.text}", queries=1)
+            for finding in check_rule(rule, query, self.now.ranks(query), self.now.title):
+                yield replace(finding, queries=1)
 
     def over_guard(self, guard: Guard) -> Iterator[Finding]:
+        gates = guard.most is not None
         if self.baseline is None:
-            if self.updating:
-                return
-            text = f"{guard.kind} has nothing to compare with: there is no baseline; make one with `{UPDATE}`"
-            yield Finding("", guard.kind, text, not guard.written, guard.most is not None)
+            if not self.updating:
+                yield Finding("", guard.kind, not guard.written, gates, lacks=Lack("baseline"))
             return
         broken = list(guards.broken(guard.kind, self.now))
         fails = guard.most is not None and len(broken) > guard.most
-        for query, text, documents in broken:
-            yield Finding(query.id, guard.kind, text, False, fails, queries=1, documents=documents)
+        for query, documents in broken:
+            yield Finding(query.id, guard.kind, False, fails, queries=1, ranked=documents)
         if not broken:
-            held = f"no query of {len(self.now.before)} with a baseline did so"
-            yield Finding(
-                "", guard.kind, held, True, guard.most is not None, queries=len(self.now.before)
-            )
+            yield Finding("", guard.kind, True, gates, queries=len(self.now.before))
 
     def over_all(self, limits: Limits, tag: str | None) -> Iterator[Finding]:
         queries = self.suite.queries if tag is None else self.suite.tags[tag]
         if not self.definable(limits.measure, queries):
             queries = ()
         change = self.sides.over(limits.measure, tag)
-        return hold(
-            self.sides, limits, Subject(tag or "", f"tag {tag}: " if tag else "", queries, change)
-        )
+        return hold(self.sides, limits, Subject(tag or "", queries, change))
 
     def over_each_tag(self, limits: Limits, tag: str | None = None) -> Iterator[Finding]:
         """Tags that no judgment could ever define are passed over; where that leaves none, the line fails."""
@@ -280,14 +240,13 @@ class _Judge:
         for name in tags:
             yield from self.over_all(limits, name)
         if not tags:
-            yield from hold(self.sides, limits, Subject("", "", ()))
+            yield from hold(self.sides, limits, Subject("", ()))
 
     def over_each_query(
         self,
         limits: Limits,
         tag: str | None = None,
         queries: Sequence[Query] | None = None,
-        said: str | None = None,
     ) -> Iterator[Finding]:
         """Every broken bound; where none is, the one that came nearest."""
         queries = queries or [
@@ -297,10 +256,9 @@ class _Judge:
         for query in queries:
             if query.id in self.now.rankings:
                 change = self.sides.change(limits.measure, [query])
-                words = f"{query.quoted}: " if said is None else said
-                findings += hold(self.sides, limits, Subject(query.id, words, [query], change))
+                findings += hold(self.sides, limits, Subject(query.id, [query], change))
         if not queries:
-            findings += hold(self.sides, limits, Subject("", "", ()))
+            findings += hold(self.sides, limits, Subject("", ()))
         for bound in limits.bounds:
             held = [finding for finding in findings if finding.kind == bound.kind]
             yield from [finding for finding in held if not finding.ok] or sorted(held, key=margin)[
@@ -314,6 +272,25 @@ class _Judge:
         if not measure.needs_relevant or self.suite.undefined == "zero":
             return bool(queries)
         return any(query.judgments.relevant for query in queries)
+
+
+def _while_updating(finding: Finding) -> Finding:
+    """A drop is shown and fails nothing while the baseline it is measured from is replaced."""
+    return replace(finding, fails=finding.fails and finding.kind not in ON_BASELINE)
+
+
+def _outcome(findings: Sequence[Finding], issue: str | None, excused: bool) -> Outcome:
+    """What findings come to. ``excused``: something is broken that fails nothing while updating.
+
+    A known issue is about what was seen: it covers no missing baseline, and what was not seen is not mended.
+    """
+    broken = [finding for finding in findings if finding.fails and not finding.ok]
+    measured = all(finding.queries or not finding.measure for finding in broken or findings)
+    if broken:
+        return "known" if issue and measured else "failed"
+    if issue and measured and findings and not excused:
+        return "fixed"
+    return "passed"
 
 
 def _rests_on_judgments(check: Check) -> bool:

@@ -10,9 +10,11 @@ from functools import cached_property
 from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query, Suite
+from pytest_irquality.verdict.facts import Cause
 from pytest_irquality.verdict.passages import ranks_of, recall_counts_passages
 from pytest_irquality.verdict.ties import end_in_one_score, in_baseline_order, made_up
-from pytest_irquality.wording.numbers import NAMED, and_more
+
+FEW = 3
 
 
 @dataclass(frozen=True)
@@ -33,22 +35,19 @@ class Measured:
         if self.suite.duplicates == "error":
             for id, twice in self.duplicated.items():
                 faults[id] = (
-                    f"returned {', '.join(twice[:NAMED])} more than once ('duplicates: error')"
+                    f"returned {', '.join(twice[:FEW])} more than once ('duplicates: error')"
                 )
         return faults
 
-    def causes(self, ids: Iterable[str]) -> str:
-        """Why queries have no ranking; those that failed alike are told once, and counted where there are several."""
+    @cached_property
+    def causes(self) -> Sequence[Cause]:
+        """Why queries have no ranking, those that failed alike together, the most frequent first."""
         alike: dict[str, list[str]] = {}
-        for id in ids:
+        for id in self.faults:
             fault = self.run.faults.get(id)
-            alike.setdefault(fault.cause if fault else "", []).append(self.faults[id])
-        messages = sorted(alike.values(), key=len, reverse=True)
-        if len(messages) == 1:
-            return messages[0][0]
-        return ", ".join(f"{some[0]} ({len(some)})" for some in messages[:NAMED]) + and_more(
-            len(messages)
-        )
+            alike.setdefault(fault.cause if fault else "", []).append(id)
+        groups = sorted(alike.values(), key=len, reverse=True)
+        return [Cause(self.faults[ids[0]], tuple(ids)) for ids in groups]
 
     @cached_property
     def duplicated(self) -> Mapping[str, list[str]]:
@@ -87,11 +86,6 @@ class Measured:
     def empty(self) -> Sequence[Query]:
         """The queries that returned nothing and should have."""
         return [q for q in self.asked if not q.expects_nothing and not self.rankings.get(q.id, "-")]
-
-    @property
-    def empty_texts(self) -> str:
-        """The texts of those, the first few."""
-        return texts(self.empty)
 
     @cached_property
     def before(self) -> Mapping[str, tuple[str, ...]]:
@@ -236,16 +230,6 @@ class Measured:
         """A document's title, as today's results have it or else the baseline's."""
         then = self.baseline_run.titles if self.baseline_run else {}
         return self.run.titles.get(document) or then.get(document)
-
-    def name(self, document: str) -> str:
-        """A document's id with its title, where one is known."""
-        title = self.title(document)
-        return f"{document} ({title})" if title and title != document else document
-
-
-def texts(queries: Sequence[Query], named: int = NAMED) -> str:
-    """Queries by their texts, the first few of them."""
-    return ", ".join(query.quoted for query in queries[:named]) + and_more(len(queries), named)
 
 
 def counts_zero(measure: Measure) -> bool:

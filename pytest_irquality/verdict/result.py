@@ -1,10 +1,17 @@
-"""What judging a run gives: plain values, so that one object is a report, a JSON file and a message through xdist."""
+"""What judging a run gives: plain values, so that one object is a report, a JSON file and a message through xdist.
+
+No sentences: ``wording.sentences`` says what these facts say.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
+
+from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding
 
 Outcome = Literal["passed", "failed", "error", "known", "fixed", "not evaluated"]
 """``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer breaks, loud as a failure."""
@@ -13,46 +20,28 @@ BAD: tuple[Outcome, ...] = ("failed", "error", "fixed", "not evaluated")
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One demand held against one subject (a query's id, a tag, or ``""`` for the whole suite).
-
-    ``kind`` is the rule's, the guard's or the bound's; ``value`` and ``limit`` are unrounded, in ``unit``: a plain
-    number (""), "count", "seconds", or "share" (a fraction of the queries; of the baseline's value where the kind
-    limits a change). For such kinds ``value`` is the drop or rise. ``fails`` is False for bounds that warn.
-    ``documents`` are the ids that a rule speaks of.
-    """
-
-    subject: str
-    kind: str
-    text: str
-    ok: bool
-    fails: bool = True
-    measure: str = ""
-    value: float | None = None
-    limit: float | None = None
-    queries: int = 0
-    unit: str = ""
-    documents: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Verdict:
-    """The outcome of one check, with one line that says why and every demand it looked at.
+    """The outcome of one check, with every demand it looked at.
 
-    ``file`` is where it stands, at ``line``, if not in the suite itself.
+    ``file`` is where it stands, at ``line``, if not in the suite itself. ``needed`` is how many queries it reads, of
+    which ``unanswered`` (ids) had a fault and ``unasked`` were not asked. ``allowed`` queries may do what a guard
+    watches for.
     """
 
     check: str
     label: str
     line: int
     outcome: Outcome
-    reason: str
     findings: tuple[Finding, ...] = ()
     scope: str = "query"
     query: str | None = None
     tag: str | None = None
     known_issue: str | None = None
     file: str = ""
+    needed: int = 0
+    unanswered: tuple[str, ...] = ()
+    unasked: int = 0
+    allowed: int = 0
 
     @property
     def broken(self) -> tuple[Finding, ...]:
@@ -88,7 +77,7 @@ class QueryResult:
     ``ranking_before`` holds the baseline's top documents (``before`` is their rank then, ``rank`` today's) and is empty
     where they are those of today. ``new``: there is a baseline, but it lacks this query, or has it with another text
     or params. ``check`` is the name of the query's item, None for bulk queries. ``file`` is where the query stands, at
-    ``line``, if not in the suite itself.
+    ``line``, if not in the suite itself. ``returned`` and ``returned_before`` count documents.
     """
 
     id: str
@@ -98,6 +87,7 @@ class QueryResult:
     ranking: tuple[ShownDocument, ...] = ()
     missing: tuple[ShownDocument, ...] = ()
     returned: int = 0
+    returned_before: int | None = None
     expects_nothing: bool = False
     fault: str | None = None
     before: tuple[float | None, ...] | None = None
@@ -111,33 +101,10 @@ class QueryResult:
     file: str = ""
     weight: float = 1.0
 
-
-@dataclass(frozen=True)
-class Change:
-    """What a measure did since the baseline, over the ``queries`` that both sides define.
-
-    ``better``, ``worse`` and ``equal`` count queries. ``p`` is that of a one-sided paired sign-flip test for getting
-    worse, ``adjusted`` the same after Holm's correction where a limit rests on it, ``low`` and ``high`` a 95 % interval
-    for the difference ``now - before``, ``detectable`` the smallest worsening this many queries could show. All four
-    are None where rankings are identical or too few queries differ for the figure to mean anything.
-    """
-
-    before: float
-    now: float
-    queries: int
-    better: int
-    worse: int
-    equal: int
-    p: float | None = None
-    adjusted: float | None = None
-    low: float | None = None
-    high: float | None = None
-    detectable: float | None = None
-
     @property
-    def difference(self) -> float:
-        """By how much the value rose."""
-        return self.now - self.before
+    def returned_nothing(self) -> bool:
+        """Whether it came back empty and should not have."""
+        return not self.returned and self.fault is None and not self.expects_nothing
 
 
 @dataclass(frozen=True)
@@ -159,37 +126,11 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Baseline:
-    """What a run was compared with. ``source`` is its path, ``git:REF path`` or a retriever's name.
-
-    ``commit``, ``time`` (ISO 8601) and ``version`` are what is known of the run that made it, ``queries`` is how many
-    it has, and ``left`` names those that today's suite has not, by text. ``edited`` are the ids of today's queries that
-    it seems to hold in other words or with other params, ``renamed`` is how many it holds under another id. ``of`` is the
-    suite and retriever that it was made for, where they have another name now. ``new``: the revision asked for has no
-    such "suite", or has it without a "baseline", of which this change brings the first. ``judged`` of its ``returned``
-    top results have a grade today. ``means`` is what it scored, by measure, under the judgments of the day it was made.
-    """
-
-    source: str
-    queries: int = 0
-    commit: str | None = None
-    time: str | None = None
-    version: str | None = None
-    left: tuple[str, ...] = ()
-    edited: tuple[str, ...] = ()
-    renamed: int = 0
-    of: str = ""
-    new: Literal["", "suite", "baseline"] = ""
-    judged: int = 0
-    returned: int = 0
-    means: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class SuiteResult:
     """A suite and retriever, judged. ``formulas`` says of each of ``measures`` what it is.
 
-    ``gated`` is False where nothing in the suite could fail.
+    ``facts`` are what a reader must know beside the verdicts, the most general first, ``causes`` why queries have no
+    ranking, the most frequent first. ``gated`` is False where nothing in the suite could fail.
     ``commit`` and ``version`` are those of the code and of the retriever today, where known. ``written`` says in lines
     for people which files this run brought up to date, and what that changed.
     """
@@ -204,8 +145,8 @@ class SuiteResult:
     means: tuple[Mean, ...]
     queries: tuple[QueryResult, ...]
     verdicts: tuple[Verdict, ...]
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    causes: tuple[Cause, ...] = ()
     gated: bool = True
     judged: int = 0
     returned: int = 0
@@ -225,9 +166,23 @@ class SuiteResult:
         """Where a check or a query stands, as ``path:line``."""
         return f"{of.file or self.path}:{of.line}"
 
+    @cached_property
+    def by_id(self) -> Mapping[str, QueryResult]:
+        """Every query's result by its id."""
+        return {query.id: query for query in self.queries}
+
+    @cached_property
+    def whole(self) -> Mapping[str, Mean]:
+        """Every measure over the whole suite, by its name."""
+        return {mean.measure: mean for mean in self.means if mean.tag is None}
+
+    def unit(self, measure: str) -> str:
+        """A measure's unit."""
+        return self.whole[measure].unit if measure in self.whole else ""
+
     def query(self, id: str) -> QueryResult:
         """A query's result by its id."""
-        return next(query for query in self.queries if query.id == id)
+        return self.by_id[id]
 
     def verdict(self, check: str) -> Verdict | None:
         """The verdict of a check by its name, or None where it was not judged."""

@@ -46,6 +46,7 @@ def query_result(now: Measured, query: Query, check: str | None) -> QueryResult:
         ranking=tuple(map(document, sorted([*ids[:most], *besides], key=ranks.__getitem__))),
         missing=tuple(document(id) for id in expected if ranks.get(id, most + 1) > most),
         returned=len(ids),
+        returned_before=len(before) if query.id in now.before else None,
         expects_nothing=query.expects_nothing,
         fault=now.faults.get(query.id),
         before=now.scores_before.values[query.id] if query.id in now.before else None,

@@ -1,4 +1,4 @@
-"""Numbers, texts and commands as a person reads them, whatever the report."""
+"""Texts and commands as a person reads them, whatever the report."""
 
 from __future__ import annotations
 
@@ -7,23 +7,37 @@ import shlex
 from collections.abc import Mapping
 from datetime import datetime, timezone
 
-from pytest_irquality.verdict.result import Finding
-from pytest_irquality.wording.numbers import told_apart
+from pytest_irquality.suite.model import BoundKind
+from pytest_irquality.verdict.facts import Finding
+from pytest_irquality.wording.numbers import apart, counted, exact, figure
 
 LONGEST = 300
+QUOTED = 100
 ACTING = (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 CONTROLS: Mapping[int, str] = {
     **{code: f"⟨U+{code:04X}⟩" for code in ACTING if chr(code) not in "\n\t"},
     **dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}"),
 }
+ON_CHANGE: tuple[BoundKind, ...] = ("max_drop", "max_rise", "max_significant_drop")
+"""The limits on the change since the baseline."""
 SIGNS: Mapping[str, str] = {
-    "min": "≥", "max": "≤", "warn_below": "warn <", "warn_above": "warn >",
-    "max_drop": "drop ≤", "max_rise": "rise ≤", "max_significant_drop": "significant drop ≤",
-}  # fmt: skip
+    "min": "≥",
+    "max": "≤",
+    "warn_below": "warn <",
+    "warn_above": "warn >",
+    "max_drop": "drop ≤",
+    "max_rise": "rise ≤",
+    "max_significant_drop": "significant drop ≤",
+}
 BOUNDS: Mapping[str, str] = {
-    "min": "floor", "max": "ceiling", "warn_below": "warning below", "warn_above": "warning above",
-    "max_drop": "drop", "max_rise": "rise", "max_significant_drop": "significant drop",
-}  # fmt: skip
+    "min": "floor",
+    "max": "ceiling",
+    "warn_below": "warning below",
+    "warn_above": "warning above",
+    "max_drop": "drop",
+    "max_rise": "rise",
+    "max_significant_drop": "significant drop",
+}
 
 
 def visible(text: str) -> str:
@@ -39,14 +53,14 @@ def cut(text: str, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def counted(count: int, one: str, many: str = "") -> str:
-    """``1 query``, ``7 000 queries``."""
-    return f"{grouped(count)} {one if count == 1 else many or one + 's'}"
+def one_line(text: str, longest: int = QUOTED) -> str:
+    """A text on one line, cut where it is longer."""
+    return cut(" ".join(text.split()), longest)
 
 
-def grouped(count: int) -> str:
-    """``7 000``, with a space that no line breaks at."""
-    return f"{count:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+def quoted(text: str) -> str:
+    """A query's text as sentences quote it, never longer than a line."""
+    return repr(cut(text, QUOTED))
 
 
 def age(then: str, now: datetime) -> str:
@@ -64,17 +78,17 @@ def age(then: str, now: datetime) -> str:
 
 def revision(commit: str) -> str:
     """A commit with its hash cut short and whole what git says after it: ``-dirty``."""
-    digest, *said = commit.split("-", 1)
-    return "-".join((digest[:12], *said))
+    digest, *rest = commit.split("-", 1)
+    return "-".join((digest[:12], *rest))
 
 
 def rerun(path: str, check: str | None, retriever: str) -> str:
     """The command that runs one check again, or the whole suite, quoted for a shell."""
     variant = f"[{retriever}]" if retriever else ""
-    return f"pytest --ir-suite {quoted(f'{path}::{check}{variant}' if check else path)}"
+    return f"pytest --ir-suite {shell_word(f'{path}::{check}{variant}' if check else path)}"
 
 
-def quoted(word: str) -> str:
+def shell_word(word: str) -> str:
     """A word as a shell takes it, also where it holds characters that would not survive being copied."""
     if word.isprintable():
         return shlex.quote(word) if re.search(r"[^\w./-]", word) else word
@@ -82,9 +96,16 @@ def quoted(word: str) -> str:
     return f"$'{''.join(codes)}'"
 
 
-def demanded(finding: Finding) -> tuple[str, str]:
-    """Value and limit of a bound as numbers that never read alike where they differ."""
+def bound(finding: Finding) -> str:
+    """A limit as written: ``≥ 0.87``; the demand's name where it has no number."""
+    if finding.limit is None or finding.kind not in SIGNS:
+        return finding.kind if finding.measure else ""
+    return f"{SIGNS[finding.kind]} {exact(finding.limit, finding.unit)}"
+
+
+def value_and_limit(finding: Finding) -> tuple[str, str]:
+    """Both as numbers that never read alike where they differ."""
     limit = finding.limit or 0.0
     if finding.value is None:
-        return "undefined", told_apart(limit, limit, finding.unit)[1]
-    return told_apart(finding.value, limit, finding.unit)
+        return "undefined", figure(limit, finding.unit)
+    return apart(finding.value, limit, finding.unit)

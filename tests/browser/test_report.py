@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_irquality.report.html import html_report
+from pytest_irquality.verdict.facts import Change, Finding, Remark
 from pytest_irquality.verdict.result import (
-    Change,
-    Finding,
     Mean,
     QueryResult,
     ShownDocument,
@@ -310,8 +309,8 @@ def hostile() -> SuiteResult:
         for n, word in enumerate(words)
     )  # fmt: skip
     return suite(
-        *queries, verdicts=tuple(check(q.id, "failed", query=q.id) for q in queries), suite=HOSTILE, notes=words,
-        warnings=words, retriever=HOSTILE, path=HOSTILE,
+        *queries, verdicts=tuple(check(q.id, "failed", query=q.id) for q in queries), suite=HOSTILE,
+        facts=tuple(map(Remark, words)), retriever=HOSTILE, path=HOSTILE,
     )  # fmt: skip
 
 
@@ -402,24 +401,21 @@ def test_four_measures_and_long_outcomes_stay_inside_their_cards(show: Open, wid
     means = [Mean(name, None, 0.6, 4, 0, change=Change(0.733, 0.65, 3, 1, 1, 1)) for name in names]
     queries = [replace(it, values=(it.values[0],) * 4, before=it.before and it.before * 4,
                        compared=it.compared and it.compared * 4) for it in compared().queries]  # fmt: skip
-    drop = Finding("", "max_significant_drop", "it fell", False, True, "ndcg@10", 0.083, 0.02, 3)
+    drop = Finding("", "max_significant_drop", False, True, "ndcg@10", 0.083, 0.02, 3)
     lines = (
-        Verdict(
-            "mrr-10", "mrr@10", 9, "fixed", "it holds", (drop,), "suite", known_issue="SHOP-12345"
-        ),
+        Verdict("mrr-10", "mrr@10", 9, "fixed", (drop,), "suite", known_issue="SHOP-12345"),
         Verdict(
             "drop",
             "precision@10",
             8,
             "known",
-            "it fell",
             (drop, drop),
             "suite",
             known_issue="SHOP-12345",
         ),
     )
     made = compared(*queries, verdicts=lines, measures=names, shown=names, means=(*means, *compared().means[1:]),
-                    formulas=("",) * 4, notes=("a note",))  # fmt: skip
+                    formulas=("",) * 4, facts=(Remark("a note"),))  # fmt: skip
     page = show(html_report([made]), viewport={"width": width, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     limits = page.locator(".limits .scroll")

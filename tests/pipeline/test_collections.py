@@ -7,6 +7,7 @@ import json
 import pytest
 
 from pytest_irquality import judge, load_suite, retrieve
+from pytest_irquality.wording.sentences import reason
 from tests.conftest import SHARED, Project
 
 FTS5 = """
@@ -119,7 +120,7 @@ def test_values_are_compared_unrounded_and_never_printed_alike(project: Project)
     )
     suite = load_suite(path)
     result = judge(suite, retrieve(suite, lambda query: ["d", *"012345678"]))
-    assert [verdict.reason for verdict in result.verdicts][1:] == [
+    assert [reason(result, verdict) for verdict in result.verdicts][1:] == [
         "recall@10 is 0.3333, below its floor 0.3334",
         "",
         "",

@@ -9,6 +9,7 @@ import pytest
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.joined import joined
 from pytest_irquality.verdict.result import Outcome, QueryResult, ShownDocument
+from pytest_irquality.wording.sentences import notes
 from tests.conftest import Project
 
 pytest.importorskip("xdist")
@@ -95,7 +96,7 @@ def result_of(*outcomes: Outcome, ranking: str = "d") -> SuiteResult:
     return SuiteResult(
         suite="s", path="s", retriever="", top_k=10, measures=(), formulas=(), shown=(), means=(),
         queries=(QueryResult("q", "q", 1, (), ranking=(ShownDocument(1, ranking),)),),
-        verdicts=tuple(Verdict(f"c{n}", f"c{n}", n, outcome, outcome) for n, outcome in enumerate(outcomes)),
+        verdicts=tuple(Verdict(f"c{n}", f"c{n}", n, outcome) for n, outcome in enumerate(outcomes)),
     )  # fmt: skip
 
 
@@ -117,4 +118,4 @@ def test_the_worse_verdict_stands_in_whatever_order_results_come() -> None:
         "not evaluated",
     ]
     assert [verdict.check for verdict in disputed] == ["c0", "c1", "c2", "c3", "c4"]
-    assert first.notes[0].endswith("the worse verdict stands for 'c0', 'c1', 'c2' and 2 more")
+    assert notes(first)[0].endswith("the worse verdict stands for 'c0', 'c1', 'c2' and 2 more")

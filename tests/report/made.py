@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.verdict.facts import Change, Finding, RankedDocument
 from pytest_irquality.verdict.result import (
-    Baseline,
-    Change,
-    Finding,
     Mean,
     Outcome,
     QueryResult,
@@ -28,21 +27,17 @@ def query(id: str, value: float | None = 1.0, **more: object) -> QueryResult:
 
 def check(id: str, outcome: Outcome = "passed", **more: object) -> Verdict:
     ok = outcome in ("passed", "fixed")
-    finding = Finding(
-        id, "must_find", f"{id}-doc must be in the top 1: it is at rank {1 if ok else 4}", ok
-    )
-    reason = "" if outcome == "passed" else f"{id!r}: {finding.text}"
-    made = Verdict(id.replace(" ", "-"), id, 10, outcome, reason, (finding,), "query", id)
+    found = RankedDocument(f"{id}-doc", 1 if ok else 4, limit=1)
+    finding = Finding(id, "must_find", ok, ranked=(found,))
+    made = Verdict(id.replace(" ", "-"), id, 10, outcome, (finding,), "query", id)
     return replace(made, **more)  # type: ignore[arg-type]
 
 
 def floor(
     value: float, limit: float, outcome: Outcome, subject: str = "", **more: object
 ) -> Verdict:
-    ok = value >= limit
-    text = f"ndcg@10 is {value}, {'at or above' if ok else 'below'} its floor {limit}"
-    finding = Finding(subject, "min", text, ok, True, "ndcg@10", value, limit, 20)
-    made = Verdict("ndcg-10", "ndcg@10", 4, outcome, "" if ok else text, (finding,), "suite")
+    finding = Finding(subject, "min", value >= limit, True, "ndcg@10", value, limit, 20)
+    made = Verdict("ndcg-10", "ndcg@10", 4, outcome, (finding,), "suite")
     return replace(made, **more)  # type: ignore[arg-type]
 
 
@@ -101,16 +96,14 @@ def compared(
         query("lamp", 0.3, new=True),
     )
     change = Change(0.733, 0.65, 3, 1, 1, 1, p=0.25, low=-0.2, high=0.05)
-    banned = Finding(
-        "desk", "must_not_find", "banned must not be in the top 3", False, documents=("banned",)
-    )
-    drop = Finding("", "max_drop", "ndcg@10 fell", False, True, "ndcg@10", 0.083, 0.02, 3)
+    banned = Finding("desk", "must_not_find", False, ranked=(RankedDocument("banned", 3, limit=3),))
+    drop = Finding("", "max_drop", False, True, "ndcg@10", 0.083, 0.02, 3, change=change)
     made = suite(
         *(queries or four),
         verdicts=(
             *verdicts,
             *(() if queries else (check("desk", "failed", findings=(banned,)),)),
-            Verdict("ndcg-10", "ndcg@10", 4, "failed", "ndcg@10 fell", (drop,), "suite"),
+            Verdict("ndcg-10", "ndcg@10", 4, "failed", (drop,), "suite"),
         ),
         means=(
             Mean("ndcg@10", None, 0.5625, 4, 0, change=change),

@@ -10,7 +10,8 @@ import pytest
 
 from pytest_irquality.report import schema
 from pytest_irquality.report.data import decode, document, encode
-from pytest_irquality.verdict.result import Finding, Mean, SuiteResult, Verdict
+from pytest_irquality.verdict.facts import Finding, Remark
+from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict
 from tests.conftest import Project
 from tests.report.made import check, compared, query, suite
 
@@ -38,7 +39,6 @@ def timed(seconds: float) -> SuiteResult:
     finding = Finding(
         "",
         "max",
-        f"latency_p95 is {seconds}",
         True,
         True,
         "latency_p95",
@@ -52,13 +52,13 @@ def timed(seconds: float) -> SuiteResult:
         measures=("ndcg@10", "latency_p95"),
         verdicts=(
             check("a"),
-            Verdict("latency_p95", "latency_p95", 3, "passed", "", (finding,), "suite"),
+            Verdict("latency_p95", "latency_p95", 3, "passed", (finding,), "suite"),
         ),
         means=(
             Mean("ndcg@10", None, 0.5, 1, 0),
             Mean("latency_p95", None, seconds, 1, 0, "seconds", False),
         ),
-        notes=("1 query is new", f"latency_p95 took {seconds}"),
+        facts=(Remark("1 query is new"), Remark(f"latency_p95 took {seconds}")),
         seconds=seconds,
     )
 
@@ -83,7 +83,10 @@ def test_times_and_what_rests_on_them_stand_under_timing_alone() -> None:
     assert fast == slow
     assert times[1][0]["queries"] == {"a": 0.15}
     assert times[1][0]["means"][0]["value"] == 0.15
-    assert times[1][0]["verdicts"][0]["findings"][0]["text"] == "latency_p95 is 0.15"
+    assert (
+        times[1][0]["verdicts"][0]["findings"][0]["text"]
+        == "latency_p95 is 150 ms, at or below its ceiling 200 ms"
+    )
     assert times[1][0]["lines"] == ["latency_p95 took 0.15"]
     assert [verdict["outcome"] for verdict in fast["suites"][0]["verdicts"]] == ["passed", "passed"]
     assert fast["suites"][0]["notes"] == ["1 query is new"]

@@ -14,8 +14,8 @@ import pytest
 
 from pytest_irquality.report.html import html_report
 from pytest_irquality.report.views import STATES
+from pytest_irquality.verdict.facts import Cause, Finding, RankedDocument, Remark, ReturnedNothing
 from pytest_irquality.verdict.result import (
-    Finding,
     Mean,
     Outcome,
     QueryResult,
@@ -109,8 +109,8 @@ def test_verdict_in_words_when_red() -> None:
         verdicts=(
             check("chair", "failed"),
             check("sofa"),
-            check("desk", "error", reason="ConnectionError: refused", findings=()),
-            check("lamp", "fixed", known_issue="S-1", reason="known issue S-1 no longer fails"),
+            check("desk", "error", unanswered=("desk",), findings=()),
+            check("lamp", "fixed", known_issue="S-1"),
             check("rug", "known", known_issue="S-2"),
             floor(0.5, 0.8, "failed"),
         ),
@@ -123,10 +123,10 @@ def test_verdict_in_words_when_red() -> None:
     )
     reasons = [line.text for line in page.one("ul", "reasons").all("li")]
     assert reasons == [
-        "✗ failed ndcg@10 is 0.5, below its floor 0.8",
+        "✗ failed ndcg@10 is 0.500, below its floor 0.800",
         "✗ failed 'chair': chair-doc must be in the top 1: it is at rank 4",
         "⊘ error 'desk': ConnectionError: refused",
-        "★ fixed known issue S-1 no longer fails",
+        "★ fixed known issue S-1 no longer fails: all of 'lamp' holds; remove 'known_issue'",
     ]
     assert "suite shop.ir.yaml · 4 queries · 1.40 s retrieving" in page.one("header").text
     assert page.one("title").text == "FAIL: Shop search"
@@ -136,13 +136,13 @@ def test_many_failed_queries_leave_room_for_the_rest() -> None:
     names = [f"q{n}" for n in range(20)]
     verdicts = (
         *(check(n, "failed") for n in names),
-        check("e", "error", reason="boom"),
+        check("e", "error", unanswered=("e",)),
         floor(0.5, 0.8, "failed"),
     )
     page = parse(html_report([suite(*map(query, [*names, "e"]), verdicts=verdicts)]))
     reasons = [line.text for line in page.one("ul", "reasons").all("li")]
     assert [reason.split(":")[0] for reason in reasons] == [
-        "✗ failed ndcg@10 is 0.5, below its floor 0.8",
+        "✗ failed ndcg@10 is 0.500, below its floor 0.800",
         "✗ failed 'q0'",
         "✗ failed 'q1'",
         "✗ failed 'q2'",
@@ -153,22 +153,18 @@ def test_many_failed_queries_leave_room_for_the_rest() -> None:
 
 
 def test_limits_undecided_for_one_cause_are_named_together() -> None:
-    cause = "undecided, because of 'desk': ConnectionError: refused"
     lines = [
         Verdict(
-            label,
-            label,
-            line,
-            "error",
-            cause if line < 6 else "undecided, because of 'sofa': boom",
-            (),
-            "suite",
+            label, label, line, "error", scope="suite", unanswered=("desk" if line < 6 else "sofa",)
         )
         for line, label in enumerate(
             ("ndcg@10", "mrr@10", "recall@1", "recall@5", "recall@10", "recall@20"), 1
         )
     ]
-    page = parse(html_report([suite(query("desk"), query("sofa"), verdicts=tuple(lines))]))
+    desk = query("desk", fault="ConnectionError: refused")
+    sofa = query("sofa", fault="boom")
+    causes = (Cause("ConnectionError: refused", ("desk",)), Cause("boom", ("sofa",)))
+    page = parse(html_report([suite(desk, sofa, verdicts=tuple(lines), causes=causes)]))
     assert [line.text for line in page.one("ul", "reasons").all("li")] == [
         "⊘ error ndcg@10, mrr@10, recall@1 and 2 more: undecided, because of 'desk': ConnectionError: refused",
         "⊘ error recall@20: undecided, because of 'sofa': boom",
@@ -352,22 +348,20 @@ def test_limits_show_numbers_that_never_read_alike() -> None:
 def test_units_of_limits(
     measure: str, unit: str, value: float | None, limit: float, cells: list[str]
 ) -> None:
-    finding = Finding(
-        "", "max", f"{measure} is above", False, True, measure, value, limit, 40, unit
-    )
-    verdict = Verdict("it", "it", 1, "failed", "above", (finding,), "suite")
+    finding = Finding("", "max", False, True, measure, value, limit, 40, unit)
+    verdict = Verdict("it", "it", 1, "failed", (finding,), "suite")
     page = parse(html_report([suite(query("a"), verdicts=(verdict,))]))
     assert [cell.text for cell in page.one("section", "limits").one("tbody").all("td")[:2]] == cells
 
 
 def test_tags_and_queries_that_hold_are_counted_once_whatever_their_bounds() -> None:
     held = [
-        Finding(t, kind, "", True, True, "ndcg@10", 0.9, 0.7, 5)
+        Finding(t, kind, True, True, "ndcg@10", 0.9, 0.7, 5)
         for t in "ab"
         for kind in ("min", "max_drop")
     ]
-    tags = Verdict("each", "each_tag ndcg@10", 7, "passed", "", tuple(held), "each_tag")
-    queries = Verdict("query", "each_query ndcg@10", 8, "passed", "", tuple(held[:2]), "each_query")
+    tags = Verdict("each", "each_tag ndcg@10", 7, "passed", tuple(held), "each_tag")
+    queries = Verdict("query", "each_query ndcg@10", 8, "passed", tuple(held[:2]), "each_query")
     page = parse(html_report([suite(query("a"), verdicts=(tags, queries))]))
     said = [
         body.one("summary").text
@@ -379,10 +373,10 @@ def test_tags_and_queries_that_hold_are_counted_once_whatever_their_bounds() -> 
 
 def test_of_many_demands_only_the_broken_are_spread_out() -> None:
     findings = tuple(
-        Finding(t, "min", "", v >= 0.7, True, "ndcg@10", v, 0.7, 5)
+        Finding(t, "min", v >= 0.7, True, "ndcg@10", v, 0.7, 5)
         for t, v in [("a", 0.9), ("b", 0.6), ("c", 1)]
     )
-    verdict = Verdict("each", "each_tag ndcg@10", 7, "failed", "tag b: below", findings, "each_tag")
+    verdict = Verdict("each", "each_tag ndcg@10", 7, "failed", findings, "each_tag")
     means = tuple(Mean("ndcg@10", t, v, 5, 0) for t, v in [("a", 0.9), ("b", 0.6), ("c", 1.0)])
     page = parse(html_report([suite(query("q", tags=("b",)), verdicts=(verdict,), means=means)]))
     body = page.one("section", "limits").one("tbody")
@@ -395,12 +389,9 @@ def test_of_many_demands_only_the_broken_are_spread_out() -> None:
 
 
 def test_a_guard_on_every_query_marks_the_query_it_breaks() -> None:
-    finding = Finding(
-        "sofa", "must_not_find", "'sofa': sku-9 must not be in the top 10: it is at rank 2", False
-    )
-    verdict = Verdict(
-        "guard", "each_query must_not_find", 8, "failed", finding.text, (finding,), "each_query"
-    )
+    forbidden = (RankedDocument("sku-9", 2, limit=10),)
+    finding = Finding("sofa", "must_not_find", False, ranked=forbidden)
+    verdict = Verdict("guard", "each_query must_not_find", 8, "failed", (finding,), "each_query")
     page = parse(
         html_report([suite(query("chair"), query("sofa"), verdicts=(check("sofa"), verdict))])
     )
@@ -412,14 +403,15 @@ def test_a_guard_on_every_query_marks_the_query_it_breaks() -> None:
 
 
 def test_warnings_notes_and_coverage() -> None:
+    warned = Finding("", "warn_below", False, False, "judged@10", 0.4, 0.8, 20)
     made = suite(
         query("a"),
-        warnings=("judged@10 is 0.4, below the 0.8",),
-        notes=("1 of 9 queries returned nothing",),
+        verdicts=(Verdict("j", "judged@10", 7, "passed", (warned,), "suite"),),
+        facts=(ReturnedNothing(("a",), 9),),
     )
     page = parse(html_report([made], generated="pytest-irquality 0.1"))
     assert "⚠ Warning judged@10 is 0.4" in page.one("ul", "notes").text
-    assert "1 of 9 queries returned nothing" in page.one("ul", "notes").text
+    assert "1 of 9 (11 %) queries returned nothing" in page.one("ul", "notes").text
     assert "3 of 8 (38 %) results in the top 10 are judged" in page.text
     assert page.one("footer").text.startswith("pytest-irquality 0.1")
 
@@ -445,34 +437,31 @@ def everything(hostile: str) -> str:
         (document,),
         (document,),
         1,
-        False,
-        hostile,
+        fault=hostile,
         tags=(hostile,),
         why=hostile,
     )
     ruled = replace(asked, id=hostile + "2", fault=None)
-    finding = Finding(hostile, "min", hostile, False, True, "ndcg@10", 0.5, 0.8, 1)
+    finding = Finding(hostile, "min", False, True, "ndcg@10", 0.5, 0.8, 1)
     verdicts = (
-        Verdict(hostile, hostile, 3, "error", hostile, (), "query", hostile),
+        Verdict(hostile, hostile, 3, "error", (), "query", hostile),
         Verdict(
             hostile,
             hostile,
             3,
             "known",
-            hostile,
             (finding,),
             "query",
             hostile + "2",
             known_issue=hostile,
         ),
-        Verdict(hostile, hostile, 5, "failed", hostile, (finding, finding), "each_tag"),
-        Verdict(hostile, hostile, 5, "failed", hostile, (finding,), "each_query"),
+        Verdict(hostile, hostile, 5, "failed", (finding, finding), "each_tag"),
+        Verdict(hostile, hostile, 5, "failed", (finding,), "each_query"),
         Verdict(
             hostile,
             hostile,
             5,
             "known",
-            hostile,
             (finding,),
             "tag",
             tag=hostile,
@@ -480,7 +469,7 @@ def everything(hostile: str) -> str:
         ),
     )
     made = suite(
-        asked, ruled, verdicts=verdicts, notes=(hostile,), warnings=(hostile,), retriever=hostile, path=hostile,
+        asked, ruled, verdicts=verdicts, facts=(Remark(hostile),), retriever=hostile, path=hostile,
         suite=hostile, means=(Mean("ndcg@10", None, 0.1, 1, 1), Mean("ndcg@10", hostile, 0.1, 1, 1)),
     )  # fmt: skip
     return html_report(
@@ -722,12 +711,8 @@ def test_retrievers_stand_beside_each_other_and_the_best_is_marked() -> None:
 
 
 def test_a_line_for_each_query_names_the_one_that_breaks_it() -> None:
-    finding = Finding(
-        "q1", "min", "'green lamp': recall@10 is 0", False, True, "recall@10", 0.0, 0.5, 1
-    )
-    verdict = Verdict(
-        "each", "each_query: recall@10", 7, "failed", finding.text, (finding,), "each_query"
-    )
+    finding = Finding("q1", "min", False, True, "recall@10", 0.0, 0.5, 1)
+    verdict = Verdict("each", "each_query: recall@10", 7, "failed", (finding,), "each_query")
     body = parse(html_report([suite(query("q1", text="green lamp"), verdicts=(verdict,))])).one(
         "section", "limits"
     )

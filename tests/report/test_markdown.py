@@ -11,7 +11,8 @@ from markdown_it import MarkdownIt
 
 from pytest_irquality.report.annotations import github_annotations
 from pytest_irquality.report.markdown import LONGEST, markdown_report
-from pytest_irquality.verdict.result import Finding, Verdict
+from pytest_irquality.verdict.facts import Cause, Finding, Remark
+from pytest_irquality.verdict.result import Verdict
 from tests.conftest import Project
 from tests.report.made import HOSTILE, check, compared, floor, moved, query, suite
 
@@ -27,7 +28,9 @@ def test_verdict_limits_queries_and_the_documents_that_moved() -> None:
         in text
     )
     assert "| ✗ | ndcg@10 | 0.733 | 0.650 | drop ≤ 0.020 | 3 | changed by −0.083" in text
-    assert "| ✗ | desk | 0.500 | 0.750 | desk-doc must be in the top 1: it is at rank 4 |" in lines
+    assert (
+        "| ✗ | desk | 0.500 | 0.750 | banned must not be in the top 3: it is at rank 3 |" in lines
+    )
     assert "| · | office chair | 0.900 | 0.400 | lost Lost one (was 2) and 1 more moved |" in lines
     assert "<details><summary>desk</summary>" in lines
     assert "| 2 | best The best one | ▼ was 1 | 3 ✓ |" in lines
@@ -46,10 +49,8 @@ def test_a_green_run_is_short() -> None:
 
 
 def test_what_a_guard_saw_is_not_what_it_demands() -> None:
-    held = Finding("", "lost_all_relevant", "no query of 3 with a baseline did so", True, queries=3)
-    guard = Verdict(
-        "guard", "each_query: lost_all_relevant", 9, "passed", "", (held,), "each_query"
-    )
+    held = Finding("", "lost_all_relevant", True, queries=3)
+    guard = Verdict("guard", "each_query: lost_all_relevant", 9, "passed", (held,), "each_query")
     lines = markdown_report([compared(verdicts=(guard,))], now=NOW).splitlines()
     assert "|  | Limit | Before | Now | Demanded | n | Seen |" in lines
     assert (
@@ -66,7 +67,7 @@ def test_no_text_breaks_out_of_its_place() -> None:
     made = compared(
         *(moved(id, 0.9, 0.1, tags=(hostile,), why=hostile, check=hostile) for id in ids),
         verdicts=(check(ids[0], "failed"), floor(0.5, 0.8, "failed", label=hostile)),
-        suite=hostile, path=hostile, retriever=hostile, notes=(hostile,), warnings=(hostile,),
+        suite=hostile, path=hostile, retriever=hostile, facts=(Remark(hostile),),
     )  # fmt: skip
     text = markdown_report([made, made], not_evaluated=[hostile], now=NOW)
     assert not re.search("[\x1b\u202e]", text)
@@ -96,7 +97,9 @@ def test_it_stays_under_what_github_takes_whatever_the_run() -> None:
     long = "x|`<" * 3000
     queries = [moved(f"{long} {n}", 0.9, 0.1, tags=(f"t{n}",), why=long) for n in range(200)]
     made = compared(
-        *queries, verdicts=tuple(check(q.id, "failed") for q in queries), notes=(long,) * 300
+        *queries,
+        verdicts=tuple(check(q.id, "failed") for q in queries),
+        facts=(Remark(long),) * 300,
     )
     text = markdown_report([made] * 12, now=NOW)
     assert len(text) < LONGEST
@@ -115,25 +118,26 @@ def test_at_most_ten_queries() -> None:
 
 
 def test_annotations_stand_on_the_line_of_the_suite_file(tmp_path: Path) -> None:
-    warned = Finding("", "warn_below", "judged@10 is 0.4", False, False, "judged@10", 0.4, 0.8, 20)
+    warned = Finding("", "warn_below", False, False, "judged@10", 0.4, 0.8, 20)
     made = suite(
-        query("a"),
+        query("a", fault="100 %\nsecond line \x1b[31m"),
+        causes=(Cause("100 %\nsecond line \x1b[31m", ("a",)),),
         path="shop.ir.yaml",
         retriever="bm25",
         verdicts=(
-            check("a, b: c", "failed", reason="'a, b: c': 100 %\nsecond line \x1b[31m"),
+            check("a, b: c", "error", unanswered=("a",)),
             floor(0.5, 0.8, "failed"),
             check("known", "known"),
-            Verdict("judged-10", "judged@10", 7, "passed", "", (warned,), "suite"),
+            Verdict("judged-10", "judged@10", 7, "passed", (warned,), "suite"),
         ),
     )
     folder = tmp_path / "search"
     folder.mkdir()
     assert list(github_annotations([made], folder, tmp_path)) == [
-        "::error file=search/shop.ir.yaml,line=4,title=Shop search [bm25]%3A ndcg@10::ndcg@10 is 0.5, below its floor 0.8",
+        "::error file=search/shop.ir.yaml,line=4,title=Shop search [bm25]%3A ndcg@10::ndcg@10 is 0.500, below its floor 0.800",
         "::error file=search/shop.ir.yaml,line=10,title=Shop search [bm25]%3A a%2C b%3A c"
-        "::'a, b: c': 100 %25%0Asecond line ⟨U+001B⟩[31m",
-        "::warning file=search/shop.ir.yaml,line=7,title=Shop search [bm25]%3A judged@10::judged@10 is 0.4",
+        "::100 %25%0Asecond line ⟨U+001B⟩[31m",
+        "::warning file=search/shop.ir.yaml,line=7,title=Shop search [bm25]%3A judged@10::judged@10 is 0.400, below 0.800",
     ]
 
 

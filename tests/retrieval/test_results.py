@@ -16,6 +16,7 @@ from pytest_irquality.metrics import Judgments
 from pytest_irquality.retrieval import Ranking, Run, UnreadableResult
 from pytest_irquality.retrieval.results import read_result, split_batch
 from pytest_irquality.suite import Query, Suite
+from pytest_irquality.wording.sentences import notes
 from tests.conftest import shown
 
 
@@ -515,11 +516,11 @@ def test_a_batch_is_split(result: object) -> None:
 )
 def test_ids_that_no_judgment_has_are_said(returned: list[str], said: str) -> None:
     suite = Suite("s", "s", (Query("a", "a", Judgments({"sku-1": 1})), Query("b", "b")))
-    notes = judge(suite, Run("", {"a": Ranking(tuple(returned)), "b": Ranking(())})).notes
+    lines = notes(judge(suite, Run("", {"a": Ranking(tuple(returned)), "b": Ranking(())})))
     assert [
         said in note and "'id_field'" in note
-        for note in notes
+        for note in lines
         if "any document that this suite names" in note
     ] == [True]
-    notes = judge(suite, Run("", {"a": Ranking(tuple(returned)), "b": Ranking(("sku-1",))})).notes
-    assert not any("this suite names" in note for note in notes)
+    lines = notes(judge(suite, Run("", {"a": Ranking(tuple(returned)), "b": Ranking(("sku-1",))})))
+    assert not any("this suite names" in note for note in lines)

@@ -259,9 +259,6 @@ def test_a_suite_that_a_revision_has_without_a_baseline_is_not_called_new(
     git(repository.path, "commit", "-qm", "without")
     result = repository.run("--ir-baseline=git:HEAD")
     result.stdout.fnmatch_lines(
-        [
-            "*the first baseline of shop.ir.yaml comes with this change: git:HEAD"
-            f" {ONE} does not exist*"
-        ]
+        [f"*this change brings the first baseline of shop.ir.yaml: git:HEAD {ONE} does not exist*"]
     )
     result.stdout.no_fnmatch_line("*is new*")

@@ -18,6 +18,8 @@ from pytest_irquality import judge, load_suite
 from pytest_irquality.report.text import summary
 from pytest_irquality.retrieval import Ranking, Run
 from pytest_irquality.verdict import Baseline, SuiteResult
+from pytest_irquality.verdict.facts import RankedDocument
+from pytest_irquality.wording import sentences
 
 Lists = Mapping[str, Sequence[str]]
 
@@ -48,7 +50,7 @@ def outcomes(result: SuiteResult) -> dict[str, str]:
 
 
 def notes(result: SuiteResult) -> str:
-    return "\n".join(result.notes)
+    return "\n".join(sentences.notes(result))
 
 
 def twenty(limits: str) -> str:
@@ -86,7 +88,7 @@ def test_limits_on_a_drop(tmp_path: Path, limit: str, outcome: str, said: str) -
     )
     assert outcomes(result) == {"mrr@10": outcome}
     finding = result.verdicts[-1].findings[0]
-    assert said in finding.text
+    assert said in sentences.demand(result, finding)
     assert finding.value == pytest.approx(2 / 30)
     change = next(mean.change for mean in result.means if mean.tag is None)
     assert change
@@ -107,7 +109,7 @@ def test_a_significant_drop_fails_and_several_are_corrected_together(tmp_path: P
     assert outcomes(result) == {"mrr@10": "failed", "ndcg@10": "failed", "recall@10": "passed"}
     assert (
         "which chance does not explain: p = 0.002 (p = 0.006 corrected for several limits)"
-        in result.verdicts[-3].reason
+        in sentences.reason(result, result.verdicts[-3])
     )
 
 
@@ -116,7 +118,9 @@ def test_a_rise_where_lower_is_better(tmp_path: Path) -> None:
     now = {**FIRST, "q1": [], "q2": []}
     result = judged(tmp_path, text, run_of(now), run_of(FIRST))
     assert outcomes(result) == {"zero_results": "failed", "rank_of_first@10": "failed"}
-    assert "zero_results rose 0 → 2, by 2: more than max_rise 1" in result.verdicts[-2].reason
+    assert "zero_results rose 0 → 2, by 2: more than max_rise 1" in sentences.reason(
+        result, result.verdicts[-2]
+    )
 
 
 def test_a_drop_without_a_baseline_is_never_a_false_green(tmp_path: Path) -> None:
@@ -128,7 +132,7 @@ def test_a_drop_without_a_baseline_is_never_a_false_green(tmp_path: Path) -> Non
     assert [len(verdict.broken) for verdict in result.verdicts[-3:]] == [1, 1, 1]
     assert (
         "there is no baseline; make one with `pytest --ir-suite --ir-update-baseline`"
-        in result.verdicts[-1].reason
+        in sentences.reason(result, result.verdicts[-1])
     )
 
 
@@ -136,7 +140,9 @@ def test_a_baseline_that_is_too_shallow_is_an_error_that_says_so(tmp_path: Path)
     text = twenty("thresholds: {recall@50: {max_drop: 0.1}, recall@10: {max_drop: 0.1}}\n")
     result = judged(tmp_path, text, run_of(FIRST), run_of(FIRST, depth=10))
     assert outcomes(result) == {"recall@50": "failed", "recall@10": "passed"}
-    assert "it reads 50 results and the baseline holds 10; renew it" in result.verdicts[-2].reason
+    assert "it reads 50 results and the baseline holds 10; renew it" in sentences.reason(
+        result, result.verdicts[-2]
+    )
 
 
 GUARD = "each_query: {lost_all_relevant: %s, new_zero_results: fail}\n"
@@ -162,21 +168,24 @@ def test_the_guard_on_lost_queries(tmp_path: Path, level: str, lost: int, outcom
         "each_query: new_zero_results": "passed",
     }
     findings = result.verdicts[-2].findings
-    assert ("(and 2 more; 2 may)" in result.verdicts[-2].reason) == (lost == 3)
+    assert ("(and 2 more; 2 may)" in sentences.reason(result, result.verdicts[-2])) == (lost == 3)
     if lost:
         assert len(findings) == lost
         assert (
-            findings[0].text
+            sentences.sentence(result, result.verdicts[-2], findings[0])
             == "'q0' lost all its relevant documents of the top 10: d0 (Office chair) 1 → not returned"
         )
-        assert findings[0].documents == ("d0",)
-    assert len(result.warnings) == (lost if outcome == "passed" else 0)
+        assert findings[0].ranked == (RankedDocument("d0", None, 1, title="Office chair"),)
+    assert len(sentences.warnings(result)) == (lost if outcome == "passed" else 0)
 
 
 def test_the_guard_on_queries_that_return_nothing_now(tmp_path: Path) -> None:
     result = judged(tmp_path, twenty(GUARD % "ignore"), run_of({**FIRST, "q3": []}), run_of(FIRST))
     assert outcomes(result) == {"each_query: new_zero_results": "failed"}
-    assert result.verdicts[-1].reason == "'q3' returns nothing now; it returned 3 results before"
+    assert (
+        sentences.reason(result, result.verdicts[-1])
+        == "'q3' returns nothing now; it returned 3 results before"
+    )
 
 
 def test_updating_shows_drops_and_fails_floors_only(tmp_path: Path) -> None:
@@ -190,7 +199,7 @@ def test_updating_shows_drops_and_fails_floors_only(tmp_path: Path) -> None:
         "ndcg@10": "passed",
         "each_query: lost_all_relevant": "passed",
     }
-    assert any("ndcg@10 fell 1.000 →" in warning for warning in result.warnings)
+    assert any("ndcg@10 fell 1.000 →" in warning for warning in sentences.warnings(result))
 
 
 TIED = "queries: [{query: a, relevant: [d1]}]\nthresholds: {mrr: {max_drop: 0}, rbo@2: 1}\neach_query: {lost_all_relevant: fail}\ntop_k: 2\ndepth: 2\n"
@@ -302,7 +311,7 @@ def test_a_drop_of_what_no_judgment_defines_is_never_a_false_green(tmp_path: Pat
         assert set(outcomes(result).values()) == {"failed"}, scope
         assert (
             "mrr@10 is undefined, now and before: no query here has a relevant document"
-            in result.verdicts[-1].reason
+            in sentences.reason(result, result.verdicts[-1])
         )
         assert set(outcomes(judged(tmp_path, text % scope, both, both)).values()) == {"passed"}
 
@@ -342,7 +351,7 @@ def test_a_verdict_on_significance_is_the_same_for_a_part_of_the_checks(tmp_path
     suite = load_suite(file)
     alone = judge(suite, run_of(sunk(5)), suite.checks[-1:], before=run_of(FIRST))
     assert outcomes(alone) == {"ndcg@10": "passed"}
-    assert "corrected for several limits" in alone.verdicts[0].findings[0].text
+    assert "corrected for several limits" in sentences.demand(alone, alone.verdicts[0].findings[0])
 
 
 KNOWN = "thresholds: {mrr: {max_drop: 0.1, known_issue: X-1}}\n"
@@ -449,7 +458,9 @@ def test_the_default_guard_watches_wherever_there_is_a_baseline(tmp_path: Path) 
     assert not judge(suite, lost).failed
     result = judge(suite, lost, before=run_of(FIRST))
     assert result.failed
-    assert result.verdicts[-1].reason.startswith("'q7' lost all its relevant documents")
+    assert sentences.reason(result, result.verdicts[-1]).startswith(
+        "'q7' lost all its relevant documents"
+    )
     file.write_text(twenty("each_query: {lost_all_relevant: ignore}\n"), encoding="utf-8")
     assert not judge(load_suite(file), lost, before=run_of(FIRST)).failed
 

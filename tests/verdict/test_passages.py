@@ -13,6 +13,7 @@ from pytest_irquality.retrieval import Run
 from pytest_irquality.suite import Query, Suite
 from pytest_irquality.suite.model import Check, Place, Rule
 from pytest_irquality.verdict import SuiteResult
+from pytest_irquality.wording.sentences import notes, reason
 from tests.conftest import Project
 
 MEASURES = (
@@ -82,7 +83,8 @@ def test_rules_count_passages() -> None:
         Rule("must_not_find", {"secret": 10}),
         Rule("in_order", {"beta": 10, "gamma": 10}),
     )
-    verdict = judged(suite({"alpha": 1}, *rules), "alpha beta", "gamma with a secret").verdict("q")
+    result = judged(suite({"alpha": 1}, *rules), "alpha beta", "gamma with a secret")
+    verdict = result.verdict("q")
     assert verdict is not None
     assert [(finding.ok, finding.kind) for finding in verdict.findings] == [
         (True, "must_find"),
@@ -90,7 +92,7 @@ def test_rules_count_passages() -> None:
         (False, "must_not_find"),
         (True, "in_order"),
     ]
-    assert "secret (in c2) must not be in the top 10: it is at rank 2" in verdict.reason
+    assert "secret (in c2) must not be in the top 10: it is at rank 2" in reason(result, verdict)
 
 
 def test_a_passage_is_credited_once_and_copies_of_a_chunk_are_collapsed() -> None:
@@ -102,7 +104,7 @@ def test_a_passage_is_credited_once_and_copies_of_a_chunk_are_collapsed() -> Non
     result = judge(wanted, retrieve(wanted, lambda query: chunks))
     assert [document.id for document in result.query("q").ranking] == ["alpha", "y"]
     assert scores(result)["precision@2"] == 0.5
-    assert any("returned a document more than once" in note for note in result.notes)
+    assert any("returned a document more than once" in note for note in notes(result))
 
 
 def test_an_id_is_never_a_passage() -> None:
@@ -118,20 +120,20 @@ def test_an_id_is_never_a_passage() -> None:
     verdict = result.verdict("q")
     assert verdict is not None
     assert [finding.ok for finding in verdict.findings] == [False, True]
-    assert "refunds (in x) must be in the top 1: it is at rank 2" in verdict.reason
+    assert "refunds (in x) must be in the top 1: it is at rank 2" in reason(result, verdict)
     assert [(d.rank, d.id, d.title, d.grade) for d in result.query("q").ranking] == [
         (1, "refunds (id)", "Cookies", 0),
         (2, "refunds", "in x", 1),
         (3, "secret (id)", "nothing to see", 0),
     ]
     assert (scores(result)["mrr@10"], scores(result)["num_results"]) == (0.5, 3)
-    assert not any("more than once" in note for note in result.notes)
+    assert not any("more than once" in note for note in notes(result))
     assert run.rankings["q"].ids == ("refunds", "x", "secret")
     lost = judge(wanted, retrieve(wanted, lambda query: hits[:1]), before=run)
     assert scores(lost)["recall@10"] == 0
     assert [(d.id, d.before) for d in lost.query("q").missing] == [("refunds", 2)]
-    assert any("in no ranking now: refunds" in note for note in lost.notes)
-    assert "the one ranking has not changed" in judge(wanted, run, before=run).notes
+    assert any("in no ranking now: refunds" in note for note in notes(lost))
+    assert "the one ranking has not changed" in notes(judge(wanted, run, before=run))
 
 
 def test_an_id_that_another_query_looks_for_is_no_passage_either() -> None:
@@ -146,7 +148,7 @@ def test_an_id_that_another_query_looks_for_is_no_passage_either() -> None:
         (1, "alpha (id)", "of beta"),
         (1, "beta", "in alpha (id)"),
     ]
-    assert any("in no ranking now: alpha" in note for note in result.notes)
+    assert any("in no ranking now: alpha" in note for note in notes(result))
 
 
 def test_ids_stay_apart_whatever_ids_and_passages_look_like() -> None:
@@ -179,7 +181,7 @@ def test_plain_texts_are_passages_too() -> None:
 def test_judged_shares_do_not_apply() -> None:
     result = judged(suite({"alpha": 1}), "beta", "alpha")
     assert (result.judged, result.returned) == (0, 0)
-    assert not any("unjudged" in note for note in result.notes)
+    assert not any("unjudged" in note for note in notes(result))
 
 
 def test_a_baseline_is_matched_by_its_own_texts() -> None:
@@ -215,13 +217,13 @@ def test_new_ids_for_the_same_chunks_are_no_drift() -> None:
         )
 
     same = judge(wanted, run("n1", "n2", "n3"), before=run("o1", "o2", "o3"))
-    assert "the one ranking has not changed" in same.notes
+    assert "the one ranking has not changed" in notes(same)
     swapped = judge(wanted, run("n1", "n2", "n3"), before=run("n3", "n2", "n1"))
-    assert "the one ranking has not changed" in swapped.notes
+    assert "the one ranking has not changed" in notes(swapped)
     twice = [{"id": id, "text": "beta"} for id in ("n1", "n2")]
     doubled = retrieve(wanted, lambda query: twice)
     old = retrieve(wanted, lambda query: [{**hit, "id": f"o-{hit['id']}"} for hit in twice])
-    assert "the one ranking has not changed" in judge(wanted, doubled, before=old).notes
+    assert "the one ranking has not changed" in notes(judge(wanted, doubled, before=old))
     then = replace(run("n1", "n2", "x"), texts={"n1": "eta", "n2": "alpha", "x": "gamma"})
     other = judge(wanted, run("n1", "n2", "n3"), before=then)
     assert [(d.id, d.grade) for d in other.query("q").ranking_before] == [

@@ -1,0 +1,37 @@
+"""What is known of the run that another is compared with, and how to make one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+New = Literal["", "suite", "baseline"]
+UPDATE = "pytest --ir-suite --ir-update-baseline"
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What a run was compared with. ``source`` is its path, ``git:REF path`` or a retriever's name.
+
+    ``commit``, ``time`` (ISO 8601) and ``version`` are what is known of the run that made it, ``queries`` is how many
+    it has, and ``left`` names those that today's suite has not, by text. ``edited`` are the ids of today's queries that
+    it seems to hold in other words or with other params, ``renamed`` is how many it holds under another id. ``of`` is
+    the suite and retriever that it was made for, where they have another name now. ``new``: the revision asked for has
+    no such "suite", or has it without a "baseline", of which this change brings the first. ``judged`` of its
+    ``returned`` top results have a grade today. ``means`` is what it scored, by measure, under the judgments of then.
+    """
+
+    source: str
+    queries: int = 0
+    commit: str | None = None
+    time: str | None = None
+    version: str | None = None
+    left: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    renamed: int = 0
+    of: str = ""
+    new: New = ""
+    judged: int = 0
+    returned: int = 0
+    means: Mapping[str, float] = field(default_factory=dict)

@@ -1,0 +1,326 @@
+"""What the judge found, as facts: who, which documents at which ranks, which numbers. What they say is in wording/."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class RankedDocument:
+    """A document that a fact speaks of. ``rank`` None: it was not returned. ``before`` is its rank in the baseline.
+
+    ``limit`` is the worst rank that a rule accepts, or the last one that a rule forbids.
+    """
+
+    id: str
+    rank: int | None = None
+    before: int | None = None
+    limit: int | None = None
+    title: str | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a measure did since the baseline, over the ``queries`` that both sides define.
+
+    ``better``, ``worse`` and ``equal`` count queries. ``p`` is that of a one-sided paired sign-flip test for getting
+    worse, ``adjusted`` the same after Holm's correction where a limit rests on it, ``low`` and ``high`` a 95 % interval
+    for the difference ``now - before``, ``detectable`` the smallest worsening this many queries could show. All four
+    are None where rankings are identical or too few queries differ for the figure to mean anything.
+    """
+
+    before: float
+    now: float
+    queries: int
+    better: int
+    worse: int
+    equal: int
+    p: float | None = None
+    adjusted: float | None = None
+    low: float | None = None
+    high: float | None = None
+    detectable: float | None = None
+
+    @property
+    def difference(self) -> float:
+        """By how much the value rose."""
+        return self.now - self.before
+
+
+@dataclass(frozen=True)
+class Lack:
+    """Why a limit has no value to be held against.
+
+    ``baseline``: there is none. ``depth``: a measure ``reads`` more results than the baseline ``holds``. ``compared``:
+    no query is on both sides. ``defined``: no query has a relevant document, or none was answered.
+    """
+
+    kind: Literal["baseline", "depth", "compared", "defined"]
+    reads: int | None = None
+    holds: int | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One demand held against one subject (a query's id, a tag, or ``""`` for the whole suite).
+
+    ``kind`` is the rule's, the guard's or the bound's; ``value`` and ``limit`` are unrounded, in ``unit``: a plain
+    number (""), "count", "seconds", or "share" (a fraction of the queries; of the baseline's value where the kind
+    limits a change). For such kinds ``value`` is the drop or rise, taken from ``change``; None also where the value
+    before was 0. ``fails`` is False for bounds that warn. ``ranked`` are the documents that a rule or guard speaks of,
+    ``queries`` how many queries the value is over, ``lacks`` why there is none.
+    """
+
+    subject: str
+    kind: str
+    ok: bool
+    fails: bool = True
+    measure: str = ""
+    value: float | None = None
+    limit: float | None = None
+    queries: int = 0
+    unit: str = ""
+    ranked: tuple[RankedDocument, ...] = ()
+    change: Change | None = None
+    lacks: Lack | None = None
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why some queries have no ranking: the words of the first, and the ids of all that failed alike."""
+
+    message: str
+    queries: tuple[str, ...]
+
+
+class Fact:
+    """What a reader of the figures must know beside the verdicts. Each kind has one sentence in wording/."""
+
+
+# -- what was asked and returned ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Remark(Fact):
+    """Something about the input, in words already: what a file holds beside what was used, which share this is."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Interrupted(Fact):
+    """The run was stopped after so many queries."""
+
+    queries: int
+
+
+@dataclass(frozen=True)
+class Selected(Fact):
+    """Only some of the suite's queries were asked."""
+
+    queries: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Unanswered(Fact):
+    """Queries (ids) of ``total`` that could not be answered. ``allowed`` is what the suite lets pass."""
+
+    queries: tuple[str, ...]
+    total: int
+    allowed: int
+
+
+@dataclass(frozen=True)
+class ReturnedNothing(Fact):
+    """Queries (ids) of ``total`` that returned nothing and should have."""
+
+    queries: tuple[str, ...]
+    total: int
+
+
+@dataclass(frozen=True)
+class WithoutRelevant(Fact):
+    """So many queries of ``total`` have no relevant document; ``score_0`` or else they are in no mean."""
+
+    queries: int
+    total: int
+    score_0: bool
+
+
+@dataclass(frozen=True)
+class ReturnedTwice(Fact):
+    """So many queries of ``total`` returned a document more than once; ``document`` in ``query`` is the first."""
+
+    queries: int
+    total: int
+    query: str
+    document: RankedDocument
+
+
+@dataclass(frozen=True)
+class UnknownIds(Fact):
+    """No returned document is one that the suite names. ``like`` is what the returned ids look like, if anything."""
+
+    returned: tuple[str, ...]
+    named: tuple[str, ...]
+    like: Literal["", "row numbers", "made up"] = ""
+
+
+# -- what it was compared with -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NewSuite(Fact):
+    """The revision asked for has no such suite. ``first``: it has, and this change brings its first baseline."""
+
+    source: str
+    first: bool = False
+
+
+@dataclass(frozen=True)
+class TakenOver(Fact):
+    """The baseline was made ``of`` a suite and retriever that have another name now."""
+
+    source: str
+    of: str
+
+
+@dataclass(frozen=True)
+class Renumbered(Fact):
+    """So many queries have another id in the baseline, and the same text and params."""
+
+    queries: int
+
+
+@dataclass(frozen=True)
+class NewQueries(Fact):
+    """Queries (ids) of ``total`` that the baseline has not. ``retriever``: it is another retriever of this run."""
+
+    queries: tuple[str, ...]
+    total: int
+    source: str
+    retriever: bool
+
+
+@dataclass(frozen=True)
+class OtherVersion(Fact):
+    """The retriever's version is not that of the baseline."""
+
+    now: str
+    before: str
+
+
+@dataclass(frozen=True)
+class LeftSuite(Fact):
+    """Queries (texts) of the baseline that today's suite has not."""
+
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Moved(Fact):
+    """So many rankings of ``total`` changed, ties aside."""
+
+    rankings: int
+    total: int
+
+
+@dataclass(frozen=True)
+class TiesMoved(Fact):
+    """So many rankings of ``total`` differ in the order of equal scores only; ``documents`` of the first, ``query``."""
+
+    rankings: int
+    total: int
+    query: str
+    documents: tuple[RankedDocument, ...]
+
+
+@dataclass(frozen=True)
+class JudgmentsChanged(Fact):
+    """The baseline's own rankings score otherwise than when they were saved."""
+
+    measure: str
+    unit: str
+    then: float
+    today: float
+
+
+@dataclass(frozen=True)
+class Resolution(Fact):
+    """What the suite can tell of a measure's change. ``worth`` is the most that one query adds to the mean.
+
+    ``decided`` is False where too few queries changed for any test; ``apart`` where failures rest on other things.
+    """
+
+    measure: str
+    change: Change
+    worth: float | None
+    got_worse: bool
+    decided: bool
+    significant: bool
+    apart: bool
+
+
+# -- what the verdict rests on -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RestsOnUnjudged(Fact):
+    """The labels of failed checks that would hold if documents that nobody judged were left out."""
+
+    checks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Unjudged:
+    """A document that nobody judged, in how many ``queries``, and its best ``rank``."""
+
+    document: RankedDocument
+    queries: int
+
+
+@dataclass(frozen=True)
+class JudgeFirst(Fact):
+    """The unjudged documents of the top results, those that weigh most first: a few of ``total``."""
+
+    documents: tuple[Unjudged, ...]
+    total: int
+
+
+@dataclass(frozen=True)
+class InNoRanking(Fact):
+    """Relevant documents that the baseline found and no ranking holds now."""
+
+    documents: tuple[RankedDocument, ...]
+
+
+@dataclass(frozen=True)
+class NeverFound(Fact):
+    """So many relevant documents of ``total`` are in no ranking, nor in the baseline's where ``compared``."""
+
+    documents: int
+    total: int
+    compared: bool
+
+
+@dataclass(frozen=True)
+class LeftIndex(Fact):
+    """Documents of which the retriever says that it has them no more; ``at_least``: not all were asked for."""
+
+    documents: tuple[RankedDocument, ...]
+    at_least: bool
+
+
+@dataclass(frozen=True)
+class NothingGated(Fact):
+    """Nothing in the suite could fail."""
+
+
+@dataclass(frozen=True)
+class Disputed(Fact):
+    """So many queries had other answers in another process; the labels of checks whose verdicts differ."""
+
+    queries: int
+    checks: tuple[str, ...]

@@ -1,0 +1,238 @@
+"""What a reader of the figures must know beside the verdicts, as facts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from math import fsum, inf
+from typing import Literal
+
+from pytest_irquality.metrics import Measure
+from pytest_irquality.retrieval.run import Run
+from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.suite.model import Check, Query
+from pytest_irquality.verdict import facts
+from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
+from pytest_irquality.verdict.facts import Change, Fact, RankedDocument
+from pytest_irquality.verdict.measured import Measured
+from pytest_irquality.verdict.result import Verdict
+from pytest_irquality.verdict.statistics import EQUAL
+
+FEW = 3
+MADE_UP: Mapping[Literal["row numbers", "made up"], re.Pattern[str]] = {
+    "row numbers": re.compile(r"\d+"),
+    "made up": re.compile(r"[0-9a-f]{16,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I),
+}
+
+
+def noticed(
+    sides: Comparison,
+    baseline: Baseline | None,
+    verdicts: Sequence[Verdict],
+    pardoned: Sequence[str],
+) -> Iterator[Fact]:
+    """Every fact, the most general first. ``pardoned``: what would hold if unjudged documents were left out."""
+    now = sides.measured
+    yield from _retrieval(now)
+    yield from _unknown_ids(now)
+    yield from map(facts.Remark, now.suite.notes)
+    if baseline is not None:
+        yield from _queries_on_one_side(now, baseline)
+        yield from _movement(now)
+        yield from _judgments(sides, baseline)
+        yield from _resolution(sides, verdicts)
+    yield from _unjudged(now, pardoned)
+    yield from _in_no_ranking(now)
+    if not any(map(can_fail, now.suite.checks)):
+        yield facts.NothingGated()
+
+
+def can_fail(check: Check) -> bool:
+    """Whether a check demands anything."""
+    if check.guard:
+        return check.guard.most is not None
+    if check.rule or (check.query and check.query.rules):
+        return True
+    lines = check.query.thresholds if check.query else filter(None, [check.limits])
+    return any(bound.fails for limits in lines for bound in limits.bounds)
+
+
+def _retrieval(now: Measured) -> Iterator[Fact]:
+    suite, asked = now.suite, now.asked
+    if now.run.interrupted:
+        yield facts.Interrupted(len(asked))
+    elif len(asked) < len(suite.queries):
+        yield facts.Selected(len(asked), len(suite.queries))
+    if now.faults:
+        yield facts.Unanswered(tuple(now.faults), len(asked), suite.max_errors)
+    if now.empty:
+        yield facts.ReturnedNothing(_ids(now.empty), len(asked))
+    undefined = [q for q in asked if not q.expects_nothing and not q.judgments.relevant]
+    if undefined:
+        yield facts.WithoutRelevant(len(undefined), len(asked), suite.undefined == "zero")
+    if now.duplicated and suite.duplicates == "collapse":
+        id, twice = next(iter(now.duplicated.items()))
+        yield facts.ReturnedTwice(len(now.duplicated), len(asked), id, _document(now, twice[0]))
+
+
+def _unknown_ids(now: Measured) -> Iterator[Fact]:
+    """That retriever and suite speak of documents by different ids, as it seems where they have none in common."""
+    queries = now.suite.queries
+    rules = [rule for query in queries for rule in query.rules if rule.kind != "must_not_find"]
+    known = dict.fromkeys(d for query in queries for d in query.judgments.grades)
+    known.update(dict.fromkeys(document for rule in rules for document in rule.documents))
+    if now.suite.match == "text" or not known:
+        return
+    if any(not known.keys().isdisjoint(ids) for ids in now.rankings.values()):
+        return  # the first, as a rule
+    returned = dict.fromkeys(document for ids in now.rankings.values() for document in ids)
+    if returned:
+        yield facts.UnknownIds(tuple(returned)[:FEW], tuple(known)[:FEW], _like(returned, known))
+
+
+def _like(
+    returned: Mapping[str, None], known: Mapping[str, None]
+) -> Literal["", "row numbers", "made up"]:
+    """What all returned ids look like and none of the suite's does."""
+    for words, pattern in MADE_UP.items():
+        if all(map(pattern.fullmatch, returned)) and not any(map(pattern.fullmatch, known)):
+            return words
+    return ""
+
+
+def _queries_on_one_side(now: Measured, baseline: Baseline) -> Iterator[Fact]:
+    if baseline.new:
+        yield facts.NewSuite(baseline.source, first=baseline.new == "baseline")
+        return
+    if baseline.of:
+        yield facts.TakenOver(baseline.source, baseline.of)
+    if baseline.renamed:
+        yield facts.Renumbered(baseline.renamed)
+    new = [query for query in now.asked if now.is_new(query) and query.id in now.rankings]
+    other = now.suite.baseline_retriever is not None
+    if new:
+        yield facts.NewQueries(_ids(new), len(now.rankings), baseline.source, other)
+    version, before = now.run.version, baseline.version
+    if version and before and version != before and not other:
+        yield facts.OtherVersion(version, before)
+    if baseline.left:
+        yield facts.LeftSuite(baseline.left)
+
+
+def _movement(now: Measured) -> Iterator[Fact]:
+    """How many rankings changed; those that differ in the order of ties only apart."""
+    total, depth = len(now.before), now.compared_depth
+    if not total:
+        return
+    yield facts.Moved(len(now.moved), total)
+    tied = [
+        id
+        for id, ids in now.before.items()
+        if id not in now.moved and ids[:depth] != now.rankings[id][:depth]
+    ]
+    if tied:
+        yield facts.TiesMoved(len(tied), total, tied[0], tuple(_swapped(now, tied[0], depth)))
+
+
+def _swapped(now: Measured, query: str, depth: int) -> Iterator[RankedDocument]:
+    """The documents of the baseline's ranking that stand elsewhere in today's."""
+    ranks = {document: rank for rank, document in enumerate(now.rankings[query][:depth], 1)}
+    for rank, document in enumerate(now.before[query][:depth], 1):
+        if ranks.get(document) != rank:
+            yield _document(now, document, ranks.get(document), rank)
+
+
+def _judgments(sides: Comparison, baseline: Baseline) -> Iterator[Fact]:
+    """What changed because judgments did: the baseline's own rankings score otherwise than when they were saved."""
+    for measure in sides.measured.suite.measures:
+        then = baseline.means.get(str(measure))
+        whole = not baseline.left and len(sides.measured.before) == baseline.queries
+        if not whole or then is None or sides.over(measure, None) is None:
+            continue
+        value = sides.measured.aggregate_before(measure).value
+        if value is not None and abs(value - then) > EQUAL:
+            yield facts.JudgmentsChanged(str(measure), measure.unit, then, value)
+            return
+
+
+def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[Fact]:
+    """What this suite can and cannot tell of the first measure that changed."""
+    for measure in sides.measured.suite.measures:
+        change = sides.over(measure, None)
+        if change is None or change.p is None:
+            continue
+        rest = [verdict for verdict in verdicts if verdict.outcome == "failed"]
+        broken = [finding for verdict in rest for finding in verdict.broken]
+        tests = any(finding.kind == "max_significant_drop" for finding in broken)
+        yield facts.Resolution(
+            measure=str(measure),
+            change=change,
+            worth=_worth(sides, measure),
+            got_worse=_got_worse(measure, change),
+            decided=0.5 ** (change.better + change.worse) < SIGNIFICANT,
+            significant=change.p < SIGNIFICANT,
+            apart=bool(rest) and not tests,
+        )
+        return
+
+
+def _worth(sides: Comparison, measure: Measure) -> float | None:
+    """The most that one query can add to the measure's mean; None where there is no most."""
+    low, high = measure.range
+    if measure.aggregate != "mean" or high - low == inf:
+        return None
+    weights = [pair.weight for pair in sides.pairs(measure, sides.measured.suite.queries)]
+    return (high - low) * max(weights) / fsum(weights)
+
+
+def _got_worse(measure: Measure, change: Change) -> bool:
+    return change.difference < 0 if measure.higher_is_better else change.difference > 0
+
+
+def _unjudged(now: Measured, pardoned: Sequence[str]) -> Iterator[Fact]:
+    """Whether the verdict rests on documents that nobody judged, and which of them to judge first."""
+    if not pardoned:
+        return
+    yield facts.RestsOnUnjudged(tuple(pardoned))
+    seen: dict[str, list[int]] = {}
+    for id, ids in now.rankings.items():
+        grades = now.suite.by_id[id].judgments.grades
+        for rank, document in enumerate(ids[: now.suite.top_k], 1):
+            if document not in grades:
+                seen.setdefault(document, []).append(rank)
+    first = sorted(seen, key=lambda document: (-sum(1 / rank for rank in seen[document]), document))
+    few = (
+        facts.Unjudged(_document(now, document, min(seen[document])), len(seen[document]))
+        for document in first[:FEW]
+    )
+    yield facts.JudgeFirst(tuple(few), len(first))
+
+
+def _in_no_ranking(now: Measured) -> Iterator[Fact]:
+    """Relevant documents that the baseline found and no ranking holds any more: they may have left the index."""
+    if now.faults or len(now.asked) < len(now.suite.queries):
+        return
+    relevant = {document for query in now.asked for document in query.judgments.relevant}
+    returned = relevant & _returned(now.run, now.rankings)
+    before = relevant & _returned(now.baseline_run, now.before)
+    if lost := sorted(before - returned):
+        yield facts.InNoRanking(tuple(_document(now, document) for document in lost))
+    never = len(relevant - returned - before)
+    if never:
+        yield facts.NeverFound(never, len(relevant), bool(before))
+
+
+def _returned(run: Run | None, rankings: Mapping[str, Sequence[str]]) -> set[str]:
+    """Every document of some rankings, and every passage that one of them holds."""
+    passages = [run.rankings[id].besides for id in rankings] if run else []
+    return set().union(*rankings.values(), *passages)
+
+
+def _ids(queries: Sequence[Query]) -> tuple[str, ...]:
+    return tuple(query.id for query in queries)
+
+
+def _document(
+    now: Measured, id: str, rank: int | None = None, before: int | None = None
+) -> RankedDocument:
+    return RankedDocument(id, rank, before, title=now.title(id))

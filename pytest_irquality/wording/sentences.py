@@ -1,0 +1,503 @@
+"""What each fact says, once, for every report: demands, verdicts and what a reader must know beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import singledispatch
+from math import isfinite
+from typing import get_args
+
+from pytest_irquality.storage.provenance import UPDATE
+from pytest_irquality.suite.model import BoundKind, GuardKind, RuleKind
+from pytest_irquality.verdict import facts
+from pytest_irquality.verdict.facts import Change, Fact, Finding
+from pytest_irquality.verdict.result import SuiteResult, Verdict
+from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.moves import move, name, place, seen
+from pytest_irquality.wording.numbers import (
+    apart,
+    counted,
+    exact,
+    few,
+    figure,
+    probability,
+    share,
+)
+from pytest_irquality.wording.words import ON_CHANGE, quoted
+
+# -- verdicts ----------------------------------------------------------------------------------------------------------
+
+
+def reason(result: SuiteResult, verdict: Verdict) -> str:
+    """Why a check ended as it did, in one line; "" for one that passed."""
+    return REASONS[verdict.outcome](result, verdict)
+
+
+def _broken(result: SuiteResult, verdict: Verdict) -> str:
+    broken = verdict.broken
+    if not broken:
+        return ""
+    allowed = f"; {verdict.allowed} may" if verdict.allowed else ""
+    more = f" (and {len(broken) - 1} more{allowed})" if len(broken) > 1 else ""
+    subject = f"{query(result, verdict.query)}: " if verdict.query is not None else ""
+    return f"{subject}{sentence(result, verdict, broken[0])}{more}"
+
+
+def _undecided(result: SuiteResult, verdict: Verdict) -> str:
+    why = causes(result, verdict.unanswered)
+    if verdict.query is not None:
+        return why
+    return f"undecided, because of {queries(result, verdict.unanswered)}: {why}"
+
+
+def _not_evaluated(result: SuiteResult, verdict: Verdict) -> str:
+    return f"not evaluated: {share(verdict.unasked, verdict.needed)} queries were not asked"
+
+
+def _fixed(result: SuiteResult, verdict: Verdict) -> str:
+    issue = f"known issue {verdict.known_issue} no longer fails"
+    return f"{issue}: all of {verdict.label!r} holds; remove 'known_issue'"
+
+
+REASONS: Mapping[str, Callable[[SuiteResult, Verdict], str]] = {
+    "passed": lambda result, verdict: "",
+    "failed": _broken,
+    "known": _broken,
+    "error": _undecided,
+    "not evaluated": _not_evaluated,
+    "fixed": _fixed,
+}
+
+
+def causes(result: SuiteResult, ids: Iterable[str]) -> str:
+    """Why queries have no ranking; those that failed alike are reported once, and counted where there are several."""
+    faults = {id: result.by_id[id].fault or "" for id in ids if id in result.by_id}
+    groups = [[id for id in cause.queries if id in faults] for cause in result.causes]
+    groups = sorted(filter(None, groups), key=len, reverse=True)
+    if len(groups) > 1:
+        return few([f"{faults[alike[0]]} ({len(alike)})" for alike in groups])
+    return next(filter(None, faults.values()), "another process had no answer")
+
+
+def warnings(result: SuiteResult) -> tuple[str, ...]:
+    """What is broken and only warns."""
+    return tuple(
+        sentence(result, verdict, finding)
+        for verdict in result.verdicts
+        for finding in verdict.findings
+        if not finding.fails and not finding.ok
+    )
+
+
+def query(result: SuiteResult, id: str | None) -> str:
+    """A query's text in quotes."""
+    known = result.by_id.get(id or "")
+    return quoted(known.text if known else id or "")
+
+
+def queries(result: SuiteResult, ids: Sequence[str]) -> str:
+    """The texts of a few of many queries."""
+    return few([query(result, id) for id in ids[:3]], len(ids))
+
+
+# -- demands -----------------------------------------------------------------------------------------------------------
+
+
+def sentence(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
+    """A demand with the query or tag it was made of, unless that is the check's own."""
+    said = demand(result, finding)
+    if not finding.subject or verdict.scope == "query":
+        return said
+    if verdict.scope != "each_query":
+        return f"tag {finding.subject}: {said}"
+    colon = "" if finding.kind in get_args(GuardKind) else ":"
+    return f"{query(result, finding.subject)}{colon} {said}"
+
+
+def demand(result: SuiteResult, finding: Finding) -> str:
+    """What was demanded, and what was seen."""
+    return DEMANDS[finding.kind](result, finding)
+
+
+def _must_find(result: SuiteResult, finding: Finding) -> str:
+    (document,) = finding.ranked
+    return f"{name(document)} must be in the top {document.limit}: {seen(document.rank)}"
+
+
+def _must_find_any(result: SuiteResult, finding: Finding) -> str:
+    wanted = " or ".join(f"{name(d)} in the top {d.limit}" for d in finding.ranked)
+    return f"must find {wanted}: {', '.join(f'{d.id} {place(d.rank)}' for d in finding.ranked)}"
+
+
+def _must_not_find(result: SuiteResult, finding: Finding) -> str:
+    (document,) = finding.ranked
+    return f"{name(document)} must not be in the top {document.limit}: {seen(document.rank)}"
+
+
+def _in_order(result: SuiteResult, finding: Finding) -> str:
+    if not finding.ok and all(document.rank is None for document in finding.ranked):
+        wanted = ", ".join(map(name, finding.ranked))
+        return f"must come in the order {wanted}: none of them was returned"
+    above, below = (f"{name(d)} ({seen(d.rank).removeprefix('it ')})" for d in finding.ranked)
+    return f"{above} must come before {below}"
+
+
+def _expect_no_results(result: SuiteResult, finding: Finding) -> str:
+    if finding.ok or not finding.ranked:
+        return "must return nothing"
+    returned = result.query(finding.subject).returned
+    return f"must return nothing: {returned} came, the first is {name(finding.ranked[0])}"
+
+
+def _guard(done: Callable[[SuiteResult, Finding], str]) -> Callable[[SuiteResult, Finding], str]:
+    """What a query did; or that none did, or that there is no baseline to tell."""
+
+    def said(result: SuiteResult, finding: Finding) -> str:
+        if finding.lacks:
+            nothing = f"{finding.kind} has nothing to compare with"
+            return f"{nothing}: there is no baseline; make one with `{UPDATE}`"
+        if finding.ok:
+            return f"no query of {finding.queries} with a baseline did so"
+        return done(result, finding)
+
+    return said
+
+
+def _lost_all_relevant(result: SuiteResult, finding: Finding) -> str:
+    lost = few(list(map(move, finding.ranked)))
+    return f"lost all its relevant documents of the top {result.top_k}: {lost}"
+
+
+def _new_zero_results(result: SuiteResult, finding: Finding) -> str:
+    before = result.query(finding.subject).returned_before or 0
+    return f"returns nothing now; it returned {counted(before, 'result')} before"
+
+
+HOLDS: Mapping[str, tuple[str, str]] = {
+    "min": ("at or above its floor", "below its floor"),
+    "max": ("at or below its ceiling", "above its ceiling"),
+    "warn_below": ("not below", "below"),
+    "warn_above": ("not above", "above"),
+}
+"""How a value that holds is told, and one that breaks: a pass worded as "below its floor" would be wrong."""
+
+
+def _value(result: SuiteResult, finding: Finding) -> str:
+    if finding.lacks:
+        return _no_value(finding)
+    now, limit = apart(finding.value or 0.0, finding.limit or 0.0, finding.unit)
+    holds, breaks = HOLDS[finding.kind]
+    said = f"{finding.measure} is {now}, {holds if finding.ok else breaks} {limit}"
+    if finding.measure == "zero_results" and not finding.subject and not finding.ok:
+        empty = [query.id for query in result.queries if query.returned_nothing]
+        said = f"{said}: {queries(result, empty)}"
+    return said
+
+
+def _change(result: SuiteResult, finding: Finding) -> str:
+    change = finding.change
+    if finding.lacks or change is None:
+        return _no_value(finding)
+    said = f"{finding.measure} {moved(change, result.unit(finding.measure))}"
+    worsened = change.difference if finding.kind == "max_rise" else -change.difference
+    beyond = finding.value is None or finding.value > (finding.limit or 0.0) + EQUAL
+    if worsened > EQUAL:
+        said = f"{said}, by {_beside_limit(finding, beyond)}"
+    if beyond and finding.kind == "max_significant_drop":
+        said = f"{said}, {_certainty(change, finding.ok)}"
+    if worsened > EQUAL and change.queries > 1:
+        total = counted(change.queries, "query", "queries")
+        said = f"{said} ({change.worse} worse, {change.better} better of {total})"
+    return said
+
+
+def _beside_limit(finding: Finding, beyond: bool) -> str:
+    limit = finding.limit or 0.0
+    if finding.value is None or not isfinite(finding.value):
+        return f"everything: more than {finding.kind} {figure(limit, finding.unit)}"
+    by, most = apart(finding.value, limit, finding.unit)
+    return f"{by}: {'more than' if beyond else 'within'} {finding.kind} {most}"
+
+
+def moved(change: Change, unit: str) -> str:
+    """What a value did: ``fell 0.943 → 0.890``."""
+    before, now = apart(change.before, change.now, unit)
+    if abs(change.difference) <= EQUAL:
+        return f"is unchanged at {now}"
+    return f"{'rose' if change.difference > 0 else 'fell'} {before} → {now}"
+
+
+def _certainty(change: Change, ok: bool) -> str:
+    if change.p is None:
+        return "but no test could be made"
+    corrected = ""
+    if change.adjusted is not None and change.adjusted != change.p:
+        corrected = f" ({probability(change.adjusted)} corrected for several limits)"
+    verb = "which may be chance" if ok else "which chance does not explain"
+    return f"{verb}: {probability(change.p)}{corrected}"
+
+
+def _no_value(finding: Finding) -> str:
+    """Why a limit has nothing to be held against."""
+    lacks, measure, kind = finding.lacks, finding.measure, finding.kind
+    if lacks is None:
+        return f"{measure} is undefined"
+    if lacks.kind in ("baseline", "depth"):
+        limit = f"{kind} {exact(finding.limit or 0.0, finding.unit)}"
+        return f"{measure}: {limit} has nothing to compare with: {_no_baseline(lacks)}"
+    if lacks.kind == "compared" and kind in ON_CHANGE:
+        return f"{measure} has no baseline here: {kind} does not apply"
+    if lacks.kind == "compared":
+        return f"{measure} is undefined: no query here is in the baseline"
+    if kind in ON_CHANGE:
+        return f"{measure} is undefined, now and before: no query here has a relevant document"
+    return f"{measure} is undefined: no query here has a relevant document or was answered"
+
+
+def _no_baseline(lacks: facts.Lack) -> str:
+    if lacks.kind == "baseline":
+        return f"there is no baseline; make one with `{UPDATE}` and commit it"
+    return f"it reads {lacks.reads} results and the baseline holds {lacks.holds}; renew it with `{UPDATE}`"
+
+
+DEMANDS: Mapping[str, Callable[[SuiteResult, Finding], str]] = {
+    "must_find": _must_find,
+    "must_find_any": _must_find_any,
+    "must_not_find": _must_not_find,
+    "in_order": _in_order,
+    "expect_no_results": _expect_no_results,
+    "lost_all_relevant": _guard(_lost_all_relevant),
+    "new_zero_results": _guard(_new_zero_results),
+    **dict.fromkeys(HOLDS, _value),
+    **dict.fromkeys(ON_CHANGE, _change),
+}
+_wordless = {*get_args(RuleKind), *get_args(GuardKind), *get_args(BoundKind)} - DEMANDS.keys()
+assert not _wordless, f"wording/sentences.py says nothing of {_wordless}"
+
+# -- facts -------------------------------------------------------------------------------------------------------------
+
+
+def notes(result: SuiteResult) -> tuple[str, ...]:
+    """Every fact of a result in one line each."""
+    return tuple(note(fact, result) for fact in result.facts)
+
+
+@singledispatch
+def note(fact: Fact, result: SuiteResult) -> str:
+    """One fact in one line."""
+    raise NotImplementedError(f"wording/sentences.py says nothing of {type(fact).__name__}")
+
+
+@note.register
+def _(fact: facts.Remark, result: SuiteResult) -> str:
+    return fact.text
+
+
+@note.register
+def _(fact: facts.Interrupted, result: SuiteResult) -> str:
+    return f"PARTIAL: interrupted after {counted(fact.queries, 'query', 'queries')}"
+
+
+@note.register
+def _(fact: facts.Selected, result: SuiteResult) -> str:
+    selected = share(fact.queries, fact.total)
+    return f"only {selected} queries were selected; every figure is over these"
+
+
+@note.register
+def _(fact: facts.Unanswered, result: SuiteResult) -> str:
+    allowed = f"; 'errors' allows {fact.allowed}" if fact.allowed else ""
+    faulty = share(len(fact.queries), fact.total)
+    why = causes(result, fact.queries)
+    return f"{faulty} queries could not be answered and are in no figure{allowed}: {why}"
+
+
+@note.register
+def _(fact: facts.ReturnedNothing, result: SuiteResult) -> str:
+    empty = share(len(fact.queries), fact.total)
+    return f"{empty} queries returned nothing and score 0: {queries(result, fact.queries)}"
+
+
+@note.register
+def _(fact: facts.WithoutRelevant, result: SuiteResult) -> str:
+    what = "score 0" if fact.score_0 else "are left out of relevance means"
+    return f"{share(fact.queries, fact.total)} queries have no relevant document and {what}"
+
+
+@note.register
+def _(fact: facts.ReturnedTwice, result: SuiteResult) -> str:
+    twice = f"{query(result, fact.query)} returned {name(fact.document)} twice"
+    return (
+        f"{share(fact.queries, fact.total)} queries returned a document more than once, credited once"
+        f" and the ranks closed up: {few([twice], fact.queries)}"
+    )
+
+
+LOOKS = {"row numbers": "row numbers", "made up": "ids that the engine made up"}
+
+
+@note.register
+def _(fact: facts.UnknownIds, result: SuiteResult) -> str:
+    ids, named = ", ".join(fact.returned), ", ".join(fact.named)
+    which = f"they look like {LOOKS[fact.like]} ({ids})" if fact.like else f"they are {ids}"
+    return (
+        f"no query returned any document that this suite names: {which}, and the suite names {named};"
+        " if a result keeps that id in another place, say where with 'id_field'"
+    )
+
+
+@note.register
+def _(fact: facts.NewSuite, result: SuiteResult) -> str:
+    missing = f"{fact.source} does not exist, so no limit on a drop applies"
+    if fact.first:
+        return f"this change brings the first baseline of {result.path}: {missing}"
+    return f"{result.path} is new: {missing}"
+
+
+@note.register
+def _(fact: facts.TakenOver, result: SuiteResult) -> str:
+    taken = f"compared with {fact.source}, the baseline of {fact.of}"
+    return f"{taken}; the next update takes it over"
+
+
+@note.register
+def _(fact: facts.Renumbered, result: SuiteResult) -> str:
+    have = counted(fact.queries, "query has", "queries have")
+    return f"{have} another id in the baseline, and the same text and params: compared with it"
+
+
+@note.register
+def _(fact: facts.NewQueries, result: SuiteResult) -> str:
+    new, texts = len(fact.queries), queries(result, fact.queries)
+    if fact.retriever:
+        lacks = share(new, fact.total)
+        return f"{fact.source} has no answer to {lacks} queries, to which no limit on a drop applies: {texts}"
+    if new == fact.total:
+        return f"none of today's queries is in the baseline ({fact.source}): no limit on a drop applies"
+    return f"{counted(new, 'query is', 'queries are')} new: floors apply, drops do not: {texts}"
+
+
+@note.register
+def _(fact: facts.OtherVersion, result: SuiteResult) -> str:
+    return (
+        f"the retriever is of version {fact.now} now; the baseline is that of version {fact.before}"
+    )
+
+
+@note.register
+def _(fact: facts.LeftSuite, result: SuiteResult) -> str:
+    left = counted(len(fact.queries), "query", "queries")
+    return f"{left} of the baseline left the suite: {few(list(map(quoted, fact.queries)))}"
+
+
+@note.register
+def _(fact: facts.Moved, result: SuiteResult) -> str:
+    if fact.rankings:
+        what = "ranking" if fact.total == 1 else "rankings"
+        return f"{share(fact.rankings, fact.total)} {what} changed"
+    if fact.total == 1:
+        return "the one ranking has not changed"
+    return f"none of {fact.total} rankings changed"
+
+
+@note.register
+def _(fact: facts.TiesMoved, result: SuiteResult) -> str:
+    only = f"{share(fact.rankings, fact.total)} rankings differ in the order of equal scores only"
+    moves = few(list(map(move, fact.documents)))
+    return f"{only}, which is no drift: {query(result, fact.query)} {moves}"
+
+
+@note.register
+def _(fact: facts.JudgmentsChanged, result: SuiteResult) -> str:
+    was, today = apart(fact.then, fact.today, fact.unit)
+    return (
+        f"judgments changed since the baseline was saved: {fact.measure} of its rankings was {was},"
+        f" and is {today} today; the change above is that of rankings alone"
+    )
+
+
+@note.register
+def _(fact: facts.Resolution, result: SuiteResult) -> str:
+    """One sentence on what this suite can and cannot tell."""
+    worth = f"one query is worth up to {fact.worth:.2g} {fact.measure} here; " if fact.worth else ""
+    if not fact.decided:
+        return f"{worth}{_too_few(fact)}: no test could tell this from chance{_stands(fact)}"
+    least, n = fact.change.detectable, fact.change.queries
+    shows = f"; {n} queries can show a worsening of about {least:.2g}" if least else ""
+    return f"{worth}{_chance(fact)}{shows}"
+
+
+def _too_few(fact: facts.Resolution) -> str:
+    changed, n = fact.change.better + fact.change.worse, fact.change.queries
+    if changed < n:
+        return f"only {changed} of {n} queries changed in {fact.measure}"
+    return f"only {counted(n, 'query is', 'queries are')} compared"
+
+
+def _stands(fact: facts.Resolution) -> str:
+    return "; the failures above do not rest on it" if fact.apart else ""
+
+
+def _chance(fact: facts.Resolution) -> str:
+    p = probability(fact.change.p or 0.0)
+    if not fact.got_worse:
+        return f"{fact.measure} got no worse{_stands(fact)}"
+    if not fact.significant:
+        return f"the mean of {fact.measure} alone cannot be told from chance ({p}){_stands(fact)}"
+    return f"the change of {fact.measure} is more than chance ({p})"
+
+
+@note.register
+def _(fact: facts.RestsOnUnjudged, result: SuiteResult) -> str:
+    return f"without unjudged documents {few(list(map(repr, fact.checks)))} would hold"
+
+
+@note.register
+def _(fact: facts.JudgeFirst, result: SuiteResult) -> str:
+    documents = [
+        f"{name(some.document)} ({counted(some.queries, 'query', 'queries')}, best rank {some.document.rank})"
+        for some in fact.documents
+    ]
+    return f"judge these first: {few(documents, fact.total)}"
+
+
+@note.register
+def _(fact: facts.InNoRanking, result: SuiteResult) -> str:
+    lost = counted(
+        len(fact.documents),
+        "relevant document of the baseline is",
+        "relevant documents of the baseline are",
+    )
+    return f"{lost} in no ranking now: {few(list(map(name, fact.documents)))}"
+
+
+@note.register
+def _(fact: facts.NeverFound, result: SuiteResult) -> str:
+    where = " of either side" if fact.compared else ""
+    return f"{share(fact.documents, fact.total)} relevant documents are in no ranking{where}"
+
+
+@note.register
+def _(fact: facts.LeftIndex, result: SuiteResult) -> str:
+    left = counted(len(fact.documents), "document has", "documents have")
+    least = "at least " if fact.at_least else ""
+    named = few(list(map(name, fact.documents)))
+    return f"{least}{left} left the index, which no ranking can mend: {named}"
+
+
+@note.register
+def _(fact: facts.NothingGated, result: SuiteResult) -> str:
+    return "nothing gated: this suite has no rule and no limit that could fail"
+
+
+@note.register
+def _(fact: facts.Disputed, result: SuiteResult) -> str:
+    other = counted(fact.queries, "query", "queries")
+    said = f"{other} had other answers in another worker: the retriever is not the same in every process"
+    if not fact.checks:
+        return said
+    return f"{said}; the worse verdict stands for {few(list(map(repr, fact.checks)))}"
+
+
+_wordless = {kind for kind in Fact.__subclasses__() if kind not in note.registry}
+assert not _wordless, f"wording/sentences.py says nothing of {_wordless}"

@@ -9,6 +9,7 @@ from pytest_irquality.report.suite_view import SuiteView
 from pytest_irquality.report.views import Name, Page, Reason, State, loudness
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
+from pytest_irquality.wording.caveats import caveats
 from pytest_irquality.wording.numbers import counted
 
 REASONS = 6
@@ -89,7 +90,8 @@ def _headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> t
     )
     if not bad:
         limits = sum(
-            verdict.scope != "query" and verdict.outcome == "passed" for verdict in verdicts
+            verdict.scope != "query" and verdict.outcome == "passed" and not verdict.caveat
+            for verdict in verdicts
         )
         gated = any(finding.fails for verdict in verdicts for finding in verdict.findings)
         said = [
@@ -100,6 +102,7 @@ def _headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> t
             "" if gated else "nothing gated",
         ]
     words = ", ".join(filter(None, [*said, count("known", "known issue"), partial]))
+    words = "; ".join([words, *(text for result in results for text in caveats(result))])
     if bad:
         return State("bad", "✗", "FAIL"), words
     if partial or not verdicts:

@@ -17,6 +17,8 @@ from pytest_irquality.verdict.result import (
 )
 from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.caveats import MARKS as CAVEATS
+from pytest_irquality.wording.caveats import caveats, whole
 from pytest_irquality.wording.moves import move
 from pytest_irquality.wording.numbers import (
     apart,
@@ -60,6 +62,8 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
 def _outcome(verdict: Verdict) -> str:
     """A verdict's mark; one that passed although something it demands is not so gets that of a warning."""
     warned = verdict.outcome == "passed" and not all(finding.ok for finding in verdict.findings)
+    if verdict.caveat:
+        return CAVEATS[verdict.caveat]
     return "!" if warned else MARKS[verdict.outcome]
 
 
@@ -183,7 +187,7 @@ def _worsening(mean: Mean) -> float:
 
 
 def _interval(low: float, high: float, unit: str) -> str:
-    return f"95 % interval {signed(low, unit)} to {signed(high, unit)}"
+    return f"90 % interval {signed(low, unit)} to {signed(high, unit)}"
 
 
 def losers(result: SuiteResult, measure: str, tag: str, most: int) -> Iterator[str]:
@@ -280,12 +284,14 @@ def headline(result: SuiteResult) -> str:
     ]
     said = ", ".join(filter(None, bad))
     if not said:
-        said = f"passed: {counted(len(result.queries), 'query', 'queries')}, {counted(len(limits), 'limit', 'limits')}"
+        plain = len(limits) - sum(bool(verdict.caveat) for verdict in result.verdicts)
+        said = f"passed: {counted(len(result.queries), 'query', 'queries')}, {counted(plain, 'limit', 'limits')}"
         said += "" if result.gated else ", nothing gated"
     else:
         said = f"FAILED: {said}"
     known = told([*limits, *queries].count("known"), *KNOWN)
-    return ", ".join(filter(None, ["PARTIAL" if result.interrupted else "", said, known]))
+    words = ["PARTIAL" if result.interrupted else "", said, known]
+    return "; ".join([", ".join(filter(None, words)), *caveats(result)])
 
 
 KNOWN = ("known issue", "known issues")
@@ -399,7 +405,12 @@ def _row(label: str, mean: Mean, limit: str, verdict: Verdict | None, on: str = 
         )
         counts = f"{change.worse}/{change.better}"
         n += f", {change.queries} compared" if change.queries != mean.queries else ""
-    now = figure(mean.value, mean.unit, _digits(broken, mean, on_change=False))
+    now = figure(
+        change.now if change else mean.value,
+        mean.unit,
+        _digits(broken, mean, on_change=change is not None and not whole(mean)),
+    )
+    n = "; ".join(filter(None, (n, whole(mean))))
     return (label, before, now, moved, counts, limit, mark, ", ".join(filter(None, (n, on))))
 
 

@@ -23,6 +23,9 @@ STATES: Mapping[str, State] = {
     "not evaluated": State("bad", "◌", "not evaluated"),
     "known": State("warn", "⚠", "known issue"),
     "warned": State("warn", "⚠", "warning"),
+    "tied": State("warn", "≈", "tie order only"),
+    "new": State("quiet", "+", "new"),
+    "uncompared": State("quiet", "–", "nothing to compare"),
     "no rules": State("quiet", "·", "no rules"),
 }
 LOUDEST_FIRST = ("failed", "error", "fixed", "not evaluated", "known", "passed", "no rules")

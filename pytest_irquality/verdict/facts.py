@@ -25,7 +25,7 @@ class Change:
     """What a measure did since the baseline, over the ``queries`` that both sides define.
 
     ``better``, ``worse`` and ``equal`` count queries. ``p`` is that of a one-sided paired sign-flip test for getting
-    worse, ``adjusted`` the same after Holm's correction where a limit rests on it, ``low`` and ``high`` a 95 % interval
+    worse, ``adjusted`` the same after Holm's correction where a limit rests on it, ``low`` and ``high`` a 90 % interval
     for the difference ``now - before``, ``detectable`` the smallest worsening this many queries could show. All four
     are None where rankings are identical or too few queries differ for the figure to mean anything.
     """
@@ -52,13 +52,19 @@ class Change:
 class Lack:
     """Why a limit has no value to be held against.
 
-    ``baseline``: there is none. ``depth``: a measure ``reads`` more results than the baseline ``holds``. ``compared``:
-    no query is on both sides. ``defined``: no query has a relevant document, or none was answered.
+    ``baseline``: there is none. ``depth``: a measure ``reads`` more results than the baseline ``holds``. ``documents``:
+    the baseline holds documents under other ids than today's. ``new``: no query of it is in the baseline, all being
+    new. ``edited``: no query of it is there, and these ``queries`` (ids) are in other words or with other params.
+    ``compared``: no query has a value on both sides; ``unchanged``: nor has any another ranking. ``defined``: no query has a relevant document, or none was
+    answered.
     """
 
-    kind: Literal["baseline", "depth", "compared", "defined"]
+    kind: Literal[
+        "baseline", "depth", "documents", "new", "edited", "compared", "unchanged", "defined"
+    ]
     reads: int | None = None
     holds: int | None = None
+    queries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,9 @@ class Finding:
     number (""), "count", "seconds", or "share" (a fraction of the queries; of the baseline's value where the kind
     limits a change). For such kinds ``value`` is the drop or rise, taken from ``change``; None also where the value
     before was 0. ``fails`` is False for bounds that warn. ``ranked`` are the documents that a rule or guard speaks of,
-    ``queries`` how many queries the value is over, ``lacks`` why there is none.
+    ``queries`` how many queries the value is over, ``lacks`` why there is none. Of a change ``of`` is how many queries
+    the limit is on, compared or not. ``as_returned``, where a limit holds in the order of equal scores and would break
+    as returned, is the value in that order; of a guard how many queries break it then.
     """
 
     subject: str
@@ -84,6 +92,8 @@ class Finding:
     ranked: tuple[RankedDocument, ...] = ()
     change: Change | None = None
     lacks: Lack | None = None
+    of: int = 0
+    as_returned: float | None = None
 
 
 @dataclass(frozen=True)
@@ -134,10 +144,27 @@ class Unanswered(Fact):
 
 @dataclass(frozen=True)
 class ReturnedNothing(Fact):
-    """Queries (ids) of ``total`` that returned nothing and should have."""
+    """Queries (ids) of ``total`` that returned nothing and should have.
+
+    Those of ``newly`` returned something in the baseline, to which ``compared`` of all were compared. So many are
+    ``undefined``: they have no relevant document, and are in no mean of relevance.
+    """
 
     queries: tuple[str, ...]
     total: int
+    newly: tuple[str, ...] = ()
+    compared: int = 0
+    undefined: int = 0
+
+
+@dataclass(frozen=True)
+class ReturnsFewer(Fact):
+    """Queries (ids) of ``total`` compared ones that return fewer results than before; those of one, as an example."""
+
+    queries: tuple[str, ...]
+    total: int
+    before: int
+    now: int
 
 
 @dataclass(frozen=True)

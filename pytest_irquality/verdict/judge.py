@@ -50,7 +50,8 @@ def judge(
         baseline = Baseline(
             before.retriever or "baseline", len(before.rankings), version=before.version
         )
-    return _Judge(Comparison(Measured(suite, run, before), chosen), baseline, updating).result()
+    sides = Comparison(Measured(suite, run, before), chosen, baseline)
+    return _Judge(sides, baseline, updating).result()
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class _Judge:
         left_out = condensed(self.now)
         if left_out is None:
             return ()
-        other = _Judge(Comparison(left_out, self.sides.checks), self.baseline, self.updating)
+        other = _Judge(replace(self.sides, measured=left_out), self.baseline, self.updating)
         return [check.label for check in checks if other.verdict(check).outcome != "failed"]
 
     # -- one check ----------------------------------------------------------------------------------------------------
@@ -216,19 +217,50 @@ class _Judge:
             if not self.updating:
                 yield Finding("", guard.kind, not guard.written, gates, lacks=Lack("baseline"))
             return
+        if lacks := self.not_compared():
+            ok = lacks.kind == "new" or self.updating
+            yield Finding("", guard.kind, ok, gates, lacks=lacks, of=len(self.now.rankings))
+            return
         broken = list(guards.broken(guard.kind, self.now))
         fails = guard.most is not None and len(broken) > guard.most
         for query, documents in broken:
             yield Finding(query.id, guard.kind, False, fails, queries=1, ranked=documents)
+        if not fails:
+            yield from self.by_ties_alone(guard, [query for query, _ in broken])
         if not broken:
-            yield Finding("", guard.kind, True, gates, queries=len(self.now.before))
+            compared, of = len(self.now.before), len(self.now.rankings)
+            yield Finding("", guard.kind, True, gates, queries=compared, of=of)
+
+    def not_compared(self) -> Lack | None:
+        """Why a guard has nothing to watch."""
+        if self.now.renumbered:
+            return Lack("documents")
+        if self.now.before or not self.now.rankings:
+            return None
+        return self.sides.nothing_compared(self.now.asked)
+
+    def by_ties_alone(self, guard: Guard, broken: Sequence[Query]) -> Iterator[Finding]:
+        """The queries that break a guard as returned, where it holds in the order of equal scores alone."""
+        returned = list(guards.broken(guard.kind, self.now, returned=True))
+        if guard.most is not None and len(returned) > guard.most:
+            for query, documents in returned:
+                if query not in broken:
+                    yield Finding(
+                        query.id,
+                        guard.kind,
+                        True,
+                        queries=1,
+                        ranked=documents,
+                        as_returned=float(len(returned)),
+                    )
 
     def over_all(self, limits: Limits, tag: str | None) -> Iterator[Finding]:
         queries = self.suite.queries if tag is None else self.suite.tags[tag]
         if not self.definable(limits.measure, queries):
             queries = ()
         change = self.sides.over(limits.measure, tag)
-        return hold(self.sides, limits, Subject(tag or "", queries, change))
+        returned = self.sides.as_returned(limits.measure, queries)
+        return hold(self.sides, limits, Subject(tag or "", queries, change, returned))
 
     def over_each_tag(self, limits: Limits, tag: str | None = None) -> Iterator[Finding]:
         """Tags that no judgment could ever define are passed over; where that leaves none, the line fails."""
@@ -256,14 +288,13 @@ class _Judge:
         for query in queries:
             if query.id in self.now.rankings:
                 change = self.sides.change(limits.measure, [query])
-                findings += hold(self.sides, limits, Subject(query.id, [query], change))
-        if not queries:
-            findings += hold(self.sides, limits, Subject("", ()))
+                returned = self.sides.as_returned(limits.measure, [query])
+                findings += hold(self.sides, limits, Subject(query.id, [query], change, returned))
+        if not findings:
+            findings += hold(self.sides, limits, Subject("", queries))
         for bound in limits.bounds:
             held = [finding for finding in findings if finding.kind == bound.kind]
-            yield from [finding for finding in held if not finding.ok] or sorted(held, key=margin)[
-                :1
-            ]
+            yield from _worst(_compared(held, self.sides.nothing_compared(queries)))
 
     def definable(self, measure: Measure, queries: Sequence[Query]) -> bool:
         if counts_zero(measure):
@@ -274,9 +305,32 @@ class _Judge:
         return any(query.judgments.relevant for query in queries)
 
 
+def _compared(held: Sequence[Finding], none: Lack) -> Sequence[Finding]:
+    """The findings on the queries that could be compared, each with how many these are of all.
+
+    ``none`` says why there is none; that is one finding then, and not one a query.
+    """
+    absent = [f for f in held if f.lacks and f.lacks.kind in APART]
+    if not absent:
+        return held
+    rest = [replace(f, of=len(held), queries=len(held) - len(absent)) for f in held if not f.lacks]
+    subject = held[0].subject if len(held) == 1 else ""
+    return rest or [
+        replace(held[0], subject=subject, ok=none.kind in ("new", "unchanged"), lacks=none)
+    ]
+
+
+def _worst(held: Sequence[Finding]) -> Sequence[Finding]:
+    """Every broken demand; where none is, those that ties alone hold up, or else the one that came nearest."""
+    broken = [finding for finding in held if not finding.ok]
+    tied = [finding for finding in held if finding.as_returned is not None]
+    return broken or tied or sorted(held, key=margin)[:1]
+
+
 def _while_updating(finding: Finding) -> Finding:
     """A drop is shown and fails nothing while the baseline it is measured from is replaced."""
-    return replace(finding, fails=finding.fails and finding.kind not in ON_BASELINE)
+    replaced = finding.kind in ON_BASELINE or (finding.lacks and finding.lacks.kind != "defined")
+    return replace(finding, fails=finding.fails and not replaced)
 
 
 def _outcome(findings: Sequence[Finding], issue: str | None, excused: bool) -> Outcome:
@@ -305,6 +359,7 @@ def _rests_on_judgments(check: Check) -> bool:
     )
 
 
+APART = ("new", "edited", "compared", "unchanged")  # why one query of many has no comparison
 ON_BASELINE = ("max_drop", "max_rise", "max_significant_drop", *guards.GUARDS)
 SCOPES: Mapping[str, Callable[..., Iterator[Finding]]] = {
     "suite": _Judge.over_all,

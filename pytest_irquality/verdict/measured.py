@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
 from pytest_irquality.retrieval.run import Run
@@ -15,6 +16,9 @@ from pytest_irquality.verdict.passages import ranks_of, recall_counts_passages
 from pytest_irquality.verdict.ties import end_in_one_score, in_baseline_order, made_up
 
 FEW = 3
+
+
+KNOWN = 0.1  # the least share of a baseline's documents that today's index or judgments know
 
 
 @dataclass(frozen=True)
@@ -149,6 +153,21 @@ class Measured:
     def scores_before(self) -> Scores:
         """What the baseline's rankings score today."""
         return self._score(self.baseline_run or self.run, self.before)
+
+    @cached_property
+    def scores_returned(self) -> Scores:
+        """What today's rankings of those queries score as they were returned."""
+        return self._score(self.run, {id: self.rankings[id] for id in self.before}, self.before)
+
+    @cached_property
+    def renumbered(self) -> bool:
+        """Whether the baseline seems to hold other document ids: hardly any is returned or judged today."""
+        top = {document for ids in self.before.values() for document in ids[: self.suite.top_k]}
+        if self.suite.match == "text" or not top:  # passages are found by their words
+            return False
+        judged = (query.judgments.grades for query in self.suite.queries)
+        known = top.intersection(chain(*self.rankings.values(), *judged))
+        return len(known) < KNOWN * len(top)
 
     @cached_property
     def scores_compared(self) -> Scores:

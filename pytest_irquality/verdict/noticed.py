@@ -66,13 +66,30 @@ def _retrieval(now: Measured) -> Iterator[Fact]:
     if now.faults:
         yield facts.Unanswered(tuple(now.faults), len(asked), suite.max_errors)
     if now.empty:
-        yield facts.ReturnedNothing(_ids(now.empty), len(asked))
+        yield _returned_nothing(now)
+    fewer = [id for id, ids in now.before.items() if 0 < len(now.rankings[id]) < len(ids)]
+    if fewer:
+        before, after = len(now.before[fewer[0]]), len(now.rankings[fewer[0]])
+        yield facts.ReturnsFewer(tuple(fewer), len(now.before), before, after)
     undefined = [q for q in asked if not q.expects_nothing and not q.judgments.relevant]
     if undefined:
         yield facts.WithoutRelevant(len(undefined), len(asked), suite.undefined == "zero")
     if now.duplicated and suite.duplicates == "collapse":
         id, twice = next(iter(now.duplicated.items()))
         yield facts.ReturnedTwice(len(now.duplicated), len(asked), id, _document(now, twice[0]))
+
+
+def _returned_nothing(now: Measured) -> Fact:
+    """The queries that came back empty, with what the baseline says of each."""
+    ids = _ids(now.empty)
+    undefined = sum(not query.judgments.relevant for query in now.empty)
+    return facts.ReturnedNothing(
+        ids,
+        len(now.asked),
+        newly=tuple(id for id in ids if now.before.get(id)),
+        compared=sum(id in now.before for id in ids),
+        undefined=undefined if now.suite.undefined == "skip" else 0,
+    )
 
 
 def _unknown_ids(now: Measured) -> Iterator[Fact]:
@@ -83,8 +100,9 @@ def _unknown_ids(now: Measured) -> Iterator[Fact]:
     known.update(dict.fromkeys(document for rule in rules for document in rule.documents))
     if now.suite.match == "text" or not known:
         return
-    if any(not known.keys().isdisjoint(ids) for ids in now.rankings.values()):
-        return  # the first, as a rule
+    for rankings in (now.rankings, now.before):
+        if any(not known.keys().isdisjoint(ids) for ids in rankings.values()):
+            return  # the first, as a rule
     returned = dict.fromkeys(document for ids in now.rankings.values() for document in ids)
     if returned:
         yield facts.UnknownIds(tuple(returned)[:FEW], tuple(known)[:FEW], _like(returned, known))
@@ -170,7 +188,7 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[Fact
             worth=_worth(sides, measure),
             got_worse=_got_worse(measure, change),
             decided=0.5 ** (change.better + change.worse) < SIGNIFICANT,
-            significant=change.p < SIGNIFICANT,
+            significant=(change.p if change.adjusted is None else change.adjusted) < SIGNIFICANT,
             apart=bool(rest) and not tests,
         )
         return
@@ -213,7 +231,10 @@ def _in_no_ranking(now: Measured) -> Iterator[Fact]:
     if now.faults or len(now.asked) < len(now.suite.queries):
         return
     relevant = {document for query in now.asked for document in query.judgments.relevant}
-    returned = relevant & _returned(now.run, now.rankings)
+    in_ties = set().union(
+        *now.aligned.values()
+    )  # what an equal score stands for at the cut is not lost
+    returned = relevant & (_returned(now.run, now.rankings) | in_ties)
     before = relevant & _returned(now.baseline_run, now.before)
     if lost := sorted(before - returned):
         yield facts.InNoRanking(tuple(_document(now, document) for document in lost))

@@ -48,6 +48,22 @@ class Verdict:
         """The demands that failed."""
         return tuple(finding for finding in self.findings if finding.fails and not finding.ok)
 
+    @property
+    def caveat(self) -> Literal["", "tied", "new", "uncompared"]:
+        """Why a check that passed gets no plain tick.
+
+        ``tied``: a demand holds in the order of equal scores and would break as returned. ``new``: there is nothing
+        yet that its queries could be compared with. ``uncompared``: there is no baseline.
+        """
+        if self.outcome != "passed":
+            return ""
+        if any(finding.as_returned is not None for finding in self.findings):
+            return "tied"
+        lacks = [finding.lacks for finding in self.findings if finding.ok and finding.lacks]
+        if not lacks or any(finding.of and not finding.lacks for finding in self.findings):
+            return ""
+        return "new" if any(lack.kind == "new" for lack in lacks) else "uncompared"
+
 
 @dataclass(frozen=True)
 class ShownDocument:

@@ -154,8 +154,9 @@ def _guard(done: Callable[[SuiteResult, Finding], str]) -> Callable[[SuiteResult
 
     def said(result: SuiteResult, finding: Finding) -> str:
         if finding.lacks:
-            nothing = f"{finding.kind} has nothing to compare with"
-            return f"{nothing}: there is no baseline; make one with `{UPDATE}`"
+            return f"{finding.kind} has nothing to compare with: {_nothing(result, finding.lacks)}"
+        if finding.as_returned is not None:
+            return f"{done(result, finding)}; as returned, not in the order of equal scores"
         if finding.ok:
             return f"no query of {finding.queries} with a baseline did so"
         return done(result, finding)
@@ -184,7 +185,7 @@ HOLDS: Mapping[str, tuple[str, str]] = {
 
 def _value(result: SuiteResult, finding: Finding) -> str:
     if finding.lacks:
-        return _no_value(finding)
+        return _no_value(result, finding)
     now, limit = apart(finding.value or 0.0, finding.limit or 0.0, finding.unit)
     holds, breaks = HOLDS[finding.kind]
     said = f"{finding.measure} is {now}, {holds if finding.ok else breaks} {limit}"
@@ -197,7 +198,7 @@ def _value(result: SuiteResult, finding: Finding) -> str:
 def _change(result: SuiteResult, finding: Finding) -> str:
     change = finding.change
     if finding.lacks or change is None:
-        return _no_value(finding)
+        return _no_value(result, finding)
     said = f"{finding.measure} {moved(change, result.unit(finding.measure))}"
     worsened = change.difference if finding.kind == "max_rise" else -change.difference
     beyond = finding.value is None or finding.value > (finding.limit or 0.0) + EQUAL
@@ -208,6 +209,11 @@ def _change(result: SuiteResult, finding: Finding) -> str:
     if worsened > EQUAL and change.queries > 1:
         total = counted(change.queries, "query", "queries")
         said = f"{said} ({change.worse} worse, {change.better} better of {total})"
+    if 0 < finding.queries < finding.of:
+        said = f"{said}; {finding.queries} of {finding.of} compared"
+    if finding.as_returned is not None:
+        _, returned = apart(change.now, finding.as_returned, result.unit(finding.measure))
+        said = f"{said} in the order of equal scores; as returned it is {returned}"
     return said
 
 
@@ -237,27 +243,36 @@ def _certainty(change: Change, ok: bool) -> str:
     return f"{verb}: {probability(change.p)}{corrected}"
 
 
-def _no_value(finding: Finding) -> str:
+def _no_value(result: SuiteResult, finding: Finding) -> str:
     """Why a limit has nothing to be held against."""
     lacks, measure, kind = finding.lacks, finding.measure, finding.kind
     if lacks is None:
         return f"{measure} is undefined"
-    if lacks.kind in ("baseline", "depth"):
+    if lacks.kind != "defined":
         limit = f"{kind} {exact(finding.limit or 0.0, finding.unit)}"
-        return f"{measure}: {limit} has nothing to compare with: {_no_baseline(lacks)}"
-    if lacks.kind == "compared" and kind in ON_CHANGE:
-        return f"{measure} has no baseline here: {kind} does not apply"
-    if lacks.kind == "compared":
-        return f"{measure} is undefined: no query here is in the baseline"
+        return f"{measure}: {limit} has nothing to compare with: {_nothing(result, lacks)}"
     if kind in ON_CHANGE:
         return f"{measure} is undefined, now and before: no query here has a relevant document"
     return f"{measure} is undefined: no query here has a relevant document or was answered"
 
 
-def _no_baseline(lacks: facts.Lack) -> str:
+def _nothing(result: SuiteResult, lacks: facts.Lack) -> str:
+    """Why there is nothing to compare with, and what to do about it."""
+    renew = f"renew it with `{UPDATE}`"
     if lacks.kind == "baseline":
         return f"there is no baseline; make one with `{UPDATE}` and commit it"
-    return f"it reads {lacks.reads} results and the baseline holds {lacks.holds}; renew it with `{UPDATE}`"
+    if lacks.kind == "depth":
+        return f"it reads {lacks.reads} results and the baseline holds {lacks.holds}; {renew}"
+    if lacks.kind == "documents":
+        return f"the baseline holds other document ids; {renew}"
+    if lacks.kind == "edited":
+        changed = queries(result, lacks.queries)
+        return f"the baseline has other words or params for {changed}; {renew}"
+    if lacks.kind == "new":
+        return "every query here is new"
+    if lacks.kind == "unchanged":
+        return "no query here has a value on either side, and no ranking changed"
+    return f"no query here has a value on both sides; {renew}"
 
 
 DEMANDS: Mapping[str, Callable[[SuiteResult, Finding], str]] = {
@@ -314,8 +329,29 @@ def _(fact: facts.Unanswered, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.ReturnedNothing, result: SuiteResult) -> str:
-    empty = share(len(fact.queries), fact.total)
-    return f"{empty} queries returned nothing and score 0: {queries(result, fact.queries)}"
+    empty = f"{share(len(fact.queries), fact.total)} queries returned nothing{_scoring(fact)}"
+    if not fact.compared:
+        return f"{empty}: {queries(result, fact.queries)}"
+    if not fact.newly:
+        return f"{empty}, as before: {queries(result, fact.queries)}"
+    new = f"{len(fact.newly)} of them returned something before: {queries(result, fact.newly)}"
+    return f"{empty}; {new}"
+
+
+def _scoring(fact: facts.ReturnedNothing) -> str:
+    """What empty rankings count for."""
+    if not fact.undefined:
+        return " and score 0"
+    if fact.undefined == len(fact.queries):
+        return ", and are in no mean of relevance"
+    return f"; {fact.undefined} are in no mean of relevance, the others score 0"
+
+
+@note.register
+def _(fact: facts.ReturnsFewer, result: SuiteResult) -> str:
+    fewer = f"{share(len(fact.queries), fact.total)} queries return fewer results than before"
+    example = f"{query(result, fact.queries[0])} {fact.now}, not {fact.before}"
+    return f"{fewer}: {few([example], len(fact.queries))}"
 
 
 @note.register
@@ -373,7 +409,7 @@ def _(fact: facts.NewQueries, result: SuiteResult) -> str:
         lacks = share(new, fact.total)
         return f"{fact.source} has no answer to {lacks} queries, to which no limit on a drop applies: {texts}"
     if new == fact.total:
-        return f"none of today's queries is in the baseline ({fact.source}): no limit on a drop applies"
+        return f"none of today's queries is in the baseline ({fact.source})"
     return f"{counted(new, 'query is', 'queries are')} new: floors apply, drops do not: {texts}"
 
 

@@ -1,11 +1,19 @@
-"""Which code made a run: what git says, or else the machine that builds."""
+"""Git: the repository that holds the project, asked in a way that runs nothing of a stranger's.
+
+A pull request can bring a whole bare repository among its files, with a config that runs commands. So git is asked in
+one folder only, the nearest at or above pytest's rootdir that has a ``.git`` entry, which no commit can bring; and
+whatever configuration could start a program is laid over.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pytest_irquality.edges import bounds
 
 if TYPE_CHECKING:
     import subprocess
@@ -18,48 +26,129 @@ CI_COMMITS = (
     "BITBUCKET_COMMIT",
     "GIT_COMMIT",
 )
-PATIENCE = 30.0
+HARMLESS: Mapping[str, str] = {
+    "safe.bareRepository": "explicit",
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.pager": "cat",
+    "core.editor": "true",
+    "core.askPass": "",
+    "core.sshCommand": "false",
+    "core.alternateRefsCommand": "",
+    "credential.helper": "",
+    "diff.external": "",
+    "log.showSignature": "false",
+    "protocol.allow": "never",
+    "submodule.recurse": "false",
+}
+"""Configuration that lies over everybody's: nothing here starts another program or goes out to the network."""
+FLAGS = ("--no-pager", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs")
 
 
-def git(folder: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
-    """Run git in a folder. Raises ``OSError`` where there is no git, or it does not answer."""
-    import subprocess  # noqa: PLC0415 - only where a file is written or a revision read
-
-    # A hook's GIT_DIR would have git look at another repository than the folder's, and LANGUAGE translates messages.
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in ("GIT_DIR", "GIT_WORK_TREE")
-    }
-    command = ["git", "-C", str(folder), *arguments]
-    try:
-        return subprocess.run(
-            command, capture_output=True, timeout=PATIENCE, env={**environment, "LC_ALL": "C"}, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise OSError(f"git {arguments[0]} took more than {PATIENCE:g} s") from None
+def checkout_above(folder: Path) -> Path | None:
+    """The nearest folder at or above this one that has a ``.git`` entry."""
+    start = Path(os.path.abspath(folder))
+    return next((at for at in (start, *start.parents) if os.path.lexists(at / ".git")), None)
 
 
-def output(folder: Path, arguments: Sequence[str]) -> bytes:
-    """What git prints. Raises ``OSError`` with its own words where it fails."""
-    done = git(folder, arguments)
-    if done.returncode:
-        raise OSError(
-            " ".join(done.stderr.decode(errors="replace").split()) or f"git {arguments[0]} failed"
+@dataclass(frozen=True)
+class Repository:
+    """The checkout whose root is ``top``. Everything raises ``OSError`` with git's words, or where there is no git."""
+
+    top: Path
+
+    @classmethod
+    def holding(cls, folder: Path) -> Repository:
+        """The one that a folder, pytest's rootdir, lies in."""
+        if (top := checkout_above(folder)) is None:
+            raise OSError("the project is in no git checkout")
+        return cls(top)
+
+    def ask(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        """Run git and give whatever it answered, errors too."""
+        import subprocess  # noqa: PLC0415 - only where a file is written or a revision read
+
+        settings = [part for pair in HARMLESS.items() for part in ("-c", "=".join(pair))]
+        try:
+            return subprocess.run(
+                ["git", *FLAGS, *settings, *arguments], cwd=self.top, env=self._environment(),
+                capture_output=True, timeout=bounds.PATIENCE, check=False, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise OSError(f"git {arguments[0]} took more than {bounds.PATIENCE:g} s") from None
+
+    def output(self, *arguments: str) -> bytes:
+        """What git prints. An ``OSError`` where it fails."""
+        done = self.ask(*arguments)
+        if done.returncode:
+            said = " ".join(done.stderr.decode(errors="replace").split())
+            raise OSError(said or f"git {arguments[0]} failed")
+        return done.stdout
+
+    def _environment(self) -> Mapping[str, str]:
+        # A hook's GIT_DIR, or any of its like, would have git look elsewhere or start something.
+        ours = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        asks_nobody = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS": ""}
+        # LANGUAGE translates messages. Above ``top`` nothing is looked for.
+        return {
+            **ours, **asks_nobody, "LC_ALL": "C", "GIT_CEILING_DIRECTORIES": str(self.top.parent),
+        }  # fmt: skip
+
+    def commit_of(self, ref: str) -> str:
+        """The commit that a name stands for; the error says what to do about one that is not here."""
+        known = self.ask(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"
         )
-    return done.stdout
+        if known.returncode == 0:
+            return known.stdout.decode().strip()
+        if self.output("rev-parse", "--is-shallow-repository").strip() == b"true":
+            raise OSError(
+                f"this clone is shallow and lacks {ref!r}; fetch it, or clone all of it"
+                " (actions/checkout: `with: {fetch-depth: 0}`)"
+            )
+        raise OSError(f"git knows no revision {ref!r} here")
+
+    def path(self, file: Path) -> str:
+        """A file's path in the repository. An ``OSError`` for one that lies outside."""
+        real, top = os.path.realpath(file.parent), os.path.realpath(self.top)
+        try:
+            inside = Path(real).relative_to(top)
+        except ValueError:
+            raise OSError(f"{file.name} lies outside the git checkout {self.top.name}") from None
+        return (inside / file.name).as_posix()
+
+    def names(self, commit: str, folder: Path) -> list[str]:
+        """The names of the files and folders that a folder had at a commit; none where it was not there."""
+        inside = self.path(folder / "_").rpartition("/")[0]
+        listed = self.ask("ls-tree", "-z", "--name-only", f"{commit}:{inside}")
+        return listed.stdout.decode(errors="surrogateescape").split("\0")[:-1]
+
+    def files(self, commit: str, folder: Path) -> list[Path]:
+        """Every file that a folder and those in it had at a commit, as the paths they have below ``folder``."""
+        inside = self.path(folder / "_").rpartition("/")[0]
+        at = ["--", inside] if inside else []
+        listed = self.output("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, *at)
+        names = listed.decode(errors="surrogateescape").split("\0")[:-1]
+        return [folder / Path(name).relative_to(inside) for name in names]
+
+    def content(self, commit: str, file: Path) -> bytes | None:
+        """What a file held at a commit; None where it was not there, or was a link."""
+        listed = self.output("ls-tree", "-z", commit, "--", self.path(file))
+        mode, _, hash = listed.partition(b"\t")[0].decode().partition(" blob ")
+        return self.output("cat-file", "blob", hash) if mode.startswith("100") else None
+
+    def tracks(self, file: Path) -> bool:
+        """Whether a file, or a link of that name, came with the commit that is checked out."""
+        return bool(self.output("ls-files", "-z", "--", self.path(file)))
 
 
 def commit(folder: Path) -> str | None:
     """The commit that a folder is at, short, with ``-dirty`` where tracked files differ; None where nobody knows."""
     try:
-        described = git(folder, ["describe", "--always", "--dirty", "--exclude=*"])
-    except OSError:
-        described = None
-    if described and described.returncode == 0 and (name := described.stdout.decode().strip()):
-        return name
-    return next((os.environ[name][:12] for name in CI_COMMITS if os.environ.get(name)), None)
+        repository = Repository.holding(folder)
+        return repository.output("describe", "--always", "--dirty", "--exclude=*").decode().strip()
+    except OSError:  # no checkout, no git, no commit yet
+        return next((os.environ[name][:12] for name in CI_COMMITS if os.environ.get(name)), None)
 
 
 def now() -> str:

@@ -65,6 +65,13 @@ class Definition:
         return self.name
 
     @property
+    def usual_name(self) -> str:
+        """Its name as it is most often written, with what belongs behind the ``@``."""
+        if self.takes_cutoff:
+            return f"{self.name}@10"
+        return f"{self.name}@0.5" if self.at else self.name
+
+    @property
     def takes_cutoff(self) -> bool:
         """Whether `@k` belongs to the name."""
         return self.at == "k"

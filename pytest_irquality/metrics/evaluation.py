@@ -23,15 +23,22 @@ def evaluate(
     undefined: str = "skip",
     seconds: Mapping[str, float] | None = None,
     before: Mapping[str, Sequence[str]] | None = None,
+    others: Mapping[str, Sequence[Sequence[str]]] | None = None,
 ) -> Scores:
-    """Score every query of `run`: document ids, best first; of a document that comes twice, the first place counts.
+    """Score every query of `run`: document ids, best first; of a document that comes twice, the
+    first place counts.
 
-    A query without a relevant document is undefined (None) under `skip`; under `zero` it scores what a ranking without
-    one would, as in trec_eval. `seconds` and `before` are each query's latency and its ranking in the baseline.
+    A query without a relevant document is undefined (None) under `skip`; under `zero` it scores
+    what a ranking without one would, as in trec_eval. `seconds` and `before` are each query's
+    latency and its ranking in the baseline, `others` its rankings in other answers to it.
     """
     if undefined not in ("skip", "zero"):
         raise MeasureError(f"undefined is 'skip' or 'zero', not {undefined!r}")
-    hits = see(qrels, run, measures, seconds or {}, before or {})
+    hits = see(qrels, run, measures)
+    for name, given in (("seconds", seconds), ("before", before), ("others", others)):
+        if given:
+            for seen in hits:
+                setattr(seen, name, given.get(seen.query))
     all_have_relevant = all(seen.relevant or seen.judgments.relevant for seen in hits)
     columns = []
     for measure in measures:
@@ -46,8 +53,6 @@ def see(
     qrels: Mapping[str, Judgments],
     run: Mapping[str, Sequence[str]],
     measures: Sequence[Measure],
-    seconds: Mapping[str, float],
-    before: Mapping[str, Sequence[str]],
 ) -> list[Hits]:
     """Find each query's judged documents, as deep as the measures ask."""
     depth, at_least_all_relevant = depth_of(measures)
@@ -63,17 +68,14 @@ def see(
             if at_least_all_relevant and depth is not None
             else depth
         )
-        seen = Hits(query, ranking, judgments, reach)
-        if seconds:
-            seen.seconds = seconds.get(query)
-        if before:
-            seen.before = before.get(query)
-        hits.append(seen)
+        hits.append(Hits(query, ranking, judgments, reach))
     return hits
 
 
 def depth_of(measures: Sequence[Measure]) -> tuple[int | None, bool]:
-    """How deep to look for judged documents (None: everywhere), and whether at least to the number of relevant ones."""
+    """How deep to look for judged documents (None: everywhere), and whether at least to the number
+    of relevant ones.
+    """
     depths = [measure.depth(0) for measure in measures if measure.needs_relevant]
     deepest = (
         None if None in depths else max((depth for depth in depths if depth is not None), default=0)

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, count
 from math import isfinite, log2
+from types import MappingProxyType
 
 from pytest_irquality.metrics.errors import MeasureError
 
 
 class Judgments:
-    """One query's grades, and all that measures need of them before any ranking is seen."""
+    """One query's grades, and all that measures need of them before any ranking is seen.
 
-    def __init__(self, grades: Mapping[str, float], relevant_from: float = 1) -> None:
+    ``votes`` are the grades that several judges gave a document, for documents on which they vote: such a document is
+    relevant when at least half of them reach ``relevant_from``, whatever its own grade, which must be above 0.
+    """
+
+    def __init__(
+        self,
+        grades: Mapping[str, float],
+        relevant_from: float = 1,
+        votes: Mapping[str, Sequence[float]] = MappingProxyType({}),
+    ) -> None:
         if not relevant_from > 0:
             raise MeasureError(
                 f"relevant_from is {relevant_from}, but it must be above 0: a grade of 0 is not relevant"
@@ -23,6 +33,7 @@ class Judgments:
             document, grade = next(pair for pair in self.grades.items() if not isfinite(pair[1]))
             raise MeasureError(f"the grade of {document!r} is {grade}, which is no number")
         self.relevant_from = relevant_from
+        self.votes = votes
 
     # Each is worked out when first read: a suite of a million judgments is often loaded to ask a few of its queries.
 
@@ -33,10 +44,19 @@ class Judgments:
 
     @cached_property
     def relevant(self) -> frozenset[str]:
-        """The documents graded `relevant_from` or better."""
-        return frozenset(
+        """The documents graded `relevant_from` or better, of those voted on the ones that half found so."""
+        from_grade = {
             document for document, gain in self.gains.items() if gain >= self.relevant_from
-        )
+        }
+        if not self.votes:
+            return frozenset(from_grade)
+        from_votes = {
+            document
+            for document, given in self.votes.items()
+            if document in self.gains
+            and 2 * sum(grade >= self.relevant_from for grade in given) >= len(given)
+        }
+        return frozenset(from_grade - self.votes.keys() | from_votes)
 
     @cached_property
     def relevant_count(self) -> int:
@@ -62,7 +82,9 @@ class Judgments:
     def nonrelevant(self) -> frozenset[str]:
         """Documents judged and found wanting; a negative grade says *pooled, not judged*, as in trec_eval."""
         return frozenset(
-            document for document, grade in self.grades.items() if 0 <= grade < self.relevant_from
+            document
+            for document, grade in self.grades.items()
+            if grade >= 0 and document not in self.relevant
         )
 
     @cached_property
@@ -72,7 +94,7 @@ class Judgments:
     def at(self, relevant_from: float) -> Judgments:
         """The same grades with another lowest relevant one; remembered."""
         if relevant_from not in self._levels:
-            self._levels[relevant_from] = Judgments(self.grades, relevant_from)
+            self._levels[relevant_from] = Judgments(self.grades, relevant_from, self.votes)
         return self._levels[relevant_from]
 
 

@@ -90,7 +90,7 @@ def read_at(
         return {parameter.name: read_value(text, parameter, at.strip())}
     if parameter.name not in given:
         raise MeasureError(
-            f"{text!r}: {definition.name} needs its {parameter.name}; write '{definition.name}@0.5'"
+            f"{text!r}: {definition.name} needs its {parameter.name}; write {definition.usual_name!r}"
         )
     return {}
 

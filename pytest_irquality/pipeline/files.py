@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from pytest_irquality.edges import git as provenance
+from pytest_irquality.edges.open import Allowed
 from pytest_irquality.retrieval.run import Fault, Run
 from pytest_irquality.storage import baseline
 from pytest_irquality.storage.kept import Kept
@@ -38,7 +39,11 @@ class _Known:
 
 @dataclass
 class Files:
-    """The options, and what was read for them so far. Paths are relative to ``start``; git is asked in ``root``."""
+    """The options, and what was read for them so far. Paths are relative to ``start``; git is asked in ``root``.
+
+    ``named`` are the folders that the command line names, or whose files it does; ``outside`` those that the ini file
+    allows besides the project.
+    """
 
     start: Path
     root: Path
@@ -50,6 +55,8 @@ class Files:
     targets: int = 1
     patterns: Sequence[str] = ()
     variants: dict[Path, Sequence[str]] = field(default_factory=dict)
+    named: Sequence[Path] = ()
+    outside: Sequence[Path] = ()
     _read: dict[tuple[Path, str], _Known] = field(default_factory=dict)
 
     def part(self, suite: Suite) -> Suite:
@@ -64,19 +71,11 @@ class Files:
     def _kept(self) -> Kept:
         return Kept(self.kept, self.start)
 
-    def unknown_revision(self, folders: Iterable[Path]) -> str | None:
-        """What is wrong with ``git:REF`` where none of the folders knows it; each may be of another repository."""
-        option, wrong = self.compared, None
-        if option is None or not option.startswith(baseline.GIT):
+    def unknown_revision(self) -> str | None:
+        """What is wrong with ``git:REF``, where that is compared with."""
+        if self.compared is None or not self.compared.startswith(baseline.GIT):
             return None
-        for folder in folders:
-            try:
-                baseline.commit_of(folder, option)
-            except StoredRunError as error:
-                wrong = str(error)
-            else:
-                return None
-        return wrong
+        return baseline.unknown_revision(self.root, self.compared)
 
     def read_baseline(self, target: Target) -> _Known:
         """What a target is compared with, and what an update replaces, as it first was. Raises ``StoredRunError``."""
@@ -140,7 +139,7 @@ class Files:
     def _save(self, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
         if self.saved is None:
             return
-        path = self.start / self.saved
+        folder = path = self.start / self.saved
         if is_trec(path):
             write_trec(path, target.suite, run)
             yield f"run kept: {self.saved}"
@@ -151,11 +150,14 @@ class Files:
         )
         shard = str(self.shard) if self.shard else None
         header = baseline.header_of(target.suite, run, self.commit, shard)
-        write_run(path, stored_run(target.suite, run, header))
+        write_run(path, stored_run(target.suite, run, header), Allowed.project(folder))
         yield f"run kept: {self._kept.shown(path)}"
 
     def _update(self, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
         if not self.updating:
+            return
+        if run.interrupted:
+            yield f"baseline not written: {self._place(target).shown}: interrupted"
             return
         if other := target.suite.baseline_retriever:
             yield f"baseline not written: {target.suite.path} compares with the retriever {other!r}, not with a file"
@@ -190,12 +192,20 @@ class Files:
 
     def _place(self, target: Target) -> baseline.Place:
         return baseline.Place(
-            target.suite, target.file, target.retriever, self.compared, self.start, self._trees
-        )
+            target.suite, target.file, target.retriever, self.compared, self.start, self.root,
+            self.allowed(target.file), self._trees,
+        )  # fmt: skip
+
+    def allowed(self, suite: Path) -> Allowed:
+        """The folders that what a suite names may lie in, and what is kept beside it be written to."""
+        named = [folder for folder in self.named if suite.is_relative_to(folder)]
+        return Allowed.project(self.root, *self.outside, *named)
 
     @cached_property
     def _trees(self) -> Trees:
-        return Trees(self.root, self.start, self.patterns)
+        return Trees(
+            self.root, self.start, self.patterns, Allowed.project(self.root, *self.outside)
+        )
 
     @cached_property
     def commit(self) -> str | None:

@@ -5,6 +5,7 @@ The module object is made from the YAML, so pytest's own machinery does fixtures
 
 from __future__ import annotations
 
+import os
 import types
 import warnings
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from pytest_irquality.edges.printable import terminal
 from pytest_irquality.metrics import MeasureError, with_own
 from pytest_irquality.pipeline.files import Files, Target
 from pytest_irquality.plugin.hooks import is_suite
@@ -50,8 +52,18 @@ def pytest_configure(config: pytest.Config) -> None:
                 raise pytest.UsageError(f"{name} {path}: there is no such file or folder")
     config.stash[FILES] = Files(
         config.invocation_params.dir, config.rootpath, option.ir_baseline, option.ir_update_baseline,
-        tuple(option.ir_runs), option.ir_save_runs, shard, patterns=config.getini("ir_suite_files"),
+        tuple(option.ir_runs), option.ir_save_runs, shard,
+        named=tuple(_named_folders(config)),
+        outside=tuple(config.rootpath / name for name in config.getini("ir_allow_outside")),
+        patterns=tuple(config.getini("ir_suite_files")),
     )  # fmt: skip
+
+
+def _named_folders(config: pytest.Config) -> Iterator[Path]:
+    """The folders that the command line names, and those of the files that it names."""
+    for arg in config.args:
+        path = Path(os.path.abspath(config.invocation_params.dir / arg.partition("::")[0]))
+        yield path if path.is_dir() else path.parent
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -107,8 +119,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         files.variants[module.path] = (*files.variants.get(module.path, ()), key)
         if files.updating:  # those that are not selected have a file, too
             files.variants[module.path] = module.retrievers()
-    folders = dict.fromkeys(module.path.parent for module, _ in targets)
-    if not hasattr(session.config, "workerinput") and (wrong := files.unknown_revision(folders)):
+    if (
+        targets
+        and not hasattr(session.config, "workerinput")
+        and (wrong := files.unknown_revision())
+    ):
         raise pytest.UsageError(wrong)
     for module, key in targets if files.updating else ():
         with suppress(StoredRunError):  # told when its items run
@@ -153,8 +168,13 @@ class SuiteModule(pytest.Module):
                 for given in self.ihook.pytest_ir_measures(config=self.config)
                 for measure in given or ()
             ]
-            self.suite = load_suite(self.path, shown=shown, definitions=with_own(own))
             files = self.config.stash[FILES]
+            self.suite = load_suite(
+                self.path,
+                shown=shown,
+                definitions=with_own(own),
+                allowed=files.allowed(self.path),
+            )
             if self.suite.baseline_retriever or files.expects_baseline(self.suite, self.path):
                 self.suite = self.suite.guarded()
         except (SuiteError, MeasureError) as error:
@@ -209,7 +229,7 @@ class SuiteModule(pytest.Module):
             try:
                 # As node.warn does it, which knows no line but the file's first.
                 warnings.warn_explicit(
-                    IRQualityWarning(text), None, str(self._file(place)), place.line
+                    IRQualityWarning(terminal(text)), None, str(self._file(place)), place.line
                 )
             except IRQualityWarning as error:  # under -W error
                 raise self.CollectError(

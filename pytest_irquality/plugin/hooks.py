@@ -82,6 +82,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         "ir_suite_files", type="args", default=PATTERNS, help="Globs of the names of suite files."
     )
+    parser.addini(
+        "ir_allow_outside", type="args", default=[],
+        help="Folders outside the project that suites may name files of; relative to rootdir.",
+    )  # fmt: skip
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:

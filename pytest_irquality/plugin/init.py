@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_irquality.edges.open import Allowed
+from pytest_irquality.edges.write import write_new
 from pytest_irquality.retrieval import RetrieverError, Run, retrieve
 from pytest_irquality.suite import Query, Suite, SuiteError
 from pytest_irquality.suite.files.formats import Record
@@ -119,8 +121,8 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
         for text in records
     ]
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(first_suite(path.name.removesuffix(".ir.yaml"), item.path.name, asked))
+        text = first_suite(path.name.removesuffix(".ir.yaml"), item.path.name, asked)
+        write_new(path, text, Allowed.project(path.parent))
     except OSError as error:
         pytest.fail(f"{path.name} was not written: {error.strerror or error}", pytrace=False)
     failed = f", {len(run.faults)} of them could not be answered" if run.faults else ""

@@ -199,12 +199,12 @@ def _no_such_fixture(suite: Suite, error: pytest.FixtureLookupError) -> str | No
         if asking == suite.retriever and name in (*QUERY_NAMES, *CUTOFF_NAMES):
             return f"{suite.path}: the fixture {asking!r} takes {name!r} itself; it must return a function that does"
         return f"{suite.path}: no fixture {name!r}, which the fixture {asking!r} asks for, is found from here{near}"
-    if suite.retriever_place is None:
+    place = suite.places.get("retriever")
+    if place is None:
         advice = (
             near or "; write it in a conftest.py, or name yours in the suite: 'retriever: NAME'"
         )
         return f"{suite.path}: no fixture 'retriever' is found from here{advice}"
-    place = suite.retriever_place
     return f"{suite.path}:{place.line}:{place.column}: no fixture {suite.retriever!r} is found from here{near}"
 
 

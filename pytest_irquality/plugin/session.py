@@ -8,14 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from pytest_irquality.edges.open import Allowed
+from pytest_irquality.edges.printable import terminal
+from pytest_irquality.edges.write import append, write_text
 from pytest_irquality.plugin.collect import SuiteModule, suite_of, suites_of
 from pytest_irquality.report.annotations import github_annotations
 from pytest_irquality.report.data import decode, document
 from pytest_irquality.report.text import headline, summaries
-from pytest_irquality.suite.names import printable
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.joined import joined
 from pytest_irquality.verdict.result import BAD
+
+REPORT = "ir-report.html"
 
 
 class Session:
@@ -130,8 +134,7 @@ class Session:
                 self._write(option.ir_markdown, text)
             if summary:
                 try:
-                    with open(summary, "a", encoding="utf-8") as file:
-                        file.write(text)
+                    append(Path(summary), text)
                 except OSError as error:
                     self.written.append(
                         f"NOT WRITTEN: the job's summary: {error.strerror or error}"
@@ -139,9 +142,10 @@ class Session:
 
     def _write(self, name: str, text: str) -> None:
         path = Path(self.config.invocation_params.dir, name)
+        # The default is nobody's choice, so it may be a link that a stranger has put there.
+        allowed = Allowed.project(self.config.rootpath) if name == REPORT else None
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            write_text(path, text, allowed)
         except OSError as error:
             self.written.append(f"NOT WRITTEN: {name}: {error.strerror or error}")
         else:
@@ -169,7 +173,7 @@ class Session:
         lines += [f"{name}: NOT EVALUATED" for name in self.missing]
         for line in [*lines, *self.written]:
             bad = "✗" in line or "FAILED" in line or "NOT " in line
-            terminalreporter.write_line(printable(line), red=bad)
+            terminalreporter.write_line(terminal(line), red=bad)
         if os.environ.get("GITHUB_ACTIONS") == "true":
             root = os.environ.get("GITHUB_WORKSPACE")
             folder = self.config.invocation_params.dir

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
+from pytest_irquality.edges.printable import workflow, workflow_property
 from pytest_irquality.verdict.result import BAD, SuiteResult, Verdict
 from pytest_irquality.wording.sentences import reason, sentence
-from pytest_irquality.wording.words import visible
 
 SHOWN = 10
 """Of a kind, as many as GitHub shows for one step."""
@@ -46,13 +46,5 @@ def _file(path: str, folder: Path, root: Path | None) -> str:
 
 def _command(kind: str, file: str, verdict: Verdict, suite: str, text: str) -> str:
     title = f"{suite}: {verdict.label}"
-    return f"::{kind} file={_property(file)},line={verdict.line},title={_property(title)}::{_data(text)}"
-
-
-def _data(text: str) -> str:
-    """As GitHub reads it back; what could act on a terminal stands as its name."""
-    return visible(text.replace("\r", "")).replace("%", "%25").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    place = f"file={workflow_property(file)},line={verdict.line}"
+    return f"::{kind} {place},title={workflow_property(title)}::{workflow(text)}"

@@ -15,10 +15,10 @@ from types import MappingProxyType
 import jinja2
 from markupsafe import Markup
 
+from pytest_irquality.edges.printable import visible
 from pytest_irquality.report import page_data
 from pytest_irquality.report.page import page_view
 from pytest_irquality.verdict.result import SuiteResult
-from pytest_irquality.wording.words import visible
 
 
 def html_report(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timezone
 from types import MappingProxyType
 
+from pytest_irquality.edges.printable import html, markdown, markdown_code
 from pytest_irquality.report.page import page_view
 from pytest_irquality.report.views import Document, Held, Line, Page, Query, Row, Section
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.numbers import counted
-from pytest_irquality.wording.words import cut, visible
+from pytest_irquality.wording.words import cut
 
 LONGEST = 65_000
 QUERIES = 10
@@ -43,18 +43,18 @@ def markdown_report(
 
 def _blocks(page: Page) -> Iterator[str]:
     """Whole pieces, the weightiest first, so that a report that must be cut is cut between them."""
-    yield f"## {page.state.symbol} {page.state.word}{f' — {_text(page.headline)}' if page.headline else ''}\n"
+    yield f"## {page.state.symbol} {page.state.word}{f' — {markdown(page.headline)}' if page.headline else ''}\n"
     reasons = [
-        f"{reason.state.symbol} {reason.state.word}{f' **{_text(reason.where)}**' if reason.where else ''}"
-        f" {_text(reason.text)}"
+        f"{reason.state.symbol} {reason.state.word}{f' **{markdown(reason.where)}**' if reason.where else ''}"
+        f" {markdown(reason.text)}"
         for reason in page.reasons
     ]
-    yield _list([*reasons, *([_text(page.more)] if page.more else [])])
-    yield _list(f"✗ not evaluated: {_text(name)}" for name in page.not_evaluated[:NOTES])
+    yield _list([*reasons, *([markdown(page.more)] if page.more else [])])
+    yield _list(f"✗ not evaluated: {markdown(name)}" for name in page.not_evaluated[:NOTES])
     if page.said:
-        yield f"{_text(page.said)}\n"
+        yield f"{markdown(page.said)}\n"
     if page.facts:
-        yield f"{_text(' · '.join(page.facts))}\n"
+        yield f"{markdown(' · '.join(page.facts))}\n"
     if page.rows:
         names = [name.text for name in page.compared]
         rows = (
@@ -74,14 +74,17 @@ def _blocks(page: Page) -> Iterator[str]:
 def _section(section: Section, *, several: bool) -> Iterator[str]:
     if several:
         retriever = f" · {section.retriever}" if section.retriever else ""
-        yield f"### {section.state.symbol} {_text(section.title + retriever)}\n"
-        yield f"{_text(section.said)}\n" if section.said else ""
-        yield f"{_text(' · '.join(section.facts))}\n"
+        yield f"### {section.state.symbol} {markdown(section.title + retriever)}\n"
+        yield f"{markdown(section.said)}\n" if section.said else ""
+        yield f"{markdown(' · '.join(section.facts))}\n"
     lines = [row for line in section.lines for row in _line(line)]
     yield _table(["", "Limit", "Before", "Now", "Demanded", "n", "Seen"], lines[:LINES])
     yield f"{counted(len(lines) - LINES, 'more line')}\n" if len(lines) > LINES else ""
     yield _list(
-        [*(f"⚠ {_text(text)}" for text in section.warnings), *map(_text, section.notes[:NOTES])]
+        [
+            *(f"⚠ {markdown(text)}" for text in section.warnings),
+            *map(markdown, section.notes[:NOTES]),
+        ]
     )
     yield from _queries(section)
     if len(section.tags) + len(section.tags_same) > 0:
@@ -92,7 +95,7 @@ def _section(section: Section, *, several: bool) -> Iterator[str]:
         )
         more = f"\n{counted(len(rows) - TAGS, 'more tag')}\n" if len(rows) > TAGS else ""
         yield _folded(section.tags_title, f"{table}{more}")
-    yield f"{_text(section.coverage)} {_text(section.coverage_top)}".rstrip() + "\n"
+    yield f"{markdown(section.coverage)} {markdown(section.coverage_top)}".rstrip() + "\n"
 
 
 def _line(line: Line) -> Iterator[list[str]]:
@@ -149,18 +152,18 @@ def _query_row(query: Query, section: Section) -> list[str]:
 
 def _detail(query: Query) -> str:
     rules = _list(
-        f"{rule.state.symbol} {_text(cut(rule.text, CELL))}" for rule in query.rules[:NOTES]
+        f"{rule.state.symbol} {markdown(cut(rule.text, CELL))}" for rule in query.rules[:NOTES]
     )
-    why = f"Why it matters: {_text(cut(query.why, CELL))}\n\n" if query.why else ""
-    told = _list(f"{_code(id)}: {_text(cut(text, CELL))}" for id, text in query.told[:NOTES])
-    fault = f"{_text(cut(query.fault, 2 * CELL))}\n\n" if query.fault else ""
+    why = f"Why it matters: {markdown(cut(query.why, CELL))}\n\n" if query.why else ""
+    told = _list(
+        f"{markdown_code(id)}: {markdown(cut(text, CELL))}" for id, text in query.told[:NOTES]
+    )
+    fault = f"{markdown(cut(query.fault, 2 * CELL))}\n\n" if query.fault else ""
     moved = [d for d in query.ranking if not query.ranked_before or d.move not in ("", "=")]
     documents = _table(
         ["Rank", "Document", "Moved", "Grade"], map(_document, [*moved, *query.missing][:NOTES])
     )
-    return (
-        f"{why}{fault}{rules}\n{documents}\n{told}\n{_text(query.place)} · {_code(query.rerun)}\n"
-    )
+    return f"{why}{fault}{rules}\n{documents}\n{told}\n{markdown(query.place)} · {markdown_code(query.rerun)}\n"
 
 
 def _document(document: Document) -> list[str]:
@@ -182,24 +185,6 @@ def _values(row: Row) -> list[str]:
 
 # -- Markdown ----------------------------------------------------------------------------------------------------------
 
-ENTITIES: Mapping[str, str] = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-SPECIAL = re.compile(r"([\\`*_\[\]|~#$])")
-
-
-def _text(text: str) -> str:
-    """A text that stays one line of text: no markup, no HTML, no table cell of its own."""
-    plain = re.sub(r"\s+", " ", visible(text)).strip()
-    plain = SPECIAL.sub(r"\\\1", plain)
-    return "".join(ENTITIES.get(character, character) for character in plain)
-
-
-def _code(text: str) -> str:
-    """An inline code span, fenced by more backticks than the text has in a row."""
-    plain = re.sub(r"[\n\t]", " ", visible(text))
-    fence = "`" * (max((len(run) for run in re.findall("`+", plain)), default=0) + 1)
-    padded = f" {plain} " if plain.startswith("`") or plain.endswith("`") else plain
-    return f"{fence}{padded}{fence}"
-
 
 def _list(items: Iterable[str]) -> str:
     lines = [f"- {item}" for item in items]
@@ -208,21 +193,16 @@ def _list(items: Iterable[str]) -> str:
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; columns that are empty below their head are left out."""
-    made = [[_text(cell) for cell in row] for row in rows]
+    made = [[markdown(cell) for cell in row] for row in rows]
     if not made:
         return ""
     kept = [at for at in range(len(head)) if any(row[at] for row in made)]
     lines = [
-        [row[at] for at in kept] for row in (list(map(_text, head)), ["---"] * len(head), *made)
+        [row[at] for at in kept] for row in (list(map(markdown, head)), ["---"] * len(head), *made)
     ]
     return "\n".join([*("| " + " | ".join(line) + " |" for line in lines), ""])
 
 
 def _folded(title: str, body: str) -> str:
     """GitHub reads Markdown inside only after an empty line."""
-    return f"<details><summary>{_html(title)}</summary>\n\n{body}\n</details>\n"
-
-
-def _html(text: str) -> str:
-    plain = re.sub(r"\s+", " ", visible(text)).strip()
-    return "".join(ENTITIES.get(character, character) for character in plain)
+    return f"<details><summary>{html(title)}</summary>\n\n{body}\n</details>\n"

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import Any
 
+from pytest_irquality.edges.printable import visible
 from pytest_irquality.report.query_view import KINDS
 from pytest_irquality.report.views import Document, Query, Section, State
-from pytest_irquality.wording.words import cut, visible
+from pytest_irquality.wording.words import cut
 
 TITLES = 1_800_000
 """Characters that all the titles of the page may take; with more, each is cut to its share."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pytest_irquality.edges.printable import terminal
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.suite.names import printable
 from pytest_irquality.verdict.facts import Finding
 from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import (
@@ -56,7 +56,7 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
         lines += _worst_queries(result, verdict)
     if verdict.known_issue:
         lines.append(f"  known issue: {verdict.known_issue}")
-    return "\n".join(map(printable, [*lines, f"  at {result.place(verdict)}"]))
+    return "\n".join(map(terminal, [*lines, f"  at {result.place(verdict)}"]))
 
 
 def _outcome(verdict: Verdict) -> str:

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 
+from pytest_irquality.edges.printable import OUR_COLUMNS, csv_cell
 from pytest_irquality.verdict.result import SuiteResult
 
-COLUMNS = ("query", "docid", "rating", "rank", "title")
 NEEDS_NO_GRADE = ("rbo", "overlap")
 NEAREST = 1e-9
 
@@ -48,11 +48,11 @@ def unjudged_csv(results: Sequence[SuiteResult]) -> str:
                 )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(OUR_COLUMNS)
     for (query_text, id), row in sorted(
         rows.items(), key=lambda pair: (-pair[1].weight, pair[1].rank)
     ):
-        writer.writerow((query_text, id, "", row.rank, row.title))
+        writer.writerow((csv_cell(query_text), csv_cell(id), "", row.rank, csv_cell(row.title)))
     return text.getvalue()
 
 

@@ -218,7 +218,7 @@ def _settle(suite: Suite, retriever: object, query: Query) -> Call:
     try:
         return how_to_call(retriever, {**suite.params, **query.params})
     except RetrieverError as error:
-        error.place = query.place if query.params else suite.params_place
+        error.place = query.place if query.params else suite.places.get("params")
         raise
 
 

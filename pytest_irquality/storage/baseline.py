@@ -5,12 +5,13 @@ Knows files and git; of pytest nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_irquality.edges.git import git, now, output, package_version
+from pytest_irquality.edges.git import Repository, now, package_version
+from pytest_irquality.edges.open import Allowed
+from pytest_irquality.edges.printable import file_name as safe
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.provenance import UPDATE, Baseline, New
 from pytest_irquality.storage.renamed import (
@@ -56,12 +57,8 @@ class Found:
 
 def file_name(suite_file: Path, retriever: str, suffix: str = ".jsonl") -> str:
     """``shop.bm25.jsonl`` of ``shop.ir.yaml`` and the retriever ``bm25``, percent-encoded where need be."""
-    safe = re.sub(
-        r"[^\w+=,@ -]",
-        lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()),
-        retriever,
-    )
-    return suite_file.stem.removesuffix(".ir") + (f".{safe}" if safe else "") + suffix
+    variant = f".{safe(retriever)}" if retriever else ""
+    return suite_file.stem.removesuffix(".ir") + variant + suffix
 
 
 def below(folder: Path, suite: Suite, name: str) -> Path:
@@ -78,7 +75,9 @@ def below(folder: Path, suite: Suite, name: str) -> Path:
 class Place:
     """Where the baseline of one suite and retriever is, after the value of ``--ir-baseline``.
 
-    ``file`` is the suite's own, ``start`` the folder that paths are relative to, ``trees`` knows what lies elsewhere.
+    ``file`` is the suite's own, ``start`` the folder that paths are relative to, ``root`` pytest's rootdir, whose
+    checkout answers for git. ``project`` is where a file of no name of the user's may be, ``trees`` what lies
+    elsewhere.
     """
 
     suite: Suite
@@ -86,7 +85,17 @@ class Place:
     retriever: str
     option: str | None
     start: Path
+    root: Path
+    project: Allowed
     trees: Trees
+
+    @property
+    def allowed(self) -> Allowed | None:
+        """Where the file may lead to; one that the user named, anywhere."""
+        if self.option is None or self.in_git:
+            return self.project
+        given = self.start / self.option
+        return None if self.path == given else Allowed.project(given)
 
     @property
     def in_git(self) -> bool:
@@ -127,7 +136,7 @@ class Place:
     def here(self) -> Found:
         """What an update writes over. Raises ``StoredRunError``."""
         try:
-            stored = read_run(self.path, self.shown)
+            stored = read_run(self.path, self.shown, self.allowed)
         except FileNotFoundError:
             at_default = self.option is None or self.in_git
             return self._elsewhere(self.trees.here, self.shown) if at_default else Found(self.shown)
@@ -168,52 +177,32 @@ class Place:
         return Found(source, stored, of=theirs)
 
     def _at(self, option: str) -> Found:
-        folder, name = self.file.parent, f"{FOLDER}/{self.path.name}"
         source = f"{option} {self.shown}"
-        at = commit_of(folder, option)
         try:
-            names = output(
-                folder, ["ls-tree", "-z", "--name-only", at, "--", name, self.file.name]
-            ).split(b"\0")
-            content = (
-                output(folder, ["cat-file", "blob", f"{at}:./{name}"])
-                if name.encode() in names
-                else None
-            )
+            repository = Repository.holding(self.root)
+            at = repository.commit_of(option.removeprefix(GIT))
+            content = repository.content(at, self.path)
             if content is not None:
                 return self._own(parse_run(content.splitlines(keepends=True), source), source)
             found = self._elsewhere(self.trees.at(at, option), source)
+            was_there = self.file.name in repository.names(at, self.file.parent)
         except OSError as error:
             raise StoredRunError(f"--ir-baseline {option}: {error}") from None
         if found.stored is not None:
             return found
         # Without a baseline in this change either nothing would ever be compared, which must not look like a pass.
-        if self.file.name.encode() not in names:
+        if not was_there:
             return replace(found, new="suite")
         return replace(found, new="baseline" if self.path.is_file() else "")
 
 
-def commit_of(folder: Path, option: str) -> str:
-    """The commit that ``git:REF`` stands for in a folder. Raises ``StoredRunError``."""
+def unknown_revision(root: Path, option: str) -> str | None:
+    """What is wrong with ``git:REF`` where the checkout of pytest's rootdir does not know it."""
     try:
-        return _commit(folder, option.removeprefix(GIT))
+        Repository.holding(root).commit_of(option.removeprefix(GIT))
     except OSError as error:
-        raise StoredRunError(f"--ir-baseline {option}: {error}") from None
-
-
-def _commit(folder: Path, ref: str) -> str:
-    """The same of a name. Raises ``OSError`` with what to do about one that is not here."""
-    known = git(
-        folder, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"]
-    )
-    if known.returncode == 0:
-        return known.stdout.decode().strip()
-    if output(folder, ["rev-parse", "--is-shallow-repository"]).strip() == b"true":
-        raise OSError(
-            f"this clone is shallow and lacks {ref!r}; fetch it, or clone all of it"
-            " (actions/checkout: `with: {fetch-depth: 0}`)"
-        )
-    raise OSError(f"git knows no revision {ref!r} here")
+        return f"--ir-baseline {option}: {error}"
+    return None
 
 
 def _named(path: str, retriever: str) -> str:
@@ -316,7 +305,7 @@ def update(
         )
     whole = queries.keys() <= run.rankings.keys()
     header = replace(header_of(suite, run, commit), depth=depth, means=means if whole else {})
-    write_run(place.path, StoredRun(header, queries))
+    write_run(place.path, StoredRun(header, queries), place.allowed)
     return (f"baseline written: {place.shown}: {', '.join(said)}{stay}", *_moves(was, changed))
 
 

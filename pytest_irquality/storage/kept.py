@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from pytest_irquality.edges.open import Allowed, Unreadable, files_below
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.storage.baseline import file_name
 from pytest_irquality.storage.shards import join
@@ -82,7 +83,7 @@ class Kept:
                 f"{_name(suite.path, retriever)} has more than one kept run: {files}"
             )
         runs = [
-            (self.shown(path), read_run(path, self.shown(path)))
+            (self.shown(path), read_run(path, self.shown(path), self._files[path]))
             for path in sorted(path for path, _ in chosen)
         ]
         try:
@@ -103,7 +104,7 @@ class Kept:
         shown = self.shown(found[0])
         if suite.match == "text":
             raise StoredRunError(f"{shown} has no texts, which 'match: text' of {suite.path} needs")
-        rankings = read_trec(found[0], shown)
+        rankings = read_trec(found[0], shown, self._files[found[0]])
         if rankings and not rankings.keys() & suite.by_id.keys():
             theirs = ", ".join(repr(id) for id in list(rankings)[:NAMED])
             raise StoredRunError(f"{shown} has no query of {suite.path}: its ids are {theirs} ...")
@@ -138,34 +139,35 @@ class Kept:
         )
 
     @cached_property
-    def _files(self) -> Sequence[tuple[Path, bool]]:
-        """Every file that may be a run, and whether it was named itself."""
-        found: dict[Path, bool] = {}
+    def _files(self) -> Mapping[Path, Allowed | None]:
+        """Every file that may be a run, and where it may lead to; one that was named itself, anywhere."""
+        found: dict[Path, Allowed | None] = {}
         for name in self.given:
             path = self.start / name
             if path.is_dir():
-                found |= {inside: False for inside in _runs_in(path) if inside not in found}
-            elif path.is_file():
-                found[path] = True
+                allowed = Allowed.project(path)
+                found |= {inside: allowed for inside in _runs_in(path, name) if inside not in found}
+            elif path.exists():
+                found[path] = None
             else:
                 raise StoredRunError(f"--ir-runs {name}: there is no such file or folder")
-        return list(found.items())
+        return found
 
     @cached_property
     def _trec_files(self) -> Sequence[Path]:
-        return [path for path, _ in self._files if is_trec(path)]
+        return [path for path in self._files if is_trec(path)]
 
     @cached_property
     def _scanned(self) -> tuple[Sequence[tuple[Path, Header]], Sequence[str]]:
         """The headers of the JSONL files, and what is wrong with those that have none: a folder may hold other data."""
         headers, unread = [], []
-        for path, named in self._files:
+        for path, allowed in self._files.items():
             if is_trec(path):
                 continue
             try:
-                headers.append((path, read_header(path, self.shown(path))))
+                headers.append((path, read_header(path, self.shown(path), allowed)))
             except StoredRunError as error:
-                if named:
+                if allowed is None:
                     raise
                 unread.append(str(error))
         return headers, unread
@@ -180,11 +182,13 @@ class Kept:
         return f" (passed over: {'; '.join(unread[:NAMED])})" if unread else ""
 
 
-def _runs_in(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*")):
-        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if path.name.endswith((".jsonl", *SUFFIXES)) and not hidden and path.is_file():
-            yield path
+def _runs_in(folder: Path, given: str) -> Iterator[Path]:
+    try:
+        for path in files_below(folder, (".jsonl", *SUFFIXES)):
+            if path.is_file():
+                yield path
+    except Unreadable as error:
+        raise StoredRunError(f"--ir-runs {given}: {error}") from None
 
 
 def _name(path: str, retriever: str) -> str:

@@ -11,10 +11,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 
-from pytest_irquality.edges.git import output
+from pytest_irquality.edges.git import Repository
+from pytest_irquality.edges.open import Allowed
 from pytest_irquality.metrics.errors import MeasureError
 from pytest_irquality.storage.stored import (
     Header,
@@ -62,17 +63,21 @@ class Shelved:
 
 @dataclass
 class Trees:
-    """The baselines under ``root``, in its files and at commits, each looked for once. ``patterns`` name suites."""
+    """The baselines under ``root``, in its files and at commits, each looked for once. ``patterns`` name suites.
+
+    No file is read that leads out of what is ``allowed``.
+    """
 
     root: Path
     start: Path
     patterns: Sequence[str]
+    allowed: Allowed
     _at: dict[str, Tree] = field(default_factory=dict)
 
     @cached_property
     def here(self) -> Tree:
         """What lies there now."""
-        return in_folder(self.root, self.start, self.patterns)
+        return in_folder(self.root, self.start, self.patterns, self.allowed)
 
     def first_suite(self, folder: Path) -> Path | None:
         """The suite of a folder that comes first by its name."""
@@ -81,7 +86,7 @@ class Trees:
     def gone_beside(self, folder: Path) -> Sequence[Shelved]:
         """The baselines of a folder whose suites are gone."""
         files = sorted((folder / FOLDER).glob("*.jsonl"))
-        found = (shelved for path in files for shelved in _shelved(path, self.start))
+        found = (shelved for path in files for shelved in _shelved(path, self.start, self.allowed))
         return [shelved for shelved in found if shelved.gone]
 
     def at(self, commit: str, source: str) -> Tree:
@@ -93,10 +98,11 @@ class Trees:
 
 @dataclass(frozen=True)
 class Tree:
-    """The baselines under a folder, and the suites."""
+    """The baselines under a folder, and the suites, which may read what is ``allowed``."""
 
     baselines: Sequence[Shelved] = ()
     suites: Sequence[Path] = ()
+    allowed: Allowed | None = None
 
     def of(self, suite: Suite, file: Path, retriever: str | None = None) -> Shelved | None:
         """The baseline of a suite that has none under its name; of any of its retrievers where none is named.
@@ -122,9 +128,15 @@ class Tree:
         if not shelved.gone:
             return None
         for path in self.suites:
-            if path != but and not any(own_files(path)) and _may_take(path, shelved):
+            if path != but and not any(own_files(path)) and self._may_take(path, shelved):
                 return path
         return None
+
+    def _may_take(self, path: Path, shelved: Shelved) -> bool:
+        try:
+            return shelved.shares_half(load_suite(path, allowed=self.allowed))
+        except (SuiteError, MeasureError, OSError):
+            return True  # nobody can tell, so the file stays
 
 
 def shares_half(stored: StoredRun, suite: Suite) -> bool:
@@ -141,7 +153,7 @@ def own_files(suite_file: Path) -> Iterator[Path]:
             yield path
 
 
-def in_folder(root: Path, start: Path, patterns: Sequence[str]) -> Tree:
+def in_folder(root: Path, start: Path, patterns: Sequence[str], allowed: Allowed) -> Tree:
     """What lies under ``root`` now. Names are relative to ``start``; what is no run of ours is passed over."""
     baselines: list[Shelved] = []
     suites: list[Path] = []
@@ -151,63 +163,51 @@ def in_folder(root: Path, start: Path, patterns: Sequence[str]) -> Tree:
         for name in sorted(files):
             path = here / name
             if here.name == FOLDER and path.suffix == ".jsonl":
-                baselines += _shelved(path, start)
+                baselines += _shelved(path, start, allowed)
             elif any(fnmatch(name, pattern) for pattern in patterns):
                 suites.append(path)
-    return Tree(baselines, suites)
+    return Tree(baselines, suites, allowed)
 
 
 def in_commit(root: Path, start: Path, commit: str, source: str) -> Tree:
-    """What lay under ``root`` at a commit. A suite is gone where neither HEAD nor the folder has it any more.
+    """What lay under ``root`` at a commit. A suite is gone where HEAD or the folder has it no more.
 
     ``source`` begins the names. Raises ``OSError`` as git does.
     """
-    names = _names(root, commit)
-    head = {*_names(root, "HEAD")}
+    repository = Repository.holding(root)
+    head = {*repository.files("HEAD", root)}
     baselines = []
-    for name in names:
-        path = PurePosixPath(name)
-        if path.parent.name != FOLDER or path.suffix != ".jsonl":
+    for file in repository.files(commit, root):
+        if file.parent.name != FOLDER or file.suffix != ".jsonl":
             continue
-        content = output(root, ["cat-file", "blob", f"{commit}:./{name}"])
-        shown = f"{source} {_relative(root / name, start)}"
+        name = f"{source} {_relative(file, start)}"
         try:
-            stored = parse_run(content.splitlines(keepends=True), shown)
+            stored = parse_run((repository.content(commit, file) or b"").splitlines(True), name)
         except StoredRunError:  # reported where it is asked for by its name
             continue
-        suite = path.parent.parent / PurePosixPath(stored.header.path).name
-        gone = str(suite) not in head or not (root / suite).is_file()
-        file = root / name
-        baselines.append(
-            Shelved(shown, file, root / suite, stored.header, gone, lambda run=stored: run)  # type: ignore[misc]
-        )
+        suite = file.parent.parent / PurePosixPath(stored.header.path).name
+        gone = suite not in head or not suite.is_file()
+        baselines.append(Shelved(name, file, suite, stored.header, gone, partial(_same, stored)))
     return Tree(baselines)
 
 
-def _names(root: Path, commit: str) -> Sequence[str]:
-    listed = output(root, ["ls-tree", "-r", "-z", "--name-only", commit, "--", "."])
-    return [name.decode(errors="surrogateescape") for name in listed.split(b"\0") if name]
+def _same(stored: StoredRun) -> StoredRun:
+    return stored
 
 
-def _shelved(path: Path, start: Path) -> Iterator[Shelved]:
-    shown = _relative(path, start)
+def _shelved(path: Path, start: Path, allowed: Allowed) -> Iterator[Shelved]:
+    name = _relative(path, start)
     try:
-        header = read_header(path, shown)
+        header = read_header(path, name, allowed)
     except (StoredRunError, OSError):  # reported where it is asked for by its name
         return
     suite = path.parent.parent / PurePosixPath(header.path).name
-    yield Shelved(shown, path, suite, header, not suite.is_file(), lambda: read_run(path, shown))
+    read = partial(read_run, path, name, allowed)
+    yield Shelved(name, path, suite, header, not suite.is_file(), read)
 
 
 def _passed_over(name: str) -> bool:
     return name.startswith(".") or name in PASSED_OVER
-
-
-def _may_take(path: Path, shelved: Shelved) -> bool:
-    try:
-        return shelved.shares_half(load_suite(path))
-    except (SuiteError, MeasureError, OSError):
-        return True  # nobody can tell, so the file stays
 
 
 def _two(suite: Suite, found: Iterable[Shelved]) -> str:

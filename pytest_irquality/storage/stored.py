@@ -10,19 +10,22 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from pytest_irquality.edges.open import Allowed, Unreadable, bounded_lines, open_bytes
+from pytest_irquality.edges.write import write
 from pytest_irquality.retrieval.run import Fault, Ranking, Run
 from pytest_irquality.storage.matching import Matching, asks
 from pytest_irquality.suite.model import Query, Suite
 
 FORMAT = "pytest-irquality run"
 VERSION = 1
+Opener = Callable[[Path, "Allowed | None"], BinaryIO]
 
 
 class StoredRunError(Exception):
@@ -162,26 +165,9 @@ def _canonical(value: object) -> str:
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def write_run(path: Path, stored: StoredRun) -> None:
+def write_run(path: Path, stored: StoredRun, allowed: Allowed | None = None) -> None:
     """Write a run, or leave the file as it is: nobody ever reads half of it. Raises ``OSError``."""
-    write_atomically(path, _lines(stored))
-
-
-def write_atomically(path: Path, lines: Iterable[bytes]) -> None:
-    """Replace a file by ``lines``. A kill at any moment leaves the old file or the new one."""
-    path = path.resolve()  # a link stays a link
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Not tempfile's: its files are private, and this one is to be read like any other.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write(path, _lines(stored), allowed)
 
 
 def _lines(stored: StoredRun) -> Iterator[bytes]:
@@ -228,16 +214,28 @@ def _line(data: Mapping[str, object]) -> bytes:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def read_run(path: Path, shown: str | None = None) -> StoredRun:
+def read_run(path: Path, shown: str | None = None, allowed: Allowed | None = None) -> StoredRun:
     """The run in a file. Raises ``StoredRunError`` where it is damaged or something else, ``OSError``."""
-    with path.open("rb") as file:
-        return parse_run(file, shown or str(path))
+    with opened(path, shown or str(path), allowed) as file:
+        return parse_run(bounded_lines(file), shown or str(path))
 
 
-def read_header(path: Path, shown: str | None = None) -> Header:
+def read_header(path: Path, shown: str | None = None, allowed: Allowed | None = None) -> Header:
     """The header alone. Raises as ``read_run`` does."""
-    with path.open("rb") as file:
-        return _header(file.readline(), shown or str(path))[0]
+    with opened(path, shown or str(path), allowed) as file:
+        return _header(next(bounded_lines(file), b""), shown or str(path))[0]
+
+
+@contextmanager
+def opened(
+    path: Path, shown: str, allowed: Allowed | None, how: Opener = open_bytes
+) -> Iterator[BinaryIO]:
+    """A stored run's file. What is no file to read, in whole or on a line, is a ``StoredRunError``."""
+    try:
+        with how(path, allowed) as file:
+            yield file
+    except Unreadable as error:
+        raise StoredRunError(f"{shown}:{error.line}: {error}") from None
 
 
 def parse_run(lines: Iterable[bytes], shown: str) -> StoredRun:

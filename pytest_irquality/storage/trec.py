@@ -10,14 +10,15 @@ from __future__ import annotations
 import gzip
 import math
 import re
-import zlib
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from operator import gt
 from pathlib import Path
 
+from pytest_irquality.edges.open import Allowed, bounded_lines, open_unpacked
+from pytest_irquality.edges.write import write
 from pytest_irquality.retrieval.run import Ranking, Run
-from pytest_irquality.storage.stored import StoredRunError, write_atomically
+from pytest_irquality.storage.stored import StoredRunError, opened
 from pytest_irquality.suite.model import Suite
 
 SUFFIXES = (".run", ".trec", ".run.gz", ".trec.gz")
@@ -36,7 +37,9 @@ def name_of(path: Path) -> str:
     return path.name.removesuffix(".gz").rpartition(".")[0]
 
 
-def read_trec(path: Path, shown: str | None = None) -> Mapping[str, Ranking]:
+def read_trec(
+    path: Path, shown: str | None = None, allowed: Allowed | None = None
+) -> Mapping[str, Ranking]:
     """The rankings by query id, as trec_eval orders them. Scores are rounded to 32 bits, as it compares them.
 
     Raises ``StoredRunError`` for a line that trec_eval would not read either, ``OSError``.
@@ -44,11 +47,10 @@ def read_trec(path: Path, shown: str | None = None) -> Mapping[str, Ranking]:
     where = shown or str(path)
     found: dict[bytes, dict[bytes, float]] = {}
     ours = False
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rb") as file:
+    with opened(path, where, allowed, open_unpacked) as file:
         number = 0
         try:
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(bounded_lines(file), 1):
                 fields = line.split()
                 if len(fields) != 6:
                     if not fields:
@@ -71,8 +73,6 @@ def read_trec(path: Path, shown: str | None = None) -> Mapping[str, Ranking]:
             raise StoredRunError(
                 f"{where}:{number}: the score {score.decode(errors='replace')!r} is no number"
             ) from None
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise StoredRunError(f"{where}: damaged gzip: {error}") from None
     try:
         return {_read_id(query, ours): _ranking(ranked, ours) for query, ranked in found.items()}
     except UnicodeDecodeError:
@@ -98,16 +98,15 @@ def _decoded(found: re.Match[str]) -> str:
     return bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "surrogatepass")
 
 
-def write_trec(path: Path, suite: Suite, run: Run) -> None:
+def write_trec(path: Path, suite: Suite, run: Run, allowed: Allowed | None = None) -> None:
     """Write what was returned, each document once. A query that returned nothing, or failed, has no line.
 
     Scores are the retriever's own where they fall strictly as 32-bit floats, else they count down to 1, so that
     whoever sorts by score gets the order back. Raises ``OSError``.
     """
     lines = _lines(suite, run)
-    write_atomically(
-        path, [gzip.compress(b"".join(lines), mtime=0)] if path.suffix == ".gz" else lines
-    )
+    packed = path.suffix == ".gz"
+    write(path, [gzip.compress(b"".join(lines), mtime=0)] if packed else lines, allowed)
 
 
 def _lines(suite: Suite, run: Run) -> Iterator[bytes]:

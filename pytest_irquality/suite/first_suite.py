@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_irquality.suite.names import printable
+from pytest_irquality.edges.printable import terminal
 
 PLAIN = re.compile(r"[^\W_](?:[\w '/+.-]*\w)?")
 LONGEST = 100
@@ -76,10 +76,10 @@ def scalar(text: str) -> str:
     if PLAIN.fullmatch(text) and text.isprintable():
         return text
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{printable(escaped)}"'
+    return f'"{terminal(escaped)}"'
 
 
 def comment(text: str) -> str:
     """A text on one line, and no longer than that."""
-    text = printable(" ".join(text.encode("utf-8", "replace").decode().split()))
+    text = terminal(" ".join(text.encode("utf-8", "replace").decode().split()))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -4,55 +4,38 @@ file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, count
-from typing import Any, Literal, NamedTuple
+from itertools import count
+from typing import Literal
 
 from pytest_irquality.metrics import Judgments, Measure
+from pytest_irquality.suite.blocks import BoundKind, Guard, GuardKind, KnownIssue
+from pytest_irquality.suite.judges import UNNAMED, Judges, Votes
+from pytest_irquality.suite.keys import QuerySettings, SuiteSettings
+from pytest_irquality.suite.rules import Rule, RuleKind
+from pytest_irquality.suite.yaml import Place
 
-RuleKind = Literal["must_find", "must_find_any", "must_not_find", "in_order", "expect_no_results"]
-BoundKind = Literal[
-    "min", "max", "warn_below", "warn_above", "max_drop", "max_rise", "max_significant_drop"
+__all__ = [
+    "Bound",
+    "BoundKind",
+    "Check",
+    "Guard",
+    "GuardKind",
+    "KnownIssue",
+    "Limits",
+    "Place",
+    "Query",
+    "Rule",
+    "RuleKind",
+    "Suite",
 ]
-GuardKind = Literal["lost_all_relevant", "new_zero_results"]
+
 LONGEST_QUOTE = 100
+ON_CHANGE: tuple[BoundKind, ...] = ("max_drop", "max_rise", "max_significant_drop")
 
 Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk"]
-
-
-class Place(NamedTuple):
-    """Where something stands: 1-based line and column of the file at ``path``, by default the suite
-    file itself.
-    """
-
-    line: int
-    column: int = 1
-    path: str = ""
-
-
-@dataclass(frozen=True)
-class KnownIssue:
-    """A tracker's id for what is broken today, for every retriever or for the named ones."""
-
-    everywhere: str | None = None
-    retrievers: Mapping[str, str] = field(default_factory=dict)
-
-    def reference(self, retriever: str) -> str | None:
-        """The issue that covers this retriever, if any does."""
-        return self.retrievers.get(retriever, self.everywhere)
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A demand on one query's documents. ``documents`` maps each to its worst (or first
-    forbidden-up-to) rank.
-    """
-
-    kind: RuleKind
-    documents: Mapping[str, int]
-    place: Place = field(default=Place(1), compare=False)
 
 
 @dataclass(frozen=True)
@@ -77,7 +60,7 @@ class Bound:
     @property
     def on_change(self) -> bool:
         """Whether it limits the change against a baseline rather than the value of today."""
-        return self.kind in ("max_drop", "max_rise", "max_significant_drop")
+        return self.kind in ON_CHANGE
 
 
 @dataclass(frozen=True)
@@ -91,27 +74,14 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Guard:
-    """A watch over what every single query did since the baseline. ``most`` queries may do it;
-    None: it only warns.
-
-    A guard that nobody wrote needs no baseline; a written one without a baseline would be a false
-    green.
-    """
-
-    kind: GuardKind
-    most: int | None = 0
-    written: bool = True
-    place: Place = field(default=Place(1), compare=False)
-
-
-@dataclass(frozen=True)
-class Query:
+class Query(QuerySettings):
     """A query with what is expected of its ranking. ``bulk``: it stands in a file of queries, not
     in the suite.
 
     ``kind`` and ``of`` are for other wordings: the kind (``variants``, ``typo``) and the query's
     id.
+    ``votes`` holds every grade of the documents that a named judge graded, which ``judgments`` has
+    joined to one.
     """
 
     id: str
@@ -119,13 +89,9 @@ class Query:
     judgments: Judgments = field(default_factory=lambda: Judgments({}), compare=False)
     rules: tuple[Rule, ...] = ()
     thresholds: tuple[Limits, ...] = ()
-    tags: tuple[str, ...] = ()
-    why: str | None = None
-    weight: float = 1.0
-    params: Mapping[str, Any] = field(default_factory=dict)
-    known_issue: KnownIssue | None = None
     bulk: bool = False
     place: Place = field(default=Place(1), compare=False)
+    votes: Votes = field(default_factory=dict, compare=False)
     kind: str = ""
     of: str = ""
 
@@ -151,9 +117,10 @@ class Query:
     @property
     def quoted(self) -> str:
         """The text as messages quote it, never longer than a line."""
-        return repr(
-            self.text if len(self.text) <= LONGEST_QUOTE else f"{self.text[: LONGEST_QUOTE - 1]}…"
-        )
+        text = self.text
+        if len(text) > LONGEST_QUOTE:
+            text = f"{text[: LONGEST_QUOTE - 1]}…"
+        return repr(text)
 
     @property
     def expects_nothing(self) -> bool:
@@ -181,44 +148,28 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Suite:
+class Suite(SuiteSettings):
     """A whole suite file. ``path`` is how messages name it; ``notes`` say what its files hold
     beside what was used.
 
-    ``timeout`` is in seconds; ``concurrency`` None leaves the number of calls in flight to the ini
-    file. ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as
-    it does unless written. ``retriever_place`` is where the fixture is named, None where it has its
-    default name; ``params_place`` where the suite's params stand. ``repeat`` answers are asked of
-    each query. ``variants`` are other wordings of the queries: asked like them, but in no mean,
-    rule or guard. ``baseline_retriever`` names the retriever of the same run that takes the place
-    of the stored baseline.
+    ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it
+    does unless written. ``places`` holds the place of each key that is written. ``repeat`` answers
+    are asked of each query. ``variants`` are other wordings of the queries: asked like them, but
+    in no mean, rule or guard.
     """
 
     name: str
     path: str
     queries: tuple[Query, ...]
-    retriever: str = "retriever"
-    top_k: int = 10
     depth: int = 10
-    params: Mapping[str, Any] = field(default_factory=dict)
-    relevant_from: float = 1.0
-    undefined: Literal["skip", "zero"] = "skip"
-    id_field: str | None = None
-    match: Literal["id", "text"] = "id"
-    duplicates: Literal["collapse", "error"] = "collapse"
-    concurrency: int | None = None
-    timeout: float | None = None
-    warmup: int = 0
     repeat: int = 1
     variants: tuple[Query, ...] = ()
-    max_errors: int = 0
-    retriever_place: Place | None = None
-    params_place: Place | None = None
-    baseline_retriever: str | None = None
+    judges: Judges = field(default_factory=Judges)
     default_guard: bool = True
     metrics: tuple[Measure, ...] = ()
     checks: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
+    places: Mapping[str, Place] = field(default_factory=dict)
 
     @cached_property
     def by_id(self) -> Mapping[str, Query]:
@@ -245,22 +196,38 @@ class Suite:
         return {tag: tuple(queries) for tag, queries in tags.items()}
 
     @cached_property
+    def judged_by_several(self) -> int:
+        """How many pairs of a query and a document more than one judge graded."""
+        return sum(len(given) > 1 for query in self.queries for given in query.votes.values())
+
+    @cached_property
+    def named_judges(self) -> tuple[str, ...]:
+        """Everybody who graded something under a name, in the order of the queries."""
+        judges = dict.fromkeys(
+            judge for query in self.queries for given in query.votes.values() for judge in given
+        )
+        return tuple(judge for judge in judges if judge != UNNAMED)
+
+    @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """Every measure that is shown or held to a limit, shown ones first, each once."""
-        limits = [check.limits for check in self.checks if check.limits]
-        own = [limit for query in self.queries for limit in query.thresholds]
-        return tuple(dict.fromkeys([*self.metrics, *(limit.measure for limit in [*limits, *own])]))
+        measures = list(self.metrics)
+        measures += (check.limits.measure for check in self.checks if check.limits)
+        for query in self.queries:
+            measures += (limits.measure for limits in query.thresholds)
+        return tuple(dict.fromkeys(measures))
 
     def guarded(self) -> Suite:
         """The suite with the guard that nobody needs to write, for where there is a baseline."""
         if not self.default_guard:
             return self
-        names = {check.name for check in self.checks}
-        name = next(name for name in _numbered("each_query-lost_all_relevant") if name not in names)
+        taken = {check.name for check in self.checks}
+        name = "each_query-lost_all_relevant"
+        if name in taken:
+            name = next(f"{name}-{n}" for n in count(2) if f"{name}-{n}" not in taken)
         guard = Guard("lost_all_relevant", 0, written=False)
-        check = Check(
-            name, "each_query: lost_all_relevant", guard.place, scope="each_query", guard=guard
-        )
+        label = "each_query: lost_all_relevant"
+        check = Check(name, label, guard.place, scope="each_query", guard=guard)
         return replace(self, default_guard=False, checks=(*self.checks, check))
 
     def needed(self, check: Check) -> tuple[Query, ...]:
@@ -270,7 +237,3 @@ class Suite:
         if check.scope == "bulk":
             return tuple(query for query in self.queries if query.bulk)
         return self.tags[check.tag] if check.tag is not None else self.queries
-
-
-def _numbered(name: str) -> Iterator[str]:
-    return chain([name], (f"{name}-{n}" for n in count(2)))

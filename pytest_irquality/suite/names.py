@@ -22,15 +22,6 @@ def slug(text: str) -> str:
     return UNFIT.sub("-", plain)[:LONGEST].strip("-") or "-"
 
 
-def printable(text: str) -> str:
-    """A text that a terminal shows as it stands: control and direction characters are written as escapes."""
-    return (
-        text
-        if text.isprintable()
-        else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-    )
-
-
 def check_names(checks: Iterable[Check]) -> Iterator[Check]:
     """The checks under unique names. Limits claim theirs first, so that a new query never renames a threshold."""
     checks = list(checks)

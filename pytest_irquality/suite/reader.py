@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments
-from pytest_irquality.suite.limits import LimitReader
-from pytest_irquality.suite.model import Check, KnownIssue, Place, Query, Rule, Suite
+from pytest_irquality.edges import bounds
+from pytest_irquality.edges.open import Allowed, Unreadable, read_text
+from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments, Measure
+from pytest_irquality.suite.judges import Judges, Votes
+from pytest_irquality.suite.keys import (
+    QUERY_KEYS,
+    QuerySettings,
+    SuiteSettings,
+    Word,
+    WrittenFile,
+    WrittenQuery,
+    WrittenSuite,
+    read_query,
+    read_suite,
+)
+from pytest_irquality.suite.limit_reader import LimitReader
+from pytest_irquality.suite.model import Check, Limits, Place, Query, Rule, Suite
 from pytest_irquality.suite.names import check_names
-from pytest_irquality.suite.written import QUERY_KEYS, Reader, Word, Written, WrittenFile
+from pytest_irquality.suite.tables import shared
 from pytest_irquality.suite.yaml import (
     Document,
     SuiteError,
     as_number,
     clipped,
     no_grade,
-    read_text,
     short,
 )
 
@@ -28,7 +41,7 @@ if TYPE_CHECKING:
     from pytest_irquality.suite.files.judgments import Judged, JudgmentFile
     from pytest_irquality.suite.files.source import Source
 
-RANK_RULES = ("must_find", "must_find_any", "must_not_find")
+NOBODY: Votes = {}
 SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
 
 
@@ -37,18 +50,24 @@ def load_suite(
     *,
     shown: str | None = None,
     definitions: Mapping[str, Definition] = DEFINITIONS,
+    allowed: Allowed | None = None,
 ) -> Suite:
     """Read and check a suite file.
 
     ``shown`` is how errors and reports name the file (default: the path as given); ``definitions`` the measures that
-    may be named. Raises ``SuiteError`` with one line, ``path:line:column: what is wrong``.
+    may be named; ``allowed`` the folders that it and the files it names may lie in (default: anywhere, for suites that
+    are the caller's own). Raises ``SuiteError`` with one line, ``path:line:column: what is wrong``.
     """
     path = Path(path)
     shown = shown or str(path)
-    document = Document.of_text(shown, read_text(path, shown))
     try:
-        reader = Reader(document)
-        return _Assembly(path, shown, reader.suite(), definitions, reader.fail).suite()
+        text = read_text(path, bounds.SUITE, allowed)
+    except Unreadable as error:
+        raise SuiteError(shown, error.line, error.column, str(error)) from None
+    document = Document.of_text(shown, text)
+    try:
+        written = read_suite(document)
+        return _Assembly(path, document, written, definitions, allowed).suite()
     except SuiteError:
         document.finish()  # a syntax error further down is the likelier cause of what was misread here
         raise
@@ -56,283 +75,295 @@ def load_suite(
 
 @dataclass(frozen=True)
 class _Assembly:
-    """What was written, put together now that every key is known. ``found`` is that of ``Reader.suite``."""
+    """What was written, put together now that every key is known."""
 
     path: Path
-    shown: str
-    found: Mapping[str, Any]
+    document: Document
+    written: WrittenSuite
     definitions: Mapping[str, Definition]
-    fail: Callable[[Place, str], SuiteError]
+    allowed: Allowed | None
 
     @cached_property
     def limits(self) -> LimitReader:
         """The reader of the lines of limits."""
-        by_text = self.found.get("match") == "text"
-        return LimitReader(self.definitions, self.found.get("top_k", 10), by_text, self.fail)
-
-    @cached_property
-    def relevant_from(self) -> float:
-        """The lowest relevant grade."""
-        return float(self.found.get("relevant_from", 1.0))
-
-    @cached_property
-    def grades(self) -> Mapping[str, float]:
-        """The words that may stand for grades."""
-        words: Mapping[str, float] = self.found.get("grades", {})
-        return words
+        written = self.written
+        return LimitReader(
+            self.definitions, written.top_k, written.match == "text", self.document.fail_at
+        )
 
     def suite(self) -> Suite:
         """All of it."""
-        found = self.found
-        entries, files = self._open_files()
-        ids: dict[str, Written] = {}
-        for written in entries:
-            id = written.id
-            if id in ids:
-                place = written.key_places.get("id", written.key_places.get("query", written.place))
-                other = ids[id].key_places.get("id", ids[id].key_places.get("query", ids[id].place))
-                where = (
-                    f"on line {other.line}"
-                    if other.path == place.path
-                    else f"at {other.path or self.shown}:{other.line}"
-                )
-                hint = "" if "id" in written.fields else "; give one of the two an 'id'"
-                raise self.fail(place, f"the id {short(id)} is already used {where}{hint}")
-            ids[id] = written
+        written = self.written
+        entries, files = self._entries()
+        self._refuse_repeated_ids(entries)
         judged = self._judged(files, entries)
-        queries = [self.query(written, judged) for written in entries]
-        metrics = [self.limits.measure(text, place) for text, place in found.get("metrics", ())]
-        checks = [*self._query_checks(queries), *self.limits.checks(found, queries)]
+        queries = tuple(self.query(entry, judged) for entry in entries)
+        checks = [*self._query_checks(queries), *self.limits.checks(written, queries)]
         suite = Suite(
-            name=found.get("suite", self.path.name.rsplit(".", 1)[0].removesuffix(".ir")),
-            path=self.shown,
-            queries=tuple(queries),
-            retriever=found.get("retriever", ("retriever", None))[0],
-            retriever_place=found.get("retriever", ("retriever", None))[1],
-            params_place=found.get("params@"),
-            top_k=self.limits.top_k,
-            params=found.get("params", {}),
-            relevant_from=self.relevant_from,
-            undefined=found.get("undefined", "skip"),
-            id_field=found.get("id_field"),
-            match=found.get("match", "id"),
-            duplicates=found.get("duplicates", "collapse"),
-            concurrency=found.get("concurrency"),
-            timeout=found.get("timeout"),
-            warmup=found.get("warmup", 0),
-            baseline_retriever=found.get("baseline"),
-            default_guard=all(
-                line.name != "lost_all_relevant" for line in found.get("each_query", ())
-            ),
-            max_errors=found.get("errors", 0),
-            metrics=tuple(metrics),
+            name=written.name or self.path.name.rsplit(".", 1)[0].removesuffix(".ir"),
+            path=self.document.path,
+            queries=queries,
+            default_guard=all(line.name != "lost_all_relevant" for line in written.each_query),
+            metrics=tuple(self.limits.measure(text, place) for text, place in written.metrics),
             checks=tuple(check_names(checks)),
             notes=tuple(judged.notes()) if judged else (),
+            places=written.places,
+            **shared(SuiteSettings, written),
         )
-        if not metrics:
-            limited = [measure for measure in suite.measures if measure.aggregate == "mean"]
-            shown = limited or [self.limits.measure(name, Place(1)) for name in SHOWN_BY_DEFAULT]
-            suite = replace(suite, metrics=tuple(shown))
+        if not suite.metrics:
+            suite = replace(suite, metrics=self._usual_metrics(suite))
         return replace(suite, depth=self._depth(suite))
+
+    def _refuse_repeated_ids(self, entries: Iterable[WrittenQuery]) -> None:
+        first: dict[str, WrittenQuery] = {}
+        for entry in entries:
+            other = first.setdefault(entry.name, entry)
+            if other is entry:
+                continue
+            place, before = entry.place_of_id, other.place_of_id
+            where = f"at {before.path or self.document.path}:{before.line}"
+            if before.path == place.path:
+                where = f"on line {before.line}"
+            hint = "; give one of the two an 'id'" if entry.id is None else ""
+            self.document.fail_at(
+                place, f"the id {short(entry.name)} is already used {where}{hint}"
+            )
+
+    def _usual_metrics(self, suite: Suite) -> tuple[Measure, ...]:
+        """What is shown where the suite does not say: means with limits, else the best known ones."""
+        limited = tuple(measure for measure in suite.measures if measure.aggregate == "mean")
+        return limited or tuple(self.limits.measure(name, Place(1)) for name in SHOWN_BY_DEFAULT)
 
     # -- files of queries and judgments ------------------------------------------------------------------------------
 
-    def _open_files(self) -> tuple[list[Written], list[JudgmentFile]]:
-        """Every query, those of files read, and every file that judges some."""
-        found, grades = self.found, self.grades
-        entries: list[Written] = []
+    def _entries(self) -> tuple[Sequence[WrittenQuery], list[JudgmentFile]]:
+        """Every query, those of files too, and every file that judges some."""
+        written = self.written
+        inline = [entry for entry in written.queries if isinstance(entry, WrittenQuery)]
+        if len(inline) == len(written.queries) and not written.judgments:
+            return inline, []  # suites without files need no csv, json and gzip
+        from pytest_irquality.suite.files.judgments import read_judgments  # noqa: PLC0415
+        from pytest_irquality.suite.files.source import beir_qrels  # noqa: PLC0415
+
+        entries: list[WrittenQuery] = []
         files: list[JudgmentFile] = []
-        if not any(
-            isinstance(entry, WrittenFile)
-            for entry in (*found["queries"], *found.get("judgments", ()))
-        ):
-            return found["queries"], files
-        # Only here: suites without files need no csv, json and gzip.
+        for entry in written.queries:
+            if isinstance(entry, WrittenQuery):
+                entries.append(entry)
+                continue
+            for source in self._sources(entry):
+                self._read_queries(entry, source, entries, files)
+        for file in written.judgments:
+            for source in self._sources(file):
+                folder = source.path.is_dir()
+                found = beir_qrels(source, file.split) if folder else source
+                files.append(read_judgments(found, written.grades))
+        if not entries:
+            self.document.fail_at(written.places["queries"], "'queries' is empty: no file has one")
+        return entries, files
+
+    def _read_queries(
+        self,
+        entry: WrittenFile,
+        source: Source,
+        entries: list[WrittenQuery],
+        files: list[JudgmentFile],
+    ) -> None:
+        """Add the queries of a file or BEIR folder, and the file itself where it judges them too."""
         from pytest_irquality.suite.files.judgments import read_judgments  # noqa: PLC0415
         from pytest_irquality.suite.files.queries import read_queries  # noqa: PLC0415
         from pytest_irquality.suite.files.source import beir_qrels, beir_queries  # noqa: PLC0415
 
-        further = tuple(key for key in QUERY_KEYS if key not in ("query", "id"))
-        for entry in found["queries"]:
-            if isinstance(entry, Written):
-                entries.append(entry)
-                continue
-            for source in self._sources(entry):
-                split = beir_qrels(source, entry.split) if source.path.is_dir() else None
-                texts = beir_queries(source) if split else source
-                records, judges = read_queries(texts, further)
-                if split or judges:
-                    files.append(read_judgments(split or source, grades))
-                # A BEIR folder has the queries of all its splits; asked are those of one.
-                wanted = files[-1].grades if split else None
-                written = (self._from_record(record, texts.shown) for record in records)
-                entries += (query for query in written if wanted is None or query.id in wanted)
-        for entry in found.get("judgments", ()):
-            for source in self._sources(entry):
-                folder = source.path.is_dir()
-                files.append(
-                    read_judgments(beir_qrels(source, entry.split) if folder else source, grades)
-                )
-        if not entries:
-            raise self.fail(found["queries@"], "'queries' is empty: no file has one")
-        return entries, files
+        further = [key for key in QUERY_KEYS if key not in ("query", "id")]
+        if not source.path.is_dir():
+            records, judges = read_queries(source, further)
+            if judges:
+                files.append(read_judgments(source, self.written.grades))
+            entries += (self._from_record(record, source.shown) for record in records)
+            return
+        texts = beir_queries(source)
+        records, _ = read_queries(texts, further)
+        judgments = read_judgments(beir_qrels(source, entry.split), self.written.grades)
+        files.append(judgments)
+        # The folder has the queries of all its splits; asked are those of one.
+        for record in records:
+            query = self._from_record(record, texts.shown)
+            if query.name in judgments.grades:
+                entries.append(query)
 
     def _sources(self, entry: WrittenFile) -> list[Source]:
         from pytest_irquality.suite.files.source import sources  # noqa: PLC0415
 
-        shown = Path(self.shown).parent
+        shown = Path(self.document.path).parent
         try:
-            return sources(entry.file, self.path.parent, shown, entry.format)
+            return sources(entry.file, self.path.parent, shown, entry.format, self.allowed)
         except ValueError as error:
-            query_meant = entry.bare and (
-                not Path(entry.file).suffix or len(entry.file.split()) > 1
-            )
-            hint = f"; did you mean `- query: {clipped(entry.file)}`?" if query_meant else ""
-            raise self.fail(entry.place, f"{error}{hint}") from None
+            message = str(error)
+        has_suffix = bool(Path(entry.file).suffix) and len(entry.file.split()) == 1
+        if entry.bare and not has_suffix:
+            message += f"; did you mean `- query: {clipped(entry.file)}`?"
+        self.document.fail_at(entry.place, message)
 
-    def _from_record(self, record: Record, shown: str) -> Written:
+    def _from_record(self, record: Record, shown: str) -> WrittenQuery:
         """A query of a file; one of JSONL may carry whatever a query of a suite may."""
         from pytest_irquality.suite.files.queries import tags  # noqa: PLC0415
 
+        cells = record.cells
         place = Place(record.line, 1, shown)
-        fields: dict[str, Any] = {
-            name: record.cells[name] for name in ("query", "id", "why") if record.cells.get(name)
-        }
         if record.further:
-            document = Document.of_json(shown, {**fields, **record.further}, record.line)
-            return replace(Reader(document, shown).query(), bulk=True)
-        if found := tags(record):
-            fields["tags"] = found
-        if weight := record.cells.get("weight"):
-            number = as_number(weight)
-            if number is None or number < 0:
-                raise self.fail(
-                    place, f"a weight must be a number of 0 or more, not {short(weight)}"
-                )
-            fields["weight"] = number
-        return Written(fields, place, {}, bulk=True)
+            named = {name: cells[name] for name in ("query", "id", "why") if cells.get(name)}
+            document = Document.of_json(shown, {**named, **record.further}, record.line)
+            return replace(read_query(document), bulk=True)
+        weight = as_number(cells.get("weight") or "1")
+        if weight is None or weight < 0:
+            self.document.fail_at(
+                place, f"a weight must be a number of 0 or more, not {short(cells['weight'])}"
+            )
+        return WrittenQuery(
+            query=cells["query"],
+            id=cells.get("id") or None,
+            why=cells.get("why") or None,
+            tags=tags(record),
+            weight=weight,
+            place=place,
+            bulk=True,
+        )
 
-    def _judged(self, files: list[JudgmentFile], entries: Iterable[Written]) -> Judged | None:
+    def _judged(self, files: list[JudgmentFile], entries: Iterable[WrittenQuery]) -> Judged | None:
         if not files:
             return None
         from pytest_irquality.suite.files.judgments import Judged  # noqa: PLC0415
 
-        return Judged(files, {written.id: written.fields["query"] for written in entries})
+        return Judged(files, {entry.name: entry.query for entry in entries})
 
-    def query(self, written: Written, judged: Judged | None) -> Query:
+    # -- queries -----------------------------------------------------------------------------------------------------
+
+    def query(self, written: WrittenQuery, judged: Judged | None) -> Query:
         """A query with its judgments, rules and thresholds."""
-        fields, places, top_k = written.fields, written.key_places, self.limits.top_k
-        relevant_from = self.relevant_from
-        written_grades, lines = fields.get("relevant", ({}, []))
-        relevant = {document: self._grade(grade) for document, grade in written_grades.items()}
-        if judged:
-
-            def place(document: str) -> str:
-                return f"{written.place.path or self.shown}:{dict(zip(written_grades, lines, strict=True))[document]}"
-
-            relevant = judged.joined(written.id, relevant, place)
-        rules = []
-        for kind in RANK_RULES:
-            if kind in fields:
-                ranks = {document: rank or top_k for document, rank in fields[kind]}
-                rules.append(Rule(kind, ranks, places[kind]))  # type: ignore[arg-type]
-        if "in_order" in fields:
-            rules.append(
-                Rule("in_order", dict.fromkeys(fields["in_order"], top_k), places["in_order"])
-            )
-        if fields.get("expect_no_results"):
-            if wrong := next(
-                (
-                    key
-                    for key in ("relevant", "must_find", "must_find_any", "in_order")
-                    if key in fields
-                ),
-                None,
-            ):
-                raise self.fail(places[wrong], f"{wrong!r} contradicts 'expect_no_results'")
-            rules.append(Rule("expect_no_results", {}, places["expect_no_results"]))
-        judgments = Judgments(relevant, relevant_from)
-        if fields.get("expect_no_results") and judgments.relevant:
-            raise self.fail(
-                places["expect_no_results"],
-                "a judgment file has relevant documents for this query: it expects results",
-            )
-        thresholds = []
-        for line in fields.get("thresholds", ()):
-            limits = self.limits.of_one(line)
-            if limits.known_issue:
-                raise self.fail(
-                    limits.place, "'known_issue' of one query stands on the query, beside its rules"
-                )
-            if limits.measure.needs_relevant and not judgments.relevant:
-                raise self.fail(
-                    limits.place,
-                    f"{limits.measure} is undefined for this query: it has no relevant document",
-                )
-            thresholds.append(limits)
-        known: KnownIssue | None = fields.get("known_issue")
-        if (
-            known
-            and not rules
-            and not any(bound.fails for limit in thresholds for bound in limit.bounds)
-        ):
-            raise self.fail(
-                places["known_issue"],
+        judgments, votes = self._judgments(written, judged)
+        rules = tuple(self._rules(written))
+        if written.expect_no_results is not None:
+            self._refuse_contradiction(written, judgments)
+        thresholds = tuple(self._thresholds(written, judgments))
+        limited = any(bound.fails for limits in thresholds for bound in limits.bounds)
+        if written.known_issue and not rules and not limited:
+            self.document.fail_at(
+                written.places["known_issue"],
                 "'known_issue' on a query with no rule and no threshold: nothing could fail",
             )
         return Query(
-            id=written.id,
-            text=fields["query"],
+            id=written.name,
+            text=written.query,
             judgments=judgments,
-            rules=tuple(rules),
-            thresholds=tuple(thresholds),
-            tags=fields.get("tags", ()),
-            why=fields.get("why"),
-            weight=fields.get("weight", 1.0),
-            params=fields.get("params", {}),
-            known_issue=known,
+            rules=rules,
+            thresholds=thresholds,
             bulk=written.bulk,
             place=written.place,
+            votes=votes,
+            **shared(QuerySettings, written),
         )
 
+    def _judgments(self, written: WrittenQuery, judged: Judged | None) -> tuple[Judgments, Votes]:
+        """The judgments of the suite and of files, and who voted how."""
+        relevant = written.relevant
+        relevant_from = self.written.relevant_from
+        grades = {document: self._grade(grade) for document, grade in relevant.grades.items()}
+        if judged is None:
+            return Judgments(grades, relevant_from), NOBODY
+
+        def place(document: str) -> str:
+            line = dict(zip(relevant.grades, relevant.lines, strict=True))[document]
+            return f"{written.place.path or self.document.path}:{line}"
+
+        joined = judged.joined(written.name, grades, place)
+        return joined.judgments(Judges(), relevant_from), joined.votes
+
     def _grade(self, grade: float | Word | None) -> float:
-        words = self.grades
+        if grade is None:
+            return max(1.0, self.written.relevant_from)
         if not isinstance(grade, Word):
-            return max(1.0, self.relevant_from) if grade is None else grade
+            return grade
+        words = self.written.grades
         if grade.text not in words:
-            raise self.fail(grade.place, no_grade(grade.text, words))
+            self.document.fail_at(grade.place, no_grade(grade.text, words))
         return words[grade.text]
 
+    def _rules(self, written: WrittenQuery) -> Iterator[Rule]:
+        for kind, demand in written.demands():
+            ranks = {document: rank or self.written.top_k for document, rank in demand.items()}
+            yield Rule(kind, ranks, written.places[kind])
+
+    def _refuse_contradiction(self, written: WrittenQuery, judgments: Judgments) -> None:
+        """Refuse whatever asks for results of a query that expects none."""
+        for name, key in QUERY_KEYS.items():
+            if key.wants_results and name in written.places:
+                self.document.fail_at(
+                    written.places[name], f"{name!r} contradicts 'expect_no_results'"
+                )
+        if judgments.relevant:
+            self.document.fail_at(
+                written.places["expect_no_results"],
+                "a judgment file has relevant documents for this query: it expects results",
+            )
+
+    def _thresholds(self, written: WrittenQuery, judgments: Judgments) -> Iterator[Limits]:
+        for line in written.thresholds:
+            limits = self.limits.of_one(line)
+            if limits.known_issue:
+                self.document.fail_at(
+                    limits.place, "'known_issue' of one query stands on the query, beside its rules"
+                )
+            if limits.measure.needs_relevant and not judgments.relevant:
+                self.document.fail_at(
+                    limits.place,
+                    f"{limits.measure} is undefined for this query: it has no relevant document",
+                )
+            yield limits
+
     def _query_checks(self, queries: Iterable[Query]) -> Iterator[Check]:
+        bulk = False
         for query in queries:
+            bulk = bulk or query.bulk
             if query.demands or not query.bulk:
                 yield Check(query.id, query.text, query.place, query=query)
-        if any(query.bulk for query in queries):
-            yield Check(
-                "every-query-answered", "every query answered", self.found["queries@"], scope="bulk"
-            )
+        if bulk:
+            place = self.written.places["queries"]
+            yield Check("every-query-answered", "every query answered", place, scope="bulk")
+
+    # -- depth -------------------------------------------------------------------------------------------------------
 
     def _depth(self, suite: Suite) -> int:
         """The results asked for: ``depth`` as written, else the deepest cutoff of any measure or rule."""
-        cutoffs: dict[int, str] = {suite.top_k: "top_k"}
-        as_deep_as_relevant = any(
-            measure.definition.reach == "relevant" for measure in suite.measures
-        )
-        most_relevant = (
-            max(len(q.judgments.relevant) for q in suite.queries) if as_deep_as_relevant else 0
-        )
-        for measure in suite.measures:
-            cutoffs.setdefault(measure.depth(most_relevant) or suite.top_k, str(measure))
-        rules = [(rule, query.id) for query in suite.queries for rule in query.rules]
-        rules += [(check.rule, check.name) for check in suite.checks if check.rule]
-        for rule, owner in rules:
-            for rank in rule.documents.values():
-                cutoffs.setdefault(rank, f"{rule.kind} of {short(owner)}")
-        deepest = max(cutoffs)
-        depth: int = self.found.get("depth", deepest)
-        if depth < deepest:
-            raise self.fail(
-                self.found["depth@"],
-                f"'depth' is {depth}, but {cutoffs[deepest]} reads {deepest} results",
+        readers: dict[int, str] = {}
+        for depth, reader in _depths_read(suite):
+            readers.setdefault(depth, reader)
+        deepest = max(readers)
+        if self.written.depth is None:
+            return deepest
+        if self.written.depth < deepest:
+            self.document.fail_at(
+                self.written.places["depth"],
+                f"'depth' is {self.written.depth}, but {readers[deepest]} reads {deepest} results",
             )
-        return depth
+        return self.written.depth
+
+
+def _depths_read(suite: Suite) -> Iterator[tuple[int, str]]:
+    """How many results are read, and by what."""
+    yield suite.top_k, "top_k"
+    most_relevant = 0
+    if any(measure.definition.reach == "relevant" for measure in suite.measures):
+        most_relevant = max(len(query.judgments.relevant) for query in suite.queries)
+    for measure in suite.measures:
+        yield measure.depth(most_relevant) or suite.top_k, str(measure)
+    for query in suite.queries:
+        for rule in query.rules:
+            yield from _ranks_read(rule, query.id)
+    for check in suite.checks:
+        if check.rule:
+            yield from _ranks_read(check.rule, check.name)
+
+
+def _ranks_read(rule: Rule, owner: str) -> Iterator[tuple[int, str]]:
+    for rank in rule.documents.values():
+        yield rank, f"{rule.kind} of {short(owner)}"

@@ -11,8 +11,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import yaml
 from yaml.events import (
@@ -27,23 +26,30 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from pytest_irquality.suite.names import printable
+from pytest_irquality.edges import bounds
+from pytest_irquality.edges.printable import terminal
 
 try:
     from yaml import CBaseLoader as Loader
 except ImportError:  # PyYAML built without libyaml
     from yaml import BaseLoader as Loader  # type: ignore[assignment]
 
-MAX_BYTES = 64 * 1024 * 1024
-MAX_DEPTH = 40
 MOST_WORDS = 8
+
+
+class Place(NamedTuple):
+    """Where something stands: 1-based line and column of the file at ``path``, by default the suite file itself."""
+
+    line: int
+    column: int = 1
+    path: str = ""
 
 
 class SuiteError(Exception):
     """Bad input: one line, ``path:line:column: what is wrong``. ``line`` and ``column`` count from 1."""
 
     def __init__(self, path: str, line: int, column: int, message: str) -> None:
-        super().__init__(printable(f"{path}:{line}:{column}: {message}"))
+        super().__init__(terminal(f"{path}:{line}:{column}: {message}"))
         self.path, self.line, self.column = path, line, column
 
 
@@ -66,8 +72,11 @@ def clipped(text: str) -> str:
 class Document:
     """One YAML document, read from its first event to its last by a caller who knows what should come."""
 
-    def __init__(self, path: str, events: Iterator[Event]) -> None:
+    def __init__(self, path: str, events: Iterator[Event], beside: bool = False) -> None:
+        """``beside``: it is a line of another file than the suite's."""
         self.path = path
+        self.beside = path if beside else ""
+        self.numbers: dict[str, float] = {}  # those read so far; grades are few and stand often
         self._events = events
 
     @classmethod
@@ -79,9 +88,9 @@ class Document:
 
     @classmethod
     def of_json(cls, path: str, value: Any, line: int) -> Document:
-        """A value of JSON that stands on a line, as the events that YAML would give; its numbers are plain text."""
+        """A value on a line of JSON, as the events that YAML would give; its numbers are plain text."""
         mark = yaml.Mark(path, 0, line - 1, 0, None, 0)
-        return cls(path, _json_events(value, mark))
+        return cls(path, _json_events(value, mark), beside=True)
 
     def finish(self) -> None:
         """Read on to the end of the file, so that a syntax error is found wherever it stands."""
@@ -100,8 +109,8 @@ class Document:
                     )
                 if kind is MappingStartEvent or kind is SequenceStartEvent:
                     depth += 1
-                    if depth > MAX_DEPTH:
-                        self.fail(event, f"nested deeper than {MAX_DEPTH} levels")
+                    if depth > bounds.DEPTH:
+                        self.fail(event, f"nested deeper than {bounds.DEPTH} levels")
                 elif kind is MappingEndEvent or kind is SequenceEndEvent:
                     depth -= 1
                 elif kind is DocumentStartEvent:
@@ -122,6 +131,14 @@ class Document:
     def fail(self, event: Event, message: str) -> NoReturn:
         """Raise the one-line error at an event's place."""
         raise SuiteError(self.path, *position(event), message)
+
+    def place(self, event: Event) -> Place:
+        """Where an event begins."""
+        return Place(*position(event), self.beside)
+
+    def fail_at(self, place: Place, message: str) -> NoReturn:
+        """Raise the one-line error at a place that was kept."""
+        raise SuiteError(place.path or self.path, place.line, place.column, message)
 
     def root(self) -> Event:
         """The first event of the document's content."""
@@ -195,7 +212,7 @@ class Document:
         """A finite number, unquoted."""
         text = self.text(event, what)
         value = as_number(text)
-        if value is None or getattr(event, "style", None):
+        if value is None or self.quoted(event):
             self.fail(event, f"{what} must be a number, not {short(text)}")
         return value
 
@@ -208,6 +225,10 @@ class Document:
                 f"{what} must be a whole number of at least {least}, not {short(self.text(event, what))}",
             )
         return int(value)
+
+    def quoted(self, event: Event) -> bool:
+        """Whether a scalar stands in quotes or in a block, and so is text whatever it spells."""
+        return bool(getattr(event, "style", None))
 
     def is_empty(self, event: Event) -> bool:
         """Whether nothing was written: a key with no value."""
@@ -241,9 +262,9 @@ class Document:
 
 
 def _json_events(value: Any, mark: Any, depth: int = 1) -> Iterator[Event]:
-    if depth > MAX_DEPTH and isinstance(value, (dict, list)):
+    if depth > bounds.DEPTH and isinstance(value, (dict, list)):
         raise SuiteError(
-            mark.name, mark.line + 1, mark.column + 1, f"nested deeper than {MAX_DEPTH} levels"
+            mark.name, mark.line + 1, mark.column + 1, f"nested deeper than {bounds.DEPTH} levels"
         )
     if isinstance(value, dict):
         yield MappingStartEvent(None, None, True, mark, mark)
@@ -305,31 +326,3 @@ def kind(event: Event) -> str:
     if isinstance(event, MappingStartEvent):
         return "a mapping"
     return "a list" if isinstance(event, SequenceStartEvent) else "a single value"
-
-
-def read_text(path: Path, shown: str) -> str:
-    """The text of a suite file; anything that is not one regular UTF-8 file of sane size is a ``SuiteError``."""
-    try:
-        if not path.is_file():
-            raise SuiteError(
-                shown, 1, 1, "is not a regular file" if path.exists() else "no such file"
-            )
-        if path.stat().st_size > MAX_BYTES:
-            raise SuiteError(
-                shown,
-                1,
-                1,
-                f"is larger than {MAX_BYTES // 2**20} MB; keep judgments of that size in files",
-            )
-        data = path.read_bytes()
-    except OSError as error:
-        raise SuiteError(shown, 1, 1, f"cannot be read: {error.strerror or error}") from None
-    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
-        raise SuiteError(
-            shown, line, column, f"not {encoding[:6].rstrip('-').upper()} text: {error.reason}"
-        ) from None

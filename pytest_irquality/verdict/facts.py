@@ -215,13 +215,6 @@ class TakenOver(Fact):
 
 
 @dataclass(frozen=True)
-class Renumbered(Fact):
-    """So many queries have another id in the baseline, and the same text and params."""
-
-    queries: int
-
-
-@dataclass(frozen=True)
 class NewQueries(Fact):
     """Queries (ids) of ``total`` that the baseline has not. ``retriever``: it is another retriever of this run."""
 
@@ -237,6 +230,13 @@ class OtherVersion(Fact):
 
     now: str
     before: str
+
+
+@dataclass(frozen=True)
+class Renamed(Fact):
+    """So many queries have another id in the baseline, and the same text and params."""
+
+    queries: int
 
 
 @dataclass(frozen=True)

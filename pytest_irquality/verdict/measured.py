@@ -1,14 +1,18 @@
-"""What was measured: a run as the measures see it, beside the baseline's where there is one, and what both scored."""
+"""What was measured: a run as the measures see it, beside the baseline's where there is one, and
+what both scored.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
+from math import fsum
 
 from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
+from pytest_irquality.metrics.scores import together
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.facts import Cause
@@ -23,14 +27,18 @@ KNOWN = 0.1  # the least share of a baseline's documents that today's index or j
 
 @dataclass(frozen=True)
 class Measured:
-    """A run cut to depth, with duplicates collapsed and queries with faults left out, and its scores.
+    """A run cut to depth, with duplicates collapsed and queries with faults left out, and its
+    scores.
 
     ``baseline_run`` is what it is compared with. Both sides are scored with today's judgments.
+    ``others`` are the rankings of a query's other answers, where this is one of several. Where a
+    side has several answers, scores are means over them, and rankings those of the first.
     """
 
     suite: Suite
     run: Run
     baseline_run: Run | None = None
+    others: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
     @cached_property
     def faults(self) -> Mapping[str, str]:
@@ -55,7 +63,9 @@ class Measured:
 
     @cached_property
     def duplicated(self) -> Mapping[str, list[str]]:
-        """The documents that a query's ranking holds more than once, for the queries that have any."""
+        """The documents that a query's ranking holds more than once, for the queries that have
+        any.
+        """
         found = {}
         for id, ranking in self.run.rankings.items():
             ids = ranking.ids[: self.suite.depth]
@@ -99,7 +109,9 @@ class Measured:
 
     @cached_property
     def aligned(self) -> Mapping[str, tuple[str, ...]]:
-        """Today's rankings of those queries, ties in the baseline's order: what drops, guards and churn look at."""
+        """Today's rankings of those queries, ties in the baseline's order: what drops, guards and
+        churn look at.
+        """
         stored = self.baseline_run.rankings if self.baseline_run else {}
         today = self.run.rankings
         if made_up(today.values()) or made_up(stored.values()):
@@ -114,7 +126,9 @@ class Measured:
 
     @cached_property
     def reordered(self) -> Sequence[str]:
-        """The ids of the queries that have another order as returned than the one that is compared."""
+        """The ids of the queries that have another order as returned than the one that is
+        compared.
+        """
         return [id for id, ids in self.aligned.items() if ids != self.rankings[id]]
 
     @cached_property
@@ -132,8 +146,40 @@ class Measured:
         return min(self.suite.depth, then or self.suite.depth)
 
     @cached_property
+    def answers(self) -> Sequence[Measured]:
+        """Each answer of today by itself, beside the baseline's first, whose ties all of them
+        follow.
+        """
+        return self._each_of(self.run)
+
+    @cached_property
+    def answers_before(self) -> Sequence[Measured]:
+        """The baseline's answers to the queries of both sides in the same way."""
+        return self._each_of(self.baseline_run) if self.baseline_run else ()
+
+    def _each_of(self, side: Run) -> Sequence[Measured]:
+        first = self.baseline_run and replace(self.baseline_run, again=())
+        ids = self.rankings if side is self.run else self.before
+        runs = [
+            replace(answer, rankings={id: answer.rankings[id] for id in ids}, again=())
+            for answer in side.answers
+        ]
+        cut = [
+            {id: ranking.collapsed(self.suite.depth) for id, ranking in run.rankings.items()}
+            for run in runs
+        ]
+        return [
+            Measured(
+                self.suite, run, first, {id: [c[id] for c in cut if c is not own] for id in ids}
+            )
+            for run, own in zip(runs, cut, strict=True)
+        ]
+
+    @cached_property
     def scores(self) -> Scores:
-        """Every measure of the suite for every answered query."""
+        """Every measure of the suite for every answered query, the mean over its answers."""
+        if self.run.again:
+            return mean_scores([answer.scores for answer in self.answers])
         scores = self._score(self.run, self.rankings)
         churn = [
             place
@@ -151,7 +197,9 @@ class Measured:
 
     @cached_property
     def scores_before(self) -> Scores:
-        """What the baseline's rankings score today."""
+        """What the baseline's rankings score today, the mean over its answers."""
+        if self.baseline_run and self.baseline_run.again:
+            return mean_scores([answer.scores_compared for answer in self.answers_before])
         return self._score(self.baseline_run or self.run, self.before)
 
     @cached_property
@@ -172,6 +220,8 @@ class Measured:
     @cached_property
     def scores_compared(self) -> Scores:
         """What today's rankings score with their ties in the baseline's order."""
+        if self.run.again:
+            return mean_scores([answer.scores_compared for answer in self.answers])
         return self._score(self.run, self.aligned, self.before)
 
     def _score(
@@ -180,7 +230,9 @@ class Measured:
         rankings: Mapping[str, Sequence[str]],
         before: Mapping[str, Sequence[str]] | None = None,
     ) -> Scores:
-        """A query that expects nothing is in no mean; it counts in zero_results only if it wrongly finds something."""
+        """A query that expects nothing is in no mean; it counts in zero_results only if it wrongly
+        finds something.
+        """
         suite = self.suite
         ranked = {id: ids for id, ids in rankings.items() if not suite.by_id[id].expects_nothing}
         took = {
@@ -193,6 +245,7 @@ class Measured:
             undefined=suite.undefined,
             seconds=took,
             before=before,
+            others=self.others,
         )
         scores = recall_counts_passages(suite, run, ranked, scores)
         empty = {
@@ -205,10 +258,15 @@ class Measured:
         return Scores(scores.measures, {**scores.values, **empty})
 
     def aggregate(self, measure: Measure, queries: Iterable[Query]) -> Aggregate:
-        """A measure over the answered ones of some queries."""
+        """A measure over the answered ones of some queries; a latency over all their calls."""
         ids = [
             query.id for query in queries if query.id in self.rankings and counts(measure, query)
         ]
+        if measure.unit == "seconds" and self.run.again:
+            place = self.suite.measures.index(measure)
+            calls = [answer.scores.values[id][place] for answer in self.answers for id in ids]
+            took = [call for call in calls if call is not None]
+            return Aggregate(together(measure.aggregate, took), len(took), len(calls) - len(took))
         return self.scores.aggregate(measure, ids, self.suite.weights)
 
     def aggregate_before(self, measure: Measure) -> Aggregate:
@@ -217,7 +275,9 @@ class Measured:
         return self.scores_before.aggregate(measure, ids, self.suite.weights)
 
     def judged_share(self, rankings: Mapping[str, Sequence[str]]) -> tuple[int, int]:
-        """How many of the top k results of these rankings somebody graded, and how many there are."""
+        """How many of the top k results of these rankings somebody graded, and how many there
+        are.
+        """
         judged = returned = 0
         if self.suite.match == "text":  # a result without a wanted passage is not unjudged
             return 0, 0
@@ -232,7 +292,9 @@ class Measured:
         return self.baseline_run is not None and query.id not in self.baseline_run.rankings
 
     def ranks(self, query: Query) -> dict[str, int]:
-        """The rank of each document that a query returned, and of each passage that one of them holds besides."""
+        """The rank of each document that a query returned, and of each passage that one of them
+        holds besides.
+        """
         return ranks_of(self.rankings[query.id], self.run.rankings[query.id])
 
     def ranks_before(self, query: str) -> dict[str, int]:
@@ -241,7 +303,9 @@ class Measured:
         return ranks_of(ids, self.baseline_run.rankings[query]) if self.baseline_run and ids else {}
 
     def lacks_passages(self, document: str) -> bool:
-        """Whether it is a result that stands for no passage: under ``match: text`` that is known, not unjudged."""
+        """Whether it is a result that stands for no passage: under ``match: text`` that is known,
+        not unjudged.
+        """
         then = self.baseline_run.texts if self.baseline_run else {}
         return self.suite.match == "text" and (document in self.run.texts or document in then)
 
@@ -259,3 +323,25 @@ def counts_zero(measure: Measure) -> bool:
 def counts(measure: Measure, query: Query) -> bool:
     """Whether a query's value enters the measure's mean."""
     return counts_zero(measure) or not query.expects_nothing
+
+
+def mean_scores(answers: Sequence[Scores]) -> Scores:
+    """The mean of several answers' scores; a query returns nothing where every answer to it is
+    empty.
+    """
+    measures = answers[0].measures
+    draw = [min if counts_zero(measure) else _mean for measure in measures]
+    rows = {
+        id: tuple(
+            None if None in values else together_of(values)
+            for together_of, values in zip(
+                draw, zip(*(answer.values[id] for answer in answers), strict=True), strict=True
+            )
+        )
+        for id in answers[0].values
+    }
+    return Scores(measures, rows)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fsum(values) / len(values)

@@ -124,8 +124,6 @@ def _queries_on_one_side(now: Measured, baseline: Baseline) -> Iterator[Fact]:
         return
     if baseline.of:
         yield facts.TakenOver(baseline.source, baseline.of)
-    if baseline.renamed:
-        yield facts.Renumbered(baseline.renamed)
     new = [query for query in now.asked if now.is_new(query) and query.id in now.rankings]
     other = now.suite.baseline_retriever is not None
     if new:
@@ -133,6 +131,8 @@ def _queries_on_one_side(now: Measured, baseline: Baseline) -> Iterator[Fact]:
     version, before = now.run.version, baseline.version
     if version and before and version != before and not other:
         yield facts.OtherVersion(version, before)
+    if baseline.renamed:
+        yield facts.Renamed(baseline.renamed)
     if baseline.left:
         yield facts.LeftSuite(baseline.left)
 

@@ -397,12 +397,6 @@ def _(fact: facts.TakenOver, result: SuiteResult) -> str:
 
 
 @note.register
-def _(fact: facts.Renumbered, result: SuiteResult) -> str:
-    have = counted(fact.queries, "query has", "queries have")
-    return f"{have} another id in the baseline, and the same text and params: compared with it"
-
-
-@note.register
 def _(fact: facts.NewQueries, result: SuiteResult) -> str:
     new, texts = len(fact.queries), queries(result, fact.queries)
     if fact.retriever:
@@ -418,6 +412,12 @@ def _(fact: facts.OtherVersion, result: SuiteResult) -> str:
     return (
         f"the retriever is of version {fact.now} now; the baseline is that of version {fact.before}"
     )
+
+
+@note.register
+def _(fact: facts.Renamed, result: SuiteResult) -> str:
+    renamed = counted(fact.queries, "query has", "queries have")
+    return f"{renamed} another id in the baseline, and the same text and params: compared with it"
 
 
 @note.register

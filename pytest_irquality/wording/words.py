@@ -13,11 +13,6 @@ from pytest_irquality.wording.numbers import apart, counted, exact, figure
 
 LONGEST = 300
 QUOTED = 100
-ACTING = (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-CONTROLS: Mapping[int, str] = {
-    **{code: f"⟨U+{code:04X}⟩" for code in ACTING if chr(code) not in "\n\t"},
-    **dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}"),
-}
 ON_CHANGE: tuple[BoundKind, ...] = ("max_drop", "max_rise", "max_significant_drop")
 """The limits on the change since the baseline."""
 SIGNS: Mapping[str, str] = {
@@ -38,14 +33,6 @@ BOUNDS: Mapping[str, str] = {
     "max_rise": "rise",
     "max_significant_drop": "significant drop",
 }
-
-
-def visible(text: str) -> str:
-    """A text that cannot act on what shows it: control and direction-changing characters stand as their names.
-
-    Marks that letters need (joiners, left-to-right and right-to-left marks) stay.
-    """
-    return text if text.isprintable() else text.translate(CONTROLS)
 
 
 def cut(text: str, longest: int = LONGEST) -> str:

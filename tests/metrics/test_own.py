@@ -16,7 +16,7 @@ from pytest_irquality.metrics import (
     parse_measure,
     with_own,
 )
-from pytest_irquality.metrics.page import page
+from tools.measures import page
 
 
 def best_grade(ranking: Sequence[str], grades: Mapping[str, float], k: int) -> float:

@@ -1,33 +1,11 @@
-"""The page of definitions is drawn from the measures, and the committed one is current."""
+"""The page of definitions says all of every measure."""
 
 from __future__ import annotations
-
-import subprocess
-import sys
 
 import pytest
 
 from pytest_irquality.metrics import DEFINITIONS
-from pytest_irquality.metrics.page import page
-
-from .shared import ROOT
-
-
-def test_the_committed_page_is_current() -> None:
-    committed = (ROOT / "docs/reference/measures.md").read_text(encoding="utf-8")
-    assert committed == page(), (
-        "run: python -m pytest_irquality.metrics > docs/reference/measures.md"
-    )
-
-
-def test_the_command_prints_it() -> None:
-    printed = subprocess.run(
-        [sys.executable, "-m", "pytest_irquality.metrics"],
-        capture_output=True,
-        check=True,
-        cwd=ROOT,
-    ).stdout
-    assert printed.decode("utf-8") == page()
+from tools.measures import page
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)

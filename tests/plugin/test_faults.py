@@ -107,7 +107,7 @@ def test_a_fixture_that_is_not_there_is_named_with_its_line_and_its_like(project
     result.assert_outcomes(errors=10)
     result.stdout.fnmatch_lines(
         [
-            "shop.ir.yaml:1:12: no fixture 'shop_serch' is found from here; did you mean 'shop_search'?",
+            "shop.ir.yaml:1:1: no fixture 'shop_serch' is found from here; did you mean 'shop_search'?",
             "not evaluated: no fixture 'shop_serch' (shown at q0)",
         ]
     )

@@ -63,12 +63,6 @@ def timed(seconds: float) -> SuiteResult:
     )
 
 
-def test_the_shipped_schema_is_that_of_the_results() -> None:
-    assert schema.FILE.read_text(encoding="utf-8") == schema.text(), (
-        "run python -m pytest_irquality.report.schema"
-    )
-
-
 def test_documents_are_valid() -> None:
     for results in ([], [compared()], [timed(0.1), suite(query("b"), interrupted=True)]):
         data = valid(document(results, ["other.ir.yaml"]))

@@ -147,7 +147,7 @@ def test_each_retriever_has_its_file_in_the_folder_that_is_named(shop: Project) 
         (
             None,
             ("--ir-baseline=git:HEAD",),
-            "ERROR: --ir-baseline git:HEAD: fatal: not a git repository",
+            "ERROR: --ir-baseline git:HEAD: the project is in no git checkout",
         ),
     ],
 )

@@ -12,7 +12,8 @@ import yaml
 from jsonschema import Draft7Validator
 
 from pytest_irquality import SuiteError, load_suite
-from pytest_irquality.suite import schema, written
+from pytest_irquality.metrics import DEFINITIONS, parse_measure
+from pytest_irquality.suite import schema
 from tests.suite.test_lint import test_each_doubt_has_its_place as doubtful
 from tests.test_fuzz import WHOLE
 
@@ -50,18 +51,19 @@ def complaints(text: str) -> list[str]:
     return [error.message for error in validator.iter_errors(as_an_editor_reads(text))]
 
 
-def test_the_schema_is_one_and_is_the_one_that_ships() -> None:
+def test_the_schema_is_one() -> None:
     Draft7Validator.check_schema(schema.schema())
-    assert schema.FILE.read_text("utf-8") == schema.text(), (
-        "run python -m pytest_irquality.suite.schema > .../schema.json"
-    )
 
 
-def test_it_knows_every_key_of_the_reader() -> None:
-    assert tuple(schema.SUITE) == written.SUITE_KEYS
-    assert tuple(schema.QUERY) == written.QUERY_KEYS
-    assert tuple(schema.FILE_KEYS) == written.FILE_KEYS
-    assert tuple(schema.BOUNDS) == (*written.BOUND_KEYS, "known_issue")
+def test_editors_are_offered_every_measure() -> None:
+    found = schema.schema()
+    for name in (*DEFINITIONS, "precision", "recall", "map", "mrr", "ndcg"):
+        offered = DEFINITIONS[name].usual_name
+        assert offered.startswith(name)
+        assert parse_measure(offered).definition.name == name
+        assert offered in found["$defs"]["block"]["properties"]
+        assert offered in found["properties"]["each_query"]["properties"]
+        assert offered in found["properties"]["metrics"]["items"]["anyOf"][0]["enum"]
 
 
 @pytest.mark.parametrize("text", EXAMPLES, ids=range(len(EXAMPLES)))

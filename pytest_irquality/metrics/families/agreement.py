@@ -1,9 +1,12 @@
-"""How much of the baseline's ranking is still there; no judgments needed."""
+"""How much of another ranking is there: the baseline's, or another answer's; no judgments
+needed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from math import fsum
 
 from pytest_irquality.metrics.definition import Compute, Definition, Parameter
 from pytest_irquality.metrics.hits import Hits
@@ -24,9 +27,25 @@ def overlap(k: int) -> Compute:
     def score(hits: Hits) -> float | None:
         if hits.before is None:
             return None
-        now, before = top(hits.ranking, k), top(hits.before, k)
-        longer = max(len(now), len(before))
-        return len({*now} & {*before}) / longer if longer else 1.0
+        return shared(top(hits.ranking, k), top(hits.before, k))
+
+    return score
+
+
+def shared(one: Sequence[str], other: Sequence[str]) -> float:
+    """The documents of both, as a share of the longer ranking; 1 where both are empty."""
+    longer = max(len(one), len(other))
+    return len({*one} & {*other}) / longer if longer else 1.0
+
+
+def stability(k: int) -> Compute:
+    """The mean overlap with each other answer to the same query."""
+
+    def score(hits: Hits) -> float | None:
+        if not hits.others:
+            return None
+        own = top(hits.ranking, k)
+        return fsum(shared(own, top(other, k)) for other in hits.others) / len(hits.others)
 
     return score
 
@@ -75,5 +94,14 @@ DEFINITIONS = (
         undefined="for a query that the baseline does not have",
         source="Webber, Moffat and Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010, cut at k "
         "and normalised to 1 as in Clarke, Vtyurina and Smucker, Assessing top-k preferences, ACM TOIS 39(3), 2021",
+    ),
+    Definition(
+        name="stability",
+        title="Stability of the answers",
+        formula="mean over pairs of answers to a query: documents in the first k of both ÷ the longer of the two",
+        make=stability,
+        needs="",
+        undefined="for a query with one answer ('repeat', or several kept runs, give more)",
+        source="ours; the overlap of Fagin, Kumar and Sivakumar, 2003, between answers",
     ),
 )

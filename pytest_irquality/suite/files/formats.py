@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from pytest_irquality.edges.printable import OUR_COLUMNS, from_csv
 from pytest_irquality.suite.yaml import as_number, did_you_mean, short
 
 SPELLINGS: Mapping[str, tuple[str, ...]] = {
@@ -26,8 +27,10 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "tags": ("tags", "tag"),
     "weight": ("weight",),
     "why": ("why",),
+    "judge": ("judge", "annotator", "rater", "assessor", "grader"),
+    "date": ("date", "judgedat", "gradedat"),
 }  # fmt: skip
-PAIR = ("id", "query", "document", "grade")
+PAIR = ("id", "query", "document", "grade", "judge", "date")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 QUEPID_HEADER = {"query", "docid", "rating"}
 
@@ -151,6 +154,7 @@ def table(delimiters: str) -> Callable[[Iterable[str]], Iterator[Record]]:
         delimiter = next((d for d in delimiters if is_header(cells_of(header, d))), delimiters[0])
         names = [name.strip() for name in cells_of(header, delimiter)]
         columns = named(names)
+        read = from_csv if tuple(names) == OUR_COLUMNS else str
         if not is_header(names):
             there = ", ".join(short(name) for name in names[:8])
             raise Bad(
@@ -163,9 +167,8 @@ def table(delimiters: str) -> Callable[[Iterable[str]], Iterator[Record]]:
                 continue
             if len(row) < len(names) or any(row[len(names) :]):
                 raise Bad(number, 1, f"a line of {len(row)} cells under a header of {len(names)}")
-            yield Record(
-                number, raw, {meaning: row[column].strip() for meaning, column in columns.items()}
-            )
+            cells = {meaning: row[column].strip() for meaning, column in columns.items()}
+            yield Record(number, raw, {name: read(cell) for name, cell in cells.items()})
 
     return records
 

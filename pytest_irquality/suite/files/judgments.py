@@ -4,20 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from itertools import chain
 
+from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite.files.formats import BEIR_HEADER, Record
 from pytest_irquality.suite.files.source import FORMATS, JUDGMENTS, Source
+from pytest_irquality.suite.judges import UNNAMED, Judges, Votes
 from pytest_irquality.suite.yaml import SuiteError, as_number, no_grade, short
 
 Grades = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True)
+class Vote:
+    """A grade by a judge who is named, and when it was given, where that is known."""
+
+    grade: float
+    date: datetime | None = None
+
+    def after(self, before: Vote) -> Vote | None:
+        """What the judge holds now, having graded the pair ``before``; None where nothing tells which came later."""
+        if self.grade == before.grade:
+            return max(self, before, key=_when)
+        if _when(self) == _when(before):
+            return None
+        return max(self, before, key=_when)
+
+
+def _when(vote: Vote) -> float:
+    return vote.date.timestamp() if vote.date else float("-inf")
+
+
+NamedVotes = dict[str, dict[str, Vote]]
+"""By judge, by document."""
+
+
+@dataclass(frozen=True)
 class JudgmentFile:
     """What a file says: grades by document by query, the query by its id or, in a file without ids, by its text.
 
-    ``texts`` are the queries' texts by id, where the file has both.
+    ``votes`` are the grades of judges whom it names, the latest of each; ``grades`` are all others. ``texts`` are the
+    queries' texts by id, where the file has both. ``dates`` are the first and the last date that it gives.
     """
 
     source: Source
@@ -25,10 +53,21 @@ class JudgmentFile:
     grades: Grades
     by_text: bool
     texts: Mapping[str, str] = field(default_factory=dict)
+    votes: Mapping[str, NamedVotes] = field(default_factory=dict)
+    dates: tuple[datetime, ...] = ()
 
-    def line_of(self, query: str, document: str) -> int:
+    def line_of(self, query: str, document: str, judge: str = UNNAMED) -> int:
         """Where it judges a pair first; the file is read again up to there."""
-        return _first_line(self.source, self.format, query, document)
+        return _first_line(self.source, self.format, query, document, judge)
+
+    def has(self, query: str) -> bool:
+        """Whether it judges anything of a query."""
+        return query in self.grades or query in self.votes
+
+    @property
+    def queries(self) -> Iterable[str]:
+        """What it judges, by id or text."""
+        return dict.fromkeys([*self.grades, *self.votes])
 
 
 USUAL_GRADES = {str(grade): float(grade) for grade in range(-10, 101)}
@@ -80,7 +119,9 @@ def _read_regular(source: Source, name: str) -> Grades | None:
 def _read_carefully(source: Source, name: str, words: Mapping[str, float]) -> JudgmentFile:
     """Any file, a line at a time, with an error for whatever is wrong with one."""
     grades: Grades = {}
+    votes: dict[str, NamedVotes] = {}
     texts: dict[str, str] = {}
+    dates: dict[str, datetime | None] = {"": None}
     known: dict[str, float | None] = {"": None}  # a row of a spreadsheet that nobody has graded yet
     by_text: bool | None = None
     with source.open() as lines:
@@ -102,15 +143,51 @@ def _read_carefully(source: Source, name: str, words: Mapping[str, float]) -> Ju
                 continue
             if not document.strip():
                 record.fail("grade", "a grade without a document")
+            day = record.cells.get("date", "").strip()
+            if day not in dates:
+                dates[day] = _date(day)
+            if judge := record.cells.get("judge", "").strip():
+                given = votes.setdefault(query, {}).setdefault(document, {})
+                vote = Vote(grade, dates[day])
+                latest = vote.after(given.get(judge, vote))
+                if latest is None:
+                    first = f"{source.shown}:{_first_line(source, name, query, document, judge)}"
+                    record.fail(
+                        "grade", _twice(judge, document, query, (vote, given[judge]), first)
+                    )
+                given[judge] = latest
+                continue
             before = grades.setdefault(query, {}).setdefault(document, grade)
             if before != grade:
-                first = _first_line(source, name, query, document)
-                record.fail(
-                    "grade",
-                    f"{short(document)} is graded {grade:g} here for {short(query)}, but {before:g} at"
-                    f" {source.shown}:{first}",
-                )
-    return JudgmentFile(source, name, grades, bool(by_text), texts)
+                first = f"{source.shown}:{_first_line(source, name, query, document)}"
+                record.fail("grade", _contradicts(document, query, grade, before, first))
+    known_dates = sorted(date for date in dates.values() if date)
+    return JudgmentFile(
+        source, name, grades, bool(by_text), texts, votes, (*known_dates[:1], *known_dates[-1:])
+    )
+
+
+def _contradicts(document: str, query: str, grade: float, before: float, where: str) -> str:
+    return (
+        f"{short(document)} is graded {grade:g} here for {short(query)}, but {before:g} at {where}"
+    )
+
+
+def _twice(judge: str, document: str, query: str, votes: tuple[Vote, Vote], where: str) -> str:
+    here, there = votes
+    return (
+        f"{short(judge)} grades {short(document)} {here.grade:g} here for {short(query)}, but {there.grade:g} at"
+        f" {where}; of one judge the later grade counts, and no 'date' tells which that is (2026-11-30)"
+    )
+
+
+def _date(text: str) -> datetime | None:
+    """A date or time of ISO 8601, in UTC unless it says otherwise; None where it is none."""
+    try:
+        date = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
 
 
 def _pair(record: Record) -> tuple[str, str]:
@@ -134,12 +211,39 @@ def _grade(record: Record, written: str, words: Mapping[str, float]) -> float:
     return number
 
 
-def _first_line(source: Source, name: str, query: str, document: str) -> int:
+def _first_line(source: Source, name: str, query: str, document: str, judge: str = UNNAMED) -> int:
     with source.open() as lines:
         for record in FORMATS[name].records(lines):
-            if record.cells.get("grade") and _pair(record) == (query, document):
+            by = record.cells.get("judge", UNNAMED).strip()
+            if record.cells.get("grade") and (*_pair(record), by) == (query, document, judge):
                 return record.line
     return 1
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the suite and all its files say of one query: grades of nobody in particular, and of judges with names."""
+
+    grades: Mapping[str, float]
+    named: NamedVotes = field(default_factory=dict)
+
+    @property
+    def votes(self) -> Votes:
+        """Every grade of the documents that somebody with a name graded."""
+        return {
+            document: {
+                **({UNNAMED: self.grades[document]} if document in self.grades else {}),
+                **{judge: vote.grade for judge, vote in given.items()},
+            }
+            for document, given in self.named.items()
+        }
+
+    def judgments(self, judges: Judges, relevant_from: float) -> Judgments:
+        """What the measures read."""
+        if not self.named:
+            return Judgments(self.grades, relevant_from)
+        grades, voted = judges.joined(self.votes)
+        return Judgments({**self.grades, **grades}, relevant_from, voted)
 
 
 class Judged:
@@ -153,13 +257,12 @@ class Judged:
             (file, {text: id for id, text in file.texts.items()}, set[str]()) for file in files
         ]
 
-    def joined(
-        self, id: str, inline: dict[str, float], place: Callable[[str], str]
-    ) -> dict[str, float]:
+    def joined(self, id: str, inline: dict[str, float], place: Callable[[str], str]) -> Said:
         """What all files say of a query, joined to what the suite says; ``place`` tells where it says so.
 
-        Raises ``SuiteError``, in the file, where a pair has two grades.
+        Raises ``SuiteError``, in the file, where a pair has two grades of nobody in particular, or of one judge.
         """
+        named: NamedVotes = {}
         grades, own = inline, not self.files
         before: list[tuple[JudgmentFile, str]] = []
         for file, id_of, used in self.files:
@@ -167,7 +270,8 @@ class Judged:
             if key is None:
                 continue
             used.add(key)
-            more = file.grades[key]
+            _add(named, file, key, id, before)
+            more = file.grades.get(key, {})
             if not grades:
                 grades = more
             else:
@@ -175,40 +279,64 @@ class Judged:
                     grades, own = dict(grades), True
                 for document, grade in more.items():
                     if grades.setdefault(document, grade) != grade:
-                        other = next(((f, k) for f, k in before if document in f.grades[k]), None)
+                        other = next(
+                            ((f, k) for f, k in before if document in f.grades.get(k, {})), None
+                        )
                         first = (
                             f"{other[0].source.shown}:{other[0].line_of(other[1], document)}"
                             if other
-                            else ""
+                            else place(document)
                         )
                         raise SuiteError(
                             file.source.shown,
                             file.line_of(key, document),
                             1,
-                            f"{short(document)} is graded {grade:g} here for {short(id)}, but {grades[document]:g} at"
-                            f" {first or place(document)}",
+                            _contradicts(document, id, grade, grades[document], first),
                         )
             before.append((file, key))
-        return grades
+        return Said(grades, named)
 
     def _key(self, file: JudgmentFile, id_of: Mapping[str, str], id: str) -> str | None:
         """What a file calls a query: its id; in a file without ids, its text."""
         text = self.ids[id].strip()
         if file.by_text:
-            key = text if text in file.grades or id in self.texts else id
+            key = text if file.has(text) or id in self.texts else id
         else:
             key = id
-            if id not in file.grades and (other := id_of.get(text)) not in self.ids:
+            if not file.has(id) and (other := id_of.get(text)) not in self.ids:
                 key = other or id
-        return key if key in file.grades else None
+        return key if file.has(key) else None
 
     def notes(self) -> Iterator[str]:
         """What the files judge that nobody asks: usual, as they are often made for more queries than are run."""
         for file, _, used in self.files:
-            if unused := [key for key in file.grades if key not in used]:
+            if unused := [key for key in file.queries if key not in used]:
                 named = ", ".join(map(short, unused[:3])) + (
                     f" and {len(unused) - 3} more" if len(unused) > 3 else ""
                 )
                 number = "1 query" if len(unused) == 1 else f"{len(unused)} queries"
                 none = "" if used else "none of this suite's queries, but "
                 yield f"{file.source.shown} judges {none}{number} that the suite does not ask: {named}"
+
+
+def _add(
+    named: NamedVotes,
+    file: JudgmentFile,
+    key: str,
+    id: str,
+    before: Iterable[tuple[JudgmentFile, str]],
+) -> None:
+    """Join what the named judges of one more file say of a query to what those of the files ``before`` said."""
+    for document, given in file.votes.get(key, {}).items():
+        known = named.setdefault(document, {})
+        for judge, vote in given.items():
+            latest = vote.after(known.get(judge, vote))
+            if latest is None:
+                other, name = next(
+                    (f, k) for f, k in before if judge in f.votes.get(k, {}).get(document, {})
+                )
+                first = f"{other.source.shown}:{other.line_of(name, document, judge)}"
+                line = file.line_of(key, document, judge)
+                message = _twice(judge, document, id, (vote, known[judge]), first)
+                raise SuiteError(file.source.shown, line, 1, message)
+            known[judge] = latest

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from glob import has_magic
 from pathlib import Path
 from typing import NoReturn
 
+from pytest_irquality.edges.open import Allowed, Lines, Unreadable, matching, open_lines
 from pytest_irquality.suite.files.formats import (
     Bad,
     Format,
@@ -21,10 +21,8 @@ from pytest_irquality.suite.files.formats import (
     topics,
     trec,
 )
-from pytest_irquality.suite.files.lines import Lines, open_lines
 from pytest_irquality.suite.yaml import SuiteError, clipped, short
 
-MAX_FILES = 1000
 QUERIES = ("jsonl", "csv", "tsv", "quepid", "topics", "text")
 JUDGMENTS = ("trec", "beir", "quepid", "jsonl", "csv", "tsv")
 NAMES = tuple(dict.fromkeys((*JUDGMENTS, *QUERIES)))
@@ -48,15 +46,16 @@ class Source:
     path: Path
     shown: str
     format: str | None = None
+    allowed: Allowed | None = None
 
     @contextmanager
     def open(self, head: bool = False) -> Iterator[Lines]:
-        """Its lines, or those of its ``head``; a ``Bad`` one becomes the error that names this file."""
-        with open_lines(self.path, self.shown, head) as lines:
-            try:
+        """Its lines, or those of its ``head``; what is wrong with them becomes the error that names this file."""
+        try:
+            with open_lines(self.path, self.allowed, head) as lines:
                 yield lines
-            except Bad as bad:
-                raise SuiteError(self.shown, bad.line, bad.column, str(bad)) from None
+        except (Bad, Unreadable) as wrong:
+            raise SuiteError(self.shown, wrong.line, wrong.column, str(wrong)) from None
 
     def recognised(self, known: tuple[str, ...], what: str, otherwise: str | None = None) -> str:
         """The name of the format it is in, which must be one of ``known``."""
@@ -78,26 +77,28 @@ class Source:
         raise SuiteError(self.shown, 1, 1, f"{message} (one of {', '.join(known)})")
 
 
-def sources(written: str, folder: Path, shown: Path, format: str | None) -> list[Source]:
+def sources(
+    written: str, folder: Path, shown: Path, format: str | None, allowed: Allowed | None = None
+) -> list[Source]:
     """The files a path or a glob means, relative to the suite's folder. Raises ``ValueError``."""
     try:
         if (folder / written).exists():
             found = [written]
-        elif not glob.has_magic(written):
+        elif not has_magic(written):
             raise ValueError(f"no such file: {clipped(written)}")
-        else:
-            matches = glob.iglob(written, root_dir=folder)
-            found = sorted(islice(matches, MAX_FILES + 1))
-            if not found:
-                raise ValueError(f"no file matches {short(written)}")
-            if len(found) > MAX_FILES:
-                raise ValueError(f"more than {MAX_FILES} files match {short(written)}")
-        return [
-            Source(folder / name, os.path.normpath(shown / name).replace(os.sep, "/"), format)
-            for name in found
-        ]
+        elif not (found := matching(written, folder)):
+            raise ValueError(f"no file matches {short(written)}")
+        if allowed:
+            for name in found:
+                allowed.check(folder / name)
+    except Unreadable as error:
+        raise ValueError(f"{short(written)}: {error}") from None
     except OSError as error:  # a name too long, say
         raise ValueError(f"{short(written)} cannot be read: {error.strerror or error}") from None
+    return [
+        Source(folder / name, os.path.normpath(shown / name).replace(os.sep, "/"), format, allowed)
+        for name in found
+    ]
 
 
 def beir_queries(folder: Source) -> Source:
@@ -120,7 +121,9 @@ def beir_qrels(folder: Source, split: str) -> Source:
 
 def _part(folder: Source, names: Iterable[str]) -> Source | None:
     name = next((name for name in names if (folder.path / name).exists()), None)
-    return Source(folder.path / name, f"{folder.shown}/{name}") if name else None
+    return (
+        Source(folder.path / name, f"{folder.shown}/{name}", None, folder.allowed) if name else None
+    )
 
 
 def _refuse(folder: Source, message: str) -> NoReturn:

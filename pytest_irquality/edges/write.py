@@ -1,0 +1,160 @@
+"""Files that we write: the old one or the new one whatever happens, never by a stranger's link out of the project."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from pytest_irquality.edges import bounds
+from pytest_irquality.edges.git import Repository, checkout_above
+from pytest_irquality.edges.open import Allowed
+
+try:
+    import fcntl
+except ImportError:  # Windows, where a file that is open cannot be removed anyway
+    fcntl = None  # type: ignore[assignment]
+
+
+def write_text(path: Path, text: str, allowed: Allowed | None = None) -> None:
+    """``write`` of a text: UTF-8, lines end as they stand in it, half a surrogate pair as its escape."""
+    write(path, [encoded(text)], allowed)
+
+
+def encoded(text: str) -> bytes:
+    """A text as UTF-8, half a surrogate pair as its escape."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def write(path: Path, chunks: Iterable[bytes], allowed: Allowed | None = None) -> None:
+    """Replace a file. A kill at any moment leaves the old one or the new one. Raises ``OSError``.
+
+    ``allowed`` None: the path is the command line's own, and may lead anywhere but by a link that a commit brought.
+    A target that is no regular file, a device or a pipe, is written in place.
+    """
+    real = _target(path, allowed)
+    if real.exists() and not real.is_file():
+        with real.open("wb") as file:
+            file.writelines(chunks)
+        return
+    real.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(real)
+    with _temporary(real) as (temporary, file):
+        file.writelines(chunks)
+        file.flush()
+        os.fsync(file.fileno())
+        with suppress(FileNotFoundError):
+            os.chmod(temporary, stat.S_IMODE(real.stat().st_mode))
+        if fcntl is None:
+            file.close()
+        os.replace(temporary, real)
+
+
+def write_new(path: Path, text: str, allowed: Allowed | None = None) -> None:
+    """Write a file that must not be there yet. Raises ``FileExistsError``, ``OSError``."""
+    if os.path.lexists(path):
+        raise FileExistsError("it exists already, and is never written over")
+    write_text(path, text, allowed)
+
+
+def append(path: Path, text: str) -> None:
+    """Add a text to a file that the machine itself names, as a CI system names the summary of a job."""
+    with path.open("ab") as file:
+        file.write(encoded(text))
+
+
+# -- where ----------------------------------------------------------------------------------------------------------------
+
+
+def _target(path: Path, allowed: Allowed | None) -> Path:
+    """The file behind a path's links. A link stays a link."""
+    real = Path(os.path.realpath(path))
+    if allowed and not allowed.holds(real):
+        raise OSError(f"{path.name} leads out of the project")
+    if not allowed and (link := _committed_link(path, real)):
+        raise OSError(f"{link} is a link in git that leads out of the project")
+    return real
+
+
+def _committed_link(path: Path, real: Path) -> str | None:
+    """The name of a link on the way that leads out of the checkout and came with a commit."""
+    absolute = Path(os.path.abspath(path))
+    top = checkout_above(absolute.parent)
+    if top is None or real.is_relative_to(os.path.realpath(top)):
+        return None
+    repository = Repository(top)
+    for part in (absolute, *absolute.parents):
+        if part == top:
+            break
+        with suppress(OSError):  # no git, or nothing that it knows
+            if part.is_symlink() and repository.tracks(part):
+                return part.name
+    return None
+
+
+# -- temporary files ------------------------------------------------------------------------------------------------------
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name[:80]}."  # names end at 255 bytes
+
+
+@contextmanager
+def _temporary(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
+    """A file beside the target, locked as long as somebody writes it, and removed where that failed."""
+    # Not tempfile's: its files are private, and this one is to be read like any other.
+    while True:
+        path = target.with_name(f"{_prefix(target)}{os.urandom(8).hex()}.tmp")
+        file = path.open("xb")
+        if (
+            _locked(file) and path.exists()
+        ):  # else it was taken for a leftover just before it was locked
+            break
+        file.close()
+    try:
+        yield path, file
+    except BaseException:
+        file.close()
+        path.unlink(missing_ok=True)
+        raise
+    file.close()
+
+
+def _locked(file: BinaryIO) -> bool:
+    """Whether we hold a file now; also where nobody could, as on some network drives."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove what a killed process left of this target: what nobody holds, or else what is old."""
+    name = re.compile(re.escape(_prefix(target)) + r"[0-9a-f]{16}\.tmp")
+    for other in filter(name.fullmatch, os.listdir(target.parent)):
+        with suppress(OSError):  # another process was faster
+            if _abandoned(target.with_name(other)):
+                target.with_name(other).unlink()
+
+
+def _abandoned(path: Path) -> bool:
+    if fcntl is None:
+        return time.time() - path.stat().st_mtime > bounds.LEFTOVER
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return time.time() - path.stat().st_mtime > bounds.LEFTOVER
+        return True

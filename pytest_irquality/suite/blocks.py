@@ -1,0 +1,291 @@
+"""Blocks of limits as they are written: ``thresholds``, ``tags``, ``each_tag`` and ``each_query``.
+
+What the numbers mean depends on the measure, and the measure on keys that may stand further down: see ``limit_reader.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, cast
+
+from yaml.events import Event, MappingStartEvent
+
+from pytest_irquality.metrics import DEFINITIONS
+from pytest_irquality.suite.rules import RANKS, Demand, RuleKind
+from pytest_irquality.suite.tables import Key, Kind, Schema, closed, complete, fields_read
+from pytest_irquality.suite.values import FROM_0, PERCENTAGE, SECONDS, ref
+from pytest_irquality.suite.yaml import Document, Place, short
+
+BoundKind = Literal[
+    "min", "max", "warn_below", "warn_above", "max_drop", "max_rise", "max_significant_drop"
+]
+GuardKind = Literal["lost_all_relevant", "new_zero_results"]
+
+SWITCHES = ("true", "false", "yes", "no", "on", "off", "null", "none", "~")
+LEVELS: Mapping[str, int | None] = {"fail": 0, "warn": None}
+
+
+@dataclass(frozen=True)
+class KnownIssue:
+    """A tracker's id for what is broken today, for every retriever or for the named ones."""
+
+    everywhere: str | None = None
+    retrievers: Mapping[str, str] = field(default_factory=dict)
+
+    def reference(self, retriever: str) -> str | None:
+        """The issue that covers this retriever, if any does."""
+        return self.retrievers.get(retriever, self.everywhere)
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A watch over what every single query did since the baseline. ``most`` queries may do it; None: it only warns.
+
+    A guard that nobody wrote needs no baseline; a written one without a baseline would be a false green.
+    """
+
+    kind: GuardKind
+    most: int | None = 0
+    written: bool = True
+    place: Place = field(default=Place(1), compare=False)
+
+
+class WrittenBound(NamedTuple):
+    """A number that a measure is held to, as text."""
+
+    text: str
+    place: Place
+    quoted: bool
+
+
+@dataclass(frozen=True)
+class LimitLine:
+    """The bounds on one measure. A number that stands alone has no kind: it is a floor or a ceiling."""
+
+    name: str
+    place: Place
+    bounds: Mapping[BoundKind | None, WrittenBound]
+    known_issue: KnownIssue | None = None
+
+
+@dataclass(frozen=True)
+class RuleLine:
+    """A rule that every query must keep."""
+
+    name: RuleKind
+    place: Place
+    demand: Demand
+
+
+@dataclass(frozen=True)
+class GuardLine:
+    """A guard over every query, None where it is switched off."""
+
+    name: GuardKind
+    place: Place
+    guard: Guard | None
+
+
+@dataclass(frozen=True)
+class TagBlock:
+    """The limits on one tag."""
+
+    tag: str
+    place: Place
+    lines: tuple[LimitLine, ...]
+
+
+Line = LimitLine | RuleLine | GuardLine
+
+# -- known issues ----------------------------------------------------------------------------------------------------
+
+
+def _known_issue(document: Document, event: Event, what: str) -> KnownIssue:
+    if not isinstance(event, MappingStartEvent):
+        return KnownIssue(_issue(document, event, what))
+    retrievers = {
+        name: _issue(document, value, f"the known issue of {short(name)}")
+        for name, _, value in document.items(event, what)
+    }
+    if not retrievers:
+        document.fail(event, f"{what} names no retriever")
+    return KnownIssue(None, retrievers)
+
+
+def _issue(document: Document, event: Event, what: str) -> str:
+    """The id of an issue. A switch would otherwise pass for one, and turn what is broken green."""
+    text = document.text(event, what)
+    if not document.quoted(event) and text.lower() in SWITCHES:
+        document.fail(
+            event,
+            f"{what} takes the id of the issue, such as SHOP-123, not {text};"
+            " without one, leave it out",
+        )
+    return text
+
+
+ISSUE_SCHEMA: Schema = {"type": ["string", "number"]}
+KNOWN_ISSUE_SCHEMA: Schema = {
+    "anyOf": [
+        ISSUE_SCHEMA,
+        {"type": "object", "minProperties": 1, "additionalProperties": ISSUE_SCHEMA},
+    ]
+}
+KNOWN_ISSUE: Kind[KnownIssue] = Kind(
+    _known_issue, ref("known_issue"), "the id of an issue, or `{retriever: id}`"
+)
+KNOWN_ISSUE_HELP = (
+    "The issue that covers what is broken here: green while it is, loud when it no longer is."
+)
+
+# -- bounds ----------------------------------------------------------------------------------------------------------
+
+
+def _bound(document: Document, event: Event, what: str) -> WrittenBound:
+    return WrittenBound(document.text(event, what), document.place(event), document.quoted(event))
+
+
+LIMIT: Kind[WrittenBound] = Kind(
+    _bound,
+    {"anyOf": [{"type": "number"}, PERCENTAGE, SECONDS]},
+    "a number, a percentage, or a duration for latency",
+)
+DROP: Kind[WrittenBound] = Kind(
+    _bound,
+    {"anyOf": [{"type": "number", "minimum": 0}, PERCENTAGE]},
+    "points, or a percentage of the baseline's value",
+)
+BOUNDS: Mapping[str, Key] = complete(
+    BoundKind,
+    {
+        "min": Key(LIMIT, "The floor.", "no floor"),
+        "max": Key(LIMIT, "The ceiling.", "no ceiling"),
+        "warn_below": Key(LIMIT, "Below it, a warning in the summary; never a failure.", "none"),
+        "warn_above": Key(LIMIT, "Above it, a warning in the summary; never a failure.", "none"),
+        "max_drop": Key(DROP, "The most it may fall since the baseline.", "any drop"),
+        "max_rise": Key(
+            DROP, "The most it may rise since the baseline, where lower is better.", "any rise"
+        ),
+        "max_significant_drop": Key(
+            DROP, "As `max_drop`, and only where a paired test finds the drop significant.", "none"
+        ),
+    },
+)
+LINE_KEYS: Mapping[str, Key] = {
+    **BOUNDS,
+    "known_issue": Key(KNOWN_ISSUE, KNOWN_ISSUE_HELP, "none"),
+}
+
+LIMITS_SCHEMA: Schema = {
+    "anyOf": [
+        LIMIT.schema,
+        closed({name: entry.schema for name, entry in LINE_KEYS.items()}, minProperties=1),
+    ]
+}
+
+# -- guards ----------------------------------------------------------------------------------------------------------
+
+
+def _most(document: Document, event: Event, what: str) -> int | Literal["ignore"] | None:
+    """How many queries may do it; None: it only warns."""
+    if isinstance(event, MappingStartEvent):
+        most = 0
+        for _, _, value in document.fields(event, what, ("max",)):
+            most = document.count(value, f"'{what[1:-1]}: max'", 0)
+        return most
+    level = document.choice(event, what, (*LEVELS, "ignore"))
+    return "ignore" if level == "ignore" else LEVELS[level]
+
+
+GUARD_SCHEMA: Schema = {"anyOf": [{"enum": [*LEVELS, "ignore"]}, closed({"max": FROM_0.schema})]}
+GUARD: Kind[int | Literal["ignore"] | None] = Kind(
+    _most, ref("guard"), "`fail`, `warn`, `ignore`, or `{max: 2}` queries"
+)
+GUARDS: Mapping[str, Key] = complete(
+    GuardKind,
+    {
+        "lost_all_relevant": Key(
+            GUARD,
+            "It had a relevant document in the top `top_k` at baseline and has none now.",
+            "`fail` where there is a baseline",
+        ),
+        "new_zero_results": Key(GUARD, "It had results at baseline and has none now.", "`ignore`"),
+    },
+)
+
+# -- blocks ----------------------------------------------------------------------------------------------------------
+
+
+def _block(document: Document, event: Event, what: str) -> tuple[LimitLine, ...]:
+    return tuple(
+        _limit_line(document, name, document.place(key), value)
+        for name, key, value in document.items(event, what)
+    )
+
+
+def _limit_line(document: Document, name: str, place: Place, event: Event) -> LimitLine:
+    if not isinstance(event, MappingStartEvent):
+        return LimitLine(name, place, {None: _bound(document, event, f"the limit of {name}")})
+    bounds: dict[BoundKind | None, WrittenBound] = {}
+    known_issue = None
+    for key, _, value in fields_read(LINE_KEYS, document, event, name):
+        if isinstance(value, KnownIssue):
+            known_issue = value
+        else:
+            bounds[cast("BoundKind", key)] = cast("WrittenBound", value)
+    return LimitLine(name, place, bounds, known_issue)
+
+
+def _tag_blocks(document: Document, event: Event, what: str) -> tuple[TagBlock, ...]:
+    return tuple(
+        TagBlock(tag, document.place(key), _block(document, value, f"tag {short(tag)}"))
+        for tag, key, value in document.items(event, what)
+    )
+
+
+def _each_query(document: Document, event: Event, what: str) -> tuple[Line, ...]:
+    lines: list[Line] = []
+    for name, key, value in document.items(event, what):
+        place = document.place(key)
+        if name == "must_not_find":
+            lines.append(RuleLine("must_not_find", place, RANKS.read(document, value, f"'{name}'")))
+        elif name in GUARDS:
+            most = GUARD.read(document, value, f"'{name}'")
+            kind = cast("GuardKind", name)
+            guard = None if most == "ignore" else Guard(kind, most, place=place)
+            lines.append(GuardLine(kind, place, guard))
+        else:
+            lines.append(_limit_line(document, name, place, value))
+    return tuple(lines)
+
+
+def offered() -> list[str]:
+    """The names of measures that an editor offers, each as it is most often written."""
+    return [definition.usual_name for definition in DEFINITIONS.values()]
+
+
+MEASURE_SHAPE = r"^\s*([wW]eighted\s+)?[\w.-]+\s*(\([^()]*\))?\s*(@.*)?$"
+BLOCK_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "propertyNames": {"pattern": MEASURE_SHAPE},
+    "properties": {name: ref("limits") for name in offered()},
+    "additionalProperties": ref("limits"),
+}
+EACH_QUERY_SCHEMA: Schema = {
+    **BLOCK_SCHEMA,
+    "properties": {
+        **BLOCK_SCHEMA["properties"],
+        "must_not_find": RANKS.schema,
+        **{name: guard.schema for name, guard in GUARDS.items()},
+    },
+}
+BLOCK: Kind[tuple[LimitLine, ...]] = Kind(_block, ref("block"), "measures with their limits")
+TAG_BLOCKS: Kind[tuple[TagBlock, ...]] = Kind(
+    _tag_blocks,
+    {"type": "object", "additionalProperties": ref("block")},
+    "tags, each with measures and their limits",
+)
+EACH_QUERY: Kind[tuple[Line, ...]] = Kind(
+    _each_query, EACH_QUERY_SCHEMA, "measures with their limits, guards, and `must_not_find`"
+)

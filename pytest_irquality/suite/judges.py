@@ -1,0 +1,67 @@
+"""Several judges of one pair: what their grades come to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+from statistics import median
+from typing import Literal
+
+How = Literal["mean", "median", "majority", "prefer"]
+
+UNNAMED = ""
+"""The judge of grades that stand in the suite itself, or in a file that does not say whose they are."""
+
+Votes = Mapping[str, Mapping[str, float]]
+"""Grades by judge, by document."""
+
+
+@dataclass(frozen=True)
+class Judges:
+    """What counts where several judges graded a pair; ``preferred`` are the judges to believe, first to last."""
+
+    how: How = "mean"
+    preferred: tuple[str, ...] = ()
+
+    def joined(self, votes: Votes) -> tuple[dict[str, float], dict[str, Sequence[float]]]:
+        """The grade of each document, and the grades of those on whose relevance the judges vote."""
+        grades: dict[str, float] = {}
+        voted: dict[str, Sequence[float]] = {}
+        for document, given in votes.items():
+            counted = self._counted(given)
+            grades[document] = GRADE_OF[self.how](counted)
+            if self.how in VOTING and len(counted) > 1:
+                voted[document] = counted
+        return grades, voted
+
+    def _counted(self, given: Mapping[str, float]) -> list[float]:
+        """The grades that count: where judges are preferred, the first one's who graded the document."""
+        preferred = next((judge for judge in self.preferred if judge in given), None)
+        return [*given.values()] if preferred is None else [given[preferred]]
+
+    def __str__(self) -> str:
+        """As it is written in a suite."""
+        return f"{{prefer: [{', '.join(self.preferred)}]}}" if self.preferred else self.how
+
+
+def mean(grades: Sequence[float]) -> float:
+    """The mean, exact where all agree."""
+    return grades[0] if len(set(grades)) == 1 else fsum(grades) / len(grades)
+
+
+def majority(grades: Collection[float]) -> float:
+    """The grade given most often; of several such the lowest."""
+    times = Counter(grades)
+    most = max(times.values())
+    return min(grade for grade, count in times.items() if count == most)
+
+
+GRADE_OF: Mapping[How, Callable[[Sequence[float]], float]] = {
+    "mean": mean,
+    "median": median,
+    "majority": majority,
+    "prefer": mean,  # of the others, where no preferred judge graded a pair
+}
+VOTING = ("mean", "prefer")

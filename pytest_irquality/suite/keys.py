@@ -1,0 +1,372 @@
+"""The keys of a suite, of its queries and of the files it names: each is one line of a table.
+
+A key that later stages use as it is written belongs into ``SuiteSettings`` or ``QuerySettings``, and ``Suite`` and
+``Query`` have it at once. One whose meaning depends on other keys belongs into ``WrittenSuite`` or ``WrittenQuery``;
+``reader.py`` works it out. ``tools/renew.py`` brings the JSON Schema and the reference page up to date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+from yaml.events import Event, ScalarEvent, SequenceStartEvent
+
+from pytest_irquality.suite.blocks import (
+    BLOCK,
+    EACH_QUERY,
+    KNOWN_ISSUE,
+    KNOWN_ISSUE_HELP,
+    TAG_BLOCKS,
+    KnownIssue,
+    LimitLine,
+    Line,
+    TagBlock,
+    offered,
+)
+from pytest_irquality.suite.rules import RuleKeys
+from pytest_irquality.suite.tables import (
+    Kind,
+    fields_read,
+    filled,
+    key,
+    keys_of,
+    read_table,
+    required,
+)
+from pytest_irquality.suite.values import (
+    ANY_TEXT,
+    COUNT,
+    CUTOFF,
+    DURATION,
+    FROM_0,
+    IDENTIFIER,
+    PARAMS,
+    TEXT,
+    TEXT_OR_TEXTS,
+    WEIGHT,
+    choice,
+    distinct,
+    one_or_list,
+    one_or_many,
+    only,
+    placed_texts,
+    ref,
+)
+from pytest_irquality.suite.yaml import Document, Place, as_number, position, short
+
+# -- grades ----------------------------------------------------------------------------------------------------------
+
+
+class Word(NamedTuple):
+    """What stands where a grade should, and is no number: a word of ``grades``, or a mistake."""
+
+    text: str
+    place: Place
+
+
+class Relevant(NamedTuple):
+    """Each document's grade (None for an entry of a list), and the line where each stands."""
+
+    grades: Mapping[str, float | Word | None]
+    lines: tuple[int, ...]
+
+
+def _relevant(document: Document, event: Event, what: str) -> Relevant:
+    if isinstance(event, SequenceStartEvent):
+        listed = document.texts(event, what)
+        lines = tuple(position(entry)[0] for _, entry in listed)
+        return Relevant(dict.fromkeys(id for id, _ in listed), lines)
+    grades: dict[str, float | Word | None] = {}
+    places = []
+    for id, key_event, value in document.items(event, what):
+        grades[id] = _grade(document, id, value)
+        places.append(position(key_event)[0])
+    return Relevant(grades, tuple(places))
+
+
+def _grade(document: Document, id: str, event: Event) -> float | Word:
+    if not isinstance(event, ScalarEvent):
+        document.fail(event, f"the grade of {short(id)} must be a number or a word of 'grades'")
+    text = event.value or document.text(event, f"the grade of {short(id)}")
+    if not event.style:
+        if text in document.numbers:
+            return document.numbers[text]
+        if (number := as_number(text)) is not None:
+            return document.numbers.setdefault(text, number)
+    return Word(text, document.place(event))
+
+
+def _grade_words(document: Document, event: Event, what: str) -> Mapping[str, float]:
+    grades = {}
+    for word, key_event, value in document.items(event, what):
+        if as_number(word) is not None:
+            document.fail(key_event, f"a grade word cannot be a number: {short(word)}")
+        grades[word] = document.number(value, f"the grade {short(word)}")
+    return grades
+
+
+def _relevant_from(document: Document, event: Event, what: str) -> float:
+    value = document.number(event, what)
+    if value <= 0:
+        document.fail(event, f"{what} must be above 0: a grade of 0 means not relevant")
+    return value
+
+
+RELEVANT: Kind[Relevant] = Kind(
+    _relevant,
+    {"anyOf": [distinct(ANY_TEXT), {"type": "object", "additionalProperties": ANY_TEXT}]},
+    "documents with grades, or a list of documents",
+)
+GRADE_WORDS: Kind[Mapping[str, float]] = Kind(
+    _grade_words,
+    {"type": "object", "additionalProperties": {"type": "number"}},
+    "words, each with its number",
+)
+LOWEST_GRADE: Kind[float] = Kind(
+    _relevant_from, {"type": "number", "exclusiveMinimum": 0}, "a number above 0"
+)
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+def _format(document: Document, event: Event, what: str) -> str:
+    from pytest_irquality.suite.files.source import NAMES  # noqa: PLC0415 - the formats only where one is named
+
+    return document.choice(event, what, NAMES)
+
+
+FORMAT: Kind[str] = Kind(_format, ref("format"), "the name of a format")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenFile:
+    """A file of queries or judgments, or a pattern for several, as the suite names it.
+
+    ``bare``: it is only a text in the list of queries, where a query may have been meant.
+    """
+
+    file: str = required(
+        TEXT,
+        "Path or pattern, relative to the suite; or a BEIR folder.",
+        "write the path, or {file: path, format: name}",
+    )
+    format: str | None = key(FORMAT, "What the file is.", None, "seen from its content")
+    split: str = key(TEXT, "Which judgments of a BEIR folder.", "test")
+    place: Place = Place(1)
+    bare: bool = False
+
+
+def _file(document: Document, event: Event) -> WrittenFile:
+    place = document.place(event)
+    if isinstance(event, ScalarEvent):
+        return WrittenFile(file=document.text(event, "the path of a file"), place=place, bare=True)
+    return replace(read_table(WrittenFile, document, event, "a file"), place=place)
+
+
+# -- queries ---------------------------------------------------------------------------------------------------------
+
+QUERY_IN_OTHER_TOOLS = ("q", "text", "search", "search_term", "keyword", "keywords", "question")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuerySettings:
+    """What a query says of itself and is used as it is written."""
+
+    tags: tuple[str, ...] = key(TEXT_OR_TEXTS, "The slices this query belongs to.", ())
+    why: str | None = key(TEXT, "Why it matters; shown with every failure.", None, "nothing")
+    weight: float = key(WEIGHT, "Read by `weighted` measures.", 1.0)
+    params: Mapping[str, Any] = key(
+        PARAMS, "Keyword arguments of this query's call, laid over those of the suite.", {}
+    )
+    known_issue: KnownIssue | None = key(KNOWN_ISSUE, KNOWN_ISSUE_HELP, None, "none")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenQuery(RuleKeys, QuerySettings):
+    """A query as read, before what stands elsewhere in the suite (``top_k``, ``grades``) is applied to it.
+
+    ``places`` holds the place of each key that is written.
+    """
+
+    query: str = required(TEXT, "The text that is searched for.", mistaken=QUERY_IN_OTHER_TOOLS)
+    id: str | None = key(TEXT, "Its name in reports and node ids.", None, "the query's text")
+    relevant: Relevant = key(
+        RELEVANT,
+        "Documents with their grades (a number, or a word of `grades`); in a list, each is simply"
+        " relevant.",
+        Relevant({}, ()),
+        "none",
+        wants_results=True,
+    )
+    thresholds: tuple[LimitLine, ...] = key(BLOCK, "Limits of this query alone.", ())
+    place: Place = Place(1)
+    places: Mapping[str, Place] = field(default_factory=dict)
+    bulk: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its id, which is its text where none is given."""
+        return self.query if self.id is None else self.id
+
+    @property
+    def place_of_id(self) -> Place:
+        """Where its id stands, or the text that is its id."""
+        return self.places.get("id") or self.places.get("query") or self.place
+
+
+def _query_or_file(document: Document, event: Event) -> WrittenQuery | WrittenFile:
+    """A query, or a file of queries: which of the two the keys tell."""
+    if isinstance(event, ScalarEvent):
+        return _file(document, event)
+    found: dict[str, object] = {}
+    places: dict[str, Place] = {}
+    for name, place, value in fields_read(QUERY_OR_FILE_KEYS, document, event, "a query"):
+        found[name], places[name] = value, place
+    of_file = [name for name in found if name in FILE_KEYS]
+    of_query = [name for name in found if name not in FILE_KEYS]
+    if of_file and of_query:
+        document.fail_at(
+            places[of_query[0]],
+            f"{of_query[0]!r} does not go with {of_file[0]!r}: this is a query or a file of them",
+        )
+    place = document.place(event)
+    if of_file:
+        return filled(WrittenFile, found, document, event, "a file", place=place)
+    return filled(WrittenQuery, found, document, event, "a query", place=place, places=places)
+
+
+def read_query(document: Document) -> WrittenQuery:
+    """The query that is all of the document."""
+    query = _query_or_file(document, document.first())
+    assert isinstance(query, WrittenQuery)
+    return query
+
+
+FILE_KEYS = keys_of(WrittenFile)
+QUERY_KEYS = keys_of(WrittenQuery)
+QUERY_OR_FILE_KEYS = {**QUERY_KEYS, **FILE_KEYS}
+TEXT_OR_FILE = {"anyOf": [ANY_TEXT, ref("file")]}
+
+# -- the suite -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteSettings:
+    """What a suite says and is used as it is written. Times are in seconds."""
+
+    retriever: str = key(IDENTIFIER, "The fixture that searches.", "retriever")
+    top_k: int = key(CUTOFF, "Cutoff of every measure and rule that names none.", 10)
+    params: Mapping[str, Any] = key(PARAMS, "Keyword arguments of every call.", {})
+    relevant_from: float = key(
+        LOWEST_GRADE, "The lowest grade that counts as relevant; may be a fraction.", 1.0
+    )
+    undefined: Literal["skip", "zero"] = key(
+        choice("skip", "zero"),
+        "Queries without a relevant document: left out of means, or scored 0.",
+        "skip",
+    )
+    id_field: str | None = key(
+        TEXT,
+        "Where a result keeps the document's id, as in `metadata.source`.",
+        None,
+        "seen from the results",
+    )
+    match: Literal["id", "text"] = key(
+        choice("id", "text"), "What stands under `relevant` and in rules: ids, or passages.", "id"
+    )
+    duplicates: Literal["collapse", "error"] = key(
+        choice("collapse", "error"),
+        "A document returned twice: its later copies are removed, or the query has failed.",
+        "collapse",
+    )
+    concurrency: int | None = key(
+        COUNT, "Calls in flight.", None, "the ini key `ir_concurrency`, else 1"
+    )
+    timeout: float | None = key(DURATION, "The longest one call may take.", None, "no limit")
+    warmup: int = key(FROM_0, "Calls made before latency is measured.", 0)
+    max_errors: int = key(
+        only("max", FROM_0, "the queries that may fail to be answered"),
+        "How many queries may fail to be answered; they are never counted as 0.",
+        0,
+        name="errors",
+    )
+    baseline_retriever: str | None = key(
+        only("retriever", TEXT, "the name of one value of the parametrised fixture"),
+        "Compare with another retriever of the same run.",
+        None,
+        "the stored baseline",
+        name="baseline",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenSuite(SuiteSettings):
+    """A suite as read, before any of it is applied. ``places`` holds the place of each key that is written."""
+
+    queries: tuple[WrittenQuery | WrittenFile, ...] = required(
+        one_or_list(
+            _query_or_file,
+            {
+                "anyOf": [
+                    *TEXT_OR_FILE["anyOf"],
+                    {
+                        "type": "array",
+                        "minItems": 1,
+                        "items": {"anyOf": [ref("query"), *TEXT_OR_FILE["anyOf"]]},
+                    },
+                ]
+            },
+            "a list of queries and files of queries, or one file",
+        ),
+        "The queries, inline or in files.",
+    )
+    name: str | None = key(
+        TEXT, "The name in reports.", None, "the file's, without `.ir.yaml`", name="suite"
+    )
+    depth: int | None = key(
+        CUTOFF, "Results asked for.", None, "the deepest cutoff of any measure or rule"
+    )
+    grades: Mapping[str, float] = key(GRADE_WORDS, "Words that may stand for grades.", {})
+    judgments: tuple[WrittenFile, ...] = key(
+        one_or_list(_file, one_or_many(TEXT_OR_FILE), "a file, or a list of files"),
+        "Files of judgments; they join what stands under `relevant`.",
+        (),
+    )
+    metrics: tuple[tuple[str, Place], ...] = key(
+        placed_texts(
+            {"anyOf": [{"enum": offered()}, {"type": "string", "minLength": 1}]},
+            "a list of measures",
+        ),
+        "Measures shown everywhere.",
+        (),
+        "those with limits, else ndcg, mrr and recall",
+    )
+    thresholds: tuple[LimitLine, ...] = key(BLOCK, "Limits over the whole suite.", ())
+    tags: tuple[TagBlock, ...] = key(TAG_BLOCKS, "Limits of one slice.", ())
+    each_tag: tuple[LimitLine, ...] = key(BLOCK, "Limits that every slice must keep.", ())
+    each_query: tuple[Line, ...] = key(
+        EACH_QUERY,
+        "Limits, guards and rules that every query must keep.",
+        (),
+        "`lost_all_relevant: fail` where there is a baseline",
+    )
+    places: Mapping[str, Place] = field(default_factory=dict)
+
+
+SUITE_KEYS = keys_of(WrittenSuite)
+
+
+def read_suite(document: Document) -> WrittenSuite:
+    """The suite that a document holds. Raises ``SuiteError``."""
+    root = document.root()
+    found: dict[str, object] = {}
+    places: dict[str, Place] = {}
+    for name, place, value in fields_read(SUITE_KEYS, document, root, "the suite"):
+        found[name], places[name] = value, place
+    document.finish()
+    suite = filled(WrittenSuite, found, document, root, "the suite", places=places)
+    if not suite.queries:
+        document.fail_at(places["queries"], "'queries' is empty")
+    return suite

@@ -1,0 +1,254 @@
+"""What the limits of a suite mean: measures by their names, bounds in the measure's own unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import NoReturn
+
+from pytest_irquality.metrics import Definition, Measure, MeasureError, parse_measure
+from pytest_irquality.suite.blocks import GuardLine, LimitLine, Line, RuleLine, WrittenBound
+from pytest_irquality.suite.keys import WrittenSuite
+from pytest_irquality.suite.model import (
+    ON_CHANGE,
+    Bound,
+    BoundKind,
+    Check,
+    Limits,
+    Place,
+    Query,
+    Rule,
+    Scope,
+)
+from pytest_irquality.suite.yaml import as_duration, as_number, did_you_mean, short
+
+
+@dataclass(frozen=True)
+class LimitReader:
+    """Reads lines of limits. ``by_text``: the suite matches passages. ``fail`` raises the error of a place."""
+
+    definitions: Mapping[str, Definition]
+    top_k: int
+    by_text: bool
+    fail: Callable[[Place, str], NoReturn]
+
+    def measure(self, text: str, place: Place) -> Measure:
+        """The measure of a name, at ``top_k`` where it names no cutoff."""
+        try:
+            measure = parse_measure(text, self.top_k, self.definitions)
+        except MeasureError as error:
+            message = str(error)
+        else:
+            if not (self.by_text and measure.definition.name == "judged"):
+                return measure
+            message = (
+                f"{measure} does not apply under 'match: text':"
+                " whoever lists passages judges no results"
+            )
+        self.fail(place, message)
+
+    def limits(self, line: LimitLine) -> Limits:
+        """The bounds of a line on one measure."""
+        measure = self.measure(line.name, line.place)
+        bounds = []
+        for kind, written in line.bounds.items():
+            bounds.append(self._bound(measure, kind or self._bare_kind(measure, written), written))
+        if not bounds:
+            self.fail(
+                line.place, f"{line.name} has no limit: give min, max, max_drop or warn_below"
+            )
+        values = {bound.kind: bound.value for bound in bounds if not bound.share}
+        low, high = values.get("min", -inf), values.get("max", inf)
+        if low > high:
+            self.fail(line.place, f"{line.name}: min {low:g} is above max {high:g}")
+        if line.known_issue and not any(bound.fails for bound in bounds):
+            self.fail(
+                line.place, "'known_issue' on a line whose limits only warn: nothing could fail"
+            )
+        return Limits(measure, tuple(bounds), line.known_issue, line.place)
+
+    def of_one(self, line: LimitLine) -> Limits:
+        """The bounds of a line that is held against single queries."""
+        limits = self.limits(line)
+        if limits.measure.weighted or limits.measure.aggregate not in ("mean", "sum"):
+            self.fail(
+                limits.place, f"{limits.measure} is over many queries; it cannot be a limit of one"
+            )
+        if any(bound.kind == "max_significant_drop" for bound in limits.bounds):
+            self.fail(
+                limits.place,
+                "max_significant_drop is a test over many queries; for one query use max_drop",
+            )
+        return limits
+
+    # -- one bound ---------------------------------------------------------------------------------------------------
+
+    def _bare_kind(self, measure: Measure, written: WrittenBound) -> BoundKind:
+        """What a number that stands alone is."""
+        if measure.higher_is_better is None:
+            self.fail(
+                written.place,
+                f"{measure} is neither better high nor low;"
+                f" write {{min: {written.text}}} or {{max: {written.text}}}",
+            )
+        return "min" if measure.higher_is_better else "max"
+
+    def _bound(self, measure: Measure, kind: BoundKind, written: WrittenBound) -> Bound:
+        if kind in ON_CHANGE:
+            return self._bound_on_change(measure, kind, written)
+        if measure.unit == "seconds":
+            return self._bound_on_time(measure, kind, written)
+        if written.text.endswith("%") and (measure.aggregate == "sum" or measure.range[1] == 1):
+            return self._bound_on_share(measure, kind, written)
+        return self._bound_on_value(measure, kind, written)
+
+    def _bound_on_time(self, measure: Measure, kind: BoundKind, written: WrittenBound) -> Bound:
+        seconds = as_duration(written.text)
+        if seconds is None:
+            self.fail(
+                written.place,
+                f"a limit of {measure} is a duration with its unit (200ms, 1.5s),"
+                f" not {short(written.text)}",
+            )
+        return Bound(kind, seconds, text=written.text)
+
+    def _bound_on_share(self, measure: Measure, kind: BoundKind, written: WrittenBound) -> Bound:
+        text, place = written.text, written.place
+        percent = as_number(text.removesuffix("%"))
+        if percent is None:
+            self.fail(place, f"a limit of {measure} must be a number, not {short(text)}")
+        if not 0 <= percent <= 100:
+            self.fail(place, f"a share is between 0% and 100%, not {text}")
+        # Only of a count is a share another quantity; of a mean within [0, 1] it is a way to write the number.
+        return Bound(kind, percent / 100, share=measure.aggregate == "sum", text=text)
+
+    def _bound_on_value(self, measure: Measure, kind: BoundKind, written: WrittenBound) -> Bound:
+        text, place = written.text, written.place
+        number = as_number(text)
+        if number is None or written.quoted:
+            self.fail(place, f"a limit of {measure} must be a number, not {short(text)}")
+        low, high = measure.range
+        if not low <= number <= high:
+            percent_meant = high == 1 and 1 < number <= 100
+            hint = f"; did you mean {number / 100:g}?" if percent_meant else ""
+            self.fail(
+                place,
+                f"{measure} is always between {low:g} and {high:g}, so {text} is no limit{hint}",
+            )
+        return Bound(kind, number, text=text)
+
+    def _bound_on_change(self, measure: Measure, kind: BoundKind, written: WrittenBound) -> Bound:
+        text, place = written.text, written.place
+        if reason := _unfit_for_change(measure, kind):
+            self.fail(place, reason)
+        relative = text.endswith("%")
+        number = as_number(text.removesuffix("%"))
+        if number is None or number < 0 or (written.quoted and not relative):
+            self.fail(
+                place,
+                f"{kind} of {measure} is a number of 0 or more, or a percentage of the baseline,"
+                f" not {short(text)}",
+            )
+        width = measure.range[1] - measure.range[0]
+        most = width
+        if relative:
+            most = inf if kind == "max_rise" else 100  # nothing falls by more than all of it
+        if number > most:
+            percent_meant = not relative and width == 1 and number <= 100
+            hint = f"; did you mean {text}%?" if percent_meant else ""
+            self.fail(
+                place, f"{measure} can never change by {text}, so {kind} would never fail{hint}"
+            )
+        return Bound(kind, number / 100 if relative else number, text=text, relative=relative)
+
+    # -- checks ------------------------------------------------------------------------------------------------------
+
+    def checks(self, written: WrittenSuite, queries: Iterable[Query]) -> list[Check]:
+        """A check for each line of ``thresholds``, ``tags``, ``each_tag`` and ``each_query``, in the file's order."""
+        tags = list(dict.fromkeys(tag for query in queries for tag in query.tags))
+        checks = [self._check("suite", line) for line in written.thresholds]
+        for block in written.tags:
+            if block.tag not in tags:
+                near = did_you_mean(block.tag, tags)
+                self.fail(block.place, f"no query has the tag {short(block.tag)}{near}")
+            checks += [self._check("tag", line, block.tag) for line in block.lines]
+        if written.each_tag and not tags:
+            self.fail(written.places["each_tag"], "'each_tag' in a suite where no query has a tag")
+        checks += [self._check("each_tag", line) for line in written.each_tag]
+        checks += [
+            self._check("each_query", line) for line in written.each_query if not _is_off(line)
+        ]
+        self._refuse_repeated(checks)
+        return sorted(checks, key=lambda check: check.place.line)
+
+    def _check(self, scope: Scope, line: Line, tag: str | None = None) -> Check:
+        """The check of one line."""
+        name_before, label_before = "", ""
+        if scope == "tag":
+            name_before, label_before = f"{tag}-", f"tag {tag}: "
+        elif scope != "suite":
+            name_before, label_before = f"{scope}-", f"{scope}: "
+        rule = guard = limits = None
+        what = line.name
+        if isinstance(line, RuleLine):
+            ranks = {document: rank or self.top_k for document, rank in line.demand.items()}
+            rule = Rule(line.name, ranks, line.place)
+        elif isinstance(line, GuardLine):
+            guard = line.guard
+        else:
+            limits = self._of_each_query(line) if scope == "each_query" else self.limits(line)
+            what = str(limits.measure)
+        return Check(
+            f"{name_before}{what}",
+            f"{label_before}{what}",
+            line.place,
+            scope=scope,
+            tag=tag,
+            limits=limits,
+            rule=rule,
+            guard=guard,
+        )
+
+    def _of_each_query(self, line: LimitLine) -> Limits:
+        limits = self.of_one(line)
+        if limits.known_issue and any(bound.on_change for bound in limits.bounds):
+            self.fail(
+                line.place,
+                "'known_issue' would hide the drop of any query, new ones too; no guard has one",
+            )
+        return limits
+
+    def _refuse_repeated(self, checks: Iterable[Check]) -> None:
+        """Two spellings of one measure may not both have limits."""
+        lines: dict[str, int] = {}
+        for check in checks:
+            if check.limits and check.label in lines:
+                line = lines[check.label]
+                self.fail(
+                    check.place, f"{check.limits.measure} already has its limits on line {line}"
+                )
+            lines[check.label] = check.place.line
+
+
+def _is_off(line: Line) -> bool:
+    return isinstance(line, GuardLine) and line.guard is None
+
+
+def _unfit_for_change(measure: Measure, kind: BoundKind) -> str | None:
+    """Why a measure cannot have such a limit on its change, if it cannot."""
+    if measure.unit == "seconds":
+        return f"{kind} of {measure}: times are of a machine and no baseline holds them; use max"
+    if measure.definition.compares:
+        return f"{measure} is a comparison with the baseline already; give it a min"
+    if measure.higher_is_better is None:
+        if kind == "max_significant_drop":
+            return (
+                f"{measure} is neither better high nor low, so {kind} has nothing to test;"
+                " use max_drop"
+            )
+    elif measure.higher_is_better and kind == "max_rise":
+        return f"{kind} on {measure}, which is better high; max_drop is meant"
+    elif not measure.higher_is_better and kind != "max_rise":
+        return f"{kind} on {measure}, which is better low; max_rise is meant"
+    return None

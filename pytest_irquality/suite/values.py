@@ -1,0 +1,164 @@
+"""Kinds of values that keys have: how each is read, its JSON Schema, and what the reference calls it.
+
+Editors read YAML with types (``0123`` is a number there), the reader reads text. So the schema takes any single value
+where a text stands, and leaves what needs the whole file (ids, tags, words of grades) to the reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from yaml.events import Event, MappingStartEvent, SequenceStartEvent
+
+from pytest_irquality.suite.tables import Kind, Schema, closed
+from pytest_irquality.suite.yaml import Document, Place, as_duration, short
+
+T = TypeVar("T")
+Word = TypeVar("Word", bound=str)
+
+DEEPEST = 100_000
+SECONDS: Schema = {"type": "string", "pattern": r"^[+]?(\d+(\.\d*)?|\.\d+)\s*(ms|s|min)$"}
+PERCENTAGE: Schema = {"type": "string", "pattern": r"^[+]?(\d+(\.\d*)?|\.\d+)%$"}
+ANY_TEXT: Schema = {"type": ["string", "number", "boolean"]}
+
+
+def ref(name: str) -> Schema:
+    """A definition of the schema by its name."""
+    return {"$ref": f"#/$defs/{name}"}
+
+
+# -- single values ---------------------------------------------------------------------------------------------------
+
+
+def _identifier(document: Document, event: Event, what: str) -> str:
+    name = document.text(event, what)
+    if not name.isidentifier():
+        document.fail(event, f"{what} must be the name of a fixture, not {short(name)}")
+    return name
+
+
+def cutoff(document: Document, event: Event, what: str) -> int:
+    """A number of results."""
+    value = document.count(event, what)
+    if value > DEEPEST:
+        document.fail(event, f"{what} is at most {DEEPEST}, not {value}")
+    return value
+
+
+def _duration(document: Document, event: Event, what: str) -> float:
+    text = document.text(event, what)
+    seconds = as_duration(text)
+    if not seconds:
+        document.fail(
+            event, f"{what} is a duration with its unit (500ms, 5s, 1min), not {short(text)}"
+        )
+    return seconds
+
+
+def _weight(document: Document, event: Event, what: str) -> float:
+    value = document.number(event, what)
+    if value < 0:
+        document.fail(event, f"{what} must not be negative")
+    return value
+
+
+def _params(document: Document, event: Event, what: str) -> Mapping[str, Any]:
+    if not isinstance(event, MappingStartEvent):
+        document.fail(event, f"{what} must be a mapping of keyword arguments")
+    params: dict[str, Any] = document.value(event)
+    return params
+
+
+TEXT: Kind[str] = Kind(Document.text, ANY_TEXT, "text")
+IDENTIFIER: Kind[str] = Kind(_identifier, {"type": "string"}, "the name of a fixture")
+COUNT: Kind[int] = Kind(
+    Document.count, {"type": "integer", "minimum": 1}, "a whole number of 1 or more"
+)
+FROM_0: Kind[int] = Kind(
+    lambda document, event, what: document.count(event, what, 0),
+    {"type": "integer", "minimum": 0},
+    "a whole number of 0 or more",
+)
+CUTOFF: Kind[int] = Kind(
+    cutoff, {"type": "integer", "minimum": 1, "maximum": DEEPEST}, "a whole number of 1 or more"
+)
+DURATION: Kind[float] = Kind(_duration, SECONDS, "a duration with its unit (`500ms`, `5s`, `1min`)")
+WEIGHT: Kind[float] = Kind(_weight, {"type": "number", "minimum": 0}, "a number of 0 or more")
+PARAMS: Kind[Mapping[str, Any]] = Kind(_params, {"type": "object"}, "a mapping")
+
+
+def choice(*words: Word) -> Kind[Word]:
+    """One of some words."""
+
+    def read(document: Document, event: Event, what: str) -> Word:
+        text = document.choice(event, what, words)
+        return words[words.index(text)]
+
+    return Kind(read, {"enum": list(words)}, " or ".join(f"`{word}`" for word in words))
+
+
+# -- several values --------------------------------------------------------------------------------------------------
+
+
+def texts(document: Document, event: Event, what: str) -> tuple[str, ...]:
+    """A list of distinct texts."""
+    return tuple(text for text, _ in document.texts(event, what))
+
+
+def _placed_texts(document: Document, event: Event, what: str) -> tuple[tuple[str, Place], ...]:
+    return tuple((text, document.place(entry)) for text, entry in document.texts(event, what))
+
+
+def _text_or_texts(document: Document, event: Event, what: str) -> tuple[str, ...]:
+    if isinstance(event, SequenceStartEvent):
+        return texts(document, event, what)
+    return (document.text(event, what),)
+
+
+def distinct(schema: Schema, **more: object) -> Schema:
+    """The schema of a list of distinct values."""
+    return {"type": "array", "items": schema, "uniqueItems": True, **more}
+
+
+def one_or_many(schema: Schema) -> Schema:
+    """The schema of a value, or a list of such."""
+    return {"anyOf": [schema, {"type": "array", "items": schema}]}
+
+
+TEXTS: Kind[tuple[str, ...]] = Kind(texts, distinct(ANY_TEXT), "a list of texts")
+TEXT_OR_TEXTS: Kind[tuple[str, ...]] = Kind(
+    _text_or_texts, one_or_many(ANY_TEXT), "a text, or a list of texts"
+)
+
+
+def placed_texts(schema: Schema, form: str) -> Kind[tuple[tuple[str, Place], ...]]:
+    """A list of distinct texts, each with its place."""
+    return Kind(_placed_texts, distinct(schema), form)
+
+
+def one_or_list(
+    read: Callable[[Document, Event], T], schema: Schema, form: str
+) -> Kind[tuple[T, ...]]:
+    """A value, or a list of such. Nothing at all is an empty list."""
+
+    def read_all(document: Document, event: Event, what: str) -> tuple[T, ...]:
+        if isinstance(event, SequenceStartEvent):
+            return tuple(read(document, entry) for entry in document.entries(event, what))
+        return () if document.is_empty(event) else (read(document, event),)
+
+    return Kind(read_all, schema, form)
+
+
+def only(name: str, kind: Kind[T], needed: str) -> Kind[T]:
+    """A mapping with one key. ``needed`` is what the key is, for the error where it is missing."""
+
+    def read(document: Document, event: Event, what: str) -> T:
+        found: list[T] = []
+        for _, _, value in document.fields(event, what, (name,)):
+            found.append(kind.read(document, value, f"'{what[1:-1]}: {name}'"))
+        if not found:
+            document.fail(event, f"{what} needs {name!r}, {needed}")
+        return found[0]
+
+    return Kind(read, closed({name: kind.schema}, required=[name]), f"`{{{name}: …}}`")

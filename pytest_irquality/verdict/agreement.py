@@ -1,0 +1,104 @@
+"""How far judges agree: quadratic weighted kappa of two, ordinal alpha of any number, with bootstrap intervals.
+
+Labels are ordered and no more than that: kappa counts the steps between the sorted labels that were seen, alpha how
+many grades lie between two of them, so that the distance from ``ok`` to ``good`` is nobody's guess.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate, permutations, product
+from math import fsum
+from random import Random
+
+Pattern = tuple[float, ...]
+"""The grades that one pair of a query and a document was given, a judge each."""
+
+SEED = 20
+RESAMPLES, DRAWS = 1000, 2_000_000
+ENOUGH = 100  # resamples in which the figure is defined, for an interval to mean something
+
+
+def kappa(times: Mapping[Pattern, int]) -> float | None:
+    """Cohen's kappa with quadratic weights, of how often two judges gave each pair of grades.
+
+    None where there is nothing to agree on: no pair, or one label only.
+    """
+    labels = {label: place for place, label in enumerate(sorted({g for two in times for g in two}))}
+    n = sum(times.values())
+    if len(labels) < 2:
+        return None
+    ours, theirs = Counter[float](), Counter[float]()
+    for (one, other), count in times.items():
+        ours[one] += count
+        theirs[other] += count
+
+    def apart(one: float, other: float) -> int:
+        return (labels[one] - labels[other]) ** 2
+
+    seen = sum(apart(*two) * count for two, count in times.items())
+    expected = sum(
+        apart(one, other) * ours[one] * theirs[other] for one, other in product(ours, theirs)
+    )
+    return 1 - seen * n / expected if expected else None
+
+
+def alpha(times: Mapping[Pattern, int]) -> float | None:
+    """Krippendorff's alpha for ordered labels, of how often a pair was given each pattern of grades.
+
+    Pairs that fewer than two judges graded say nothing. None where no label differs from another.
+    """
+    fractions: dict[tuple[float, float], list[float]] = {}
+    for pattern, count in times.items():
+        if len(pattern) > 1:
+            for two, often in Counter(permutations(pattern, 2)).items():
+                fractions.setdefault(two, []).append(count * often / (len(pattern) - 1))
+    met = {two: fsum(parts) for two, parts in fractions.items()}  # Krippendorff's coincidences
+    labels = sorted({one for one, _ in met})
+    if len(labels) < 2:
+        return None
+    of = {label: fsum(met.get((label, other), 0) for other in labels) for label in labels}
+    up_to = dict(zip(labels, accumulate(of.values()), strict=True))
+
+    def apart(one: float, other: float) -> float:
+        low, high = sorted((one, other))
+        return float((up_to[high] - up_to[low] + (of[low] - of[high]) / 2) ** 2)
+
+    seen = fsum(count * apart(*two) for two, count in met.items())
+    expected = fsum(of[one] * of[other] * apart(one, other) for one, other in product(of, of))
+    return 1 - seen * (fsum(of.values()) - 1) / expected
+
+
+def interval(
+    statistic: Callable[[Mapping[Pattern, int]], float | None],
+    times: Mapping[Pattern, int],
+    seed: int = SEED,
+) -> tuple[float, float] | None:
+    """The middle 95 % of the figure over resamples of the pairs; None where too few of them define it."""
+    patterns, n = [*times], sum(times.values())
+    if n < 2:
+        return None
+    upto, draw = [*accumulate(times.values())], Random(seed).choices
+    resamples = min(RESAMPLES, max(ENOUGH, DRAWS // n))
+    found = sorted(
+        value
+        for _ in range(resamples)
+        if (value := statistic(Counter(draw(patterns, cum_weights=upto, k=n)))) is not None
+    )
+    if len(found) < ENOUGH:
+        return None
+    return quantile(found, 0.025), quantile(found, 0.975)
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """A quantile of sorted values, between neighbours where it falls there."""
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def patterns_of(graded: Iterable[Sequence[float]]) -> Counter[Pattern]:
+    """How often each pattern of grades was given."""
+    return Counter(map(tuple, graded))

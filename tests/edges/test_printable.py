@@ -1,0 +1,116 @@
+"""Texts of a stranger in each medium: nothing acts, nothing is lost."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from pytest_irquality.edges.printable import (
+    csv_cell,
+    file_name,
+    from_csv,
+    html,
+    markdown,
+    markdown_code,
+    terminal,
+    terminal_lines,
+    workflow,
+    workflow_property,
+)
+
+ANY = st.text(st.characters(), max_size=30)  # half surrogate pairs too
+HOSTILE = st.lists(
+    st.sampled_from(
+        ["::", "##[", "##vso[", "\n", "\r", "\x1b[2J", "\x9b", "\u202e", " ", "a", "@", "=", "'", "%0A", "\ud800", "#1", "www.", "://", "`"]
+    ),
+    max_size=8,
+).map("".join)  # fmt: skip
+
+
+@given(HOSTILE | ANY)
+def test_a_terminal_shows_one_line_that_commands_nothing(text: str) -> None:
+    said = terminal(text)
+    assert said.isprintable()
+    assert not said.lstrip().startswith("::")
+    assert not any(mark in said for mark in ("##[", "##vso[", "##teamcity["))
+    assert terminal(text) == text or not text.isprintable() or "::" in text or "##" in text
+
+
+def test_every_line_of_several_is_a_line_of_its_own() -> None:
+    assert terminal_lines("a\n  ::error::x\n##[group]") == "a\n  \\x3a:error::x\n#\\x23[group]"
+
+
+@given(HOSTILE | ANY)
+def test_a_workflow_command_cannot_be_left(text: str) -> None:
+    for said in (workflow(text), workflow_property(text)):
+        assert "\n" not in said
+        assert "\r" not in said
+        assert "##[" not in said
+        said.encode()
+    assert not set(workflow_property(text)) & set(":,")
+
+
+@given(HOSTILE | ANY)
+def test_markdown_stays_text(text: str) -> None:
+    parser = MarkdownIt("js-default", {"html": True, "linkify": False})
+    (inline,) = [t for t in parser.parse(f"x {markdown(text)} x") if t.type == "inline"]
+    kinds = {child.type for child in inline.children or ()}
+    assert kinds <= {"text", "text_special"}
+    assert not set(html(text)) & set("<>\n")
+    for said in (markdown(text), html(text)):
+        assert "://" not in said
+        assert not re.search(r"(^|[^A-Za-z0-9_])@\w", said)
+
+
+@pytest.mark.parametrize(
+    "text", ["@someone", "cc @org/team", "see #12", "GH-12", "o/r#3", "https://evil.example/x", "www.evil.example", "a@b.example", "é@someone"]
+)  # fmt: skip
+def test_markdown_notifies_nobody_and_links_nothing(text: str) -> None:
+    said = markdown(text)
+    assert "\u200b" in said
+    assert said.replace("\u200b", "").replace("\\", "") == text
+    assert markdown("ndcg@10") == "ndcg@10"
+
+
+def test_a_code_span_cannot_be_closed() -> None:
+    assert MarkdownIt().render(markdown_code("a``b`\n<x>")).count("<code>") == 1
+
+
+@given(HOSTILE | ANY)
+def test_csv_cells_begin_no_formula_and_come_back(text: str) -> None:
+    cell = csv_cell(text)
+    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert from_csv(cell) == text
+
+
+@pytest.mark.parametrize("text", ["=1+1", "'=1", "''@x", "'quoted'", "-", "", "'", "\tx", "a=1"])
+def test_csv_round_trip_through_a_file(text: str) -> None:
+    file = io.StringIO(newline="")
+    csv.writer(file).writerow([csv_cell(text), "x"])
+    ((cell, _),) = csv.reader(io.StringIO(file.getvalue(), newline=""))
+    assert from_csv(cell) == text
+
+
+@given(ANY, ANY)
+def test_names_of_files_are_those_of_one_text(one: str, other: str) -> None:
+    names = [file_name(one), file_name(other)]
+    assert (names[0] == names[1]) == (one == other)
+    for name in names:
+        assert not set(name) & set('/\\:*?"<>|.\0')
+        assert not name.endswith(" ")
+        assert name.upper() not in ("CON", "PRN", "AUX", "NUL", "COM1", "LPT9")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("bm25", "bm25"), ("a/b.c", "a%2Fb%2Ec"), ("con", "%63on"), ("COM1", "%43OM1"), ("a%2F", "a%252F"), ("x ", "x%20"), ("c:d", "c%3Ad")],
+)  # fmt: skip
+def test_names_of_files(text: str, name: str) -> None:
+    assert file_name(text) == name
+    assert len(file_name(text * 500)) < 130

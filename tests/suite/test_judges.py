@@ -1,0 +1,149 @@
+"""Several judges of one pair: what counts, and what stays a contradiction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_irquality import load_suite
+from pytest_irquality.metrics import Judgments, evaluate, parse_measure
+from pytest_irquality.suite import Suite, SuiteError
+from pytest_irquality.suite.judges import Judges
+
+HEADER = "query_id,query,doc_id,rating,judge,date,note\n"
+SUITE = "judgments: {files}\nqueries: [{{query: office chair, id: q1{more}}}]\n"
+
+
+def suite(folder: Path, *files: str, more: str = "", above: str = "") -> Suite:
+    names = [f"j{n}.csv" for n in range(len(files))]
+    for name, text in zip(names, files, strict=True):
+        (folder / name).write_text(text, encoding="utf-8")
+    path = folder / "shop.ir.yaml"
+    path.write_text(above + SUITE.format(files=f"[{', '.join(names)}]", more=more), "utf-8")
+    return load_suite(path, shown="shop.ir.yaml")
+
+
+def row(document: str, rating: str, judge: str, date: str = "", note: str = "") -> str:
+    return f"q1,office chair,{document},{rating},{judge},{date},{note}\n"
+
+
+def grades(suite: Suite) -> dict[str, float]:
+    return dict(suite.queries[0].judgments.grades)
+
+
+def test_a_pair_that_several_graded_has_their_mean_and_half_of_them_make_it_relevant(
+    tmp_path: Path,
+) -> None:
+    anna = HEADER + row("a", "3", "anna") + row("b", "1", "anna") + row("c", "1", "anna")
+    ben = HEADER + row("a", "0", "ben") + row("b", "0", "ben") + row("d", "2", "ben")
+    cleo = HEADER + row("b", "0", "cleo")
+    read = suite(tmp_path, anna, ben, cleo)
+    query = read.queries[0]
+    assert grades(read) == {"a": 1.5, "b": pytest.approx(1 / 3), "c": 1, "d": 2}
+    assert query.judgments.relevant == {"a", "c", "d"}
+    assert query.judgments.nonrelevant == {"b"}
+    assert query.judgments.at(3).relevant == {"a"}
+    assert query.votes["b"] == {"anna": 1, "ben": 0, "cleo": 0}
+    assert (read.judged_by_several, read.named_judges) == (2, ("anna", "ben", "cleo"))
+    recall, precision = (parse_measure(name) for name in ("recall@2", "p@2"))
+    scores = evaluate({"q1": query.judgments}, {"q1": ["b", "a"]}, [recall, precision])
+    assert scores.values["q1"] == pytest.approx((1 / 3, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("judges", "grade", "relevant"),
+    [
+        (Judges("mean"), 4 / 3, False),
+        (Judges("median"), 1, False),
+        (Judges("majority"), 0, False),
+        (Judges("prefer", ("cleo", "anna")), 3, True),
+        (Judges("prefer", ("zoe", "ben")), 0, False),
+        (Judges("prefer", ("zoe",)), 4 / 3, False),
+    ],
+)
+def test_which_grade_counts(judges: Judges, grade: float, relevant: bool) -> None:
+    joined, votes = judges.joined({"d": {"anna": 1, "ben": 0, "cleo": 3}})
+    judgments = Judgments(joined, 2, votes)
+    assert judgments.grades["d"] == pytest.approx(grade)
+    assert ("d" in judgments.relevant) is relevant
+
+
+def test_a_majority_that_is_split_goes_to_the_lower_grade() -> None:
+    assert Judges("majority").joined({"d": {"anna": 3, "ben": 1}})[0] == {"d": 1}
+
+
+def test_of_one_judge_the_later_date_counts_within_a_file_and_between_two(tmp_path: Path) -> None:
+    first = (
+        HEADER
+        + row("a", "3", "anna", "2026-03-02T10:00:00Z")
+        + row("a", "1", "anna", "2026-03-02T12:30:00+02:00")
+        + row("b", "2", "anna", "2026-03-02")
+    )
+    second = HEADER + row("b", "0", "anna", "2026-03-03") + row("a", "2", "anna", "2026-03-01")
+    assert grades(suite(tmp_path, first, second)) == {"a": 1, "b": 0}
+    assert grades(suite(tmp_path, second, first)) == {"a": 1, "b": 0}
+
+
+def test_a_grade_that_says_when_is_later_than_one_that_does_not(tmp_path: Path) -> None:
+    file = HEADER + row("a", "3", "anna", "2026-03-02") + row("a", "1", "anna")
+    assert grades(suite(tmp_path, file)) == {"a": 3}
+
+
+@pytest.mark.parametrize("date", ["", "2026-03-02", "02/03/2026"])
+def test_two_grades_of_one_judge_that_nothing_tells_apart_are_an_error(
+    tmp_path: Path, date: str
+) -> None:
+    one = HEADER + row("a", "3", "anna", date)
+    other = HEADER + row("x", "1", "ben") + row("a", "1", "anna", date)
+    with pytest.raises(SuiteError) as error:
+        suite(tmp_path, one, other)
+    assert str(error.value) == (
+        "j1.csv:3:1: 'anna' grades 'a' 1 here for 'q1', but 3 at j0.csv:2; of one judge the later"
+        " grade counts, and no 'date' tells which that is (2026-11-30)"
+    )
+    with pytest.raises(
+        SuiteError, match=r"j0\.csv:3:\d+: 'anna' grades 'a' 1 here for 'q1', but 3 at j0\.csv:2"
+    ):
+        suite(tmp_path, one + row("a", "1", "anna", date))
+
+
+def test_without_a_judge_a_contradiction_stays_an_error(tmp_path: Path) -> None:
+    nobody = "query_id,doc_id,rating,date\nq1,a,3,2026-01-01\nq1,a,2,2026-01-02\n"
+    with pytest.raises(SuiteError, match=r"'a' is graded 2 here for 'q1', but 3 at j0\.csv:2"):
+        suite(tmp_path, nobody)
+
+
+def test_grades_of_nobody_in_particular_are_one_judge_more(tmp_path: Path) -> None:
+    read = suite(tmp_path, HEADER + row("a", "0", "anna"), more=", relevant: {a: 3, b: 2}")
+    assert grades(read) == {"a": 1.5, "b": 2}
+    assert read.queries[0].votes == {"a": {"": 3, "anna": 0}}
+    assert read.judged_by_several == 1
+
+
+def test_what_a_judge_could_not_tell_is_no_grade(tmp_path: Path) -> None:
+    read = suite(tmp_path, HEADER + row("a", "", "anna", "2026-03-02", "in Dutch"))
+    assert grades(read) == {}
+    assert read.queries[0].votes == {}
+
+
+def test_files_by_text_and_json_lines_have_judges_too(tmp_path: Path) -> None:
+    (tmp_path / "more.jsonl").write_text(
+        '{"query": "office chair", "doc_id": "a", "rating": 2, "judge": "ben", "date": "2026-01-01"}\n'
+    )
+    (tmp_path / "anna.csv").write_text("query,docid,rating,judge\noffice chair,a,1,anna\n")
+    (tmp_path / "s.ir.yaml").write_text(
+        "judgments: [anna.csv, more.jsonl]\nqueries: [office chair]\n".replace(
+            "[office chair]", "[{query: office chair}]"
+        )
+    )
+    read = load_suite(tmp_path / "s.ir.yaml")
+    assert read.queries[0].votes == {"a": {"anna": 1, "ben": 2}}
+
+
+def test_the_grade_of_one_judge_alone_is_exact() -> None:
+    joined, votes = Judges().joined({"d": {"anna": 0.1, "ben": 0.1, "cleo": 0.1}})
+    assert joined == {"d": 0.1}
+    assert replace(Judges(), how="median").joined({"d": {"anna": 0.1}}) == ({"d": 0.1}, {})
+    assert [*votes] == ["d"]

@@ -1,0 +1,47 @@
+"""The page of a suite's keys, drawn from the tables that the reader reads by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pytest_irquality.suite.blocks import GUARDS, LINE_KEYS
+from pytest_irquality.suite.keys import FILE_KEYS, QUERY_KEYS, SUITE_KEYS
+from pytest_irquality.suite.tables import Key
+
+HEAD = """\
+# Keys
+
+Every key of [the suite file](suite.md), drawn from the tables that suites are read by (`python -m tools.renew`). A key
+that is none of these is an error, with its line and the nearest one that is.
+"""
+
+TABLES: Mapping[str, tuple[Mapping[str, Key], str]] = {
+    "Suite": (SUITE_KEYS, "At the top of the file."),
+    "Query": (QUERY_KEYS, "An entry under `queries`, or a line of a JSONL file of queries."),
+    "File": (FILE_KEYS, "An entry under `judgments`, or one under `queries` that is a file."),
+    "Limit": (
+        LINE_KEYS,
+        "Under a measure, in `thresholds`, `tags`, `each_tag`, `each_query` or a query's own `thresholds`. A number"
+        " that stands alone is the floor, or the ceiling where lower is better.",
+    ),
+    "Guard": (GUARDS, "Under `each_query`, beside measures and `must_not_find`."),
+}
+
+
+def page() -> str:
+    """The whole page, as Markdown."""
+    return "\n".join([HEAD, *(line for title in TABLES for line in section(title))])
+
+
+def section(title: str) -> Iterator[str]:
+    """One table of keys."""
+    keys, about = TABLES[title]
+    yield f"## {title}"
+    yield ""
+    yield about
+    yield ""
+    yield "| key | value | what | default |"
+    yield "|---|---|---|---|"
+    for name, key in keys.items():
+        yield f"| `{name}` | {key.kind.form} | {key.help} | {key.default or '**required**'} |"
+    yield ""

@@ -1,0 +1,33 @@
+"""Bring every drawn file up to date: ``python -m tools.renew``. A test fails while one is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from pytest_irquality.report import schema as report_schema
+from pytest_irquality.suite import schema as suite_schema
+from tools import measures, reference
+
+ROOT = Path(__file__).parents[1]
+
+DRAWN: Mapping[str, Callable[[], str]] = {
+    "docs/reference/measures.md": measures.page,
+    "docs/reference/keys.md": reference.page,
+    "pytest_irquality/suite/schema.json": suite_schema.text,
+    "pytest_irquality/report/schema.json": report_schema.text,
+}
+
+
+def main() -> None:
+    """Write them all."""
+    for name, draw in DRAWN.items():
+        path = ROOT / name
+        text = draw().encode()
+        if not path.exists() or path.read_bytes() != text:
+            path.write_bytes(text)
+            print(f"wrote {name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_irquality.metrics import evaluate, own_measure, parse_measure
     from pytest_irquality.retrieval import retrieve
-    from pytest_irquality.storage.stored import read_run
+    from pytest_irquality.storage.jsonl import read_run
     from pytest_irquality.suite import SuiteError, load_suite
     from pytest_irquality.suite.lint import IRQualityWarning
     from pytest_irquality.verdict import judge
@@ -33,7 +33,7 @@ _HOME = {
     "IRQualityWarning": "suite.lint",
     "SuiteError": "suite",
     "load_suite": "suite",
-    "read_run": "storage.stored",
+    "read_run": "storage.jsonl",
     "retrieve": "retrieval",
     "evaluate": "metrics",
     "own_measure": "metrics",

@@ -64,7 +64,9 @@ class Repository:
             raise OSError("the project is in no git checkout")
         return cls(top)
 
-    def ask(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    def ask(
+        self, *arguments: str, patience: float | None = bounds.PATIENCE
+    ) -> subprocess.CompletedProcess[bytes]:
         """Run git and give whatever it answered, errors too."""
         import subprocess  # noqa: PLC0415 - only where a file is written or a revision read
 
@@ -72,10 +74,10 @@ class Repository:
         try:
             return subprocess.run(
                 ["git", *FLAGS, *settings, *arguments], cwd=self.top, env=self._environment(),
-                capture_output=True, timeout=bounds.PATIENCE, check=False, stdin=subprocess.DEVNULL,
+                capture_output=True, timeout=patience, check=False, stdin=subprocess.DEVNULL,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            raise OSError(f"git {arguments[0]} took more than {bounds.PATIENCE:g} s") from None
+            raise OSError(f"git {arguments[0]} took more than {patience:g} s") from None
 
     def output(self, *arguments: str) -> bytes:
         """What git prints. An ``OSError`` where it fails."""
@@ -101,7 +103,7 @@ class Repository:
         )
         if known.returncode == 0:
             return known.stdout.decode().strip()
-        if self.output("rev-parse", "--is-shallow-repository").strip() == b"true":
+        if self.is_shallow:
             raise OSError(
                 f"this clone is shallow and lacks {ref!r}; fetch it, or clone all of it"
                 " (actions/checkout: `with: {fetch-depth: 0}`)"
@@ -137,6 +139,39 @@ class Repository:
         mode, _, hash = listed.partition(b"\t")[0].decode().partition(" blob ")
         return self.output("cat-file", "blob", hash) if mode.startswith("100") else None
 
+    def merge_base(self, ref: str) -> str:
+        """The commit that HEAD has grown from, as seen from ``ref``: what ``ref`` got since is no part of the change."""
+        done = self.ask("merge-base", self.commit_of(ref), "HEAD")
+        if done.returncode == 0:
+            return done.stdout.decode().strip()
+        if self.is_shallow:
+            raise OSError(
+                f"this clone is shallow and lacks the commit that {ref!r} and HEAD have in common; clone all of it"
+                " (actions/checkout: `with: {fetch-depth: 0}`)"
+            )
+        raise OSError(f"{ref!r} and HEAD have no commit in common")
+
+    @property
+    def is_shallow(self) -> bool:
+        """Whether older commits are missing here."""
+        return self.output("rev-parse", "--is-shallow-repository").strip() == b"true"
+
+    def last_change(self, file: Path, at: str | None = None) -> tuple[str, str] | None:
+        """The commit, short, that last changed a file, and its time: as it stands at a commit, or in the working tree.
+
+        None where that is not committed, or where only an older commit than a shallow clone has could tell.
+        """
+        name = self.path(file)
+        if at is None and self.ask("diff", "--quiet", "HEAD", "--", name).returncode:
+            return None
+        said = self.output("log", "-1", "--format=%h %ct %p", at or "HEAD", "--", name)
+        commit, time, *parents = said.decode().split() or ("", "")
+        if not commit or (
+            not parents and self.is_shallow
+        ):  # which looks as if it had made every file
+            return None
+        return commit, time_of(int(time))
+
     def tracks(self, file: Path) -> bool:
         """Whether a file, or a link of that name, came with the commit that is checked out."""
         return bool(self.output("ls-files", "-z", "--", self.path(file)))
@@ -151,11 +186,18 @@ def commit(folder: Path) -> str | None:
         return next((os.environ[name][:12] for name in CI_COMMITS if os.environ.get(name)), None)
 
 
-def now() -> str:
-    """The time in UTC, to the second, ISO 8601."""
-    from datetime import datetime, timezone  # noqa: PLC0415 - only where a file is written
+def time_of(seconds: float) -> str:
+    """A time in UTC, to the second, ISO 8601."""
+    from datetime import datetime, timezone  # noqa: PLC0415 - only where a file is read or written
 
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def now() -> str:
+    """The time now."""
+    from time import time  # noqa: PLC0415
+
+    return time_of(time())
 
 
 def package_version() -> str | None:

@@ -12,15 +12,20 @@ from pytest_irquality.edges import git as provenance
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.retrieval.run import Fault, Run
 from pytest_irquality.storage import baseline
+from pytest_irquality.storage.jsonl import write_run
 from pytest_irquality.storage.kept import Kept
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.storage.renamed import Shelved, Trees
 from pytest_irquality.storage.shards import Shard
-from pytest_irquality.storage.stored import StoredRunError, stored_run, write_run
+from pytest_irquality.storage.stored import (
+    DamagedRunError,
+    StoredRunError,
+    stored_run,
+)
 from pytest_irquality.storage.trec import is_trec, write_trec
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.facts import Remark
-from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.verdict.result import QueryResult, SuiteResult
 
 
 class Target(NamedTuple):
@@ -33,8 +38,11 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True)
 class _Known:
+    """What is compared with, and the file that an update replaces, with what is wrong with it."""
+
     before: baseline.Found
     old: baseline.Found
+    damage: str = ""
 
 
 @dataclass
@@ -79,25 +87,41 @@ class Files:
 
     def read_baseline(self, target: Target) -> _Known:
         """What a target is compared with, and what an update replaces, as it first was. Raises ``StoredRunError``."""
-        key, place = (target.file, target.retriever), self._place(target)
+        if not self.updating:  # it may be large, and is asked for once
+            found = self._place(target).find()
+            return _Known(found, found)
+        key = target.file, target.retriever
         if key not in self._read:
-            found = place.find()
-            if not self.updating:  # it may be large, and is asked for once
-                return _Known(found, found)
-            self._read[key] = _Known(found, place.here() if place.in_git else found)
+            self._read[key] = self._to_be_replaced(self._place(target))
         return self._read[key]
+
+    def _to_be_replaced(self, place: baseline.Place) -> _Known:
+        old, damage = baseline.Found(place.shown), ""
+        try:
+            old = place.here()
+        except DamagedRunError as error:  # which writing it anew mends
+            damage = str(error)
+        return _Known(place.find() if place.in_git else old, old, damage)
 
     def expects_baseline(self, suite: Suite, file: Path) -> bool:
         """Whether there is a baseline for any of a suite's retrievers, before these are known."""
         return self._place(Target(suite, file, "")).expected
 
-    def before(self, target: Target) -> tuple[Run, Baseline] | tuple[None, None]:
-        """What ``judge`` compares with. Raises ``StoredRunError``, also where what is kept could not be written."""
+    def before(
+        self, target: Target, needed: Collection[str]
+    ) -> tuple[Run, Baseline] | tuple[None, None]:
+        """What ``judge`` compares with, where these queries are asked.
+
+        Raises ``StoredRunError``, also where what is to be kept could not be written.
+        """
         if self.saved and is_trec(Path(self.saved)) and self.targets > 1:
             raise StoredRunError(
                 f"--ir-save-runs {self.saved} is one file and here are {self.targets} runs: name a folder, or one suite"
             )
-        found = self.read_baseline(target).before
+        known = self.read_baseline(target)
+        if known.damage and len(needed) < len(target.suite.queries):
+            raise StoredRunError(f"{known.damage}; only an update of all queries can do that")
+        found = known.before
         if self.updating and found.stored and found.stored.lacks_texts(target.suite):
             return None, None  # about to be replaced by one that has them
         return baseline.compare_with(found, target.suite, target.retriever)
@@ -167,12 +191,11 @@ class Files:
         }  # what the suite calls one counts, too
         good = {id: ranking for id, ranking in run.rankings.items() if id not in faulty}
         answered = replace(run, rankings=good, faults=dict.fromkeys(faulty, Fault("")))
-        whole = [mean for mean in result.means if mean.tag is None and mean.unit != "seconds"]
-        means = {mean.measure: mean.value for mean in whole if mean.value is not None}
-        place, old = self._place(target), self.read_baseline(target).old
-        yield from baseline.update(place, old, answered, self.commit, means)
-        if old.taken and place.path.is_file():
-            yield from self._put_away(old.taken, target)
+        scored = {query.id: _values(target.suite, query) for query in result.queries}
+        known, place = self.read_baseline(target), self._place(target)
+        yield from baseline.update(place, known.old, replace(answered, scored=scored), known.damage)
+        if known.old.taken and place.path.is_file():
+            yield from self._put_away(known.old.taken, target)
 
     def _put_away(self, taken: Shelved, target: Target) -> Iterator[str]:
         """Remove the file that a baseline was taken over from, unless another suite or retriever has none but this."""
@@ -211,3 +234,13 @@ class Files:
     def commit(self) -> str | None:
         """The commit of the code, asked for once."""
         return provenance.commit(self.root)
+
+
+def _values(suite: Suite, query: QueryResult) -> dict[str, float]:
+    """What a query scored by the measures that rest on judgments."""
+    values = zip(suite.measures, query.values, strict=True)
+    return {
+        str(measure): value
+        for measure, value in values
+        if value is not None and measure.definition.needs and not measure.definition.compares
+    }

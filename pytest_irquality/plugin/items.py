@@ -228,7 +228,9 @@ def _retrieve_and_judge(
     checks = [check for check in suite.checks if check.name in selected]
     needed = {query.id for check in checks for query in asked.needed(check)}
     try:
-        compared = _baseline(module, key)  # one that is damaged is told before anything is asked
+        compared = _baseline(
+            module, key, needed
+        )  # one that is damaged is told before anything is asked
         run, notes = (
             files.kept_run(target, needed)
             if files.kept
@@ -293,11 +295,13 @@ def _concurrency(config: pytest.Config, suite: Suite) -> int:
     )
 
 
-def _baseline(module: SuiteModule, key: str) -> tuple[Run, Baseline] | tuple[None, None] | None:
+def _baseline(
+    module: SuiteModule, key: str, needed: Collection[str]
+) -> tuple[Run, Baseline] | tuple[None, None] | None:
     """What a retriever is compared with: a stored run, or another retriever of this session; None: with itself."""
     other = module.suite.baseline_retriever
     if other is None:
-        return module.config.stash[FILES].before(Target(module.suite, module.path, key))
+        return module.config.stash[FILES].before(Target(module.suite, module.path, key), needed)
     if other == key:
         return None
     judged = module.stash[OUTCOMES].get(other)

@@ -80,7 +80,8 @@ class Run:
 
     ``again`` holds the other answers to the same queries, each a run of its own; ``build`` numbers
     the builds of the index that they came from. ``variants`` is the run of the queries' other
-    wordings.
+    wordings. ``scored`` is what a baseline's rankings scored on the day they were kept, by query id
+    and measure.
     """
 
     retriever: str
@@ -94,6 +95,7 @@ class Run:
     again: tuple[Run, ...] = ()
     build: int = 0
     variants: Run | None = None
+    scored: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def answers(self) -> tuple[Run, ...]:

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_irquality.edges.git import Repository, now, package_version
+from pytest_irquality.edges.git import Repository, now, package_version, time_of
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import file_name as safe
 from pytest_irquality.retrieval.run import Run
+from pytest_irquality.storage.jsonl import parse_run, read_run, write_run
 from pytest_irquality.storage.provenance import UPDATE, Baseline, New
 from pytest_irquality.storage.renamed import (
     FOLDER,
@@ -29,14 +30,12 @@ from pytest_irquality.storage.stored import (
     StoredRunError,
     answered,
     digest,
-    parse_run,
-    read_run,
-    write_run,
 )
 from pytest_irquality.suite.model import Suite
 
 GIT = "git:"
 SHOWN_QUERIES, SHOWN_MOVES = 5, 3
+DIGITS = 6  # of the values kept
 
 
 @dataclass(frozen=True)
@@ -45,12 +44,15 @@ class Found:
 
     ``new``: the suite did not exist at the revision asked for, or had no baseline there and this change brings the
     first, so that nothing in it can have got worse. ``taken`` is the file of another name that was found for it, ``of``
-    the suite and retriever that made what was found, where they have other names now.
+    the suite and retriever that made what was found, where they have other names now. ``commit`` and ``time`` are
+    those of its last change.
     """
 
     source: str
     stored: StoredRun | None = None
     new: New = ""
+    commit: str | None = None
+    time: str | None = None
     taken: Shelved | None = None
     of: str = ""
 
@@ -133,6 +135,19 @@ class Place:
         """What to compare with. Raises ``StoredRunError``: damaged, of another suite, or a revision that git lacks."""
         return self._at(self.option) if self.option and self.in_git else self.here()
 
+    def _provenance(
+        self, stored: StoredRun, file: Path, at: str | None = None
+    ) -> tuple[str | None, str | None]:
+        """The commit and the time that made it. A kept run says so itself; a baseline's header must merge."""
+        if stored.header.time:
+            return stored.header.commit, stored.header.time
+        try:
+            if known := Repository.holding(self.root).last_change(file, at):
+                return known
+        except OSError:  # no git, or a file outside the checkout
+            pass
+        return None, None if at else time_of(file.stat().st_mtime)
+
     def here(self) -> Found:
         """What an update writes over. Raises ``StoredRunError``."""
         try:
@@ -146,25 +161,30 @@ class Place:
             ) from None
         return self._own(stored, self.shown)
 
-    def _elsewhere(self, tree: Tree, source: str) -> Found:
+    def _elsewhere(self, tree: Tree, source: str, at: str | None = None) -> Found:
         """What lies under another name; nothing, as a rule."""
         taken = tree.of(self.suite, self.file, self.retriever)
-        return Found(taken.name, taken.read(), taken=taken, of=taken.of) if taken else Found(source)
+        if taken is None:
+            return Found(source)
+        stored = taken.read()
+        commit, time = self._provenance(stored, taken.file, at)
+        return Found(taken.name, stored, "", commit, time, taken, taken.of)
 
-    def _own(self, stored: StoredRun, source: str) -> Found:
+    def _own(self, stored: StoredRun, source: str, at: str | None = None) -> Found:
         """What has the right name: refuse the file of another suite or retriever, unless the user named this very file.
 
         A suite that was renamed together with its baseline has the old name in it still.
         """
+        found = Found(source, stored, "", *self._provenance(stored, self.path, at))
         header, made_by = stored.header, self.file.with_name(Path(stored.header.path).name)
         if self.option is not None and self.path == self.start / self.option:
             if stored.queries and not stored.matching(self.suite).same:
                 raise StoredRunError(
                     f"{source}:1: holds no query of {self.suite.path}; it is a run of {header.path}"
                 )
-            return Found(source, stored)
+            return found
         if (made_by, header.retriever) == (self.file, self.retriever):
-            return Found(source, stored)
+            return found
         theirs, ours = (
             _named(path.name, retriever)
             for path, retriever in ((made_by, header.retriever), (self.file, self.retriever))
@@ -174,17 +194,17 @@ class Place:
             raise StoredRunError(
                 f"{source}:1: is the baseline of {theirs}, not of {ours}: rename one, or delete it"
             )
-        return Found(source, stored, of=theirs)
+        return replace(found, of=theirs)
 
     def _at(self, option: str) -> Found:
         source = f"{option} {self.shown}"
         try:
             repository = Repository.holding(self.root)
-            at = repository.commit_of(option.removeprefix(GIT))
+            at = repository.merge_base(option.removeprefix(GIT))
             content = repository.content(at, self.path)
             if content is not None:
-                return self._own(parse_run(content.splitlines(keepends=True), source), source)
-            found = self._elsewhere(self.trees.at(at, option), source)
+                return self._own(parse_run(content.splitlines(keepends=True), source), source, at)
+            found = self._elsewhere(self.trees.at(at, option), source, at)
             was_there = self.file.name in repository.names(at, self.file.parent)
         except OSError as error:
             raise StoredRunError(f"--ir-baseline {option}: {error}") from None
@@ -199,7 +219,7 @@ class Place:
 def unknown_revision(root: Path, option: str) -> str | None:
     """What is wrong with ``git:REF`` where the checkout of pytest's rootdir does not know it."""
     try:
-        Repository.holding(root).commit_of(option.removeprefix(GIT))
+        Repository.holding(root).merge_base(option.removeprefix(GIT))
     except OSError as error:
         return f"--ir-baseline {option}: {error}"
     return None
@@ -226,15 +246,14 @@ def compare_with(
         raise StoredRunError(
             f"{found.source}: kept without texts, which 'match: text' needs; renew it with `{UPDATE}`"
         )
-    header, queries = found.stored.header, found.stored.queries
-    matching = found.stored.matching(suite)
+    stored = found.stored
+    matching = stored.matching(suite)
     known = Baseline(
-        found.source, len(queries), header.commit, header.time, header.version,
+        found.source, len(stored.queries), found.commit, found.time, stored.version,
         left=matching.gone,
         edited=tuple(matching.edited),
         renamed=len(matching.renamed),
         of=found.of,
-        means=header.means,
     )  # fmt: skip
     return found.stored.run(suite), known
 
@@ -243,19 +262,17 @@ def compare_with(
 
 
 def header_of(suite: Suite, run: Run, commit: str | None, shard: str | None = None) -> Header:
-    """What is known of a run that was just made."""
+    """What is known of a run that was just made and is to be kept."""
     return Header(
-        suite.name, suite.path, digest(suite), suite.depth, run.retriever, shard, run.version, commit, now(),
-        package_version(),
+        suite.name, suite.path, suite.depth, run.retriever, digest(suite), shard, run.version,
+        commit, now(), package_version(),
     )  # fmt: skip
 
 
-def update(
-    place: Place, found: Found, run: Run, commit: str | None, means: Mapping[str, float]
-) -> tuple[str, ...]:
+def update(place: Place, found: Found, run: Run, damage: str = "") -> tuple[str, ...]:
     """Write what was retrieved over the baseline that was found, and say in a few lines what that changes.
 
-    ``means`` is what the run scored; it is kept where the run is the whole of the new baseline.
+    ``damage`` is what is wrong with a file that is to be written anew, which takes an answer to every query.
 
     Queries that were not asked or not answered keep their line; those that left the suite lose it. Where no ranking
     changed the file is not touched. Raises ``OSError``.
@@ -267,7 +284,7 @@ def update(
     new = 0
     for query in suite.queries:
         before = was.get(query.id)
-        fresh = _without_time(answered(suite, query, run)) if query.id in run.rankings else None
+        fresh = _to_keep(answered(suite, query, run), run) if query.id in run.rankings else None
         # Scores wobble from machine to machine: a line stands as long as its ranking does.
         stands = (
             before
@@ -281,6 +298,9 @@ def update(
                 changed.append(fresh)
             else:
                 new += 1
+    if damage and len(queries) < len(suite.queries):
+        lack = len(suite.queries) - len(queries)
+        return (f"NOT WRITTEN: {damage} (which takes an answer to every query: {lack} had none)",)
     if not queries and not was:
         return (f"baseline not written: {place.shown}: no query was answered",)
     removed = len(was.keys() - queries.keys())
@@ -299,14 +319,24 @@ def update(
     if old and old.header.depth != depth:
         said.append(f"depth {old.header.depth} → {depth}")
     stay = f"; {len(run.faults)} could not be answered, and stay as they were" if run.faults else ""
+    if damage:
+        said = [f"{len(queries)} rankings, all anew, since the file could not be read"]
     if not said:
         return (
             f"baseline unchanged: {place.shown}: {len(queries)} ranking{'s' * (len(queries) != 1)}{stay}",
         )
-    whole = queries.keys() <= run.rankings.keys()
-    header = replace(header_of(suite, run, commit), depth=depth, means=means if whole else {})
+    # Nothing in it changes from update to update, nor with the folder that pytest was called in: branches must merge.
+    header = Header(suite.name, place.file.name, depth, run.retriever)
     write_run(place.path, StoredRun(header, queries), place.allowed)
     return (f"baseline written: {place.shown}: {', '.join(said)}{stay}", *_moves(was, changed))
+
+
+def _to_keep(query: StoredQuery, run: Run) -> StoredQuery:
+    """A line of a baseline: no times, which never are the same, but what the ranking scores today."""
+    ranking = replace(query.ranking, seconds=None) if query.ranking else None
+    scored = run.scored.get(query.id, {})
+    values = {measure: round(value, DIGITS) for measure, value in scored.items()}
+    return replace(query, ranking=ranking, version=run.version, values=values)
 
 
 def _under_todays_ids(old: StoredRun, suite: Suite) -> Mapping[str, StoredQuery]:
@@ -316,10 +346,6 @@ def _under_todays_ids(old: StoredRun, suite: Suite) -> Mapping[str, StoredQuery]
     matched = {*same.values()}
     rest = {id: query for id, query in old.queries.items() if id not in matched}
     return {**rest, **was}
-
-
-def _without_time(query: StoredQuery) -> StoredQuery:
-    return replace(query, ranking=replace(query.ranking, seconds=None)) if query.ranking else query
 
 
 def _moves(was: Mapping[str, StoredQuery], changed: list[StoredQuery]) -> Iterator[str]:

@@ -10,8 +10,9 @@ from pathlib import Path
 from pytest_irquality.edges.open import Allowed, Unreadable, files_below
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.storage.baseline import file_name
+from pytest_irquality.storage.jsonl import read_header, read_run
 from pytest_irquality.storage.shards import join
-from pytest_irquality.storage.stored import Header, StoredRun, StoredRunError, read_header, read_run
+from pytest_irquality.storage.stored import Header, StoredRun, StoredRunError
 from pytest_irquality.storage.trec import SUFFIXES, is_trec, name_of, read_trec
 from pytest_irquality.suite.model import Suite
 

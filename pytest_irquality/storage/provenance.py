@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 New = Literal["", "suite", "baseline"]
@@ -19,7 +18,7 @@ class Baseline:
     it seems to hold in other words or with other params, ``renamed`` is how many it holds under another id. ``of`` is
     the suite and retriever that it was made for, where they have another name now. ``new``: the revision asked for has
     no such "suite", or has it without a "baseline", of which this change brings the first. ``judged`` of its
-    ``returned`` top results have a grade today. ``means`` is what it scored, by measure, under the judgments of then.
+    ``returned`` top results have a grade today.
     """
 
     source: str
@@ -34,4 +33,3 @@ class Baseline:
     new: New = ""
     judged: int = 0
     returned: int = 0
-    means: Mapping[str, float] = field(default_factory=dict)

@@ -17,14 +17,8 @@ from pathlib import Path, PurePosixPath
 from pytest_irquality.edges.git import Repository
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.metrics.errors import MeasureError
-from pytest_irquality.storage.stored import (
-    Header,
-    StoredRun,
-    StoredRunError,
-    parse_run,
-    read_header,
-    read_run,
-)
+from pytest_irquality.storage.jsonl import parse_run, read_header, read_run
+from pytest_irquality.storage.stored import Header, StoredRun, StoredRunError
 from pytest_irquality.suite import SuiteError, load_suite
 from pytest_irquality.suite.model import Suite
 

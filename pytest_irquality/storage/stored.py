@@ -1,30 +1,20 @@
-"""A run as a file: JSONL with one header line and one line a query, in suite order.
-
-The same format serves as a baseline (rankings alone, so that equal rankings are equal bytes), as a kept run (with
-faults and times, to be judged again) and as one share of a run. Every line stands for itself, so that a diff of two
-files reads as the list of queries that changed.
-"""
+"""A stored run: a baseline, a kept run or a share of one, as it is known before it is written and after it is read."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from itertools import zip_longest
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pytest_irquality.edges.open import Allowed, Unreadable, bounded_lines, open_bytes
-from pytest_irquality.edges.write import write
+from pytest_irquality.edges.open import Allowed, Unreadable, open_bytes
 from pytest_irquality.retrieval.run import Fault, Ranking, Run
 from pytest_irquality.storage.matching import Matching, asks
 from pytest_irquality.suite.model import Query, Suite
 
-FORMAT = "pytest-irquality run"
-VERSION = 1
 Opener = Callable[[Path, "Allowed | None"], BinaryIO]
 
 
@@ -32,34 +22,39 @@ class StoredRunError(Exception):
     """A file that is no run, or not the one that is asked for: one line, ``path:line: what is wrong``."""
 
 
+class DamagedRunError(StoredRunError):
+    """A run of ours that a merge, a crash or an older version left as it cannot be read: it may be written anew."""
+
+
 @dataclass(frozen=True)
 class Header:
-    """What is known of a run but its rankings. ``path`` is the suite's, as messages name it.
+    """What is known of a run but its rankings. ``path`` is the suite's: as messages name it, in a baseline its name.
 
-    ``digest`` stands for the queries that the suite asks (not for what it demands of them), ``depth`` is how many
-    results were asked for, ``shard`` (``2/5``) which share of the queries this is. ``version`` is the retriever's own,
-    ``commit`` that of the code, ``time`` ISO 8601 in UTC, ``package`` the version of pytest-irquality. ``means`` holds
-    what the rankings scored over all queries under the judgments of then: changed judgments are told from it.
+    ``depth`` is how many results were asked for. The rest is known of kept runs only, since a baseline's header holds
+    nothing that two branches would both change. ``digest`` stands for the queries that the suite asks (not for what it
+    demands of them), ``shard`` (``2/5``) says which share of the queries this is, ``version`` is the retriever's own,
+    ``commit`` that of the code, ``time`` ISO 8601 in UTC, ``package`` the version of pytest-irquality.
     """
 
     suite: str
     path: str
-    digest: str
     depth: int
     retriever: str = ""
+    digest: str = ""
     shard: str | None = None
     version: str | None = None
     commit: str | None = None
     time: str | None = None
     package: str | None = None
-    means: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class StoredQuery:
     """One line: a query as it was asked and its ranking, or the fault of one that could not be answered.
 
-    ``titles`` and ``texts`` are those of its documents, one each where any is known.
+    ``titles`` and ``texts`` are those of its documents, one each where any is known. In a baseline ``version`` is that
+    of the retriever which gave this ranking, and ``values`` is what it scored, by measure, under the judgments of that
+    day: changed judgments are told from it.
     """
 
     id: str
@@ -69,6 +64,8 @@ class StoredQuery:
     fault: str | None = None
     titles: Sequence[str | None] = ()
     texts: Sequence[str | None] = ()
+    version: str | None = None
+    values: Mapping[str, float] = field(default_factory=dict)
 
     def by_document(self, words: Sequence[str | None]) -> dict[str, str]:
         """Its ``titles`` or ``texts`` by document id."""
@@ -95,6 +92,7 @@ class StoredRun:
     def run(self, suite: Suite) -> Run:
         """What it holds of today's queries. One that has another text or other params by now is not among them."""
         rankings: dict[str, Ranking] = {}
+        scored: dict[str, Mapping[str, float]] = {}
         faults: dict[str, Fault] = {}
         titles: dict[str, str] = {}
         texts: dict[str, str] = {}
@@ -104,11 +102,27 @@ class StoredRun:
                 faults[id] = Fault(stored.fault or "no ranking was kept")
             else:
                 rankings[id] = stored.ranking
+                scored[id] = stored.values
             for document, title in stored.by_document(stored.titles).items():
                 titles.setdefault(document, title)
             texts.update(stored.by_document(stored.texts))
         header = self.header
-        return Run(header.retriever, rankings, faults, titles, texts, header.version, header.depth)
+        return Run(
+            header.retriever,
+            rankings,
+            faults,
+            titles,
+            texts,
+            self.version,
+            header.depth,
+            scored=scored,
+        )
+
+    @property
+    def version(self) -> str | None:
+        """The retriever's own: one for the whole of a kept run; a baseline may hold rankings of several."""
+        several = dict.fromkeys(query.version for query in self.queries.values() if query.version)
+        return self.header.version or " and ".join(several) or None
 
     def lacks_texts(self, suite: Suite) -> bool:
         """Whether it was kept without the passages that the suite now looks for: none of them would be found."""
@@ -162,70 +176,6 @@ def _canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, default=str)
 
 
-# -- writing ----------------------------------------------------------------------------------------------------------
-
-
-def write_run(path: Path, stored: StoredRun, allowed: Allowed | None = None) -> None:
-    """Write a run, or leave the file as it is: nobody ever reads half of it. Raises ``OSError``."""
-    write(path, _lines(stored), allowed)
-
-
-def _lines(stored: StoredRun) -> Iterator[bytes]:
-    known = {
-        name: value for name, value in asdict(stored.header).items() if value not in (None, "", {})
-    }
-    yield _line(
-        {"format": FORMAT, "format_version": VERSION, **known, "queries": len(stored.queries)}
-    )
-    for query in stored.queries.values():
-        data: dict[str, Any] = {"id": query.id, "query": query.text}
-        if query.params:
-            data["params"] = query.params
-        if query.ranking is None:
-            data["fault"] = query.fault
-        else:
-            if query.ranking.seconds is not None:
-                data["seconds"] = query.ranking.seconds
-            data["docs"] = _documents(query, query.ranking)
-        yield _line(data)
-
-
-def _documents(query: StoredQuery, ranking: Ranking) -> list[Any]:
-    """``[id, score, title, text]`` as far as any document of the query has them; ids alone as themselves."""
-    scores = [score if math.isfinite(score) else None for score in ranking.scores or ()]
-    columns: list[Sequence[object]] = [ranking.ids, scores, query.titles, query.texts]
-    while not any(value is not None for value in columns[-1]) and len(columns) > 1:
-        columns.pop()
-    if len(columns) == 1:
-        return list(ranking.ids)
-    return list(zip(*(column or [None] * len(ranking.ids) for column in columns), strict=True))
-
-
-def _line(data: Mapping[str, object]) -> bytes:
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=str)
-    try:
-        return text.encode() + b"\n"
-    except UnicodeEncodeError:  # half a surrogate pair, which only an escape can hold
-        return (
-            json.dumps(data, separators=(",", ":"), allow_nan=False, default=str).encode() + b"\n"
-        )
-
-
-# -- reading ----------------------------------------------------------------------------------------------------------
-
-
-def read_run(path: Path, shown: str | None = None, allowed: Allowed | None = None) -> StoredRun:
-    """The run in a file. Raises ``StoredRunError`` where it is damaged or something else, ``OSError``."""
-    with opened(path, shown or str(path), allowed) as file:
-        return parse_run(bounded_lines(file), shown or str(path))
-
-
-def read_header(path: Path, shown: str | None = None, allowed: Allowed | None = None) -> Header:
-    """The header alone. Raises as ``read_run`` does."""
-    with opened(path, shown or str(path), allowed) as file:
-        return _header(next(bounded_lines(file), b""), shown or str(path))[0]
-
-
 @contextmanager
 def opened(
     path: Path, shown: str, allowed: Allowed | None, how: Opener = open_bytes
@@ -236,105 +186,3 @@ def opened(
             yield file
     except Unreadable as error:
         raise StoredRunError(f"{shown}:{error.line}: {error}") from None
-
-
-def parse_run(lines: Iterable[bytes], shown: str) -> StoredRun:
-    """The run in the lines of a file that messages call ``shown``. Raises ``StoredRunError``."""
-    lines = iter(lines)
-    header, count = _header(next(lines, b""), shown)
-    queries: dict[str, StoredQuery] = {}
-    same: dict[Any, Any] = {}  # a document is in many rankings: its id and title are kept once
-    number = 1
-    for number, line in enumerate(lines, 2):
-        query = _query(line, f"{shown}:{number}", same)
-        if query.id in queries:
-            raise StoredRunError(f"{shown}:{number}: the query {query.id!r} stands here twice")
-        queries[query.id] = query
-    if len(queries) != count:
-        raise StoredRunError(
-            f"{shown}:{number}: damaged: its header promises {count} queries, here are {len(queries)}"
-        )
-    return StoredRun(header, queries)
-
-
-HEADER_TYPES: Mapping[str, type] = {"suite": str, "path": str, "digest": str, "depth": int}
-
-
-def _header(line: bytes, shown: str) -> tuple[Header, int]:
-    where = f"{shown}:1"
-    data = _object(line, where)
-    if data.get("format") != FORMAT:
-        raise StoredRunError(f"{where}: not a run that pytest-irquality wrote")
-    version = data.get("format_version")
-    if version != VERSION:
-        raise StoredRunError(
-            f"{where}: written in format {version}; this pytest-irquality reads format {VERSION}"
-        )
-    count = data.get("queries")
-    wrong = [name for name, kind in HEADER_TYPES.items() if not isinstance(data.get(name), kind)]
-    if wrong or not isinstance(count, int):
-        raise StoredRunError(
-            f"{where}: damaged: no {wrong[0] if wrong else 'queries'!r} in the header"
-        )
-    means = data.get("means", {})
-    if not isinstance(means, dict) or not all(
-        isinstance(mean, (int, float)) for mean in means.values()
-    ):
-        raise StoredRunError(f"{where}: damaged: 'means' is no table of numbers")
-    known = {name: data[name] for name in Header.__dataclass_fields__ if name in data}
-    return Header(**known), count
-
-
-def _query(line: bytes, where: str, same: dict[Any, Any]) -> StoredQuery:
-    data = _object(line, where)
-    id, text, params = data.get("id"), data.get("query"), data.get("params", {})
-    if not isinstance(id, str) or not isinstance(text, str) or not isinstance(params, dict):
-        raise StoredRunError(f"{where}: damaged: a line needs 'id' and 'query'")
-    if isinstance(fault := data.get("fault"), str):
-        return StoredQuery(id, text, params, fault=fault)
-    documents, seconds = data.get("docs"), data.get("seconds")
-    if not isinstance(documents, list) or not isinstance(seconds, (float, int, type(None))):
-        raise StoredRunError(f"{where}: damaged: the query {id!r} has neither 'docs' nor 'fault'")
-    columns = list(
-        zip_longest(
-            *(document if isinstance(document, list) else [document] for document in documents)
-        )
-    )
-    if (
-        any(set(map(type, column)) - kinds for column, kinds in zip(columns, COLUMNS, strict=False))
-        or len(columns) > 4
-    ):
-        raise StoredRunError(f"{where}: damaged: a document is [id, score, title]")
-    ids, scores, titles, texts = (*columns, (), (), (), ())[:4]
-    known = any(score is not None for score in scores)
-    numbers = (
-        tuple(math.nan if score is None else float(score) for score in scores) if known else None
-    )
-    ids, titles, texts = (
-        tuple(map(same.setdefault, column, column)) for column in (ids, titles, texts)
-    )
-    return StoredQuery(id, text, params, Ranking(ids, numbers, seconds), None, titles, texts)
-
-
-COLUMNS: Sequence[set[type]] = (
-    {str},
-    {float, int, type(None)},
-    {str, type(None)},
-    {str, type(None)},
-)
-
-
-def _object(line: bytes, where: str) -> dict[str, Any]:
-    if line.startswith((b"<<<<<<<", b"=======", b">>>>>>>")):
-        raise StoredRunError(
-            f"{where}: an unresolved merge conflict: take either side, then update it"
-        )
-    try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
-        raise StoredRunError(
-            f"{where}: {'not a line of JSON' if line.strip() else 'empty'}"
-        ) from None
-    if not isinstance(data, dict):
-        raise StoredRunError(f"{where}: not a JSON object")
-    return data

@@ -16,6 +16,7 @@ from pytest_irquality.verdict.measured import Measured, counts
 from pytest_irquality.verdict.statistics import detectable, holm, interval, sign_flip, win_tie_loss
 
 SIGNIFICANT = 0.05
+ROUNDED = 1e-5  # values that a baseline keeps are rounded to six digits
 
 Of = tuple[Measure, "str | None"]
 
@@ -139,6 +140,26 @@ class Comparison:
         p = sign_flip(gains) if tested and measure.higher_is_better is not None else None
         low, high = _ends(measure, gains, before, p)
         return replace(change, p=p, low=low, high=high, detectable=detectable(gains))
+
+    def judged_otherwise(self, measure: Measure) -> Change | None:
+        """What changed judgments alone did: the baseline's rankings as they scored when they were saved, and today."""
+        measured, name = self.measured, str(measure)
+        scored = measured.baseline_run.scored if measured.baseline_run else {}
+        column = measured.suite.measures.index(measure)
+        pairs = []
+        for id, row in measured.scores_before.values.items():
+            today, then = row[column], scored.get(id, {}).get(name)
+            if today is not None and then is not None:
+                weight = measured.suite.by_id[id].weight if measure.weighted else 1.0
+                pairs.append(Pair(then, today, weight))
+        total = fsum(pair.weight for pair in pairs)
+        if not total:
+            return None
+        before = fsum(pair.before * pair.weight for pair in pairs) / total
+        today = fsum(pair.now * pair.weight for pair in pairs) / total
+        differences = [pair.now - pair.before for pair in pairs]
+        better, equal, worse = win_tie_loss(differences, tolerance=ROUNDED)
+        return Change(before, today, len(pairs), better, worse, equal)
 
     def over(self, measure: Measure, tag: str | None) -> Change | None:
         """The change over the suite or a tag; tested over the suite, and wherever a limit rests on the test."""

@@ -266,12 +266,14 @@ class TiesMoved(Fact):
 
 @dataclass(frozen=True)
 class JudgmentsChanged(Fact):
-    """The baseline's own rankings score otherwise than when they were saved."""
+    """The baseline's own ``rankings`` score otherwise than when they were saved, those of so many ``queries``."""
 
     measure: str
     unit: str
     then: float
     today: float
+    queries: int
+    rankings: int
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.facts import Change, Fact, RankedDocument
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.result import Verdict
-from pytest_irquality.verdict.statistics import EQUAL
 
 FEW = 3
 MADE_UP: Mapping[Literal["row numbers", "made up"], re.Pattern[str]] = {
@@ -39,7 +38,7 @@ def noticed(
     if baseline is not None:
         yield from _queries_on_one_side(now, baseline)
         yield from _movement(now)
-        yield from _judgments(sides, baseline)
+        yield from _judgments(sides)
         yield from _resolution(sides, verdicts)
     yield from _unjudged(now, pardoned)
     yield from _in_no_ranking(now)
@@ -160,16 +159,13 @@ def _swapped(now: Measured, query: str, depth: int) -> Iterator[RankedDocument]:
             yield _document(now, document, ranks.get(document), rank)
 
 
-def _judgments(sides: Comparison, baseline: Baseline) -> Iterator[Fact]:
+def _judgments(sides: Comparison) -> Iterator[Fact]:
     """What changed because judgments did: the baseline's own rankings score otherwise than when they were saved."""
     for measure in sides.measured.suite.measures:
-        then = baseline.means.get(str(measure))
-        whole = not baseline.left and len(sides.measured.before) == baseline.queries
-        if not whole or then is None or sides.over(measure, None) is None:
-            continue
-        value = sides.measured.aggregate_before(measure).value
-        if value is not None and abs(value - then) > EQUAL:
-            yield facts.JudgmentsChanged(str(measure), measure.unit, then, value)
+        change = sides.judged_otherwise(measure)
+        if change and (queries := change.better + change.worse):
+            name, then, today = str(measure), change.before, change.now
+            yield facts.JudgmentsChanged(name, measure.unit, then, today, queries, change.queries)
             return
 
 

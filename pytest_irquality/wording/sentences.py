@@ -447,8 +447,9 @@ def _(fact: facts.TiesMoved, result: SuiteResult) -> str:
 def _(fact: facts.JudgmentsChanged, result: SuiteResult) -> str:
     was, today = apart(fact.then, fact.today, fact.unit)
     return (
-        f"judgments changed since the baseline was saved: {fact.measure} of its rankings was {was},"
-        f" and is {today} today; the change above is that of rankings alone"
+        f"judgments of {counted(fact.queries, 'query', 'queries')} changed since the baseline was saved:"
+        f" over its {counted(fact.rankings, 'ranking')} {fact.measure} was {was}, and is"
+        f" {today} today; the change above is that of rankings alone"
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import Project
+from tests.repository import git
 
 SUITE = """\
 queries:
@@ -27,6 +28,7 @@ ANSWERS: dict[str, list[Any]] = {
     "lamp": [("d3", 0.5)],
 }
 BASELINE = ".ir-baseline/shop.jsonl"
+VALUES = '{"mrr@10":1.0}'
 
 
 @pytest.fixture
@@ -37,7 +39,10 @@ def shop(project: Project) -> Project:
 
 
 def lines(project: Project, path: str = BASELINE) -> dict[str, Any]:
-    first, *rest = (project.path / path).read_text(encoding="utf-8").splitlines()
+    first, *rest, last = filter(
+        None, (project.path / path).read_text(encoding="utf-8").splitlines()
+    )
+    assert last == '{"end":"pytest-irquality run"}'
     return {"": json.loads(first), **{json.loads(line)["id"]: json.loads(line) for line in rest}}
 
 
@@ -49,16 +54,15 @@ def test_an_update_writes_what_changed_says_so_and_otherwise_touches_nothing(sho
     result.stdout.fnmatch_lines(["  baseline written: .ir-baseline/shop.jsonl: 3 new"])
     result.stdout.no_fnmatch_line("*nothing to compare*")
     shop.suite(SUITE)
-    header, q1, desk, lamp = path.read_text(encoding="utf-8").splitlines()
-    assert q1 == '{"id":"q1","query":"office chair","docs":[["d1",2.0,"Chair"],["d9",1.0,"Mat"]]}'
-    assert desk == '{"id":"desk","query":"desk","docs":["d2"]}'
-    assert lamp == '{"id":"lamp","query":"lamp","docs":[["d3",0.5]]}'
-    assert {
-        "suite": "shop",
-        "path": "shop.ir.yaml",
-        "depth": 10,
-        "queries": 3,
-    }.items() <= json.loads(header).items()
+    header, _, q1, _, desk, _, lamp, _, _ = path.read_text(encoding="utf-8").splitlines()
+    docs = '"docs":[["d1",2.0,"Chair"],["d9",1.0,"Mat"]]'
+    assert q1 == f'{{"id":"q1","query":"office chair",{docs},"values":{VALUES}}}'
+    assert desk == f'{{"id":"desk","query":"desk","docs":["d2"],"values":{VALUES}}}'
+    assert lamp == f'{{"id":"lamp","query":"lamp","docs":[["d3",0.5]],"values":{VALUES}}}'
+    # Nothing that another branch would change, too.
+    assert json.loads(header) == {
+        "format": "pytest-irquality run", "format_version": 2, "suite": "shop", "path": "shop.ir.yaml", "depth": 10,
+    }  # fmt: skip
 
     before = (path.read_bytes(), path.stat().st_mtime_ns)
     shop.answers({**ANSWERS, "lamp": [("d3", 0.50001)]})  # scores wobble from machine to machine
@@ -131,8 +135,8 @@ def test_each_retriever_has_its_file_in_the_folder_that_is_named(shop: Project) 
     result.stdout.fnmatch_lines(
         ["  the retriever is of version 8 now; the baseline is that of version 7"]
     )
-    header = lines(shop, "kept/deep/ir_lamps.bm25.jsonl")[""]
-    assert (header["retriever"], header["version"]) == ("bm25", "7")
+    kept = lines(shop, "kept/deep/ir_lamps.bm25.jsonl")
+    assert (kept[""]["retriever"], kept["desk"]["version"]) == ("bm25", "7")
 
 
 @pytest.mark.parametrize(
@@ -185,18 +189,8 @@ def test_two_suites_never_share_a_file(shop: Project) -> None:
     assert lines(shop)[""]["path"] == "shop.ir.yaml"
 
 
-def git(folder: Path, *arguments: str) -> None:
-    who = (
-        "-c",
-        "user.name=a",
-        "-c",
-        "user.email=a@example.org",
-        "-c",
-        "protocol.file.allow=always",
-    )
-    subprocess.run(
-        ["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True, timeout=60
-    )
+def head(project: Project) -> str:
+    return git(project.path, "rev-parse", "--short", "HEAD").strip()
 
 
 @pytest.fixture
@@ -214,12 +208,24 @@ def repository(shop: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     return shop
 
 
-def test_the_header_names_the_commit(repository: Project) -> None:
-    header = lines(repository, "search/.ir-baseline/shop.jsonl")[""]
-    assert len(header["commit"]) == 7
+def test_which_commit_made_a_baseline_is_asked_of_git(repository: Project) -> None:
+    def provenance(*options: str) -> tuple[str | None, str | None]:
+        repository.run(*options)
+        baseline = repository.data["suites"][0]["baseline"]
+        return baseline["commit"], baseline["time"]
+
+    made = (head(repository), "2024-05-01T10:00:00Z")
+    git(repository.path, "commit", "--allow-empty", "-qm", "something else")
+    assert provenance() == provenance("--ir-baseline=git:HEAD") == made
     repository.answers({query: ["d1"] for query in ANSWERS})
     repository.run("--ir-update-baseline")
-    assert lines(repository, "search/.ir-baseline/shop.jsonl")[""]["commit"].endswith("-dirty")
+    os.utime(repository.path / "search" / BASELINE, (0, 0))
+    assert provenance() == (None, "1970-01-01T00:00:00Z")  # of no commit yet
+    assert provenance("--ir-baseline=git:HEAD") == made
+    git(repository.path, "clone", "-q", "--depth=1", repository.path.as_uri(), "shallow")
+    os.utime(repository.path / "shallow/search" / BASELINE, (0, 0))
+    # Its only commit looks as if it had made all files.
+    assert provenance("--rootdir=shallow", "shallow") == (None, "1970-01-01T00:00:00Z")
 
 
 def test_a_revision_that_git_does_not_have_says_what_to_do(

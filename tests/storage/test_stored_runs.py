@@ -15,15 +15,14 @@ from typing import Any
 import pytest
 
 from pytest_irquality.retrieval import Fault, Ranking, Run
+from pytest_irquality.storage.jsonl import read_header, read_run, write_run
 from pytest_irquality.storage.stored import (
+    DamagedRunError,
     Header,
     StoredRun,
     StoredRunError,
     digest,
-    read_header,
-    read_run,
     stored_run,
-    write_run,
 )
 from pytest_irquality.suite.model import Query, Suite
 
@@ -55,9 +54,9 @@ RUN = Run(
 HEADER = Header(
     "Shop",
     "shop.ir.yaml",
-    digest(SUITE),
     10,
     "bm25",
+    digest(SUITE),
     None,
     "v7",
     "abc1234",
@@ -85,9 +84,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert (read.retriever, read.faults, read.titles, read.texts, read.version) == (
         "bm25", RUN.faults, RUN.titles, RUN.texts, "v7",
     )  # fmt: skip
-    assert (
-        len(path.read_bytes().split(b"\n")) == 7
-    )  # a header, five queries, and the end of the last line
+    lines = path.read_bytes().split(b"\n")
+    assert len(lines) == 14  # a header, five queries and the last line, blank lines between
+    assert set(lines[1::2]) == {b""}
     assert [*path.parent.iterdir()] == [path]
 
 
@@ -144,7 +143,7 @@ def _write_and_die(path: Path, stored: StoredRun, lines: int) -> bool:
 
     def trace(frame: types.FrameType, event: str, _: Any) -> Any:
         nonlocal left
-        if not frame.f_code.co_filename.endswith("stored.py"):
+        if not frame.f_code.co_filename.endswith(("stored.py", "jsonl.py")):
             return None
         left -= event == "line"
         if left == 0:
@@ -178,32 +177,55 @@ def test_a_file_is_as_private_as_any_other_and_a_link_stays_a_link(tmp_path: Pat
     assert modes[0] == modes[1]
 
 
-HEAD = b'{"format":"pytest-irquality run","format_version":1,"suite":"s","path":"s.ir.yaml","digest":"d","depth":10,"queries":%d}\n'
+HEAD = b'{"format":"pytest-irquality run","format_version":2,"suite":"s","path":"s.ir.yaml","depth":10}\n'
+OLD = HEAD.replace(b'version":2', b'version":1')
 LINE = b'{"id":"q","query":"q","docs":["d"]}\n'
+END = b'\n{"end":"pytest-irquality run"}\n'
+UPDATE = "`pytest --ir-suite --ir-update-baseline`"
+CONFLICT = (
+    b"<<<<<<< HEAD\n"
+    + LINE
+    + b"||||||| base\n"
+    + LINE
+    + b"=======\n"
+    + LINE
+    + b">>>>>>> feature/x\n"
+)
+UNRESOLVED = "an unresolved merge conflict between HEAD and feature/x over 'q': keep either line of each query, or"
+
+FOREIGN = [
+    (b"", "run:1: empty"),
+    (b"q0 0 d1 1\n", "run:1: not a line of JSON"),
+    (b"[1]\n", "run:1: not a JSON object"),
+    (b'{"a": 1}\n', "run:1: not a run that pytest-irquality wrote"),
+    (HEAD.replace(b'version":2', b'version":3'), "run:1: written in format 3; this pytest-irquality reads format 2: a newer one wrote it"),
+    (b"<<<<<<< HEAD\nmine\n=======\nyours\n>>>>>>> b\n", "run:1: not a line of JSON"),
+]  # fmt: skip
+DAMAGED = [
+    (OLD, f"run:1: written in format 1, and this pytest-irquality reads format 2: write it anew with {UPDATE}"),
+    (HEAD.replace(b'"depth":10', b'"depth":"x"'), "run:1: damaged: no 'depth' in the header, or no such thing"),
+    (HEAD.replace(b'"depth":10', b'"depth":1,"time":5'), "run:1: damaged: no 'time' in the header, or no such thing"),
+    (HEAD + LINE, "run:2: damaged: it was cut off here"),
+    (HEAD + LINE + END + LINE, "run:5: damaged: this stands behind its last line"),
+    (HEAD + LINE + b"\n" + LINE, f"run:4: the query 'q' stands here twice (line 2 is the other), as a merge may leave it: keep one, or write the file anew with {UPDATE}"),
+    (HEAD + LINE[:-9], "run:2: not a line of JSON"),
+    (HEAD + b"\n" + CONFLICT + END, f"run:3: {UNRESOLVED} write the file anew with {UPDATE}"),
+    (CONFLICT.replace(LINE, HEAD) + LINE + END, f"run:1: {UNRESOLVED} write the file anew with {UPDATE}".replace(" over 'q'", "")),
+    (HEAD + b"<<<<<<< HEAD\n" + b"".join(LINE.replace(b'"q"', b'"%d"' % n) for n in range(9)), f"run:2: an unresolved merge conflict over '0', '1', '2' and 6 more: keep either line of each query, or write the file anew with {UPDATE}"),
+    (HEAD + b'{"id":3}\n', "run:2: damaged: a line needs 'id' and 'query'"),
+    (HEAD + b'{"id":"q","query":"q"}\n', "run:2: damaged: the query 'q' has neither 'docs' nor 'fault'"),
+    (HEAD + LINE.replace(b'"d"', b"3"), "run:2: damaged: a document is [id, score, title, text]"),
+    (HEAD + LINE.replace(b'"d"', b'["d","x"]'), "run:2: damaged: a document is [id, score, title, text]"),
+    (HEAD + LINE.replace(b'"d"', b'["d",1' + b"0" * 400 + b"]"), "run:2: damaged: a score is too large"),
+    (HEAD + LINE.replace(b'"docs"', b'"seconds":1e999,"docs"'), "run:2: damaged: the query 'q' has neither 'docs' nor 'fault'"),
+    (HEAD + LINE.replace(b'"docs"', b'"version":7,"docs"'), "run:2: damaged: 'version' is a text, 'values' a table of numbers"),
+    (HEAD + LINE.replace(b'"docs"', b'"values":{"mrr":NaN},"docs"'), "run:2: damaged: 'version' is a text, 'values' a table of numbers"),
+    (HEAD + b"\xff\n", "run:2: not a line of JSON"),
+    (HEAD + b"[" * 100_000, "run:2: not a line of JSON"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"", "run:1: empty"),
-        (b"q0 0 d1 1\n", "run:1: not a line of JSON"),
-        (b"[1]\n", "run:1: not a JSON object"),
-        (b'{"a": 1}\n', "run:1: not a run that pytest-irquality wrote"),
-        (HEAD.replace(b'version":1', b'version":2') % 0, "run:1: written in format 2; this pytest-irquality reads format 1"),
-        (HEAD.replace(b'"depth":10', b'"depth":"x"') % 0, "run:1: damaged: no 'depth' in the header"),
-        (HEAD % 2 + LINE, "run:2: damaged: its header promises 2 queries, here are 1"),
-        (HEAD % 2 + LINE + LINE, "run:3: the query 'q' stands here twice"),
-        (HEAD % 1 + LINE[:-9], "run:2: not a line of JSON"),
-        (HEAD % 1 + b"\n", "run:2: empty"),
-        (HEAD % 1 + b"<<<<<<< HEAD\n" + LINE, "run:2: an unresolved merge conflict: take either side, then update it"),
-        (HEAD % 1 + b'{"id":3}\n', "run:2: damaged: a line needs 'id' and 'query'"),
-        (HEAD % 1 + b'{"id":"q","query":"q"}\n', "run:2: damaged: the query 'q' has neither 'docs' nor 'fault'"),
-        (HEAD % 1 + b'{"id":"q","query":"q","docs":[3]}\n', "run:2: damaged: a document is [id, score, title]"),
-        (HEAD % 1 + b'{"id":"q","query":"q","docs":[["d","x"]]}\n', "run:2: damaged: a document is [id, score, title]"),
-        (HEAD % 1 + b"\xff\n", "run:2: not a line of JSON"),
-        (HEAD % 1 + b"[" * 100_000, "run:2: not a line of JSON"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("content", "said"), [*FOREIGN, *DAMAGED])
 def test_what_is_damaged_or_foreign_says_where_in_one_line(
     tmp_path: Path, content: bytes, said: str
 ) -> None:
@@ -211,3 +233,5 @@ def test_what_is_damaged_or_foreign_says_where_in_one_line(
     with pytest.raises(StoredRunError) as error:
         read_run(tmp_path / "run", "run")
     assert str(error.value) == said
+    # Only what was ours is ever written over.
+    assert isinstance(error.value, DamagedRunError) == ((content, said) in DAMAGED)

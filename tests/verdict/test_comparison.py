@@ -277,10 +277,24 @@ def test_a_deeper_ranking_than_the_baselines_is_no_change_by_itself(tmp_path: Pa
 def test_measures_that_became_undefined_are_no_changed_judgments(tmp_path: Path) -> None:
     text = twenty("thresholds: {judged@10: 0, mrr: 0}\n")
     saved = judged(tmp_path, text, run_of(FIRST | {"q0": ["d0"]}), None)
-    means = {mean.measure: mean.value for mean in saved.means if mean.value is not None}
+    scored = {
+        query.id: {
+            measure: value
+            for measure, value in zip(saved.measures, query.values, strict=True)
+            if value is not None
+        }
+        for query in saved.queries
+    }
     now, before = run_of({**FIRST, "q0": []}), run_of(FIRST | {"q0": ["d0"]})
-    result = judged(tmp_path, text, now, before, baseline=Baseline("b", 20, means=means))
-    assert "judgments changed" not in notes(result)
+    before = replace(before, scored=scored)
+    result = judged(tmp_path, text, now, before, baseline=Baseline("b", 20))
+    assert "judgments" not in notes(result)
+    regraded = replace(before, scored={**scored, "q1": {"mrr@10": 0.5}})
+    result = judged(tmp_path, text, now, regraded, baseline=Baseline("b", 20))
+    assert (
+        "judgments of 1 query changed since the baseline was saved: over its 20 rankings"
+        in notes(result)
+    )
 
 
 def test_new_and_left_queries_are_said_and_only_floors_apply(tmp_path: Path) -> None:

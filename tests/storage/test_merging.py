@@ -1,0 +1,156 @@
+"""Baselines in real git: what merges by itself, what does not, and how that is repaired."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Project
+from tests.repository import git
+
+QUERIES = [f"query {letter}" for letter in "abcdef"]
+SUITE = "queries:\n" + "".join(f"  - {{query: {query}, relevant: [d1]}}\n" for query in QUERIES)
+SUITE += "thresholds: {mrr: {min: 0.1, max_drop: 0.05}}\n"
+BASELINE = ".ir-baseline/shop.jsonl"
+CONFTEST = """\
+import json
+from pathlib import Path
+ANSWERS = Path(__file__).with_name("answers")
+@pytest.fixture
+def retriever():
+    ask = lambda query: (ANSWERS / query).read_text().split()
+    ask.version = (ANSWERS / "version").read_text()
+    return ask
+"""
+
+
+@pytest.fixture
+def shop(project: Project) -> Project:
+    """A repository with a baseline on main. Each query's answer is a file, as a change of code touches some of many."""
+    project.suite(SUITE)
+    project.conftest(CONFTEST)
+    (project.path / "answers").mkdir()
+    for query in QUERIES:
+        answer(project, query, "d1 d2")
+    answer(project, "version", "1")
+    (project.path / ".gitignore").write_text("ir-report.html\nout.json\n__pycache__\n")
+    git(project.path, "init", "-q", "-b", "main")
+    updated(project, "a baseline")
+    return project
+
+
+def answer(project: Project, query: str, documents: str) -> None:
+    (project.path / "answers" / query).write_text(documents)
+
+
+def updated(project: Project, message: str) -> None:
+    """A commit with the baseline of its code."""
+    assert project.run("--ir-update-baseline").ret == 0
+    git(project.path, "add", ".")
+    git(project.path, "commit", "-qm", message)
+
+
+def branched(project: Project, **answers: str) -> None:
+    git(project.path, "checkout", "-q", "-b", "change", "main")
+    for letter, documents in answers.items():
+        answer(project, f"query {letter}", documents)
+
+
+def test_s20_branches_that_change_different_queries_merge(shop: Project) -> None:
+    branched(shop, b="d2 d1", e="d1 d3")
+    answer(shop, "version", "2")
+    updated(shop, "the change")
+    git(shop.path, "checkout", "-q", "main")
+    for query in ("query a", "query c", "query f"):  # the neighbours on both sides, and the last
+        answer(shop, query, "d1 d9")
+    shop.suite(SUITE.replace("query a, ", "query a, tags: [head], "))
+    updated(shop, "main moves on")
+    git(shop.path, "merge", "-q", "--no-edit", "change")
+    assert shop.run().ret == 0
+    notes = shop.data["suites"][0]["notes"]
+    assert "none of 6 rankings changed" in notes
+    assert shop.run("--ir-update-baseline").ret == 0
+    assert git(shop.path, "status", "--porcelain") == ""
+
+
+def test_a_query_that_one_branch_adds_and_another_changes_beside_it_merge(shop: Project) -> None:
+    new = "  - {query: query g, relevant: [d1]}\n"
+    branched(shop, g="d1")
+    shop.suite(SUITE.replace("thresholds", new + "thresholds"))
+    updated(shop, "one more")
+    git(shop.path, "checkout", "-q", "main")
+    answer(shop, "query f", "d2 d1")
+    updated(shop, "the last of main")
+    git(shop.path, "merge", "-q", "--no-edit", "change")
+    assert shop.run().ret == 0
+    assert "none of 7 rankings changed" in shop.data["suites"][0]["notes"]
+
+
+def test_s21_a_conflict_names_the_query_and_an_update_of_all_repairs_it(shop: Project) -> None:
+    branched(shop, b="d2 d1", c="d2 d1")
+    updated(shop, "the change")
+    git(shop.path, "checkout", "-q", "main")
+    answer(shop, "query b", "d3 d1")
+    updated(shop, "main moves on")
+    git(shop.path, "merge", "-q", "change", check=False)
+    answer(shop, "query b", "d2 d1")  # the conflict in the code is resolved
+    result = shop.run()
+    assert result.ret == 1
+    wrong = (
+        f"{BASELINE}:5: an unresolved merge conflict between HEAD and change over 'query b': keep either line of each"
+        " query, or write the file anew with `pytest --ir-suite --ir-update-baseline`"
+    )
+    result.stdout.fnmatch_lines([wrong])
+    # Some of its queries cannot repair it: the others would be lost.
+    result = shop.run("--ir-update-baseline", "-k", "query-b")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([f"{wrong}; only an update of all queries can do that"])
+    result = shop.run("--ir-update-baseline")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["  baseline written: *: 6 rankings, all anew, since the file could not be read"]
+    )
+    git(shop.path, "add", ".")
+    git(shop.path, "commit", "-qm", "merged")
+    assert shop.run().ret == 0
+    assert "none of 6 rankings changed" in shop.data["suites"][0]["notes"]
+
+
+def test_a_file_that_cannot_keep_what_was_not_answered_is_not_written(shop: Project) -> None:
+    text = (shop.path / BASELINE).read_text().replace('"format_version":2', '"format_version":1')
+    (shop.path / BASELINE).write_text(text)
+    (shop.path / "answers" / "query c").unlink()
+    shop.suite("errors: {max: 1}\n" + SUITE)
+    result = shop.run("--ir-update-baseline")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([
+        f"  NOT WRITTEN: {BASELINE}:1: written in format 1, *: write it anew with `pytest --ir-suite"
+        " --ir-update-baseline` (which takes an answer to every query: 1 had none)",
+    ])  # fmt: skip
+    assert (shop.path / BASELINE).read_text() == text
+
+
+def test_what_is_not_ours_is_never_written_over(shop: Project) -> None:
+    (shop.path / "notes.jsonl").write_text('{"not": "ours"}\n')
+    result = shop.run("--ir-update-baseline", "--ir-baseline=notes.jsonl")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["notes.jsonl:1: not a run that pytest-irquality wrote"])
+    assert (shop.path / "notes.jsonl").read_text() == '{"not": "ours"}\n'
+
+
+def test_an_update_from_another_folder_or_commit_changes_no_header(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def header() -> object:
+        return json.loads((shop.path / BASELINE).read_text().splitlines()[0])
+
+    before = header()
+    git(shop.path, "commit", "--allow-empty", "-qm", "later")
+    answer(shop, "query a", "d1 d7")
+    answer(shop, "version", "3")
+    monkeypatch.chdir(Path("answers"))
+    assert shop.run("--ir-update-baseline", "..").ret == 0
+    assert header() == before
+    assert '"d7"' in (shop.path / BASELINE).read_text()

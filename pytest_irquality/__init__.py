@@ -1,7 +1,7 @@
 """Search-quality regression tests for pytest.
 
-The same path as ``pytest --ir-suite``, from Python: ``load_suite``, ``retrieve``, ``evaluate``, ``judge``. Imported on
-first use, so that an installed but unused plugin costs nothing.
+The same path as ``pytest --ir-suite``, from Python: ``load_suite``, ``retrieve``, ``evaluate``,
+``judge``. Imported on first use, so that an installed but unused plugin costs nothing.
 """
 
 from __future__ import annotations

@@ -63,7 +63,10 @@ def index(definitions: Mapping[str, Definition]) -> Iterator[str]:
     yield "|---|---|---|---|"
     for definition in definitions.values():
         link = f"[`{example(definition)}`](#{definition.anchor})"
-        yield f"| {link} | {definition.title} | {bounds(definition)} | {DIRECTION[definition.higher_is_better]} |"
+        yield (
+            f"| {link} | {definition.title} | {bounds(definition)} |"
+            f" {DIRECTION[definition.higher_is_better]} |"
+        )
     yield ""
 
 

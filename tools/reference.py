@@ -21,8 +21,9 @@ TABLES: Mapping[str, tuple[Mapping[str, Key], str]] = {
     "File": (FILE_KEYS, "An entry under `judgments`, or one under `queries` that is a file."),
     "Limit": (
         LINE_KEYS,
-        "Under a measure, in `thresholds`, `tags`, `each_tag`, `each_query` or a query's own `thresholds`. A number"
-        " that stands alone is the floor, or the ceiling where lower is better.",
+        "Under a measure, in `thresholds`, `tags`, `each_tag`, `each_query` or a query's own"
+        " `thresholds`. A number that stands alone is the floor, or the ceiling where lower is"
+        " better.",
     ),
     "Guard": (GUARDS, "Under `each_query`, beside measures and `must_not_find`."),
 }

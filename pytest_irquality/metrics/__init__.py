@@ -1,4 +1,6 @@
-"""Measures of search quality: names, definitions, and one pass that scores a run. Knows rankings and grades only."""
+"""Measures of search quality: names, definitions, and one pass that scores a run. Knows rankings
+and grades only.
+"""
 
 from __future__ import annotations
 

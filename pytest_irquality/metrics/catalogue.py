@@ -1,4 +1,4 @@
-"""Every measure of the house by its canonical name, in the order in which the page presents them."""
+"""Every measure of the house by its canonical name, in the order of the page."""
 
 from __future__ import annotations
 

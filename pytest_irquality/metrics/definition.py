@@ -16,7 +16,9 @@ Unit = Literal["", "count", "seconds"]
 
 @dataclass(frozen=True)
 class Parameter:
-    """What may stand in the parentheses of a name: a choice of words, or a number above `low` and up to `high`."""
+    """What may stand in the parentheses of a name: a choice of words, or a number above `low` and
+    up to `high`.
+    """
 
     name: str
     default: Value | None  # None: the suite decides (`rel`), or it must be written (`iprec`)
@@ -25,17 +27,17 @@ class Parameter:
     low: float = 0
     high: float = float("inf")
     closed: bool = False  # whether `low` itself is allowed
-    always_shown: bool = (
-        False  # printed in the name even at its default, because tools differ in theirs
-    )
-    synonyms: tuple[
-        tuple[str, str], ...
-    ] = ()  # other words for the name and for the choices, and what they stand for
+    # Printed in the name even at its default, because tools differ in theirs.
+    always_shown: bool = False
+    # Other words for the name and for the choices, and what they stand for.
+    synonyms: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """One family. `make` is given the cutoff and parameters, and returns the function that scores one query."""
+    """One family. `make` is given the cutoff and parameters, and returns the function that scores
+    one query.
+    """
 
     name: str
     title: str
@@ -55,9 +57,8 @@ class Definition:
     aggregate: Aggregation = "mean"
     unit: Unit = ""
     compares: bool = False  # whether it reads the baseline's ranking, and is undefined without one
-    top_grade: Callable[..., float] | None = (
-        None  # highest grade that the formula can take, given the parameters
-    )
+    # The highest grade that the formula can take, given the parameters.
+    top_grade: Callable[..., float] | None = None
 
     @property
     def anchor(self) -> str:

@@ -63,11 +63,9 @@ def see(
         judgments = qrels.get(query, UNJUDGED)
         if limited and judgments.top_grade > top_grade:
             raise beyond_scale(query, judgments, measures)
-        reach = (
-            max(depth, len(judgments.gains))
-            if at_least_all_relevant and depth is not None
-            else depth
-        )
+        reach = depth
+        if at_least_all_relevant and depth is not None:
+            reach = max(depth, len(judgments.gains))
         hits.append(Hits(query, ranking, judgments, reach))
     return hits
 
@@ -76,10 +74,11 @@ def depth_of(measures: Sequence[Measure]) -> tuple[int | None, bool]:
     """How deep to look for judged documents (None: everywhere), and whether at least to the number
     of relevant ones.
     """
-    depths = [measure.depth(0) for measure in measures if measure.needs_relevant]
-    deepest = (
-        None if None in depths else max((depth for depth in depths if depth is not None), default=0)
-    )
+    deepest: int | None = 0
+    for measure in measures:
+        if measure.needs_relevant and deepest is not None:
+            depth = measure.depth(0)
+            deepest = None if depth is None else max(depth, deepest)
     return deepest, any(measure.definition.reach == "relevant" for measure in measures)
 
 

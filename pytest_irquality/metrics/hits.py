@@ -11,7 +11,8 @@ from copy import copy
 
 from pytest_irquality.metrics.judgments import Judgments
 
-FEW = 12  # judged documents that are sooner looked up in a ranking one by one than its documents among them
+# judged documents that are sooner looked up in a ranking one by one than its documents among them
+FEW = 12
 
 
 class Hits:
@@ -38,20 +39,16 @@ class Hits:
             top = ranking[:depth]
             documents = {*top}
         gain_of = judgments.gains
+        gains = []
         if len(gain_of) <= FEW:
-            rank = top.index
-            gains = [
-                (rank(document) + 1, gain)
-                for document, gain in gain_of.items()
-                if document in documents
-            ]
+            for document, gain in gain_of.items():
+                if document in documents:
+                    gains.append((top.index(document) + 1, gain))
             gains.sort()
         else:
-            gains = [
-                (rank, gain_of[document])
-                for rank, document in enumerate(top, 1)
-                if document in gain_of
-            ]
+            for rank, document in enumerate(top, 1):
+                if document in gain_of:
+                    gains.append((rank, gain_of[document]))
         self.query = query
         self.ranking = ranking
         self.judgments = judgments

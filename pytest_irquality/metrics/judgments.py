@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate, count
+from itertools import accumulate
 from math import isfinite, log2
 from types import MappingProxyType
 
@@ -14,8 +14,9 @@ from pytest_irquality.metrics.errors import MeasureError
 class Judgments:
     """One query's grades, and all that measures need of them before any ranking is seen.
 
-    ``votes`` are the grades that several judges gave a document, for documents on which they vote: such a document is
-    relevant when at least half of them reach ``relevant_from``, whatever its own grade, which must be above 0.
+    ``votes`` are the grades that several judges gave a document, for documents on which they vote:
+    such a document is relevant when at least half of them reach ``relevant_from``, whatever its own
+    grade, which must be above 0.
     """
 
     def __init__(
@@ -26,7 +27,8 @@ class Judgments:
     ) -> None:
         if not relevant_from > 0:
             raise MeasureError(
-                f"relevant_from is {relevant_from}, but it must be above 0: a grade of 0 is not relevant"
+                f"relevant_from is {relevant_from}, but it must be above 0: a grade of 0 is not"
+                " relevant"
             )
         self.grades: Mapping[str, float] = dict(grades)
         if not all(map(isfinite, self.grades.values())):
@@ -35,7 +37,8 @@ class Judgments:
         self.relevant_from = relevant_from
         self.votes = votes
 
-    # Each is worked out when first read: a suite of a million judgments is often loaded to ask a few of its queries.
+    # Each is worked out when first read: a suite of a million judgments is often loaded to ask a
+    # few of its queries.
 
     @cached_property
     def gains(self) -> dict[str, float]:
@@ -44,19 +47,18 @@ class Judgments:
 
     @cached_property
     def relevant(self) -> frozenset[str]:
-        """The documents graded `relevant_from` or better, of those voted on the ones that half found so."""
-        from_grade = {
-            document for document, gain in self.gains.items() if gain >= self.relevant_from
-        }
-        if not self.votes:
-            return frozenset(from_grade)
-        from_votes = {
-            document
-            for document, given in self.votes.items()
-            if document in self.gains
-            and 2 * sum(grade >= self.relevant_from for grade in given) >= len(given)
-        }
-        return frozenset(from_grade - self.votes.keys() | from_votes)
+        """The documents graded `relevant_from` or better, of those voted on the ones that half
+        found so.
+        """
+        lowest = self.relevant_from
+        relevant = {document for document, gain in self.gains.items() if gain >= lowest}
+        for document, given in self.votes.items():
+            in_favour = sum(grade >= lowest for grade in given)
+            if document in self.gains and 2 * in_favour >= len(given):
+                relevant.add(document)
+            else:
+                relevant.discard(document)
+        return frozenset(relevant)
 
     @cached_property
     def relevant_count(self) -> int:
@@ -80,12 +82,11 @@ class Judgments:
 
     @cached_property
     def nonrelevant(self) -> frozenset[str]:
-        """Documents judged and found wanting; a negative grade says *pooled, not judged*, as in trec_eval."""
-        return frozenset(
-            document
-            for document, grade in self.grades.items()
-            if grade >= 0 and document not in self.relevant
-        )
+        """Documents judged and found wanting; a negative grade says *pooled, not judged*, as in
+        trec_eval.
+        """
+        judged = {document for document, grade in self.grades.items() if grade >= 0}
+        return frozenset(judged - self.relevant)
 
     @cached_property
     def _levels(self) -> dict[float, Judgments]:
@@ -108,10 +109,6 @@ GAINS: Mapping[str, Callable[[float], float]] = {"lin": float, "exp": exponentia
 
 def ideal_dcg(gains: Iterable[float]) -> list[float]:
     """The DCG of the best possible ranking, at each cutoff from 0 to the number of gains."""
-    best_first = sorted(gains, reverse=True)
-    return [
-        0.0,
-        *accumulate(
-            gain / log2(rank + 1) for rank, gain in zip(count(1), best_first, strict=False)
-        ),
-    ]
+    best_first = enumerate(sorted(gains, reverse=True), 1)
+    discounted = (gain / log2(rank + 1) for rank, gain in best_first)
+    return [0.0, *accumulate(discounted)]

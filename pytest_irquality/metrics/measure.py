@@ -15,27 +15,23 @@ class Measure:
 
     definition: Definition
     k: int | None = None
-    parameters: tuple[
-        tuple[str, Value], ...
-    ] = ()  # those that differ from their defaults, in the definition's order
+    # Those that differ from their defaults, in the definition's order.
+    parameters: tuple[tuple[str, Value], ...] = ()
     weighted: bool = False
 
     def __str__(self) -> str:
-        inside = [
-            f"{name}={written(value)}"
-            for name, value in self.parameters
-            if name != self.definition.at
-        ]
-        name = (
-            f"{self.definition.name}({','.join(inside)})" if inside else self.definition.plain_name
-        )
-        at = (
-            self.k
-            if self.definition.takes_cutoff
-            else dict(self.parameters).get(self.definition.at)
-        )
-        name = name or self.definition.name
-        return f"{'weighted ' * self.weighted}{name}{'' if at is None else '@' + written(at)}"
+        definition = self.definition
+        parameters = dict(self.parameters)
+        at = self.k if definition.takes_cutoff else parameters.pop(definition.at, None)
+        name = definition.name
+        if parameters:
+            inside = ",".join(f"{name}={written(value)}" for name, value in parameters.items())
+            name = f"{name}({inside})"
+        elif definition.plain_name:
+            name = definition.plain_name
+        if at is not None:
+            name = f"{name}@{written(at)}"
+        return f"weighted {name}" if self.weighted else name
 
     @property
     def higher_is_better(self) -> bool | None:
@@ -71,8 +67,11 @@ class Measure:
     @property
     def settings(self) -> Mapping[str, Value]:
         """Every parameter that its formula takes, defaults included."""
-        defaults = {p.name: p.default for p in self.definition.parameters if p.default is not None}
-        return {**defaults, **{name: value for name, value in self.parameters if name != "rel"}}
+        parameters = self.definition.parameters
+        settings = {each.name: each.default for each in parameters if each.default is not None}
+        settings.update(self.parameters)
+        settings.pop("rel", None)
+        return settings
 
     @property
     def top_grade(self) -> float:
@@ -92,7 +91,9 @@ class Measure:
         return reaches[self.definition.reach]
 
     def defined_for(self, judgments: Judgments) -> bool:
-        """Whether the judgments allow it: a graded measure needs a positive grade, a binary one a relevant document."""
+        """Whether the judgments allow it: a graded measure needs a positive grade, a binary one a
+        relevant document.
+        """
         if self.definition.needs == "relevant":
             return bool(self.judged_at(judgments).relevant)
         return self.definition.needs == "" or bool(judgments.gains)

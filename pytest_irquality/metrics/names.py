@@ -1,6 +1,8 @@
-"""Reading a measure's name as people write it: this house's, ir_measures' and trec_eval's spellings.
+"""Reading a measure's name as people write it: this house's, ir_measures' and trec_eval's
+spellings.
 
-The grammar is `[weighted] name [(parameter=value, ...)] [@cutoff]`; trec_eval writes `name_cutoff` or `name.cutoff`.
+The grammar is `[weighted] name [(parameter=value, ...)] [@cutoff]`; trec_eval writes `name_cutoff`
+or `name.cutoff`.
 """
 
 from __future__ import annotations
@@ -63,13 +65,13 @@ def names_of(definitions: Mapping[str, Definition]) -> dict[str, Definition]:
 
 
 def split(name: str, at: str | None, known: Iterable[str]) -> tuple[str, str | None]:
-    """A name and what stands behind it, in trec_eval's way too, where `ndcg_cut_10` is `ndcg_cut@10`."""
+    """A name and what stands behind it, in trec_eval's way too, where `ndcg_cut_10` is
+    `ndcg_cut@10`.
+    """
     trec = TREC_CUTOFF.fullmatch(name)
-    return (
-        (name, at)
-        if name in known or at is not None or trec is None
-        else (trec["name"], trec["at"])
-    )
+    if name in known or at is not None or trec is None:
+        return name, at
+    return trec["name"], trec["at"]
 
 
 def read_cutoff(text: str, at: str) -> int:
@@ -82,15 +84,16 @@ def read_cutoff(text: str, at: str) -> int:
 def read_at(
     text: str, definition: Definition, at: str | None, given: Mapping[str, Value]
 ) -> dict[str, Value]:
-    """The parameter that this family writes behind the `@`, unless it is among those given in parentheses."""
-    (parameter,) = (
-        parameter for parameter in definition.parameters if parameter.name == definition.at
-    )
+    """The parameter that this family writes behind the `@`, unless it is among those given in
+    parentheses.
+    """
+    parameter = next(each for each in definition.parameters if each.name == definition.at)
     if at is not None:
         return {parameter.name: read_value(text, parameter, at.strip())}
     if parameter.name not in given:
         raise MeasureError(
-            f"{text!r}: {definition.name} needs its {parameter.name}; write {definition.usual_name!r}"
+            f"{text!r}: {definition.name} needs its {parameter.name}; write"
+            f" {definition.usual_name!r}"
         )
     return {}
 
@@ -98,7 +101,9 @@ def read_at(
 def read_parameters(text: str, definition: Definition, inside: str | None) -> dict[str, Value]:
     """What stands in the parentheses."""
     given: dict[str, Value] = {}
-    for part in inside.split(",") if inside and inside.strip() else ():
+    if not inside or not inside.strip():
+        return given
+    for part in inside.split(","):
         name, value = read_parameter(text, definition, part)
         if name in given:
             raise MeasureError(f"{text!r}: {name} is written twice")
@@ -111,14 +116,16 @@ def read_parameter(text: str, definition: Definition, part: str) -> tuple[str, V
     name, equals, written = (side.strip() for side in part.partition("="))
     if not equals:
         raise MeasureError(f"{text!r}: a parameter is written name=value, not {part.strip()!r}")
-    takes = {parameter.name: parameter for parameter in definition.parameters}
-    synonyms = {word: meant for parameter in takes.values() for word, meant in parameter.synonyms}
+    takes = {}
+    synonyms: dict[str, str] = {}
+    for parameter in definition.parameters:
+        takes[parameter.name] = parameter
+        synonyms.update(parameter.synonyms)
     name = synonyms.get(name.lower(), name.lower())
     if name not in takes:
         known = ", ".join(takes) or "none"
-        raise MeasureError(
-            f"{text!r}: {definition.name} has no parameter {name!r}{did_you_mean(name, takes) or f' (it has: {known})'}"
-        )
+        near = did_you_mean(name, takes) or f" (it has: {known})"
+        raise MeasureError(f"{text!r}: {definition.name} has no parameter {name!r}{near}")
     return name, read_value(text, takes[name], written.strip("'\""))
 
 
@@ -127,48 +134,44 @@ def read_value(text: str, parameter: Parameter, written: str) -> Value:
     if parameter.choices:
         word = dict(parameter.synonyms).get(written.lower(), written.lower())
         if word not in parameter.choices:
-            near = (
-                did_you_mean(word, parameter.choices)
-                or f" (one of: {', '.join(parameter.choices)})"
-            )
+            known = f" (one of: {', '.join(parameter.choices)})"
+            near = did_you_mean(word, parameter.choices) or known
             raise MeasureError(f"{text!r}: {parameter.name} cannot be {written!r}{near}")
         return word
     try:
         number = float(written)
     except ValueError:
         raise MeasureError(f"{text!r}: {parameter.name} is a number, not {written!r}") from None
-    above = number >= parameter.low if parameter.closed else number > parameter.low
-    below = number <= parameter.high if parameter.closed else number < parameter.high
-    if not (isfinite(number) and above and below):
-        bounds = f"{'from' if parameter.closed else 'above'} {parameter.low:g}"
-        if isfinite(parameter.high):
-            bounds += f" {'to' if parameter.closed else 'and below'} {parameter.high:g}"
+    low, high = parameter.low, parameter.high
+    at_end = parameter.closed and number in (low, high)
+    if not isfinite(number) or not (low < number < high or at_end):
+        from_low, to_high = ("from", "to") if parameter.closed else ("above", "and below")
+        bounds = f"{from_low} {low:g}"
+        if isfinite(high):
+            bounds += f" {to_high} {high:g}"
         raise MeasureError(f"{text!r}: {parameter.name} is a number {bounds}, not {written}")
     return number
 
 
 def in_order(definition: Definition, given: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
     """What the name must say, in the order of the definition, so that one measure has one name."""
-    settings = (
-        (parameter, given.get(parameter.name, parameter.default))
-        for parameter in definition.parameters
-    )
-    return tuple(
-        (parameter.name, value)
-        for parameter, value in settings
-        if value is not None and (value != parameter.default or parameter.always_shown)
-    )
+    shown = []
+    for parameter in definition.parameters:
+        value = given.get(parameter.name, parameter.default)
+        if value is not None and (value != parameter.default or parameter.always_shown):
+            shown.append((parameter.name, value))
+    return tuple(shown)
 
 
 def with_cutoff(name: str, known: Mapping[str, Definition]) -> str:
     """What `ndcg5` may have meant: a name and its cutoff run together."""
     parts = re.fullmatch(r"(.*[a-z])-?([0-9]{1,9})", name)
-    near = get_close_matches(parts[1], known, n=1, cutoff=0.6) if parts else []
-    return (
-        f"; did you mean '{near[0]}@{parts[2]}'?"
-        if parts and near and known[near[0]].takes_cutoff
-        else ""
-    )
+    if parts is None:
+        return ""
+    near = get_close_matches(parts[1], known, n=1, cutoff=0.6)
+    if not near or not known[near[0]].takes_cutoff:
+        return ""
+    return f"; did you mean '{near[0]}@{parts[2]}'?"
 
 
 def did_you_mean(word: str, known: Iterable[str], text: str = "") -> str:
@@ -177,4 +180,5 @@ def did_you_mean(word: str, known: Iterable[str], text: str = "") -> str:
     if not near:
         return ""
     start = text.lower().find(word)
-    return f"; did you mean {text[:start] + near[0] + text[start + len(word) :] if text else near[0]!r}?"
+    meant = text[:start] + near[0] + text[start + len(word) :] if text else near[0]
+    return f"; did you mean {meant!r}?"

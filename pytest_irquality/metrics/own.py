@@ -30,12 +30,14 @@ def own_measure(
 ) -> Definition:
     """Make a measure of `function(ranking, grades, k)`.
 
-    The function is given the first k documents, best first, and the query's grades as written; it returns a number
-    within `range`, or None where it is undefined. Without a cutoff it is given every document, and their number as k.
+    The function is given the first k documents, best first, and the query's grades as written; it
+    returns a number within `range`, or None where it is undefined. Without a cutoff it is given
+    every document, and their number as k.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or re.search(r"_\d+$", name):
         raise MeasureError(
-            f"{name!r} cannot name a measure: use small letters, digits and _, but no _ before last digits"
+            f"{name!r} cannot name a measure: use small letters, digits and _, but no _ before"
+            " last digits"
         )
     if better not in DIRECTIONS:
         raise MeasureError(f"better is 'higher', 'lower' or 'neither' for {name!r}, not {better!r}")
@@ -44,6 +46,9 @@ def own_measure(
             f"the range of {name!r} runs from {range[0]} to {range[1]}, but must run upwards"
         )
     own = Own(name, function, range)
+    undefined = "where its function returns None"
+    if needs_relevant:
+        undefined += ", or without a relevant document"
     definition = Definition(
         name=name,
         title=name,
@@ -52,8 +57,7 @@ def own_measure(
         make=own.to_cutoff if cutoff else own.over_all,
         at="k" if cutoff else "",
         needs="relevant" if needs_relevant else "",
-        undefined="where its function returns None"
-        + (", or without a relevant document" if needs_relevant else ""),
+        undefined=undefined,
         reach="cutoff" if cutoff else "all",
         range=range,
         higher_is_better=DIRECTIONS[better],
@@ -79,10 +83,14 @@ class Own:
         return lambda hits: self.call(hits, list(dict.fromkeys(hits.ranking)))
 
     def call(self, hits: Hits, ranking: Sequence[str], k: int | None = None) -> float | None:
-        """What the function says of one query; whatever is wrong with it names the measure and the query."""
-        place = f"{self.name if k is None else f'{self.name}@{k}'}, query {hits.query!r}"
+        """What the function says of one query; whatever is wrong with it names the measure and the
+        query.
+        """
+        name = self.name if k is None else f"{self.name}@{k}"
+        place = f"{name}, query {hits.query!r}"
+        most = len(ranking) if k is None else k
         try:
-            value = self.function(ranking, hits.judgments.grades, len(ranking) if k is None else k)
+            value = self.function(ranking, hits.judgments.grades, most)
         except Exception as error:
             raise MeasureError(
                 f"{place}: the function raised {type(error).__name__}: {error}"

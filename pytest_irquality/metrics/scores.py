@@ -13,7 +13,9 @@ from pytest_irquality.metrics.measure import Measure
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One value over `n` queries; `undefined` further ones had none. Without any, the value is None."""
+    """One value over `n` queries; `undefined` further ones had none. Without any, the value is
+    None.
+    """
 
     value: float | None
     n: int
@@ -22,7 +24,9 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Scores:
-    """One value a query and measure, in the order of `measures`; None where the measure is undefined."""
+    """One value a query and measure, in the order of `measures`; None where the measure is
+    undefined.
+    """
 
     measures: tuple[Measure, ...]
     values: Mapping[str, tuple[float | None, ...]]
@@ -42,29 +46,32 @@ class Scores:
         queries: Iterable[str] | None = None,
         weights: Mapping[str, float] | None = None,
     ) -> Aggregate:
-        """What many queries scored together: all of them, or those named. A weight that is not given is 1."""
+        """What many queries scored together: all of them, or those named. A weight that is not
+        given is 1.
+        """
         place = self.measures.index(measure)
-        chosen = self.values if queries is None else list(queries)
-        column = (
-            self.columns[place]
-            if queries is None
-            else [self.values[query][place] for query in chosen]
-        )
+        column: Sequence[float | None] = self.columns[place]
+        chosen = list(self.values if queries is None else queries)
+        if queries is not None:
+            column = [self.values[query][place] for query in chosen]
         if measure.weighted:
             return weighted_mean(column, [weight_of(query, weights or {}) for query in chosen])
         defined = [value for value in column if value is not None]
-        return Aggregate(
-            together(measure.aggregate, defined), len(defined), len(column) - len(defined)
-        )
+        value = together(measure.aggregate, defined)
+        return Aggregate(value, len(defined), len(column) - len(defined))
 
 
 def weighted_mean(column: Sequence[float | None], weights: Sequence[float]) -> Aggregate:
     """Σwx ÷ Σw; a query of weight 0 counts neither among the defined nor among the undefined."""
-    weighed = [(value, weight) for value, weight in zip(column, weights, strict=True) if weight]
-    defined = [(value, weight) for value, weight in weighed if value is not None]
-    total = fsum(weight for _, weight in defined)
-    mean = fsum(value * weight for value, weight in defined) / total if defined else None
-    return Aggregate(mean, len(defined), len(weighed) - len(defined))
+    products, divisors, undefined = [], [], 0
+    for value, weight in zip(column, weights, strict=True):
+        if weight and value is None:
+            undefined += 1
+        elif weight and value is not None:
+            products.append(value * weight)
+            divisors.append(weight)
+    mean = fsum(products) / fsum(divisors) if divisors else None
+    return Aggregate(mean, len(divisors), undefined)
 
 
 def weight_of(query: str, weights: Mapping[str, float]) -> float:
@@ -85,4 +92,6 @@ def together(aggregate: str, values: list[float]) -> float | None:
         return fsum(values) / len(values)
     if aggregate == "sum":
         return fsum(values)
-    return sorted(values)[ceil(int(aggregate.removeprefix("p")) * len(values) / 100) - 1]
+    percent = int(aggregate.removeprefix("p"))
+    rank = ceil(percent * len(values) / 100)
+    return sorted(values)[rank - 1]

@@ -1,7 +1,8 @@
 """Why: what the retriever itself says of the documents that a failure names.
 
-A retriever may have ``explain(query, doc_id)``, which gives any text or mapping, and ``exists(doc_id)``. Both are asked
-of a few documents only, after judging, and neither can change a verdict.
+A retriever may have ``explain(query, doc_id)``, which gives any text or mapping, and
+``exists(doc_id)``. Both are asked of a few documents only, after judging, and neither can change a
+verdict.
 """
 
 from __future__ import annotations
@@ -120,7 +121,9 @@ def _method(retriever: object, name: str) -> Callable[..., Any] | None:
 
 
 def _ask(method: Callable[..., Any], *args: str) -> Any:
-    """An answer, or in words why there is none: a broken explanation must not hide what it should explain."""
+    """An answer, or in words why there is none: a broken explanation must not hide what it should
+    explain.
+    """
     try:
         answer = method(*args)
     except Exception as error:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import Parameter
 from typing import Any
 
 from pytest_irquality.suite.model import Place
@@ -19,7 +21,9 @@ Call = Callable[[Any, int, Mapping[str, Any]], Any]
 
 
 class RetrieverError(Exception):
-    """The fixture's value is nothing that can be asked a query. ``place``: of the params it cannot be called with."""
+    """The fixture's value is nothing that can be asked a query. ``place``: of the params it cannot
+    be called with.
+    """
 
     place: Place | None = None
 
@@ -27,8 +31,8 @@ class RetrieverError(Exception):
 def takes_batches(retriever: object) -> bool:
     """Whether to ask it all queries at once, by its ``batch(queries, k)``.
 
-    A ``batch`` whose first parameter is called ``queries`` is how an object wants to be asked. Any other, like that of
-    a LangChain Runnable, is used only where nothing takes a single query.
+    A ``batch`` whose first parameter is called ``queries`` is how an object wants to be asked. Any
+    other, like that of a LangChain Runnable, is used only where nothing takes a single query.
     """
     function = getattr(retriever, "batch", None)
     if inspect.isclass(retriever) or not callable(function):
@@ -41,10 +45,12 @@ def takes_batches(retriever: object) -> bool:
 
 
 def how_to_call(retriever: object, params: Mapping[str, Any]) -> Call:
-    """A function ``(query, k, params)`` for a callable ``(query)`` or ``(query, k)``, or an object with such a method.
+    """A function ``(query, k, params)`` for a callable ``(query)`` or ``(query, k)``, or an object
+    with such a method.
 
-    For a retriever that takes batches it is ``(queries, k, params)``. What it returns is awaitable where the callable
-    is async. Raises ``RetrieverError`` with one clear line where the signature fits neither, or lacks a param.
+    For a retriever that takes batches it is ``(queries, k, params)``. What it returns is awaitable
+    where the callable is async. Raises ``RetrieverError`` with one clear line where the signature
+    fits neither, or lacks a param.
     """
     _refuse_what_was_not_made(retriever)
     if takes_batches(retriever):
@@ -53,66 +59,120 @@ def how_to_call(retriever: object, params: Mapping[str, Any]) -> Call:
     return _bind(function, name, params, "query")
 
 
-def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], asked: str) -> Call:
-    """Settle how ``function`` takes what is asked and the cutoff. ``asked`` is ``query`` or ``queries``."""
-    try:
-        signature = inspect.signature(function)
-    except (
-        TypeError,
-        ValueError,
-    ):  # some C callables have no signature: (query, k) is what they most likely take
-        return lambda query, k, params: function(query, k, **params)
-    parameters = list(signature.parameters.values())
-    said = f"{name}{signature}"
-    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
-    keywords = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-    by_name = not positional and asked in keywords
-    if not positional and not by_name and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        raise RetrieverError(
-            f"the retriever {said} takes no {asked}; it must take ({asked}) or ({asked}, k)"
-        )
+@dataclass(frozen=True)
+class _Signature:
+    """What a callable takes. ``shown`` is how errors name it."""
 
-    first = asked if by_name else _name(positional, 0)
-    cutoff = next((known for known in CUTOFF_NAMES if known in keywords and known != first), None)
-    by_position = False
-    if cutoff is None and len(positional) > 1 and positional[1].default is inspect.Parameter.empty:
-        by_position = positional[1].name not in params
-    if taken := [name for name in (first, cutoff) if name is not None and name in params]:
+    shown: str
+    parameters: Sequence[Parameter]
+
+    @property
+    def positional(self) -> list[Parameter]:
+        """Those that may be given by position."""
+        kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+        return [each for each in self.parameters if each.kind in kinds]
+
+    @property
+    def keywords(self) -> set[str]:
+        """The names of those that may be given by name."""
+        kinds = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+        return {each.name for each in self.parameters if each.kind in kinds}
+
+    def has(self, kind: inspect._ParameterKind) -> bool:
+        """Whether it has ``*args`` or ``**kwargs``."""
+        return any(each.kind is kind for each in self.parameters)
+
+    def needs(self) -> list[str]:
+        """The names without a default."""
+        stars = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        return [
+            each.name
+            for each in self.parameters
+            if each.default is Parameter.empty and each.kind not in stars
+        ]
+
+
+def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], asked: str) -> Call:
+    """Settle how ``function`` takes what is asked (``query`` or ``queries``) and the cutoff."""
+    try:
+        found = inspect.signature(function)
+    except (TypeError, ValueError):
+        # Some C callables have no signature: (query, k) is what they most likely take.
+        return lambda query, k, params: function(query, k, **params)
+    signature = _Signature(f"{name}{found}", list(found.parameters.values()))
+    positional = signature.positional
+    keywords = signature.keywords
+    by_name = not positional and asked in keywords
+    if not (positional or by_name or signature.has(Parameter.VAR_POSITIONAL)):
         raise RetrieverError(
-            f"'params' names {taken[0]!r}, which the retriever {said} is given already"
+            f"the retriever {signature.shown} takes no {asked};"
+            f" it must take ({asked}) or ({asked}, k)"
         )
-    filled = {first, cutoff, _name(positional, 1) if by_position else None}
-    missing = [
-        p.name
-        for p in parameters
-        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-        if p.name not in filled and p.name not in params
-    ]
-    if missing:
-        raise RetrieverError(
-            f"the retriever {said} needs {' and '.join(map(repr, missing))} too; it must take ({asked}) or"
-            f" ({asked}, k), and whatever 'params' names"
-        )
-    if not takes_any and (foreign := [name for name in params if name not in keywords]):
-        raise RetrieverError(
-            f"the retriever {said} does not take {' and '.join(map(repr, foreign))} of 'params'"
-        )
+    first = positional[0].name if positional else None
+    if by_name:
+        first = asked
+    cutoff = _cutoff_name(keywords - {first})
+    second = None
+    if cutoff is None:
+        second = _second(positional, params)
+    _refuse_params(signature, params, first, cutoff)
+    _refuse_lacking(signature, params, {first, cutoff, second}, asked)
     if by_name:
         function = _by_keyword(function, asked)
     if cutoff is not None:
         return lambda query, k, params: function(query, **{cutoff: k, **params})
-    if by_position:
+    if second is not None:
         return lambda query, k, params: function(query, k, **params)
     return lambda query, k, params: function(query, **params)
 
 
+def _cutoff_name(keywords: Collection[str]) -> str | None:
+    """The name by which the cutoff is taken, if it has one of the usual names."""
+    return next((name for name in CUTOFF_NAMES if name in keywords), None)
+
+
+def _second(positional: Sequence[Parameter], params: Mapping[str, Any]) -> str | None:
+    """A second parameter that must be given, whatever its name: it takes the cutoff."""
+    if len(positional) < 2:
+        return None
+    second = positional[1]
+    if second.default is not Parameter.empty or second.name in params:
+        return None
+    return second.name
+
+
+def _refuse_params(
+    signature: _Signature, params: Mapping[str, Any], first: str | None, cutoff: str | None
+) -> None:
+    """Refuse params that are given already, or that the callable does not take."""
+    for name in (first, cutoff):
+        if name is not None and name in params:
+            raise RetrieverError(
+                f"'params' names {name!r}, which the retriever {signature.shown} is given already"
+            )
+    if signature.has(Parameter.VAR_KEYWORD):
+        return
+    foreign = [repr(name) for name in params if name not in signature.keywords]
+    if foreign:
+        raise RetrieverError(
+            f"the retriever {signature.shown} does not take {' and '.join(foreign)} of 'params'"
+        )
+
+
+def _refuse_lacking(
+    signature: _Signature, params: Mapping[str, Any], given: Collection[str | None], asked: str
+) -> None:
+    """Refuse a callable that needs more than it would be given."""
+    lacking = [repr(name) for name in signature.needs() if name not in {*given, *params}]
+    if lacking:
+        raise RetrieverError(
+            f"the retriever {signature.shown} needs {' and '.join(lacking)} too; it must take"
+            f" ({asked}) or ({asked}, k), and whatever 'params' names"
+        )
+
+
 def _by_keyword(function: Callable[..., Any], asked: str) -> Callable[..., Any]:
     return lambda query, *rest, **given: function(*rest, **{asked: query}, **given)
-
-
-def _name(parameters: list[inspect.Parameter], index: int) -> str | None:
-    return parameters[index].name if len(parameters) > index else None
 
 
 def _single(retriever: object) -> tuple[Callable[..., Any], str] | None:
@@ -127,13 +187,16 @@ def _single(retriever: object) -> tuple[Callable[..., Any], str] | None:
 
 
 def _callable(retriever: object) -> tuple[Callable[..., Any], str]:
-    if (found := _single(retriever)) is not None:
+    found = _single(retriever)
+    if found is not None:
         return found
     shown = repr(retriever)
-    shown = shown if len(shown) <= 80 else shown[:77] + "..."
+    if len(shown) > 80:
+        shown = shown[:77] + "..."
     raise RetrieverError(
-        f"the retriever fixture gave {shown} ({type(retriever).__name__}), which is neither a function (query) or"
-        f" (query, k) nor an object with a method {', '.join(METHODS)} or batch"
+        f"the retriever fixture gave {shown} ({type(retriever).__name__}), which is neither a"
+        f" function (query) or (query, k) nor an object with a method {', '.join(METHODS)} or"
+        " batch"
     )
 
 

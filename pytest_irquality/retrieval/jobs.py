@@ -1,6 +1,4 @@
-"""Calls to be made, what came of each, and the plain way of making them: one after the other, where
-we are.
-"""
+"""Calls to be made, what came of each, and the plain way of making them: one after the other."""
 
 from __future__ import annotations
 
@@ -12,7 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 FAULTS = (Exception, SystemExit)
-"""What a call may raise as its own fault. Anything else is meant for whoever runs the pass: Ctrl-C, a skip."""
+"""What a call may raise as its own fault. Anything else is meant for whoever runs the pass: Ctrl-C,
+a skip.
+"""
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,13 @@ class TimedOut(Exception):
 
 def is_async(value: object) -> bool:
     """Whether a result must be awaited, or iterated asynchronously."""
-    return inspect.isawaitable(value) or (
-        hasattr(value, "__aiter__") and not hasattr(value, "__iter__")
-    )
+    if inspect.isawaitable(value):
+        return True
+    return hasattr(value, "__aiter__") and not hasattr(value, "__iter__")
 
 
 def attempt(job: Job) -> Answer | Job:
-    """Make a call here and now. Where it gave something to await, the job that is left: to await
-    it.
-    """
+    """Make a call here and now. Where it gave something to await, that is the job that is left."""
     start = time.perf_counter()
     try:
         value = job.call()
@@ -79,9 +77,7 @@ def forget(jobs: deque[Job]) -> None:
 
 
 def in_turn(jobs: deque[Job], done: Done) -> list[Job]:
-    """Make every call, one after the other. Stops at the first that must be awaited, and returns it
-    and the rest.
-    """
+    """Make every call, one after the other. Returns those left from the first to be awaited on."""
     while jobs:
         job = jobs.popleft()
         answer = attempt(job)

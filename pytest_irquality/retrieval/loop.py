@@ -1,4 +1,6 @@
-"""Coroutines: a whole pass in one event loop, the one that the retriever's own fixture left where there is one."""
+"""Coroutines: a whole pass in one event loop, the one that the retriever's own fixture left where
+there is one.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,13 @@ GRACE = 0.5  # seconds that cancelled calls have to clean up
 
 
 async def in_loop(jobs: deque[Job], done: Done, concurrency: int, timeout: float | None) -> None:
-    """Make every call, at most ``concurrency`` at once; one that takes longer than ``timeout`` seconds is cancelled."""
+    """Make every call, at most ``concurrency`` at once; one that takes longer than ``timeout``
+    seconds is cancelled.
+    """
     calls: dict[asyncio.Future[Answer], Job] = {}
     given_up: set[asyncio.Future[Answer]] = set()
-    # What is no fault of a call is carried past the tasks: asyncio lets Ctrl-C tear through the loop itself.
+    # What is no fault of a call is carried past the tasks: asyncio lets Ctrl-C tear through the
+    # loop itself.
     escaped: list[BaseException] = []
 
     async def attempt(job: Job) -> Answer:
@@ -48,15 +53,15 @@ async def in_loop(jobs: deque[Job], done: Done, concurrency: int, timeout: float
             calls[call] = job
             await asyncio.wait({call}, timeout=timeout)
             del calls[call]
-            if call.done():
-                done(
-                    job,
-                    Answer(error=asyncio.CancelledError()) if call.cancelled() else call.result(),
-                )
+            if call.cancelled():
+                done(job, Answer(error=asyncio.CancelledError()))
+            elif call.done():
+                done(job, call.result())
             else:
                 call.cancel()
                 given_up.add(call)
-                done(job, Answer(error=TimedOut("the call was cancelled"), seconds=timeout or 0.0))
+                late = TimedOut("the call was cancelled")
+                done(job, Answer(error=late, seconds=timeout or 0.0))
 
     workers = [asyncio.ensure_future(work()) for _ in range(min(concurrency, len(jobs)))]
     try:
@@ -126,7 +131,9 @@ def one_loop() -> Iterator[Callable[[Coroutine[Any, Any, None]], None]]:
 
 
 def _left_current() -> asyncio.AbstractEventLoop | None:
-    """The loop that a fixture made current and left open. Asking for it must not make one, as older Pythons do."""
+    """The loop that a fixture made current and left open. Asking for it must not make one, as older
+    Pythons do.
+    """
     policy = asyncio.get_event_loop_policy() if sys.version_info < (3, 12) else None
     try:
         if policy:

@@ -186,8 +186,8 @@ def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
         if limits and limits.measure.unit == "seconds"
     ):
         raise RetrieverError(
-            f"{limits.measure} is the time of one query, and {type(retriever).__name__}.batch answers many at once;"
-            " let the fixture give what takes a single query"
+            f"{limits.measure} is the time of one query, and {type(retriever).__name__}.batch"
+            " answers many at once; let the fixture give what takes a single query"
         )
     groups: dict[str, list[Query]] = {}
     for query in asked:

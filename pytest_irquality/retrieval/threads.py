@@ -1,4 +1,5 @@
-"""Several plain calls in flight, or one that may hang, in threads that no hung call can keep from ending.
+"""Several plain calls in flight, or one that may hang, in threads that no hung call can keep from
+ending.
 
 Not ``ThreadPoolExecutor``, whose threads are waited for when the interpreter ends.
 """
@@ -9,6 +10,7 @@ import queue
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator
 from contextvars import copy_context
 from dataclasses import dataclass, field
 
@@ -20,10 +22,12 @@ Ended = tuple[Job, "Answer | Job | BaseException"]
 
 
 def in_threads(jobs: deque[Job], done: Done, concurrency: int, timeout: float | None) -> list[Job]:
-    """Make every call, at most ``concurrency`` at once, and call ``done`` in this thread as each ends.
+    """Make every call, at most ``concurrency`` at once, and call ``done`` in this thread as each
+    ends.
 
-    A call that takes longer than ``timeout`` seconds is answered by ``TimedOut``; its thread is left to itself and
-    another takes its place. Once a call gives something to await, no more are begun: returns what is left to do.
+    A call that takes longer than ``timeout`` seconds is answered by ``TimedOut``; its thread is
+    left to itself and another takes its place. Once a call gives something to await, no more are
+    begun: returns what is left to do.
     """
     crew = _Crew(jobs, timeout)
     begun: list[Job] = []
@@ -33,13 +37,8 @@ def in_threads(jobs: deque[Job], done: Done, concurrency: int, timeout: float | 
         while crew.busy():
             late = crew.give_up_overdue()
             for job in late:
-                done(
-                    job,
-                    Answer(
-                        error=TimedOut("the call was left running in its thread"),
-                        seconds=timeout or 0.0,
-                    ),
-                )
+                error = TimedOut("the call was left running in its thread")
+                done(job, Answer(error=error, seconds=timeout or 0.0))
             crew.add(min(len(late), len(jobs)))
             try:
                 job, answer = crew.ended.get(timeout=crew.patience())
@@ -52,6 +51,10 @@ def in_threads(jobs: deque[Job], done: Done, concurrency: int, timeout: float | 
                 left += crew.dismiss()
             else:
                 done(job, answer)
+    except KeyboardInterrupt:
+        for job, answer in crew.finished():
+            done(job, answer)
+        raise
     finally:
         crew.dismiss()
         crew.under_way.clear()
@@ -60,7 +63,7 @@ def in_threads(jobs: deque[Job], done: Done, concurrency: int, timeout: float | 
 
 @dataclass
 class _Crew:
-    """Threads that share the jobs to do. Whoever takes a call out of ``under_way`` answers for it."""
+    """Threads that share the jobs. Whoever takes a call out of ``under_way`` answers for it."""
 
     jobs: deque[Job]
     timeout: float | None
@@ -70,10 +73,12 @@ class _Crew:
 
     def add(self, threads: int) -> None:
         for _ in range(threads):
+            context = copy_context()
+            thread = threading.Thread(
+                target=context.run, args=(self.work,), daemon=True, name="irquality"
+            )
             try:
-                threading.Thread(
-                    target=copy_context().run, args=(self.work,), daemon=True, name="irquality"
-                ).start()
+                thread.start()
             except RuntimeError:  # the system gives no more: those that are at work will do
                 if not self.under_way:
                     raise
@@ -90,9 +95,8 @@ class _Crew:
                 self.under_way[me] = job, time.perf_counter()
             try:
                 answer = attempt(job)
-            except (
-                BaseException
-            ) as error:  # not a fault of the call: raised again where the pass was begun
+            except BaseException as error:
+                # Not a fault of the call: raised again where the pass was begun.
                 answer = error
             with self.lock:
                 if self.under_way.pop(me, None) is None:
@@ -120,6 +124,13 @@ class _Crew:
             now = time.perf_counter()
             late = [who for who, (_, start) in self.under_way.items() if now - start > self.timeout]
             return [self.under_way.pop(who)[0] for who in late]
+
+    def finished(self) -> Iterator[tuple[Job, Answer]]:
+        """The answers that nobody has fetched yet."""
+        while not self.ended.empty():
+            job, answer = self.ended.get()
+            if isinstance(answer, Answer):
+                yield job, answer
 
     def dismiss(self) -> list[Job]:
         """Let no more calls be begun; returns the jobs that are left."""

@@ -1,6 +1,7 @@
 """Blocks of limits as they are written: ``thresholds``, ``tags``, ``each_tag`` and ``each_query``.
 
-What the numbers mean depends on the measure, and the measure on keys that may stand further down: see ``limit_reader.py``.
+What the numbers mean depends on the measure, and the measure on keys that may stand further down:
+see ``limit_reader.py``.
 """
 
 from __future__ import annotations
@@ -40,9 +41,11 @@ class KnownIssue:
 
 @dataclass(frozen=True)
 class Guard:
-    """A watch over what every single query did since the baseline. ``most`` queries may do it; None: it only warns.
+    """A watch over what every single query did since the baseline. ``most`` queries may do it;
+    None: it only warns.
 
-    A guard that nobody wrote needs no baseline; a written one without a baseline would be a false green.
+    A guard that nobody wrote needs no baseline; a written one without a baseline would be a false
+    green.
     """
 
     kind: GuardKind
@@ -61,7 +64,9 @@ class WrittenBound(NamedTuple):
 
 @dataclass(frozen=True)
 class LimitLine:
-    """The bounds on one measure. A number that stands alone has no kind: it is a floor or a ceiling."""
+    """The bounds on one measure. A number that stands alone has no kind: it is a floor or a
+    ceiling.
+    """
 
     name: str
     place: Place
@@ -98,7 +103,7 @@ class TagBlock:
 
 Line = LimitLine | RuleLine | GuardLine
 
-# -- known issues ----------------------------------------------------------------------------------------------------
+# -- known issues ----------------------------------------------------------------------------------
 
 
 def _known_issue(document: Document, event: Event, what: str) -> KnownIssue:
@@ -139,7 +144,7 @@ KNOWN_ISSUE_HELP = (
     "The issue that covers what is broken here: green while it is, loud when it no longer is."
 )
 
-# -- bounds ----------------------------------------------------------------------------------------------------------
+# -- bounds ----------------------------------------------------------------------------------------
 
 
 def _bound(document: Document, event: Event, what: str) -> WrittenBound:
@@ -184,7 +189,7 @@ LIMITS_SCHEMA: Schema = {
     ]
 }
 
-# -- guards ----------------------------------------------------------------------------------------------------------
+# -- guards ----------------------------------------------------------------------------------------
 
 
 def _most(document: Document, event: Event, what: str) -> int | Literal["ignore"] | None:
@@ -214,7 +219,7 @@ GUARDS: Mapping[str, Key] = complete(
     },
 )
 
-# -- blocks ----------------------------------------------------------------------------------------------------------
+# -- blocks ----------------------------------------------------------------------------------------
 
 
 def _block(document: Document, event: Event, what: str) -> tuple[LimitLine, ...]:

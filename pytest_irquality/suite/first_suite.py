@@ -1,4 +1,6 @@
-"""The text of a first suite: queries with what the retriever returns for them today, as candidates to grade."""
+"""The text of a first suite: queries with what the retriever returns for them today, as candidates
+to grade.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,14 @@ PLAIN = re.compile(r"[^\W_](?:[\w '/+.-]*\w)?")
 LONGEST = 100
 
 HEAD = """\
-# A first suite, written by pytest --ir-init from {source}. It passes as it stands: nothing is graded yet.
+# A first suite, written by pytest --ir-init from {source}. It passes as it stands: nothing is
+# graded yet.
 #
-# 1. Grade what stands below each query: take the '#' away from 'relevant:' and from every document you can judge, and
-#    correct its grade. 0 or 'bad' says that it was looked at and does not belong. Add documents that should be found
-#    and are missing here.
-# 2. Where one document must never sink, say so: must_find: {{ID: 3}} fails if it is not in the top 3.
-# 3. Set the floors under 'thresholds' a little below what pytest --ir-suite shows.
+# 1. Grade what stands below each query: take the '#' away from 'relevant:' and from every document
+# you can judge, and correct its grade. 0 or 'bad' says that it was looked at and does not belong.
+# Add documents that should be found and are missing here. 2. Where one document must never sink,
+# say so: must_find: {{ID: 3}} fails if it is not in the top 3. 3. Set the floors under 'thresholds'
+# a little below what pytest --ir-suite shows.
 
 suite: {name}
 grades: {{perfect: 3, good: 2, ok: 1, bad: 0}}
@@ -35,7 +38,9 @@ queries:
 
 @dataclass(frozen=True)
 class Asked:
-    """A query and what came: documents with their titles, best first, or the ``fault`` for which nothing did."""
+    """A query and what came: documents with their titles, best first, or the ``fault`` for which
+    nothing did.
+    """
 
     text: str
     id: str | None = None
@@ -63,7 +68,10 @@ def _query(query: Asked) -> Iterator[str]:
         width = max(map(len, ids.values()))
         for rank, (document, title) in enumerate(query.documents.items(), 1):
             words = f"  {comment(title)}" if title and title != document else ""
-            yield f"    #   {ids[document]}: ok{' ' * min(width - len(ids[document]), 40)}   # {rank}{words}"
+            yield (
+                f"    #   {ids[document]}: ok{' ' * min(width - len(ids[document]), 40)}   #"
+                f" {rank}{words}"
+            )
     elif query.fault is not None:
         yield f"    # it could not be answered: {comment(query.fault)}"
     else:

@@ -12,7 +12,9 @@ from typing import Literal
 How = Literal["mean", "median", "majority", "prefer"]
 
 UNNAMED = ""
-"""The judge of grades that stand in the suite itself, or in a file that does not say whose they are."""
+"""The judge of grades that stand in the suite itself, or in a file that does not say whose they
+are.
+"""
 
 Votes = Mapping[str, Mapping[str, float]]
 """Grades by judge, by document."""
@@ -20,13 +22,15 @@ Votes = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Judges:
-    """What counts where several judges graded a pair; ``preferred`` are the judges to believe, first to last."""
+    """What counts where several judges graded a pair; ``preferred`` are the judges to believe,
+    first to last.
+    """
 
     how: How = "mean"
     preferred: tuple[str, ...] = ()
 
     def joined(self, votes: Votes) -> tuple[dict[str, float], dict[str, Sequence[float]]]:
-        """The grade of each document, and the grades of those on whose relevance the judges vote."""
+        """The grade of each document, and the grades of those whose relevance is voted on."""
         grades: dict[str, float] = {}
         voted: dict[str, Sequence[float]] = {}
         for document, given in votes.items():
@@ -37,7 +41,9 @@ class Judges:
         return grades, voted
 
     def _counted(self, given: Mapping[str, float]) -> list[float]:
-        """The grades that count: where judges are preferred, the first one's who graded the document."""
+        """The grades that count: where judges are preferred, the first one's who graded the
+        document.
+        """
         preferred = next((judge for judge in self.preferred if judge in given), None)
         return [*given.values()] if preferred is None else [given[preferred]]
 

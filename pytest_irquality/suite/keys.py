@@ -1,8 +1,9 @@
 """The keys of a suite, of its queries and of the files it names: each is one line of a table.
 
-A key that later stages use as it is written belongs into ``SuiteSettings`` or ``QuerySettings``, and ``Suite`` and
-``Query`` have it at once. One whose meaning depends on other keys belongs into ``WrittenSuite`` or ``WrittenQuery``;
-``reader.py`` works it out. ``tools/renew.py`` brings the JSON Schema and the reference page up to date.
+A key that later stages use as it is written belongs into ``SuiteSettings`` or ``QuerySettings``,
+and ``Suite`` and ``Query`` have it at once. One whose meaning depends on other keys belongs into
+``WrittenSuite`` or ``WrittenQuery``; ``reader.py`` works it out. ``tools/renew.py`` brings the JSON
+Schema and the reference page up to date.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ from pytest_irquality.suite.values import (
 )
 from pytest_irquality.suite.yaml import Document, Place, as_number, position, short
 
-# -- grades ----------------------------------------------------------------------------------------------------------
+# -- grades ----------------------------------------------------------------------------------------
 
 
 class Word(NamedTuple):
@@ -128,7 +129,7 @@ LOWEST_GRADE: Kind[float] = Kind(
     _relevant_from, {"type": "number", "exclusiveMinimum": 0}, "a number above 0"
 )
 
-# -- files -----------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
 def _format(document: Document, event: Event, what: str) -> str:
@@ -165,7 +166,7 @@ def _file(document: Document, event: Event) -> WrittenFile:
     return replace(read_table(WrittenFile, document, event, "a file"), place=place)
 
 
-# -- queries ---------------------------------------------------------------------------------------------------------
+# -- queries ---------------------------------------------------------------------------------------
 
 QUERY_IN_OTHER_TOOLS = ("q", "text", "search", "search_term", "keyword", "keywords", "question")
 
@@ -185,7 +186,8 @@ class QuerySettings:
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenQuery(RuleKeys, QuerySettings):
-    """A query as read, before what stands elsewhere in the suite (``top_k``, ``grades``) is applied to it.
+    """A query as read, before what stands elsewhere in the suite (``top_k``, ``grades``) is applied
+    to it.
 
     ``places`` holds the place of each key that is written.
     """
@@ -249,7 +251,7 @@ QUERY_KEYS = keys_of(WrittenQuery)
 QUERY_OR_FILE_KEYS = {**QUERY_KEYS, **FILE_KEYS}
 TEXT_OR_FILE = {"anyOf": [ANY_TEXT, ref("file")]}
 
-# -- the suite -------------------------------------------------------------------------------------------------------
+# -- the suite -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -303,7 +305,9 @@ class SuiteSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenSuite(SuiteSettings):
-    """A suite as read, before any of it is applied. ``places`` holds the place of each key that is written."""
+    """A suite as read, before any of it is applied. ``places`` holds the place of each key that is
+    written.
+    """
 
     queries: tuple[WrittenQuery | WrittenFile, ...] = required(
         one_or_list(

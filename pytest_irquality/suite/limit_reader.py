@@ -26,7 +26,9 @@ from pytest_irquality.suite.yaml import as_duration, as_number, did_you_mean, sh
 
 @dataclass(frozen=True)
 class LimitReader:
-    """Reads lines of limits. ``by_text``: the suite matches passages. ``fail`` raises the error of a place."""
+    """Reads lines of limits. ``by_text``: the suite matches passages. ``fail`` raises the error of
+    a place.
+    """
 
     definitions: Mapping[str, Definition]
     top_k: int
@@ -82,7 +84,7 @@ class LimitReader:
             )
         return limits
 
-    # -- one bound ---------------------------------------------------------------------------------------------------
+    # -- one bound ---------------------------------------------------------------------------------
 
     def _bare_kind(self, measure: Measure, written: WrittenBound) -> BoundKind:
         """What a number that stands alone is."""
@@ -120,7 +122,8 @@ class LimitReader:
             self.fail(place, f"a limit of {measure} must be a number, not {short(text)}")
         if not 0 <= percent <= 100:
             self.fail(place, f"a share is between 0% and 100%, not {text}")
-        # Only of a count is a share another quantity; of a mean within [0, 1] it is a way to write the number.
+        # Only of a count is a share another quantity; of a mean within [0, 1] it is a way to write
+        # the number.
         return Bound(kind, percent / 100, share=measure.aggregate == "sum", text=text)
 
     def _bound_on_value(self, measure: Measure, kind: BoundKind, written: WrittenBound) -> Bound:
@@ -162,10 +165,12 @@ class LimitReader:
             )
         return Bound(kind, number / 100 if relative else number, text=text, relative=relative)
 
-    # -- checks ------------------------------------------------------------------------------------------------------
+    # -- checks ------------------------------------------------------------------------------------
 
     def checks(self, written: WrittenSuite, queries: Iterable[Query]) -> list[Check]:
-        """A check for each line of ``thresholds``, ``tags``, ``each_tag`` and ``each_query``, in the file's order."""
+        """A check for each line of ``thresholds``, ``tags``, ``each_tag`` and ``each_query``, in
+        the file's order.
+        """
         tags = list(dict.fromkeys(tag for query in queries for tag in query.tags))
         checks = [self._check("suite", line) for line in written.thresholds]
         for block in written.tags:

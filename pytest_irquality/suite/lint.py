@@ -33,11 +33,11 @@ def lint(suite: Suite) -> Iterator[tuple[Place, str]]:
 
 def _nothing_expected(suite: Suite) -> Iterator[tuple[Place, str]]:
     idle = [query for query in suite.queries if not (query.judgments.grades or query.demands)]
-    limits = [check.limits for check in suite.checks if check.limits]
-    # Without any judgment at all a suite may still guard what needs none: rankings that stay put, empty results.
-    meant = len(idle) == len(suite.queries) and any(
-        not limit.measure.needs_relevant for limit in limits
-    )
+    limited = [check.limits.measure for check in suite.checks if check.limits]
+    # Without any judgment at all a suite may still guard what needs none: rankings that stay put,
+    # empty results.
+    all_idle = len(idle) == len(suite.queries)
+    meant = all_idle and not all(measure.needs_relevant for measure in limited)
     if idle and not meant:
         verb = "has" if len(idle) == 1 else "have"
         yield (
@@ -47,7 +47,9 @@ def _nothing_expected(suite: Suite) -> Iterator[tuple[Place, str]]:
 
 
 def _contradiction(rules: Sequence[Rule]) -> str | None:
-    """Why no ranking satisfies all of these, or None: each document has a best and a worst rank left to it."""
+    """Why no ranking satisfies all of these, or None: each document has a best and a worst rank
+    left to it.
+    """
     first: dict[str, int] = {}
     last: dict[str, float] = {}
     for rule in rules:
@@ -63,15 +65,18 @@ def _contradiction(rules: Sequence[Rule]) -> str | None:
                 above = first[document] = max(first.get(document, 1), above + 1)
     for document, worst in last.items():
         if first.get(document, 1) > worst:
-            return f"{document!r} must be in the top {worst:g}, and cannot be above rank {first[document]}"
+            return (
+                f"{document!r} must be in the top {worst:g}, and cannot be above rank"
+                f" {first[document]}"
+            )
     for place, worst in enumerate(sorted(last.values()), 1):
         if place > worst:
             return f"{place} documents must be in the top {worst:g}"
     for rule in rules:
-        if rule.kind == "must_find_any" and all(
-            first.get(d, 1) > rank for d, rank in rule.documents.items()
-        ):
-            return "must_find_any names only documents that other rules keep below those ranks"
+        if rule.kind == "must_find_any":
+            reachable = [first.get(id, 1) <= rank for id, rank in rule.documents.items()]
+            if not any(reachable):
+                return "must_find_any names only documents that other rules keep below those ranks"
     return None
 
 
@@ -81,32 +86,33 @@ def _groups(suite: Suite, check: Check) -> Mapping[str, Sequence[Query]]:
         return {query.quoted: [query] for query in suite.queries}
     if check.scope == "each_tag":
         return {f"tag {tag}": queries for tag, queries in suite.tags.items()}
-    return {f"tag {check.tag}" if check.tag is not None else "this suite": suite.needed(check)}
+    group = "this suite" if check.tag is None else f"tag {check.tag}"
+    return {group: suite.needed(check)}
 
 
 def _out_of_reach(
     limits: Limits, groups: Mapping[str, Sequence[Query]]
 ) -> Iterator[tuple[Place, str]]:
-    """Recall at k stays below its floor where more than k documents are relevant, however good the ranking."""
+    """Recall at k stays below its floor where more than k documents are relevant, however good the
+    ranking.
+    """
     measure, k = limits.measure, limits.measure.k
     floor = next((bound.value for bound in limits.bounds if bound.kind == "min"), 0.0)
     if measure.definition.name != "recall" or measure.weighted or k is None:
         return
     worst: dict[str, float] = {}
     for name, queries in groups.items():
-        relevant = [
-            len(q.judgments.at(measure.rel or q.judgments.relevant_from).relevant) for q in queries
-        ]
+        relevant = [measure.judged_at(query.judgments).relevant_count for query in queries]
         best = [min(1.0, k / count) for count in relevant if count]
-        if best and (mean := fsum(best) / len(best)) < floor - 1e-9:
-            worst[name] = mean
+        if best and fsum(best) / len(best) < floor - 1e-9:
+            worst[name] = fsum(best) / len(best)
     if worst:
         name, best_mean = min(worst.items(), key=lambda pair: pair[1])
         more = f" (and {len(worst) - 1} more)" if len(worst) > 1 else ""
         yield (
             limits.place,
-            f"{measure} cannot reach {floor:g}: more than {k} documents are relevant, so {name}{more} can have at most"
-            f" {best_mean:.3g}",
+            f"{measure} cannot reach {floor:g}: more than {k} documents are relevant, so"
+            f" {name}{more} can have at most {best_mean:.3g}",
         )
 
 
@@ -114,23 +120,25 @@ def _too_few(
     check: Check, limits: Limits, groups: Mapping[str, Sequence[Query]]
 ) -> Iterator[tuple[Place, str]]:
     """A floor on a slice of a few queries, and a test over a few, say little."""
-    few = [
-        (name, n)
-        for name, queries in groups.items()
-        if (n := sum(not q.expects_nothing for q in queries)) < FEW
-    ]
-    if not few or check.scope == "each_query":
+    if check.scope == "each_query":
         return
-    named = _named([f"{name} ({n})" for name, n in few])
+    few = []
+    for name, queries in groups.items():
+        counted = sum(not query.expects_nothing for query in queries)
+        if counted < FEW:
+            few.append(f"{name} ({counted})")
+    if not few:
+        return
+    named = _named(few)
     verb = "has" if len(few) == 1 else "have"
-    if any(bound.kind == "max_significant_drop" for bound in limits.bounds):
+    kinds = {bound.kind for bound in limits.bounds}
+    if "max_significant_drop" in kinds:
         yield (
             limits.place,
-            f"max_significant_drop of {limits.measure}: {named} {verb} under {FEW} queries, too few to test",
+            f"max_significant_drop of {limits.measure}: {named} {verb} under {FEW} queries, too"
+            " few to test",
         )
-    elif check.scope != "suite" and any(
-        bound.kind in ("min", "max_drop") for bound in limits.bounds
-    ):
+    elif check.scope != "suite" and kinds & {"min", "max_drop"}:
         yield (
             limits.place,
             f"{limits.measure}: {named} {verb} under {FEW} queries, where one query moves it a lot",

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from pytest_irquality.suite.model import Check
 
-# "@" splits a node id in xdist and is a syntax error in -k, as are brackets, colons and white space.
+# "@" splits a node id in xdist and is a syntax error in -k, as are brackets, colons and white
+# space.
 UNFIT = re.compile(r"[\s@\[\]():\x00-\x1f\x7f]+")
 SPECIAL = re.compile(
     r"_.*|pytest_.*|pytestmark|(setup|teardown)(_(module|function|class|method))?|(setUp|tearDown)(Module|Class)?"
@@ -18,12 +19,15 @@ LONGEST = 80
 
 def slug(text: str) -> str:
     """A text as part of a node id: ``office chair`` -> ``office-chair``."""
-    plain = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
-    return UNFIT.sub("-", plain)[:LONGEST].strip("-") or "-"
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else " " for c in text)
+    return UNFIT.sub("-", text)[:LONGEST].strip("-") or "-"
 
 
 def check_names(checks: Iterable[Check]) -> Iterator[Check]:
-    """The checks under unique names. Limits claim theirs first, so that a new query never renames a threshold."""
+    """The checks under unique names. Limits claim theirs first, so that a new query never renames a
+    threshold.
+    """
     checks = list(checks)
     limits = {slug(check.name) for check in checks if check.query is None}
     taken: set[str] = set()

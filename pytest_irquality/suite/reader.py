@@ -54,9 +54,10 @@ def load_suite(
 ) -> Suite:
     """Read and check a suite file.
 
-    ``shown`` is how errors and reports name the file (default: the path as given); ``definitions`` the measures that
-    may be named; ``allowed`` the folders that it and the files it names may lie in (default: anywhere, for suites that
-    are the caller's own). Raises ``SuiteError`` with one line, ``path:line:column: what is wrong``.
+    ``shown`` is how errors and reports name the file (default: the path as given); ``definitions``
+    the measures that may be named; ``allowed`` the folders that it and the files it names may lie
+    in (default: anywhere, for suites that are the caller's own). Raises ``SuiteError`` with one
+    line, ``path:line:column: what is wrong``.
     """
     path = Path(path)
     shown = shown or str(path)
@@ -69,7 +70,8 @@ def load_suite(
         written = read_suite(document)
         return _Assembly(path, document, written, definitions, allowed).suite()
     except SuiteError:
-        document.finish()  # a syntax error further down is the likelier cause of what was misread here
+        # a syntax error further down is the likelier cause of what was misread here
+        document.finish()
         raise
 
 
@@ -130,11 +132,11 @@ class _Assembly:
             )
 
     def _usual_metrics(self, suite: Suite) -> tuple[Measure, ...]:
-        """What is shown where the suite does not say: means with limits, else the best known ones."""
+        """What is shown where the suite does not say: means with limits, else the usual ones."""
         limited = tuple(measure for measure in suite.measures if measure.aggregate == "mean")
         return limited or tuple(self.limits.measure(name, Place(1)) for name in SHOWN_BY_DEFAULT)
 
-    # -- files of queries and judgments ------------------------------------------------------------------------------
+    # -- files of queries and judgments ------------------------------------------------------------
 
     def _entries(self) -> tuple[Sequence[WrittenQuery], list[JudgmentFile]]:
         """Every query, those of files too, and every file that judges some."""
@@ -169,7 +171,7 @@ class _Assembly:
         entries: list[WrittenQuery],
         files: list[JudgmentFile],
     ) -> None:
-        """Add the queries of a file or BEIR folder, and the file itself where it judges them too."""
+        """Add the queries of a file or BEIR folder, and the file itself if it judges them too."""
         from pytest_irquality.suite.files.judgments import read_judgments  # noqa: PLC0415
         from pytest_irquality.suite.files.queries import read_queries  # noqa: PLC0415
         from pytest_irquality.suite.files.source import beir_qrels, beir_queries  # noqa: PLC0415
@@ -236,7 +238,7 @@ class _Assembly:
 
         return Judged(files, {entry.name: entry.query for entry in entries})
 
-    # -- queries -----------------------------------------------------------------------------------------------------
+    # -- queries -----------------------------------------------------------------------------------
 
     def query(self, written: WrittenQuery, judged: Judged | None) -> Query:
         """A query with its judgments, rules and thresholds."""
@@ -330,10 +332,12 @@ class _Assembly:
             place = self.written.places["queries"]
             yield Check("every-query-answered", "every query answered", place, scope="bulk")
 
-    # -- depth -------------------------------------------------------------------------------------------------------
+    # -- depth -------------------------------------------------------------------------------------
 
     def _depth(self, suite: Suite) -> int:
-        """The results asked for: ``depth`` as written, else the deepest cutoff of any measure or rule."""
+        """The results asked for: ``depth`` as written, else the deepest cutoff of any measure or
+        rule.
+        """
         readers: dict[int, str] = {}
         for depth, reader in _depths_read(suite):
             readers.setdefault(depth, reader)

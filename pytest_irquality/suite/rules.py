@@ -20,7 +20,9 @@ Demand = Mapping[str, "int | None"]
 
 @dataclass(frozen=True)
 class Rule:
-    """A demand on one query's documents. ``documents`` maps each to its worst (or first forbidden-up-to) rank."""
+    """A demand on one query's documents. ``documents`` maps each to its worst (or first
+    forbidden-up-to) rank.
+    """
 
     kind: RuleKind
     documents: Mapping[str, int]
@@ -66,7 +68,9 @@ NOTHING: Kind[Demand | None] = Kind(_nothing, {"type": "boolean"}, "`true` or `f
 
 
 def rule(kind: Kind[Demand | None], help: str, *, wants_results: bool) -> Demand | None:
-    """A field that is the key of a rule. ``wants_results``: only a query that finds something can keep it."""
+    """A field that is the key of a rule. ``wants_results``: only a query that finds something can
+    keep it.
+    """
     return key(kind, help, None, "no such rule", wants_results=wants_results)
 
 

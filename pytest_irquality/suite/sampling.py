@@ -1,9 +1,9 @@
 """A sample of a query log: which queries to judge, and how many searches each of them stands for.
 
-Queries are drawn with a probability proportional to how often they were searched, at even steps from
-a random start (systematic sampling). A query so frequent that it is certain to be drawn stands for
-its own searches; every other one stands for ``count / probability`` searches. With these weights a
-weighted mean over the sample estimates the mean over all searches without bias.
+Queries are drawn with a probability proportional to how often they were searched, at even steps
+from a random start (systematic sampling). A query so frequent that it is certain to be drawn stands
+for its own searches; every other one stands for ``count / probability`` searches. With these
+weights a weighted mean over the sample estimates the mean over all searches without bias.
 """
 
 from __future__ import annotations

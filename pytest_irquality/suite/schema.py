@@ -1,6 +1,7 @@
 """The JSON Schema of suite files, for completion and checking in editors.
 
-``python -m pytest_irquality.suite.schema`` prints it. All of it comes from the tables of keys, bounds and guards.
+``python -m pytest_irquality.suite.schema`` prints it. All of it comes from the tables of keys,
+bounds and guards.
 """
 
 from __future__ import annotations

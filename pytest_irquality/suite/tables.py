@@ -1,7 +1,9 @@
-"""Keys as tables: a dataclass whose fields are keys, each with how it is read and what is said of it.
+"""Keys as tables: a dataclass whose fields are keys, each with how it is read and what is said of
+it.
 
-A key is one line of such a class (``keys.py`` has those of a suite), and everything follows from it: the reader, the
-type of the value, "did you mean", the JSON Schema and the page of the reference.
+A key is one line of such a class (``keys.py`` has those of a suite), and everything follows from
+it: the reader, the type of the value, "did you mean", the JSON Schema and the page of the
+reference.
 """
 
 from __future__ import annotations
@@ -33,11 +35,12 @@ class Kind(Generic[T_co]):
 
 @dataclass(frozen=True)
 class Key:
-    """One key. ``default`` is how the reference puts what holds where it is not written, "" for a required one.
+    """One key. ``default`` is how the reference puts what holds where it is not written, "" for a
+    required one.
 
-    ``field`` names the dataclass field that takes its value. ``hint`` is what to write where a required one is missing.
-    ``mistaken`` are other tools' names for it.
-    ``wants_results``: it contradicts ``expect_no_results``.
+    ``field`` names the dataclass field that takes its value. ``hint`` is what to write where a
+    required one is missing. ``mistaken`` are other tools' names for it. ``wants_results``: it
+    contradicts ``expect_no_results``.
     """
 
     kind: Kind[object]
@@ -71,8 +74,9 @@ def key(
 ) -> T:
     """A field that is a key: an optional one.
 
-    ``otherwise`` says in words what holds where the key is not written, if the default value itself does not say it.
-    ``name`` is the key's, where the field has another. An empty mapping is a fine default: each object gets its own.
+    ``otherwise`` says in words what holds where the key is not written, if the default value itself
+    does not say it. ``name`` is the key's, where the field has another. An empty mapping is a fine
+    default: each object gets its own.
     """
     if not otherwise and default is None:
         raise TypeError(f"say in words what {help!r} means where it is not written")
@@ -134,7 +138,9 @@ def filled(
     what: str,
     **more: object,
 ) -> T:
-    """The dataclass with the values of its keys, and ``more`` of its fields. A required key must be there."""
+    """The dataclass with the values of its keys, and ``more`` of its fields. A required key must be
+    there.
+    """
     keys = keys_of(table)
     for name, entry in keys.items():
         if entry.required and name not in values:
@@ -144,7 +150,9 @@ def filled(
 
 
 def shared(table: type, written: object) -> dict[str, Any]:
-    """The values of a table's keys in an object that has them all, as keyword arguments of another such."""
+    """The values of a table's keys in an object that has them all, as keyword arguments of another
+    such.
+    """
     return {entry.field: getattr(written, entry.field) for entry in keys_of(table).values()}
 
 
@@ -162,7 +170,9 @@ def table_schema(table: type) -> Schema:
     keys = keys_of(table)
     schema = closed({name: entry.schema for name, entry in keys.items()})
     needed = [name for name, entry in keys.items() if entry.required]
-    return {**schema, "required": needed} if needed else schema
+    if needed:
+        schema["required"] = needed
+    return schema
 
 
 def closed(properties: Mapping[str, Schema], **more: object) -> dict[str, Any]:
@@ -176,7 +186,9 @@ def closed(properties: Mapping[str, Schema], **more: object) -> dict[str, Any]:
 
 
 def complete(kinds: object, entries: Mapping[Any, T]) -> Mapping[Any, T]:
-    """A table with an entry for every member of a ``Literal``. One that is forgotten fails where it is imported."""
+    """A table with an entry for every member of a ``Literal``. One that is forgotten fails where it
+    is imported.
+    """
     known = set(get_args(kinds))
     if lacking := sorted(known - set(entries)):
         _incomplete(f"no entry for {', '.join(lacking)}")

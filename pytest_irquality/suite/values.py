@@ -1,7 +1,9 @@
-"""Kinds of values that keys have: how each is read, its JSON Schema, and what the reference calls it.
+"""Kinds of values that keys have: how each is read, its JSON Schema, and what the reference calls
+it.
 
-Editors read YAML with types (``0123`` is a number there), the reader reads text. So the schema takes any single value
-where a text stands, and leaves what needs the whole file (ids, tags, words of grades) to the reader.
+Editors read YAML with types (``0123`` is a number there), the reader reads text. So the schema
+takes any single value where a text stands, and leaves what needs the whole file (ids, tags, words
+of grades) to the reader.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ def ref(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
 
 
-# -- single values ---------------------------------------------------------------------------------------------------
+# -- single values ---------------------------------------------------------------------------------
 
 
 def _identifier(document: Document, event: Event, what: str) -> str:
@@ -98,7 +100,7 @@ def choice(*words: Word) -> Kind[Word]:
     return Kind(read, {"enum": list(words)}, " or ".join(f"`{word}`" for word in words))
 
 
-# -- several values --------------------------------------------------------------------------------------------------
+# -- several values --------------------------------------------------------------------------------
 
 
 def texts(document: Document, event: Event, what: str) -> tuple[str, ...]:

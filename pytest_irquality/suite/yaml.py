@@ -1,7 +1,8 @@
 """YAML as positions and text: nothing here knows what a suite is.
 
-PyYAML's events carry every scalar as written and where it stands. Reading them directly leaves ``0123``, ``NO`` and
-``2024-01-01`` alone, sees repeated keys, and has no aliases to expand, so no bombs and no recursion.
+PyYAML's events carry every scalar as written and where it stands. Reading them directly leaves
+``0123``, ``NO`` and ``2024-01-01`` alone, sees repeated keys, and has no aliases to expand, so no
+bombs and no recursion.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ MOST_WORDS = 8
 
 
 class Place(NamedTuple):
-    """Where something stands: 1-based line and column of the file at ``path``, by default the suite file itself."""
+    """Where something stands: 1-based line and column of the file at ``path``, by default the suite
+    file itself.
+    """
 
     line: int
     column: int = 1
@@ -46,7 +49,9 @@ class Place(NamedTuple):
 
 
 class SuiteError(Exception):
-    """Bad input: one line, ``path:line:column: what is wrong``. ``line`` and ``column`` count from 1."""
+    """Bad input: one line, ``path:line:column: what is wrong``. ``line`` and ``column`` count from
+    1.
+    """
 
     def __init__(self, path: str, line: int, column: int, message: str) -> None:
         super().__init__(terminal(f"{path}:{line}:{column}: {message}"))
@@ -70,7 +75,9 @@ def clipped(text: str) -> str:
 
 
 class Document:
-    """One YAML document, read from its first event to its last by a caller who knows what should come."""
+    """One YAML document, read from its first event to its last by a caller who knows what should
+    come.
+    """
 
     def __init__(self, path: str, events: Iterator[Event], beside: bool = False) -> None:
         """``beside``: it is a line of another file than the suite's."""
@@ -81,14 +88,18 @@ class Document:
 
     @classmethod
     def of_text(cls, path: str, text: str) -> Document:
-        """The document a text holds. Syntax errors come up as it is read; ``finish`` reads whatever is left."""
+        """The document a text holds. Syntax errors come up as it is read; ``finish`` reads whatever
+        is left.
+        """
         document = cls(path, iter(()))
         document._events = document._checked(text)
         return document
 
     @classmethod
     def of_json(cls, path: str, value: Any, line: int) -> Document:
-        """A value on a line of JSON, as the events that YAML would give; its numbers are plain text."""
+        """A value on a line of JSON, as the events that YAML would give; its numbers are plain
+        text.
+        """
         mark = yaml.Mark(path, 0, line - 1, 0, None, 0)
         return cls(path, _json_events(value, mark), beside=True)
 
@@ -120,7 +131,9 @@ class Document:
                 yield event
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+            line, column = 1, 1
+            if mark:
+                line, column = mark.line + 1, mark.column + 1
             what = ", ".join(part for part in (error.problem, error.context) if part)
             raise SuiteError(self.path, line, column, f"not YAML: {what}") from None
         except yaml.reader.ReaderError as error:  # carries no mark
@@ -152,7 +165,9 @@ class Document:
         return next(self._events)
 
     def items(self, start: Event, what: str) -> Iterator[tuple[str, ScalarEvent, Event]]:
-        """Key text, key and value of each entry of a mapping. The caller reads each value to its end."""
+        """Key text, key and value of each entry of a mapping. The caller reads each value to its
+        end.
+        """
         if not isinstance(start, MappingStartEvent):
             self.fail(start, f"{what} must be a mapping, not {kind(start)}")
         seen: dict[str, Event] = {}
@@ -169,14 +184,14 @@ class Document:
     def fields(
         self, start: Event, what: str, known: Iterable[str], meant: Mapping[str, str] | None = None
     ) -> Iterator[tuple[str, ScalarEvent, Event]]:
-        """As ``items``, where only some keys are known; ``meant``: what other words for them stand for."""
+        """As ``items``, where only some keys are known; ``meant``: what other words for them stand
+        for.
+        """
         for name, key, value in self.items(start, what):
             if name not in known:
-                near = (
-                    f"; did you mean {meant[name]!r}?"
-                    if meant and name in meant
-                    else did_you_mean(name, known)
-                )
+                near = did_you_mean(name, known)
+                if meant and name in meant:
+                    near = f"; did you mean {meant[name]!r}?"
                 self.fail(key, f"unknown key {short(name)} in {what}{near}")
             yield name, key, value
 
@@ -220,10 +235,8 @@ class Document:
         """A whole number of at least ``least``."""
         value = self.number(event, what)
         if value != int(value) or value < least:
-            self.fail(
-                event,
-                f"{what} must be a whole number of at least {least}, not {short(self.text(event, what))}",
-            )
+            text = short(self.text(event, what))
+            self.fail(event, f"{what} must be a whole number of at least {least}, not {text}")
         return int(value)
 
     def quoted(self, event: Event) -> bool:
@@ -238,10 +251,8 @@ class Document:
         """One of some words."""
         text = self.text(event, what)
         if text not in known:
-            self.fail(
-                event,
-                f"{what} must be {' or '.join(known)}, not {short(text)}{did_you_mean(text, known)}",
-            )
+            near = did_you_mean(text, known)
+            self.fail(event, f"{what} must be {' or '.join(known)}, not {short(text)}{near}")
         return text
 
     def value(self, event: Event) -> Any:
@@ -261,6 +272,9 @@ class Document:
             self.fail(event, f"{short(event.value)} is no value YAML knows: {error}")
 
 
+JSON_WORDS = {True: "true", False: "false", None: ""}
+
+
 def _json_events(value: Any, mark: Any, depth: int = 1) -> Iterator[Event]:
     if depth > bounds.DEPTH and isinstance(value, (dict, list)):
         raise SuiteError(
@@ -278,12 +292,8 @@ def _json_events(value: Any, mark: Any, depth: int = 1) -> Iterator[Event]:
             yield from _json_events(entry, mark, depth + 1)
         yield SequenceEndEvent(mark, mark)
     else:
-        text = (
-            {True: "true", False: "false", None: ""}[value]
-            if value in (True, False, None)
-            else value
-        )
-        style = '"' if type(value) is str else None
+        text = JSON_WORDS.get(value, value)
+        style = '"' if type(value) is str else None  # a number is a text of its own kind
         yield ScalarEvent(None, None, (True, True), text, mark, mark, style)
 
 
@@ -298,7 +308,7 @@ NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
 def as_number(text: str) -> float | None:
-    """The number a text spells, or None. Python's ``1_000``, ``nan`` and ``inf`` are no numbers here."""
+    """The number a text spells, or None. Neither ``1_000`` nor ``nan`` nor ``inf`` is one here."""
     if not NUMBER.fullmatch(text):
         return None
     value = float(text)
@@ -310,15 +320,18 @@ SECONDS = {"ms": 0.001, "min": 60.0, "s": 1.0}
 
 def as_duration(text: str) -> float | None:
     """The seconds a duration with its unit spells (``200ms``, ``1.5s``, ``2min``), or None."""
-    unit = next((unit for unit in SECONDS if text.endswith(unit)), None)
-    number = as_number(text.removesuffix(unit).rstrip()) if unit else None
-    return number * SECONDS[unit] if unit and number is not None and number >= 0 else None
+    for unit, seconds in SECONDS.items():
+        if text.endswith(unit):
+            number = as_number(text.removesuffix(unit).rstrip())
+            return None if number is None or number < 0 else number * seconds
+    return None
 
 
 def no_grade(written: str, words: Collection[str]) -> str:
     """What is wrong with a grade that is neither a number nor one of the suite's words."""
+    near = did_you_mean(written, words)
     a_word = f" or a word of grades ({', '.join(islice(words, MOST_WORDS))})" if words else ""
-    return f"a grade must be a number{a_word}, not {short(written)}{did_you_mean(written, words)}"
+    return f"a grade must be a number{a_word}, not {short(written)}{near}"
 
 
 def kind(event: Event) -> str:

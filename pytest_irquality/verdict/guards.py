@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from pytest_irquality.suite.model import GuardKind, Query
+from pytest_irquality.suite.tables import complete
 from pytest_irquality.verdict.facts import RankedDocument
 from pytest_irquality.verdict.measured import Measured
 
@@ -47,7 +48,9 @@ def _new_zero_results(measured: Measured, query: Query, now: tuple[str, ...]) ->
     return () if emptied else None
 
 
-GUARDS: Mapping[GuardKind, Callable[[Measured, Query, tuple[str, ...]], Documents | None]] = {
-    "lost_all_relevant": _lost_all_relevant,
-    "new_zero_results": _new_zero_results,
-}
+Broke = Callable[[Measured, Query, tuple[str, ...]], Documents | None]
+
+GUARDS: Mapping[GuardKind, Broke] = complete(
+    GuardKind,
+    {"lost_all_relevant": _lost_all_relevant, "new_zero_results": _new_zero_results},
+)

@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import inf
 
 from pytest_irquality.suite.model import Query, Rule, RuleKind
+from pytest_irquality.suite.tables import complete
 from pytest_irquality.verdict.facts import Finding, RankedDocument
 
 Ranks = Mapping[str, int]
@@ -56,10 +57,13 @@ def _expect_no_results(documents: Ranks, ranks: Ranks) -> Iterator[Held]:
     yield not ranks, list(ranks)[:1]
 
 
-RULES: Mapping[RuleKind, Callable[[Ranks, Ranks], Iterator[Held]]] = {
-    "must_find": _must_find,
-    "must_find_any": _must_find_any,
-    "must_not_find": _must_not_find,
-    "in_order": _in_order,
-    "expect_no_results": _expect_no_results,
-}
+RULES: Mapping[RuleKind, Callable[[Ranks, Ranks], Iterator[Held]]] = complete(
+    RuleKind,
+    {
+        "must_find": _must_find,
+        "must_find_any": _must_find_any,
+        "must_not_find": _must_not_find,
+        "in_order": _in_order,
+        "expect_no_results": _expect_no_results,
+    },
+)

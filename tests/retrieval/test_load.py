@@ -44,7 +44,7 @@ def test_one_call_at_a_time_is_made_in_the_callers_own_thread() -> None:
 
 
 def test_functions_are_called_in_as_many_threads_as_asked_for() -> None:
-    together = threading.Barrier(4, timeout=10)
+    together = threading.Barrier(4, timeout=60)
 
     def ask(query: str) -> list[str]:
         together.wait()  # passes only where four calls are in flight
@@ -163,10 +163,10 @@ def test_a_call_that_hangs_is_a_fault_and_the_rest_is_answered(concurrency: int)
             released.wait(60)
         return [query]
 
-    run = retrieve(suite(concurrency=concurrency, timeout=0.1), ask)
+    run = retrieve(suite(concurrency=concurrency, timeout=1), ask)
     assert answered(run) == ["q0", "q1", "q3", "q4", "q6", "q7"]
     assert {fault.message for fault in run.faults.values()} == {
-        "no answer within 0.1 s; the call was left running in its thread"
+        "no answer within 1 s; the call was left running in its thread"
     }
     released.set()
 
@@ -182,9 +182,9 @@ def test_a_coroutine_that_hangs_is_cancelled_and_cleans_up() -> None:
                 cleaned.append(query)
         return [query]
 
-    run = retrieve(suite(concurrency=2, timeout=0.1), ask)
+    run = retrieve(suite(concurrency=2, timeout=1), ask)
     assert answered(run) == [q for q in EIGHT if q != "q2"]
-    assert run.faults["q2"].message == "no answer within 0.1 s; the call was cancelled"
+    assert run.faults["q2"].message == "no answer within 1 s; the call was cancelled"
     assert cleaned == ["q2"]
 
 

@@ -75,7 +75,8 @@ DEFINITIONS = (
     Definition(
         name="overlap",
         title="Overlap with the baseline",
-        formula="documents in the first k of both rankings ÷ the longer of the two, up to k; 1 where both are empty",
+        formula="documents in the first k of both rankings ÷ the longer of the two, up to k; 1"
+        " where both are empty",
         make=overlap,
         needs="",
         compares=True,
@@ -85,20 +86,23 @@ DEFINITIONS = (
     Definition(
         name="rbo",
         title="Rank-biased overlap with the baseline",
-        formula="Σ p^(d − 1) · (documents in the first d of both rankings ÷ d) ÷ Σ p^(d − 1), over depths d from 1 to "
-        "the length of the longer ranking, up to k; 1 where both are empty",
+        formula="Σ p^(d − 1) · (documents in the first d of both rankings ÷ d) ÷ Σ p^(d − 1), over"
+        " depths d from 1 to the length of the longer ranking, up to k; 1 where both are"
+        " empty",
         parameters=(PERSISTENCE,),
         make=rank_biased_overlap,
         needs="",
         compares=True,
         undefined="for a query that the baseline does not have",
-        source="Webber, Moffat and Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010, cut at k "
-        "and normalised to 1 as in Clarke, Vtyurina and Smucker, Assessing top-k preferences, ACM TOIS 39(3), 2021",
+        source="Webber, Moffat and Zobel, A similarity measure for indefinite rankings, ACM TOIS"
+        " 28(4), 2010, cut at k and normalised to 1 as in Clarke, Vtyurina and Smucker,"
+        " Assessing top-k preferences, ACM TOIS 39(3), 2021",
     ),
     Definition(
         name="stability",
         title="Stability of the answers",
-        formula="mean over pairs of answers to a query: documents in the first k of both ÷ the longer of the two",
+        formula="mean over pairs of answers to a query: documents in the first k of both ÷ the"
+        " longer of the two",
         make=stability,
         needs="",
         undefined="for a query with one answer ('repeat', or several kept runs, give more)",

@@ -77,7 +77,8 @@ DEFINITIONS = (
         parameters=(REL,),
         make=precision,
         source="van Rijsbergen, Information Retrieval, 1979; trec_eval `P`, ir_measures `P@k`",
-        differs="pytrec_eval, ir_measures, ranx and BEIR (`P@k`) agree, short rankings included: all divide by k",
+        differs="pytrec_eval, ir_measures, ranx and BEIR (`P@k`) agree, short rankings included:"
+        " all divide by k",
     ),
     Definition(
         name="recall",
@@ -87,7 +88,8 @@ DEFINITIONS = (
         parameters=(REL,),
         make=recall,
         source="van Rijsbergen, Information Retrieval, 1979; trec_eval `recall`, ir_measures `R@k`",
-        differs="pytrec_eval, ir_measures, ranx and BEIR agree. Some papers say recall@k for what is `success@k` here",
+        differs="pytrec_eval, ir_measures, ranx and BEIR agree. Some papers say recall@k for what"
+        " is `success@k` here",
     ),
     Definition(
         name="f",
@@ -98,8 +100,9 @@ DEFINITIONS = (
         parameters=(BETA, REL),
         make=f_measure,
         source="van Rijsbergen, Information Retrieval, 1979; ranx `f1@k`",
-        differs="trec_eval's F covers only all that was returned (`set_f`). ranx `f1@k` agrees; it has no other β. "
-        "scikit-learn's `fbeta_score` judges sets of labels and knows no cutoff",
+        differs="trec_eval's F covers only all that was returned (`set_f`). ranx `f1@k` agrees; it"
+        " has no other β. scikit-learn's `fbeta_score` judges sets of labels and knows no"
+        " cutoff",
     ),
     Definition(
         name="success",
@@ -108,9 +111,10 @@ DEFINITIONS = (
         formula="1 if any of the first k results is relevant, else 0",
         parameters=(REL,),
         make=success,
-        source="trec_eval `success` (Stephen Tomlinson), ir_measures `Success@k`, ranx `hit_rate@k`",
-        differs="pytrec_eval and ir_measures agree, and so do ranx `hit_rate@k` and BEIR `Accuracy@k`. ranx `hits@k` "
-        "is a number of documents, not a share of queries",
+        source="trec_eval `success` (Stephen Tomlinson), ir_measures `Success@k`, ranx"
+        " `hit_rate@k`",
+        differs="pytrec_eval and ir_measures agree, and so do ranx `hit_rate@k` and BEIR"
+        " `Accuracy@k`. ranx `hits@k` is a number of documents, not a share of queries",
     ),
     Definition(
         name="r_cap",
@@ -120,7 +124,8 @@ DEFINITIONS = (
         parameters=(REL,),
         make=capped_recall,
         source="Thakur et al., BEIR, NeurIPS 2021, `R_cap@k`; trec_eval `relative_P`",
-        differs="BEIR divides by zero where a query has no relevant document; trec_eval's `relative_P` agrees",
+        differs="BEIR divides by zero where a query has no relevant document; trec_eval's"
+        " `relative_P` agrees",
     ),
     Definition(
         name="rprec",

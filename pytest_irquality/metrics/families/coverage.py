@@ -42,13 +42,14 @@ DEFINITIONS = (
     Definition(
         name="judged",
         title="Share of judged results",
-        formula="results in the first k that carry a grade, any grade ÷ the results returned, up to k",
+        formula="results in the first k that carry a grade, any grade ÷ the results returned, up"
+        " to k",
         make=judged,
         needs="",
         undefined="for a query with no results",
         source="ir_measures `Judged@k` (from OpenNIR)",
-        differs="ir_measures agrees, but fails on a query without results. BEIR's `Hole@k` is about its complement: "
-        "results judged for no query at all ÷ k",
+        differs="ir_measures agrees, but fails on a query without results. BEIR's `Hole@k` is about"
+        " its complement: results judged for no query at all ÷ k",
     ),
     Definition(
         name="num_results",

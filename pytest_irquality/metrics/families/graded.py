@@ -49,10 +49,8 @@ def ndcg(k: int, gains: str) -> Compute:
         if not found:
             return 0.0
         ideal = hits.judgments.ideal if gains == "lin" else hits.judgments.ideal_exponential
-        best = ideal[k] if k < len(ideal) else ideal[-1]
-        return (
-            found / best if found < best else 1.0
-        )  # a sum in another order may pass the ideal by its last bit
+        best = ideal[min(k, len(ideal) - 1)]
+        return min(found / best, 1.0)  # a sum in another order may pass the ideal by its last bit
 
     return score
 
@@ -67,7 +65,9 @@ def cumulated_gain(k: int) -> Compute:
 
 
 def expected_reciprocal_rank(k: int, max: float) -> Compute:
-    """Reciprocal rank of the result that satisfies a reader who is the likelier content the higher its grade."""
+    """Reciprocal rank of the result that satisfies a reader who is the likelier content the higher
+    its grade.
+    """
     scale = 2.0**max
 
     def score(hits: Hits) -> float:
@@ -98,20 +98,23 @@ DEFINITIONS = (
         name="ndcg",
         aliases=("ndcg_cut",),
         title="Normalised discounted cumulated gain",
-        formula="DCG@k ÷ the DCG@k of the best possible ranking, of all documents with a positive grade",
+        formula="DCG@k ÷ the DCG@k of the best possible ranking, of all documents with a positive"
+        " grade",
         parameters=(GAIN,),
         make=ndcg,
         needs="gain",
         top_grade=largest_exponent,
         undefined="for a query without a positive grade (whatever `relevant_from` says)",
-        source="Järvelin and Kekäläinen, Cumulated gain-based evaluation, ACM TOIS 20(4), 2002, with the discount of "
-        "Burges et al., Learning to rank using gradient descent, ICML 2005; trec_eval `ndcg_cut`, ir_measures `nDCG@k`",
-        differs="pytrec_eval, ir_measures, ranx and BEIR agree on `gains=lin`; ranx calls `gains=exp` `ndcg_burges`, "
-        "and with `-l2` drops grades below 2, where trec_eval keeps them at any relevance level. ir_measures' "
-        "`nDCG(dcg='exp-log2')@k` comes from gdeval.pl, with five digits and grades up to 4. scikit-learn's "
-        "`ndcg_score` agrees on `gains=lin` where scores do not tie, averages over ties unless told not to, "
-        "and refuses negative grades. Järvelin and Kekäläinen's own discount, log_b(i) from rank b on, is not "
-        "used by any of them",
+        source="Järvelin and Kekäläinen, Cumulated gain-based evaluation, ACM TOIS 20(4), 2002,"
+        " with the discount of Burges et al., Learning to rank using gradient descent, ICML"
+        " 2005; trec_eval `ndcg_cut`, ir_measures `nDCG@k`",
+        differs="pytrec_eval, ir_measures, ranx and BEIR agree on `gains=lin`; ranx calls"
+        " `gains=exp` `ndcg_burges`, and with `-l2` drops grades below 2, where trec_eval"
+        " keeps them at any relevance level. ir_measures' `nDCG(dcg='exp-log2')@k` comes"
+        " from gdeval.pl, with five digits and grades up to 4. scikit-learn's `ndcg_score`"
+        " agrees on `gains=lin` where scores do not tie, averages over ties unless told not"
+        " to, and refuses negative grades. Järvelin and Kekäläinen's own discount, log_b(i)"
+        " from rank b on, is not used by any of them",
     ),
     Definition(
         name="dcg",
@@ -123,10 +126,11 @@ DEFINITIONS = (
         top_grade=largest_exponent,
         range=(0, float("inf")),
         undefined="for a query without a positive grade (whatever `relevant_from` says)",
-        source="Järvelin and Kekäläinen, Cumulated gain-based evaluation, ACM TOIS 20(4), 2002, with the discount of "
-        "Burges et al., Learning to rank using gradient descent, ICML 2005; ranx `dcg@k`",
-        differs="ranx agrees, `dcg_burges` being `gains=exp`. scikit-learn's `dcg_score` agrees where scores do not "
-        "tie and no grade is negative (it subtracts those)",
+        source="Järvelin and Kekäläinen, Cumulated gain-based evaluation, ACM TOIS 20(4), 2002,"
+        " with the discount of Burges et al., Learning to rank using gradient descent, ICML"
+        " 2005; ranx `dcg@k`",
+        differs="ranx agrees, `dcg_burges` being `gains=exp`. scikit-learn's `dcg_score` agrees"
+        " where scores do not tie and no grade is negative (it subtracts those)",
     ),
     Definition(
         name="cg",
@@ -141,17 +145,17 @@ DEFINITIONS = (
     Definition(
         name="err",
         title="Expected reciprocal rank",
-        formula="Σ (1 ÷ i) · cᵢ · Π (1 − cⱼ) over the first k results, i being the rank and j every rank above it, "
-        "with c = (2^grade − 1) ÷ 2^max",
+        formula="Σ (1 ÷ i) · cᵢ · Π (1 − cⱼ) over the first k results, i being the rank and j every"
+        " rank above it, with c = (2^grade − 1) ÷ 2^max",
         parameters=(SCALE,),
         make=expected_reciprocal_rank,
         needs="gain",
         top_grade=top_of_scale,
         undefined="for a query without a positive grade (whatever `relevant_from` says)",
-        source="Chapelle, Metzler, Zhang and Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009; "
-        "gdeval.pl of the TREC Web track, ir_measures `ERR@k`",
-        differs="the scale is part of the formula: gdeval.pl, and so ir_measures, take a scale that ends at 4, and "
-        "print five digits; an implementation that takes the highest grade it happens to see gives other "
-        "values",
+        source="Chapelle, Metzler, Zhang and Grinspan, Expected reciprocal rank for graded"
+        " relevance, CIKM 2009; gdeval.pl of the TREC Web track, ir_measures `ERR@k`",
+        differs="the scale is part of the formula: gdeval.pl, and so ir_measures, take a scale that"
+        " ends at 4, and print five digits; an implementation that takes the highest grade"
+        " it happens to see gives other values",
     ),
 )

@@ -14,13 +14,15 @@ ELEVEN_POINTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
 def best_from(hits: Hits) -> list[float]:
-    """The best precision at the first relevant result or below, at the second or below, and so on."""
+    """The best precision at or below the first relevant result, the second, and so on."""
     at_each = [found / rank for found, rank in enumerate(hits.relevant, 1)]
     return [*accumulate(reversed(at_each), max)][::-1]
 
 
 def at_recall(best: list[float], recall: float, relevant_count: int) -> float:
-    """Interpolated precision; the relevant results a recall asks for are counted as trec_eval 9 does."""
+    """Interpolated precision; the relevant results a recall asks for are counted as trec_eval 9
+    does.
+    """
     wanted = int(recall * relevant_count + 0.9)
     return best[max(wanted, 1) - 1] if best and wanted <= len(best) else 0.0
 
@@ -39,10 +41,8 @@ def eleven_points() -> Compute:
 
     def score(hits: Hits) -> float:
         best = best_from(hits)
-        return (
-            sum(at_recall(best, point, hits.judgments.relevant_count) for point in ELEVEN_POINTS)
-            / 11
-        )
+        wanted = hits.judgments.relevant_count
+        return sum(at_recall(best, point, wanted) for point in ELEVEN_POINTS) / 11
 
     return score
 
@@ -52,16 +52,17 @@ DEFINITIONS = (
         name="iprec",
         aliases=("iprec_at_recall",),
         title="Interpolated precision at a recall",
-        formula="max precision@i over every rank i at which ⌊recall · R + 0.9⌋ relevant results have been seen",
+        formula="max precision@i over every rank i at which ⌊recall · R + 0.9⌋ relevant results"
+        " have been seen",
         parameters=(RECALL, REL),
         make=interpolated_precision,
         at="recall",
         reach="all",
-        source="Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, 8.4; trec_eval 9 "
-        "`iprec_at_recall`, ir_measures `IPrec@recall`",
-        differs="trec_eval 9, pytrec_eval, ir_measures and ranx agree; trec_eval 10 rounds recall · R to the nearest "
-        "whole number instead, which can ask for one result fewer. pytrec_eval gives NaN at recall 0 for a "
-        "query without results, here 0",
+        source="Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, 8.4;"
+        " trec_eval 9 `iprec_at_recall`, ir_measures `IPrec@recall`",
+        differs="trec_eval 9, pytrec_eval, ir_measures and ranx agree; trec_eval 10 rounds recall ·"
+        " R to the nearest whole number instead, which can ask for one result fewer."
+        " pytrec_eval gives NaN at recall 0 for a query without results, here 0",
     ),
     Definition(
         name="11pt",

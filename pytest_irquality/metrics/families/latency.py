@@ -34,7 +34,7 @@ def over_queries(aggregate: Aggregation) -> Definition:
         higher_is_better=False,
         aggregate=aggregate,
         unit="seconds",
-        undefined="for a query whose call was not timed on its own, such as one answered in a batch",
+        undefined="for a query whose call was not timed alone, such as one answered in a batch",
         source="ours",
     )
 

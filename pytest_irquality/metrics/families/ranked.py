@@ -8,7 +8,8 @@ from pytest_irquality.metrics.hits import Hits
 BY = Parameter(
     "by",
     "all",
-    "what the sum is divided by: `all` relevant documents, `min` of k and their number, those `found` in the first k",
+    "what the sum is divided by: `all` relevant documents, `min` of k and their number, those"
+    " `found` in the first k",
     choices=("all", "min", "found"),
 )
 PERSISTENCE = Parameter(
@@ -49,7 +50,7 @@ def rank_of_first(k: int) -> Compute:
     """The rank of the first relevant result; k + 1 if there is none in the first k."""
 
     def score(hits: Hits) -> float:
-        return float(min(hits.relevant[0], k + 1) if hits.relevant else k + 1)
+        return float(min([*hits.relevant[:1], k + 1]))
 
     return score
 
@@ -90,23 +91,26 @@ DEFINITIONS = (
         formula="1 ÷ rank of the first relevant result, if it is in the first k, else 0",
         parameters=(REL,),
         make=reciprocal_rank,
-        source="Kantor and Voorhees, The TREC-5 Confusion Track, 2000; trec_eval `recip_rank`, ir_measures `RR@k`",
-        differs="trec_eval's and pytrec_eval's `recip_rank` has no cutoff. ranx and BEIR (`MRR@k`, a mean over all "
-        "judged queries) agree on `mrr@k`; ir_measures computes `RR@k` with MS MARCO's script, and only `RR` "
-        "with pytrec_eval",
+        source="Kantor and Voorhees, The TREC-5 Confusion Track, 2000; trec_eval `recip_rank`,"
+        " ir_measures `RR@k`",
+        differs="trec_eval's and pytrec_eval's `recip_rank` has no cutoff. ranx and BEIR (`MRR@k`,"
+        " a mean over all judged queries) agree on `mrr@k`; ir_measures computes `RR@k`"
+        " with MS MARCO's script, and only `RR` with pytrec_eval",
     ),
     Definition(
         name="map",
         aliases=("ap", "map_cut", "average_precision"),
         title="Average precision (its mean: MAP)",
-        formula="Σ precision@i over every relevant result, at rank i ≤ k, ÷ R, the number of relevant documents",
+        formula="Σ precision@i over every relevant result, at rank i ≤ k, ÷ R, the number of"
+        " relevant documents",
         parameters=(BY, REL),
         make=average_precision,
-        source="Harman, Evaluation issues in information retrieval, 1992; trec_eval `map_cut`, ir_measures `AP@k`",
-        differs="pytrec_eval, ir_measures, ranx and BEIR divide by R, as `by=all` does. `by=min` is the AP@k of many "
-        "recommender papers and Kaggle contests, `by=found` that of many tutorials. scikit-learn's "
-        "`average_precision_score` divides by the relevant ones in the array, knows no cutoff, and gives tied "
-        "scores one precision together",
+        source="Harman, Evaluation issues in information retrieval, 1992; trec_eval `map_cut`,"
+        " ir_measures `AP@k`",
+        differs="pytrec_eval, ir_measures, ranx and BEIR divide by R, as `by=all` does. `by=min` is"
+        " the AP@k of many recommender papers and Kaggle contests, `by=found` that of many"
+        " tutorials. scikit-learn's `average_precision_score` divides by the relevant ones"
+        " in the array, knows no cutoff, and gives tied scores one precision together",
     ),
     Definition(
         name="rank_of_first",
@@ -125,21 +129,25 @@ DEFINITIONS = (
         formula="(1 − p) · Σ p^(i − 1) over every relevant result, at rank i ≤ k",
         parameters=(PERSISTENCE, REL),
         make=rank_biased_precision,
-        source="Moffat and Zobel, Rank-biased precision, ACM TOIS 27(1), 2008; ir_measures `RBP(p,rel)@k`",
-        differs="trec_eval 10 has p = 0.9 and takes grades for gains; ranx (`rbp.80`) multiplies by the grade, so "
-        "that it can pass 1, and knows no cutoff; ir_measures needs `rel` and knows no cutoff either",
+        source="Moffat and Zobel, Rank-biased precision, ACM TOIS 27(1), 2008; ir_measures"
+        " `RBP(p,rel)@k`",
+        differs="trec_eval 10 has p = 0.9 and takes grades for gains; ranx (`rbp.80`) multiplies by"
+        " the grade, so that it can pass 1, and knows no cutoff; ir_measures needs `rel` and"
+        " knows no cutoff either",
     ),
     Definition(
         name="bpref",
         title="Binary preference",
-        formula="Σ (1 − min(n, R) ÷ min(N, R)) over every relevant result ÷ R, where n judged nonrelevant results "
-        "stand above it and N documents are judged nonrelevant (1 where n = 0)",
+        formula="Σ (1 − min(n, R) ÷ min(N, R)) over every relevant result ÷ R, where n judged"
+        " nonrelevant results stand above it and N documents are judged nonrelevant (1 where"
+        " n = 0)",
         parameters=(REL,),
         make=bpref,
         at="",
         reach="all",
-        source="Buckley and Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004; trec_eval `bpref`",
-        differs="pytrec_eval and ir_measures agree. ranx gives NaN where no document is judged nonrelevant, and "
-        "counts negative grades among the nonrelevant",
+        source="Buckley and Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004;"
+        " trec_eval `bpref`",
+        differs="pytrec_eval and ir_measures agree. ranx gives NaN where no document is judged"
+        " nonrelevant, and counts negative grades among the nonrelevant",
     ),
 )

@@ -31,11 +31,9 @@ def set_f(beta: float) -> Compute:
     def score(hits: Hits) -> float:
         if not hits.relevant:
             return 0.0
-        return (
-            (1 + beta**2)
-            * len(hits.relevant)
-            / (beta**2 * hits.judgments.relevant_count + len(hits.ranking))
-        )
+        weight = beta**2
+        weighed = weight * hits.judgments.relevant_count + len(hits.ranking)
+        return (1 + weight) * len(hits.relevant) / weighed
 
     return score
 
@@ -57,7 +55,7 @@ DEFINITIONS = (
         name="set_recall",
         aliases=("set_r", "setr"),
         title="Set recall",
-        formula="relevant results ÷ R, the number of relevant documents, over all that was returned",
+        formula="relevant results ÷ R, the number of relevant documents, over all returned",
         parameters=(REL,),
         make=set_recall,
         at="",
@@ -75,7 +73,8 @@ DEFINITIONS = (
         at="",
         reach="all",
         source="van Rijsbergen, Information Retrieval, 1979; trec_eval `set_F`, ir_measures `SetF`",
-        differs="the same for β = 1. trec_eval's parameter x of `set_F.x` is β²; ir_measures hands its `beta` over as "
-        "that x, so that its `SetF(beta=2)` is `set_f(beta=1.41421…)` here",
+        differs="the same for β = 1. trec_eval's parameter x of `set_F.x` is β²; ir_measures hands"
+        " its `beta` over as that x, so that its `SetF(beta=2)` is `set_f(beta=1.41421…)`"
+        " here",
     ),
 )

@@ -24,7 +24,9 @@ class Vote:
     date: datetime | None = None
 
     def after(self, before: Vote) -> Vote | None:
-        """What the judge holds now, having graded the pair ``before``; None where nothing tells which came later."""
+        """What the judge holds now, having graded the pair ``before``; None where nothing tells
+        which came later.
+        """
         if self.grade == before.grade:
             return max(self, before, key=_when)
         if _when(self) == _when(before):
@@ -42,10 +44,12 @@ NamedVotes = dict[str, dict[str, Vote]]
 
 @dataclass(frozen=True)
 class JudgmentFile:
-    """What a file says: grades by document by query, the query by its id or, in a file without ids, by its text.
+    """What a file says: grades by document by query, the query by its id or, in a file without ids,
+    by its text.
 
-    ``votes`` are the grades of judges whom it names, the latest of each; ``grades`` are all others. ``texts`` are the
-    queries' texts by id, where the file has both. ``dates`` are the first and the last date that it gives.
+    ``votes`` are the grades of judges whom it names, the latest of each; ``grades`` are all others.
+    ``texts`` are the queries' texts by id, where the file has both. ``dates`` are the first and the
+    last date that it gives.
     """
 
     source: Source
@@ -82,7 +86,8 @@ def read_judgments(source: Source, words: Mapping[str, float]) -> JudgmentFile:
 
 
 def _read_regular(source: Source, name: str) -> Grades | None:
-    """A file without a surprise, fast: lines alike, grades whole numbers, no pair twice. Any other gives None.
+    """A file without a surprise, fast: lines alike, grades whole numbers, no pair twice. Any other
+    gives None.
 
     Most files are so, and some have a million lines: these loops do little more than split them.
     """
@@ -134,7 +139,8 @@ def _read_carefully(source: Source, name: str, words: Mapping[str, float]) -> Ju
             if "grade" not in record.cells:
                 record.fail(
                     "grade",
-                    "no grade on this line: no column or key for it (rating, grade, score, relevance)",
+                    "no grade on this line: no column or key for it (rating, grade, score,"
+                    " relevance)",
                 )
             written = record.cells["grade"]
             if written not in known:
@@ -176,8 +182,9 @@ def _contradicts(document: str, query: str, grade: float, before: float, where: 
 def _twice(judge: str, document: str, query: str, votes: tuple[Vote, Vote], where: str) -> str:
     here, there = votes
     return (
-        f"{short(judge)} grades {short(document)} {here.grade:g} here for {short(query)}, but {there.grade:g} at"
-        f" {where}; of one judge the later grade counts, and no 'date' tells which that is (2026-11-30)"
+        f"{short(judge)} grades {short(document)} {here.grade:g} here for {short(query)}, but"
+        f" {there.grade:g} at {where}; of one judge the later grade counts, and no 'date' tells"
+        " which that is (2026-11-30)"
     )
 
 
@@ -222,7 +229,9 @@ def _first_line(source: Source, name: str, query: str, document: str, judge: str
 
 @dataclass(frozen=True)
 class Said:
-    """What the suite and all its files say of one query: grades of nobody in particular, and of judges with names."""
+    """What the suite and all its files say of one query: grades of nobody in particular, and of
+    judges with names.
+    """
 
     grades: Mapping[str, float]
     named: NamedVotes = field(default_factory=dict)
@@ -258,9 +267,11 @@ class Judged:
         ]
 
     def joined(self, id: str, inline: dict[str, float], place: Callable[[str], str]) -> Said:
-        """What all files say of a query, joined to what the suite says; ``place`` tells where it says so.
+        """What all files say of a query, joined to what the suite says; ``place`` tells where it
+        says so.
 
-        Raises ``SuiteError``, in the file, where a pair has two grades of nobody in particular, or of one judge.
+        Raises ``SuiteError``, in the file, where a pair has two grades of nobody in particular, or
+        of one judge.
         """
         named: NamedVotes = {}
         grades, own = inline, not self.files
@@ -308,7 +319,9 @@ class Judged:
         return key if file.has(key) else None
 
     def notes(self) -> Iterator[str]:
-        """What the files judge that nobody asks: usual, as they are often made for more queries than are run."""
+        """What the files judge that nobody asks: usual, as they are often made for more queries
+        than are run.
+        """
         for file, _, used in self.files:
             if unused := [key for key in file.queries if key not in used]:
                 named = ", ".join(map(short, unused[:3])) + (
@@ -316,7 +329,10 @@ class Judged:
                 )
                 number = "1 query" if len(unused) == 1 else f"{len(unused)} queries"
                 none = "" if used else "none of this suite's queries, but "
-                yield f"{file.source.shown} judges {none}{number} that the suite does not ask: {named}"
+                yield (
+                    f"{file.source.shown} judges {none}{number} that the suite does not ask:"
+                    f" {named}"
+                )
 
 
 def _add(
@@ -326,7 +342,9 @@ def _add(
     id: str,
     before: Iterable[tuple[JudgmentFile, str]],
 ) -> None:
-    """Join what the named judges of one more file say of a query to what those of the files ``before`` said."""
+    """Join what the named judges of one more file say of a query to what those of the files
+    ``before`` said.
+    """
     for document, given in file.votes.get(key, {}).items():
         known = named.setdefault(document, {})
         for judge, vote in given.items():

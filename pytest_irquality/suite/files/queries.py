@@ -14,8 +14,8 @@ def read_queries(
 ) -> tuple[list[Record], bool]:
     """The queries of a file, each once, and whether the file judges them as well.
 
-    ``keys`` are those of a query in a suite that a line of JSONL may carry too; ``otherwise`` is the format of a file
-    that looks like none.
+    ``keys`` are those of a query in a suite that a line of JSONL may carry too; ``otherwise`` is
+    the format of a file that looks like none.
     """
     name = source.recognised(QUERIES, "queries", otherwise)
     records = jsonl(keys) if name == "jsonl" else FORMATS[name].records
@@ -26,7 +26,8 @@ def read_queries(
             if not record.cells.get("query", "").strip():
                 record.fail(
                     "query",
-                    "no query on this line: its text, in a column or under a key like 'query' or 'text'",
+                    "no query on this line: its text, in a column or under a key like 'query' or"
+                    " 'text'",
                 )
             judged = "document" in record.cells and "grade" in record.cells
             key = (record.cells.get("id"), record.cells["query"].strip()) if judged else record.line

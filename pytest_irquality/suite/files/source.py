@@ -41,7 +41,9 @@ FORMATS: Mapping[str, Format] = {
 
 @dataclass(frozen=True)
 class Source:
-    """One file of queries or judgments. ``shown`` is how messages name it; ``format`` None: see what it holds."""
+    """One file of queries or judgments. ``shown`` is how messages name it; ``format`` None: see
+    what it holds.
+    """
 
     path: Path
     shown: str
@@ -50,7 +52,9 @@ class Source:
 
     @contextmanager
     def open(self, head: bool = False) -> Iterator[Lines]:
-        """Its lines, or those of its ``head``; what is wrong with them becomes the error that names this file."""
+        """Its lines, or those of its ``head``; what is wrong with them becomes the error that names
+        this file.
+        """
         try:
             with open_lines(self.path, self.allowed, head) as lines:
                 yield lines
@@ -73,7 +77,10 @@ class Source:
             raise SuiteError(
                 self.shown, 1, 1, f"this is {FORMATS[names[0]].what}, which has no {what}"
             )
-        message = f"cannot tell the format of these {what}; name it, as in {{file: ..., format: {known[0]}}}"
+        message = (
+            f"cannot tell the format of these {what}; name it, as in {{file: ..., format:"
+            f" {known[0]}}}"
+        )
         raise SuiteError(self.shown, 1, 1, f"{message} (one of {', '.join(known)})")
 
 

@@ -21,6 +21,7 @@ from pytest_irquality.suite.files.formats import (
     topics,
     trec,
 )
+from pytest_irquality.suite.keys import QUERY_KEYS
 from pytest_irquality.suite.yaml import SuiteError, clipped, short
 
 QUERIES = ("jsonl", "csv", "tsv", "quepid", "topics", "text")
@@ -31,7 +32,8 @@ FORMATS: Mapping[str, Format] = {
     "trec": Format("TREC qrels", trec, words=False),
     "beir": Format("BEIR qrels", table("\t"), words=False),
     "quepid": Format("a Quepid CSV", table(",")),
-    "jsonl": Format("JSONL", jsonl()),
+    # Its queries may stand in the same file.
+    "jsonl": Format("JSONL", jsonl(beside=QUERY_KEYS)),
     "csv": Format("CSV", table(",;")),
     "tsv": Format("TSV", table("\t")),
     "topics": Format("topics", topics),

@@ -24,7 +24,18 @@ SHAPE = re.compile(
         (?: @ \s* (?P<at> .*) )?""",
     re.VERBOSE | re.IGNORECASE,
 )
-TREC_CUTOFF = re.compile(r"(?P<name>.+?)[._](?P<at>\d+(\.\d+)?)")
+TREC_CUTOFF = re.compile(r"(?P<name>.+?)(?:[_-]at[_-]|[._])(?P<at>\d+(\.\d+)?)")
+SHORT = 4  # letters: the names of so few are near to each other, and only swapped letters are surely a slip
+ANY_CUTOFF = re.compile(r"(?P<name>.+)[_-]at[_-]k")  # of no number: the suite's top_k
+# Names that other tools give to what is none of these measures, and what to write instead.
+NOT_OURS = {
+    "context_precision": (
+        "tools mean different things by it: write 'precision@{k}' (the share of the first {k} results that are relevant),"
+        " 'map@{k}' (average precision over all relevant documents), or 'map(by=found)@{k}', which is the formula of"
+        " ragas and DeepEval"
+    ),
+    "f2": "write 'f(beta=2)@{k}'",
+}
 
 
 def parse_measure(
@@ -38,9 +49,11 @@ def parse_measure(
         )
     known = names_of(definitions)
     name, at = split(shape["name"].lower(), shape["at"], known)
+    if name in NOT_OURS:
+        raise MeasureError(f"unknown measure {text!r}: {NOT_OURS[name].format(k=at or top_k)}")
     if name not in known:
         raise MeasureError(
-            f"unknown measure {text!r}{with_cutoff(name, known) or did_you_mean(name, known, text)}"
+            f"unknown measure {text!r}{with_cutoff(name, known) or misspelt(name, known, text)}"
         )
     definition = known[name]
     given = read_parameters(text, definition, shape["inside"])
@@ -65,13 +78,15 @@ def names_of(definitions: Mapping[str, Definition]) -> dict[str, Definition]:
 
 
 def split(name: str, at: str | None, known: Iterable[str]) -> tuple[str, str | None]:
-    """A name and what stands behind it, in trec_eval's way too, where `ndcg_cut_10` is
-    `ndcg_cut@10`.
-    """
-    trec = TREC_CUTOFF.fullmatch(name)
-    if name in known or at is not None or trec is None:
+    """A name and what stands behind it, in trec_eval's way too, where `ndcg_cut_10` is `ndcg_cut@10`."""
+    if at is not None and at.strip().lower() == "k":
+        at = None
+    if name in known or at is not None:
         return name, at
-    return trec["name"], trec["at"]
+    if unnumbered := ANY_CUTOFF.fullmatch(name):
+        return unnumbered["name"], None
+    trec = TREC_CUTOFF.fullmatch(name)
+    return (name, None) if trec is None else (trec["name"], trec["at"])
 
 
 def read_cutoff(text: str, at: str) -> int:
@@ -166,12 +181,46 @@ def in_order(definition: Definition, given: Mapping[str, Value]) -> tuple[tuple[
 def with_cutoff(name: str, known: Mapping[str, Definition]) -> str:
     """What `ndcg5` may have meant: a name and its cutoff run together."""
     parts = re.fullmatch(r"(.*[a-z])-?([0-9]{1,9})", name)
-    if parts is None:
-        return ""
-    near = get_close_matches(parts[1], known, n=1, cutoff=0.6)
-    if not near or not known[near[0]].takes_cutoff:
-        return ""
-    return f"; did you mean '{near[0]}@{parts[2]}'?"
+    near = nearest(parts[1], known) if parts else None
+    return (
+        f"; did you mean '{near}@{parts[2]}'?"
+        if parts and near and known[near].takes_cutoff
+        else ""
+    )
+
+
+def misspelt(word: str, known: Mapping[str, Definition], text: str) -> str:
+    """The measure whose name this is but for a slip of the fingers, put where it stood in `text`."""
+    near = nearest(word, known)
+    start = text.lower().find(word)
+    return f"; did you mean {text[:start] + near + text[start + len(word) :]!r}?" if near else ""
+
+
+def nearest(word: str, known: Mapping[str, Definition]) -> str | None:
+    """The one measure's name that is one slip away: a suggestion must not lead to another measure."""
+    if word in known:
+        return word
+    short = len(word) <= SHORT
+    near = [
+        name
+        for name in known
+        if is_one_slip(word, name) and (not short or sorted(word) == sorted(name))
+    ]
+    return near[0] if len({known[name].name for name in near}) == 1 else None
+
+
+def is_one_slip(word: str, other: str) -> bool:
+    """Whether one letter was added, left out, changed, or swapped with the next."""
+    short, long = sorted((word, other), key=len)
+    start = next(
+        (i for i, pair in enumerate(zip(short, long, strict=False)) if pair[0] != pair[1]),
+        len(short),
+    )
+    rests = short[start:], long[start:]
+    if len(short) < len(long):
+        return rests[0] == rests[1][1:]
+    swapped = rests[0][:2] == rests[1][:2][::-1] and rests[0][2:] == rests[1][2:]
+    return rests[0][1:] == rests[1][1:] or swapped
 
 
 def did_you_mean(word: str, known: Iterable[str], text: str = "") -> str:

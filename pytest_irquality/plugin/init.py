@@ -32,7 +32,7 @@ class FirstSuite(pytest.Module):
             shown = self.path.name
             try:
                 source = Source(self.path, shown)
-                self.records = unique(read_queries(source, (), "text")[0])
+                self.records = unique(read_queries(source, (), "text").records)
             except SuiteError as error:
                 raise self.CollectError(str(error)) from None
             if not self.records:

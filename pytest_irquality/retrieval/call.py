@@ -8,14 +8,25 @@ from dataclasses import dataclass
 from inspect import Parameter
 from typing import Any
 
+from pytest_irquality.retrieval.pipelines import (
+    PipelineError,
+    asked_as_function,
+    is_pipeline,
+)
+from pytest_irquality.suite.keys import Ends
 from pytest_irquality.suite.model import Place
 
 AWAITED_BY = (
     "pytest needs pytest-asyncio (whose strict mode, the default, needs @pytest_asyncio.fixture)"
     " or anyio (the mark 'anyio' and its backend 'asyncio') to run such fixtures"
 )
-CUTOFF_NAMES = ("k", "top_k", "limit", "size", "n", "num_results")
-METHODS = ("search", "retrieve", "invoke", "ainvoke", "run", "query")
+CUTOFF_NAMES = (
+    "k", "top_k", "limit", "size", "n", "num_results", "topk", "top_n", "n_results", "max_results", "max_num_results",
+    "num_hits", "similarity_top_k",
+)  # fmt: skip
+# A required second parameter of such a name is the cutoff, too. As optional ones they may mean anything.
+LIKELY_CUTOFFS = ("count", "cutoff", "depth", "first", "hits", "how_many", "number", "rows", "_")
+METHODS = ("similarity_search", "search", "retrieve", "invoke", "ainvoke", "run", "query")
 
 Call = Callable[[Any, int, Mapping[str, Any]], Any]
 
@@ -44,7 +55,7 @@ def takes_batches(retriever: object) -> bool:
     return first == "queries" or _single(retriever) is None
 
 
-def how_to_call(retriever: object, params: Mapping[str, Any]) -> Call:
+def how_to_call(retriever: object, params: Mapping[str, Any], ends: Ends | None = None) -> Call:
     """A function ``(query, k, params)`` for a callable ``(query)`` or ``(query, k)``, or an object
     with such a method.
 
@@ -55,8 +66,18 @@ def how_to_call(retriever: object, params: Mapping[str, Any]) -> Call:
     _refuse_what_was_not_made(retriever)
     if takes_batches(retriever):
         return _bind(retriever.batch, f"{type(retriever).__name__}.batch", params, "queries")  # type: ignore[attr-defined]
-    function, name = _callable(retriever)
+    if is_pipeline(retriever):
+        function, name = _pipeline(retriever, ends or Ends()), type(retriever).__name__
+    else:
+        function, name = _callable(retriever)
     return _bind(function, name, params, "query")
+
+
+def _pipeline(retriever: object, ends: Ends) -> Callable[..., Any]:
+    try:
+        return asked_as_function(retriever, ends)
+    except PipelineError as error:
+        raise RetrieverError(f"the pipeline {type(retriever).__name__}: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -132,13 +153,13 @@ def _cutoff_name(keywords: Collection[str]) -> str | None:
 
 
 def _second(positional: Sequence[Parameter], params: Mapping[str, Any]) -> str | None:
-    """A second parameter that must be given, whatever its name: it takes the cutoff."""
+    """A second parameter that must be given, and by its name may well be the cutoff."""
     if len(positional) < 2:
         return None
     second = positional[1]
     if second.default is not Parameter.empty or second.name in params:
         return None
-    return second.name
+    return second.name if second.name in LIKELY_CUTOFFS else None
 
 
 def _refuse_params(
@@ -166,8 +187,9 @@ def _refuse_lacking(
     lacking = [repr(name) for name in signature.needs() if name not in {*given, *params}]
     if lacking:
         raise RetrieverError(
-            f"the retriever {signature.shown} needs {' and '.join(lacking)} too; it must take"
-            f" ({asked}) or ({asked}, k), and whatever 'params' names"
+            f"the retriever {signature.shown} needs {' and '.join(lacking)} too, and nothing says"
+            " what to give: name it under 'params', or call a cutoff by one of its names"
+            f" ({', '.join(CUTOFF_NAMES[:6])})"
         )
 
 

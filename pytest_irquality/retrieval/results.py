@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import numbers
+import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -16,6 +17,7 @@ from math import isfinite
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
+from pytest_irquality.passages.characters import UNSPACED
 from pytest_irquality.retrieval.wrappers import (
     UnreadableResult,
     hits_of,
@@ -26,9 +28,11 @@ from pytest_irquality.retrieval.wrappers import (
 
 ID_KEYS = (
     "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id", "document.id", "ids",
+    "file_id", "location.s3Location.uri", "location.webLocation.url", "metadata.x-amz-bedrock-kb-chunk-id",
 )  # fmt: skip
 ID_ATTRIBUTES = (
     "meta.id", "id", "id_", "doc_id", "docid", "document_id", "node_id", "object_id", "uuid", "node.node_id",
+    "file_id",
 )  # fmt: skip
 SCORES = (
     "score", "_score", "_distance", "distance", "relevance", "text_match", "scores", "distances", "meta.score",
@@ -52,6 +56,10 @@ INSIDE = (
 HINTS = {
     "DocAddress": "tantivy's addresses are of one index only: return the stored field, searcher.doc(address)"
 }
+WITHOUT_SPACES = re.compile(f"[{UNSPACED}]")
+ONE_WORD = re.compile(
+    r"\s*[^\W\d_]{2,}[.,;:!?…]?\s*"
+)  # where an id has a digit, a dash or the like
 FIRST = 3
 TITLE_LENGTH = 80
 
@@ -70,16 +78,30 @@ class Hits(NamedTuple):
     texts: Mapping[str, str] = {}
 
 
+class Looked(NamedTuple):
+    """Where a suite says that ids and texts stand, and whether it needs texts at all."""
+
+    id_field: str | None = None
+    text_field: str | None = None
+    texts: bool = False
+
+
 def read_result(
-    result: object, depth: int, *, id_field: str | None = None, texts: bool = False
+    result: object,
+    depth: int,
+    *,
+    id_field: str | None = None,
+    text_field: str | None = None,
+    texts: bool = False,
 ) -> Hits:
     """The first ``depth`` hits of what a call returned.
 
-    ``id_field`` is where an id stands, with dots (``metadata.source``), if not in a usual place. With ``texts`` every
-    hit must have a text, and one without an id gets one from its text. Raises ``UnreadableResult``.
+    ``id_field`` and ``text_field`` are where an id and a text stand, with dots (``metadata.source``), if not in a usual
+    place. With ``texts`` hits must have texts, though that of an empty chunk is empty, and one without an id gets one
+    from its text. Raises ``UnreadableResult``.
     """
     try:
-        return _read(hits_of(result, depth, id_field), id_field, texts)
+        return _read(hits_of(result, depth, id_field), Looked(id_field, text_field, texts))
     except UnreadableResult as error:
         if inspect.iscoroutine(result):
             result.close()
@@ -112,18 +134,25 @@ def apart(ids: Sequence[str], texts: Iterable[str], known: dict[str, str]) -> tu
     return tuple(found)
 
 
+def document_of(id: str, text: str) -> str:
+    """The document that a chunk with this id and text is of, where ``apart`` gave it an id of its own."""
+    return id.removesuffix(f"#{_digest(text)[:6]}")
+
+
 def _digest(text: str) -> str:
     return hashlib.sha1(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[
         :12
     ]
 
 
-def _read(hits: Column, id_field: str | None, texts: bool) -> Hits:
+def _read(hits: Column, looked: Looked) -> Hits:
     if not hits:
         return Hits(())
     kinds = set(map(type, hits))
+    if looked.texts and kinds == {str} and _has_prose(hits):
+        return _texts_alone(hits, None)
     if (ids := _ids(hits, kinds)) is not None:
-        return _bare(ids, texts)
+        return _bare(ids, looked)
     if all(map(_is_number, kinds)):
         raise UnreadableResult(
             "numbers with fractions are scores, not ids; an array of scores in the order of the corpus is no ranking:"
@@ -131,23 +160,21 @@ def _read(hits: Column, id_field: str | None, texts: bool) -> Hits:
         )
     if all(issubclass(kind, (tuple, list)) or hasattr(kind, "_fields") for kind in kinds):
         named = getattr(hits[0], "_fields", ())
-        if not any(name in ID_ATTRIBUTES or name == id_field for name in named):
-            return _rows(hits, id_field, texts)
-    return _fields(hits, id_field, texts)
+        if not any(name in ID_ATTRIBUTES or name == looked.id_field for name in named):
+            return _rows(hits, looked)
+    return _fields(hits, looked)
 
 
-def _bare(ids: tuple[str, ...], texts: bool) -> Hits:
-    """Nothing but ids; where texts are wanted, strings with white space in them are those texts."""
-    if not texts:
-        return Hits(ids)
-    if not any(map(_is_prose, ids)):
+def _bare(ids: tuple[str, ...], looked: Looked) -> Hits:
+    """Nothing but ids."""
+    if looked.texts:
         raise UnreadableResult("'match: text' needs the text of each hit, and these are ids alone")
-    return _texts_alone(ids, None)
+    return Hits(ids)
 
 
 def _texts_alone(texts: Sequence[str], scores: tuple[float, ...] | None) -> Hits:
     ids = tuple(map(_digest, texts))
-    return Hits(ids, scores, _by_id(ids, map(_title, texts)), _by_id(ids, texts))
+    return Hits(ids, scores, _by_id(ids, map(_title, texts)), dict(zip(ids, texts, strict=True)))
 
 
 # -- ids and scores, a column at a time ----------------------------------------
@@ -197,35 +224,55 @@ def _is_prose(value: object) -> bool:
     return isinstance(value, str) and len(value.split()) > 1
 
 
+def _is_text(value: object) -> bool:
+    """Prose, or a text of a script without spaces."""
+    return isinstance(value, str) and (_is_prose(value) or WITHOUT_SPACES.search(value) is not None)
+
+
+def _has_prose(values: Iterable[str]) -> bool:
+    """Whether strings that are texts or ids are texts: any is one, or is a word of letters alone."""
+    return any(_is_text(value) or ONE_WORD.fullmatch(value) for value in values)
+
+
 # -- hits that are rows ----------------------------------------
 
 
-def _rows(hits: Column, id_field: str | None, texts: bool) -> Hits:
+def _rows(hits: Column, looked: Looked) -> Hits:
     """``(id, score)``, ``(score, id)``, or rows of a table: told apart by type over the whole list."""
     if len(set(map(len, hits))) > 1:
         raise UnreadableResult("its rows are of different lengths")
     columns = list(zip(*hits, strict=True))
     kinds = [set(map(type, column)) - {type(None)} for column in columns]
     if len(columns) == 1 and all(map(_is_id, kinds[0])):
-        return _read(columns[0], id_field, texts)
-    place = int(id_field) if id_field and id_field.isdigit() else None
-    at, score = _id_and_score(columns, kinds, place)
+        return _read(columns[0], looked)
+    place = _place(looked.id_field)
+    at, score = _id_and_score(columns, kinds, place, _is_text if looked.texts else _is_prose)
     scores = _scores(columns[score]) if score is not None else None
     words = [column for i, column in enumerate(columns) if kinds[i] == {str} and i != at]
-    if texts and words:
+    if looked.texts and words:
+        in_texts = _place(looked.text_field)
+        whole = words[-1] if in_texts is None else _words(columns[in_texts])
         ids = _ids(columns[at], set(map(type, columns[at])))
         if ids is None:
-            return _texts_alone(words[-1], scores)
+            return _texts_alone(whole, scores)
         known: dict[str, str] = {}
-        ids = apart(ids, words[-1], known)
+        ids = apart(ids, whole, known)
         return Hits(ids, scores, _by_id(ids, map(_title, words[0])), known)
-    read = _read(columns[at], id_field if place is None else None, texts)
+    read = _read(columns[at], looked if place is None else looked._replace(id_field=None))
     titles = read.titles or (_by_id(read.ids, map(_title, words[0])) if words else {})
     return read._replace(scores=scores or read.scores, titles=titles)
 
 
+def _place(field: str | None) -> int | None:
+    """A column's number, where a field names one."""
+    return int(field) if field and field.isdigit() else None
+
+
 def _id_and_score(
-    columns: Sequence[Column], kinds: Sequence[set[type]], place: int | None
+    columns: Sequence[Column],
+    kinds: Sequence[set[type]],
+    place: int | None,
+    is_prose: Callable[[object], bool],
 ) -> tuple[int, int | None]:
     """Which column is the id's, and which the score's.
 
@@ -237,7 +284,7 @@ def _id_and_score(
     fractions = [i for i in numeric if any(map(_is_fraction, kinds[i]))]
     settled = pair and len(fractions) == 1  # whatever the other side holds is the id
     prose = [
-        i for i in every if not settled and kinds[i] == {str} and any(map(_is_prose, columns[i]))
+        i for i in every if not settled and kinds[i] == {str} and any(map(is_prose, columns[i]))
     ]
     if not columns or not (numeric or all(map(_is_id, set().union(*kinds)))):
         raise UnreadableResult(
@@ -257,8 +304,8 @@ def _id_and_score(
 # -- hits with named fields ----------------------------------------
 
 
-def _fields(hits: Column, id_field: str | None, texts: bool) -> Hits:
-    first = hits[:FIRST]
+def _fields(hits: Column, looked: Looked) -> Hits:
+    first, id_field, texts = hits[:FIRST], looked.id_field, looked.texts
     tried = (id_field,) if id_field else ID_KEYS if is_mapping(hits[0]) else ID_ATTRIBUTES
     get = _settle(first, tried, _are_ids, attributes=tried is ID_ATTRIBUTES)
     if get is None and not id_field and is_mapping(hits[0]):
@@ -266,20 +313,19 @@ def _fields(hits: Column, id_field: str | None, texts: bool) -> Hits:
     if get is None and not id_field and callable(getattr(hits[0], "to_dict", None)):
         as_dicts = [hit.to_dict() for hit in hits]
         if all(isinstance(hit, dict) for hit in as_dicts):
-            return _fields(as_dicts, id_field, texts)
+            return _fields(as_dicts, looked)
     inside = [
         place
         for place in INSIDE
         if not place or _getter(hits[0], place.removesuffix(".")) is not None
     ]
-    get_text = _settle(first, [place + name for name in TEXTS for place in inside], _are_texts)
+    text_places = [place + name for name in TEXTS for place in inside]
+    get_text = _settle_text(hits if texts else first, looked, text_places)
     get_score = _settle(first, SCORES, lambda values: _scores(values) is not None)
     scores = _scores(_column(hits, get_score)) if get_score else None
     whole = _words(_column(hits, get_text)) if get_text else [""] * len(hits)
-    if texts and not all(whole):
-        raise UnreadableResult(
-            f"'match: text' needs the text of each hit (tried {', '.join(TEXTS)})"
-        )
+    if texts and get_text is None:
+        raise _no_text(hits[0], looked.text_field)
     if get is None:
         if texts and not id_field:
             return _texts_alone(whole, scores)
@@ -291,6 +337,18 @@ def _fields(hits: Column, id_field: str | None, texts: bool) -> Hits:
     named = _words(_column(hits, get_title)) if get_title else whole
     titles = _by_id(ids, (_title(title or text) for title, text in zip(named, whole, strict=True)))
     return Hits(ids, scores, titles, known)
+
+
+def _settle_text(hits: Column, looked: Looked, places: Sequence[str]) -> Getter | None:
+    """The place of the texts. The first chunks may be empty: the next that has a text tells."""
+    if looked.text_field:
+        places = [looked.text_field]
+    for start in range(0, len(hits), FIRST):
+        some = hits[start : start + FIRST]
+        for at in range(len(some)):
+            if get := _settle(some[at:], places, _are_texts):
+                return get
+    return None
 
 
 def _settle(
@@ -361,7 +419,7 @@ def _are_ids(values: Column) -> bool:
 
 
 def _are_texts(values: Column) -> bool:
-    return any(isinstance(value, str) and value and not value.isspace() for value in values)
+    return any(text and not text.isspace() for text in _words(values))
 
 
 def _read_ids(hits: Column, get: Getter) -> tuple[str, ...]:
@@ -378,12 +436,18 @@ def _read_ids(hits: Column, get: Getter) -> tuple[str, ...]:
 
 
 def _words(values: Sequence[Any]) -> Sequence[str]:
-    """The values that are text, and nothing for the others."""
-    return (
-        values
-        if set(map(type, values)) == {str}
-        else [v if isinstance(v, str) else "" for v in values]
-    )
+    """The values that are text, or parts of a text, and nothing for the others."""
+    return values if set(map(type, values)) == {str} else [*map(_text_of, values)]
+
+
+def _text_of(value: Any) -> str:
+    """A text, or one in parts, as clients of language models have it: strings, or things with a ``text``."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (list, tuple)):
+        return "\n".join(filter(None, map(_text_of, value)))
+    inside = _got(value, itemgetter("text")) if is_mapping(value) else getattr(value, "text", None)
+    return inside if isinstance(inside, str) else ""
 
 
 def _title(text: str) -> str:
@@ -413,6 +477,17 @@ def _no_id(hit: Any, tried: Iterable[str], id_field: str | None) -> UnreadableRe
         return UnreadableResult(f"'id_field: {id_field}' names no document id of its hits", has)
     return UnreadableResult(
         f"no document id under {', '.join(tried)}; name its place with 'id_field'", has
+    )
+
+
+def _no_text(hit: Any, text_field: str | None) -> UnreadableResult:
+    has = f"a hit has {', '.join(dict.fromkeys(_places(hit)))}"
+    if text_field:
+        return UnreadableResult(f"'text_field: {text_field}' names no text of its hits", has)
+    tried = ", ".join(TEXTS)
+    return UnreadableResult(
+        f"'match: text' needs the text of each hit (tried {tried}); name its place with 'text_field'",
+        has,
     )
 
 

@@ -168,7 +168,7 @@ def _singles(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
         return Job(
             (query,),
             lambda: call(query.text, suite.depth, params),
-            lambda result: [_read(suite, result)],
+            lambda result: [_read(suite, query, result)],
             suite.depth,
         )
 
@@ -193,9 +193,9 @@ def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
     for query in asked:
         groups.setdefault(repr(sorted(query.params.items())), []).append(query)
 
-    def read(result: object) -> Hits | Exception:
+    def read(query: Query, result: object) -> Hits | Exception:
         try:
-            return _read(suite, result)
+            return _read(suite, query, result)
         except Exception as error:  # one query's results do not spoil those of the others
             return error
 
@@ -205,7 +205,7 @@ def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
         return Job(
             tuple(group),
             lambda: call([query.text for query in group], suite.depth, params),
-            lambda results: [read(result) for result in split_batch(results, len(group))],
+            lambda results: [*map(read, group, split_batch(results, len(group)))],
             len(group),
         )
 
@@ -216,14 +216,20 @@ def _settle(suite: Suite, retriever: object, query: Query) -> Call:
     """How to call the retriever with a query's params; an error knows where those stand."""
     __tracebackhide__ = True
     try:
-        return how_to_call(retriever, {**suite.params, **query.params})
+        return how_to_call(retriever, {**suite.params, **query.params}, suite.pipeline)
     except RetrieverError as error:
         error.place = query.place if query.params else suite.places.get("params")
         raise
 
 
-def _read(suite: Suite, result: object) -> Hits:
-    return read_result(result, suite.depth, id_field=suite.id_field, texts=suite.match == "text")
+def _read(suite: Suite, query: Query, result: object) -> Hits:
+    return read_result(
+        result,
+        suite.depth,
+        id_field=suite.id_field,
+        text_field=suite.text_field,
+        texts=suite.reads_texts(query),
+    )
 
 
 def _ask(

@@ -23,14 +23,17 @@ class Ranking:
     """The documents returned for one query, best first, duplicates and all.
 
     ``scores`` has one number a document, or is None where the engine gives none. ``seconds`` is the
-    time of the call. ``besides`` is for suites that match by text alone: further passages that a
-    result holds, each with that result.
+    time of the call. The others are for queries that match by text alone: ``besides`` has further
+    passages that a result holds, each with what the result stands for; ``holders`` the result that
+    holds a passage, by its own id; ``shares`` how much of a passage was found, where not all of it.
     """
 
     ids: tuple[str, ...]
     scores: tuple[float, ...] | None = None
     seconds: float | None = None
     besides: Mapping[str, str] = field(default_factory=dict)
+    holders: Mapping[str, str] = field(default_factory=dict)
+    shares: Mapping[str, float] = field(default_factory=dict)
 
     def collapsed(self, depth: int) -> tuple[str, ...]:
         """The first ``depth`` documents, later copies of a document removed and the ranks closed

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 WRAPPERS = (
     "hits", "documents", "points", "matches", "objects", "results", "docs", "data", "response", "source_nodes",
-    "nodes", "source_documents", "items", "rows",
+    "nodes", "source_documents", "items", "rows", "context", "contexts", "retrieved_contexts", "passages", "chunks",
+    "retrievalResults", "retrieval_results", "structuredContent", "structured_content", "content",
 )  # fmt: skip
 ID_COLUMNS = (
     "ids",
@@ -183,6 +184,8 @@ def _mapping(thing: Any, wanted: Wanted) -> object:
     if not is_mapping(thing):
         return None
     keys = list(thing.keys())
+    if _value(thing, "isError") is True:
+        raise _tool_error(_value(thing, "content"))
     if any(name in keys and _is_column(_value(thing, name)) for name in wanted.columns):
         columns = {name: _only(column) for name, column in _columns(thing).items()}
         return _rows({name: column[: wanted.depth] for name, column in columns.items()})
@@ -196,8 +199,15 @@ def _mapping(thing: Any, wanted: Wanted) -> object:
     return components[0] if len(components) == 1 else None
 
 
+def _tool_error(content: object) -> UnreadableResult:
+    """Of a tool that answered with an error, which is no list of hits."""
+    return UnreadableResult("the tool answered with an error", shown(content))
+
+
 def _attributes(thing: Any, wanted: Wanted) -> object:
     """A client's response object. What has a length and can be iterated is a list of its hits already."""
+    if getattr(thing, "isError", None) is True:
+        raise _tool_error(getattr(thing, "content", None))
     if hasattr(thing, "__iter__") and hasattr(thing, "__len__"):
         return None
     return next((value for name in WRAPPERS if _opens(value := getattr(thing, name, None))), None)

@@ -29,12 +29,14 @@ from pytest_irquality.suite.blocks import (
 from pytest_irquality.suite.rules import RuleKeys
 from pytest_irquality.suite.tables import (
     Kind,
+    closed,
     fields_read,
     filled,
     key,
     keys_of,
     read_table,
     required,
+    table,
 )
 from pytest_irquality.suite.values import (
     ANY_TEXT,
@@ -57,7 +59,22 @@ from pytest_irquality.suite.values import (
 )
 from pytest_irquality.suite.yaml import Document, Place, as_number, position, short
 
-# -- grades ----------------------------------------------------------------------------------------
+# -- pipelines -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ends:
+    """Where a pipeline of components begins and ends: its ``input`` is given the query, as ``component.input``;
+    ``output`` is the component whose documents are the ranking.
+    """
+
+    input: tuple[str, ...] = key(
+        TEXT_OR_TEXTS, "Where the query goes in: `component.input`.", (), "every input of that kind"
+    )
+    output: str = key(TEXT, "The component whose documents are the ranking.", "", "the last one")
+
+
+# -- grades ----------------------------------------------------------------------------------------------------------
 
 
 class Word(NamedTuple):
@@ -115,6 +132,39 @@ def _relevant_from(document: Document, event: Event, what: str) -> float:
     return value
 
 
+class Match(NamedTuple):
+    """What names stand for: ids, or passages of which ``share`` of the words must be found."""
+
+    by: Literal["id", "text"]
+    share: float = 1.0
+
+
+def _match(document: Document, event: Event, what: str) -> Match:
+    if isinstance(event, ScalarEvent):
+        return Match("text" if document.choice(event, what, ("id", "text")) == "text" else "id")
+    shares: list[float] = []
+    for _, _, value in document.fields(event, what, ("text",)):
+        share = document.number(value, f"{what[:-1]}: text'")
+        if not 0.5 <= share <= 1:
+            document.fail(
+                value, f"{what} is the share of a passage's words, from 0.5 to 1, not {share:g}"
+            )
+        shares.append(share)
+    if not shares:
+        document.fail(event, f"{what} is id, text, or {{text: 0.85}}")
+    return Match("text", shares[0])
+
+
+MATCH: Kind[Match] = Kind(
+    _match,
+    {
+        "anyOf": [
+            {"enum": ["id", "text"]},
+            closed({"text": {"type": "number", "minimum": 0.5, "maximum": 1}}, required=["text"]),
+        ]
+    },
+    "`id`, `text`, or `{text: 0.85}`",
+)
 RELEVANT: Kind[Relevant] = Kind(
     _relevant,
     {"anyOf": [distinct(ANY_TEXT), {"type": "object", "additionalProperties": ANY_TEXT}]},
@@ -202,6 +252,16 @@ class WrittenQuery(RuleKeys, QuerySettings):
         "none",
         wants_results=True,
     )
+    passages: Relevant = key(
+        RELEVANT,
+        "Passages that a result must hold, beside the ids under `relevant`; written like them.",
+        Relevant({}, ()),
+        "none",
+        wants_results=True,
+    )
+    match: Match | None = key(
+        MATCH, "What stands under `relevant` and in rules here.", None, "the suite's"
+    )
     thresholds: tuple[LimitLine, ...] = key(BLOCK, "Limits of this query alone.", ())
     place: Place = Place(1)
     places: Mapping[str, Place] = field(default_factory=dict)
@@ -275,8 +335,17 @@ class SuiteSettings:
         None,
         "seen from the results",
     )
-    match: Literal["id", "text"] = key(
-        choice("id", "text"), "What stands under `relevant` and in rules: ids, or passages.", "id"
+    text_field: str | None = key(
+        TEXT,
+        "Where a result keeps its text, as in `payload.content`.",
+        None,
+        "seen from the results",
+    )
+    pipeline: Ends = key(
+        table(Ends, "`{input: …, output: …}`"),
+        "Where the query goes into a pipeline of components, and which of them ranks.",
+        Ends(),
+        "seen from the pipeline",
     )
     duplicates: Literal["collapse", "error"] = key(
         choice("collapse", "error"),
@@ -331,6 +400,9 @@ class WrittenSuite(SuiteSettings):
     )
     depth: int | None = key(
         CUTOFF, "Results asked for.", None, "the deepest cutoff of any measure or rule"
+    )
+    match: Match = key(
+        MATCH, "What stands under `relevant` and in rules: ids, or passages.", Match("id"), "`id`"
     )
     grades: Mapping[str, float] = key(GRADE_WORDS, "Words that may stand for grades.", {})
     judgments: tuple[WrittenFile, ...] = key(

@@ -17,6 +17,7 @@ class IRQualityWarning(UserWarning):
 
 def lint(suite: Suite) -> Iterator[tuple[Place, str]]:
     """Every doubt about a suite, and where it arises."""
+    yield from suite.doubts
     yield from _nothing_expected(suite)
     forbidden = [check.rule for check in suite.checks if check.rule and check.scope == "each_query"]
     for query in suite.queries:

@@ -82,6 +82,9 @@ class Query(QuerySettings):
     id.
     ``votes`` holds every grade of the documents that a named judge graded, which ``judgments`` has
     joined to one.
+
+    ``match`` and ``share`` are written over the suite's; ``passages`` are those of the names in its
+    judgments and rules that are passages, where the others are ids.
     """
 
     id: str
@@ -94,6 +97,9 @@ class Query(QuerySettings):
     votes: Votes = field(default_factory=dict, compare=False)
     kind: str = ""
     of: str = ""
+    match: Literal["id", "text", ""] = ""
+    share: float | None = None
+    passages: frozenset[str] = frozenset()
 
     def variant(self, kind: str, number: int, text: str) -> Query:
         """Another wording of the query that shares its expectation, but none of its demands."""
@@ -152,6 +158,7 @@ class Suite(SuiteSettings):
     """A whole suite file. ``path`` is how messages name it; ``notes`` say what its files hold
     beside what was used.
 
+    ``doubts`` are warnings that the file gave rise to as it was read, each with its place.
     ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it
     does unless written. ``places`` holds the place of each key that is written. ``repeat`` answers
     are asked of each query. ``variants`` are other wordings of the queries: asked like them, but
@@ -162,6 +169,8 @@ class Suite(SuiteSettings):
     path: str
     queries: tuple[Query, ...]
     depth: int = 10
+    match: Literal["id", "text"] = "id"
+    share: float = 1.0
     repeat: int = 1
     variants: tuple[Query, ...] = ()
     judges: Judges = field(default_factory=Judges)
@@ -169,12 +178,25 @@ class Suite(SuiteSettings):
     metrics: tuple[Measure, ...] = ()
     checks: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
+    doubts: tuple[tuple[Place, str], ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
 
     @cached_property
     def by_id(self) -> Mapping[str, Query]:
         """Every query by its id."""
         return {query.id: query for query in self.queries}
+
+    def by_text(self, query: Query) -> bool:
+        """Whether all that a query's judgments and rules name are passages."""
+        return (query.match or self.match) == "text"
+
+    def reads_texts(self, query: Query) -> bool:
+        """Whether it looks for any passage, in the texts of its results."""
+        return self.by_text(query) or bool(query.passages)
+
+    def share_of(self, query: Query) -> float:
+        """How much of a passage's words must stand in a text, 1 being all of them in a row."""
+        return self.share if query.share is None else query.share
 
     @cached_property
     def qrels(self) -> Mapping[str, Judgments]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,13 +84,14 @@ class _Assembly:
     written: WrittenSuite
     definitions: Mapping[str, Definition]
     allowed: Allowed | None
+    notes: list[str] = field(default_factory=list)
 
     @cached_property
     def limits(self) -> LimitReader:
         """The reader of the lines of limits."""
         written = self.written
         return LimitReader(
-            self.definitions, written.top_k, written.match == "text", self.document.fail_at
+            self.definitions, written.top_k, written.match.by == "text", self.document.fail_at
         )
 
     def suite(self) -> Suite:
@@ -100,15 +101,23 @@ class _Assembly:
         self._refuse_repeated_ids(entries)
         judged = self._judged(files, entries)
         queries = tuple(self.query(entry, judged) for entry in entries)
+        doubts = [
+            doubt
+            for entry, query in zip(entries, queries, strict=True)
+            for doubt in self._short(entry, query)
+        ]
         checks = [*self._query_checks(queries), *self.limits.checks(written, queries)]
         suite = Suite(
             name=written.name or self.path.name.rsplit(".", 1)[0].removesuffix(".ir"),
             path=self.document.path,
             queries=queries,
+            match=written.match.by,
+            share=written.match.share,
             default_guard=all(line.name != "lost_all_relevant" for line in written.each_query),
             metrics=tuple(self.limits.measure(text, place) for text, place in written.metrics),
             checks=tuple(check_names(checks)),
-            notes=tuple(judged.notes()) if judged else (),
+            notes=(*self.notes, *(judged.notes() if judged else ())),
+            doubts=tuple(doubts),
             places=written.places,
             **shared(SuiteSettings, written),
         )
@@ -178,13 +187,17 @@ class _Assembly:
 
         further = [key for key in QUERY_KEYS if key not in ("query", "id")]
         if not source.path.is_dir():
-            records, judges = read_queries(source, further)
+            records, judges, note = read_queries(
+                source, further, by_text=self.written.match.by == "text"
+            )
             if judges:
                 files.append(read_judgments(source, self.written.grades))
+            if note:
+                self.notes.append(note)
             entries += (self._from_record(record, source.shown) for record in records)
             return
         texts = beir_queries(source)
-        records, _ = read_queries(texts, further)
+        records, _, _ = read_queries(texts, further)
         judgments = read_judgments(beir_qrels(source, entry.split), self.written.grades)
         files.append(judgments)
         # The folder has the queries of all its splits; asked are those of one.
@@ -262,6 +275,9 @@ class _Assembly:
             bulk=written.bulk,
             place=written.place,
             votes=votes,
+            match=written.match.by if written.match else "",
+            share=written.match.share if written.match else None,
+            passages=frozenset(written.passages.grades),
             **shared(QuerySettings, written),
         )
 
@@ -270,11 +286,22 @@ class _Assembly:
         relevant = written.relevant
         relevant_from = self.written.relevant_from
         grades = {document: self._grade(grade) for document, grade in relevant.grades.items()}
+        for passage, grade in written.passages.grades.items():
+            if passage in grades:
+                self.document.fail_at(
+                    written.places["passages"],
+                    f"{short(passage)} stands under 'relevant' too: it is an id or a passage",
+                )
+            grades[passage] = self._grade(grade)
         if judged is None:
             return Judgments(grades, relevant_from), NOBODY
 
         def place(document: str) -> str:
-            line = dict(zip(relevant.grades, relevant.lines, strict=True))[document]
+            lines = {
+                **dict(zip(written.passages.grades, written.passages.lines, strict=True)),
+                **dict(zip(relevant.grades, relevant.lines, strict=True)),
+            }
+            line = lines[document]
             return f"{written.place.path or self.document.path}:{line}"
 
         joined = judged.joined(written.name, grades, place)
@@ -289,6 +316,33 @@ class _Assembly:
         if grade.text not in words:
             self.document.fail_at(grade.place, no_grade(grade.text, words))
         return words[grade.text]
+
+    def _short(self, written: WrittenQuery, query: Query) -> Iterator[tuple[Place, str]]:
+        """The passages that nearly every text holds, or none, each with its place."""
+        by_text = (query.match or self.written.match.by) == "text"
+        listed = [written.passages, *([written.relevant] if by_text else [])]
+        if not by_text and not query.passages:
+            return
+        from pytest_irquality.passages import normal, too_short  # noqa: PLC0415 - only where texts are matched
+
+        places = {
+            passage: Place(line, 1, written.place.path)
+            for some in listed
+            for passage, line in zip(some.grades, some.lines, strict=True)
+        }
+        for rule in query.rules:
+            for passage in rule.documents:
+                if by_text or passage in query.passages:
+                    places.setdefault(passage, rule.place)
+        for passage, place in places.items():
+            words = normal(passage).words
+            if not words:
+                yield place, f"the passage {short(passage)} has no word in it: no text can hold it"
+            elif too_short(words):
+                yield (
+                    place,
+                    f"the passage {short(passage)} is too short to mean anything: nearly every text holds it",
+                )
 
     def _rules(self, written: WrittenQuery) -> Iterator[Rule]:
         for kind, demand in written.demands():

@@ -18,7 +18,7 @@ def condensed(measured: Measured) -> Measured | None:
     relevant were judged, too.
     """
     suite, before = measured.suite, measured.baseline_run
-    if suite.match == "text" or (before is None and not _judges_both(suite)):
+    if all(map(suite.reads_texts, suite.queries)) or (before is None and not _judges_both(suite)):
         return None
     known = before.rankings if before else {}
     now = _without_unjudged(suite, measured.run, known)
@@ -36,6 +36,9 @@ def _without_unjudged(suite: Suite, run: Run, known: Mapping[str, Ranking]) -> R
     rankings = {}
     changed = False
     for id, ranking in run.rankings.items():
+        if id in suite.by_id and suite.reads_texts(suite.by_id[id]):
+            rankings[id] = ranking  # whoever lists passages judges no results
+            continue
         kept_ids = {*(known[id].ids if id in known else ())}
         if id in suite.by_id:
             kept_ids.update(suite.by_id[id].judgments.grades)

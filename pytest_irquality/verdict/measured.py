@@ -16,7 +16,7 @@ from pytest_irquality.metrics.scores import together
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.facts import Cause
-from pytest_irquality.verdict.passages import ranks_of, recall_counts_passages
+from pytest_irquality.verdict.passages import one_gain_each, ranks_of, recall_counts_passages
 from pytest_irquality.verdict.ties import end_in_one_score, in_baseline_order, made_up
 
 FEW = 3
@@ -210,8 +210,10 @@ class Measured:
     @cached_property
     def renumbered(self) -> bool:
         """Whether the baseline seems to hold other document ids: hardly any is returned or judged today."""
-        top = {document for ids in self.before.values() for document in ids[: self.suite.top_k]}
-        if self.suite.match == "text" or not top:  # passages are found by their words
+        suite = self.suite
+        by_id = (id for id in self.before if not suite.reads_texts(suite.by_id[id]))
+        top = {document for id in by_id for document in self.before[id][: suite.top_k]}
+        if not top:  # passages are found by their words
             return False
         judged = (query.judgments.grades for query in self.suite.queries)
         known = top.intersection(chain(*self.rankings.values(), *judged))
@@ -239,7 +241,7 @@ class Measured:
             id: seconds for id in ranked if (seconds := self.run.rankings[id].seconds) is not None
         }
         scores = evaluate(
-            suite.qrels,
+            one_gain_each(suite, run, ranked),
             ranked,
             suite.measures,
             undefined=suite.undefined,
@@ -279,9 +281,9 @@ class Measured:
         are.
         """
         judged = returned = 0
-        if self.suite.match == "text":  # a result without a wanted passage is not unjudged
-            return 0, 0
         for id, ids in rankings.items():
+            if self.suite.reads_texts(self.suite.by_id[id]):
+                continue  # whoever lists passages judges no results
             top = ids[: self.suite.top_k]
             judged += sum(map(self.suite.by_id[id].judgments.grades.__contains__, top))
             returned += len(top)

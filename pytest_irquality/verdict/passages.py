@@ -1,72 +1,139 @@
-"""``match: text``: a run told by passages, so that everything after it can go on speaking of documents and ranks.
+"""``match: text``: a run told by passages, so that all that follows speaks of documents and ranks.
 
-A passage is found at the rank of the first result whose text contains it, whatever chunk that is. The result then
-stands for the passage: of several that it is the first to contain, for the one with the highest grade, which is the one
-gain it has. The others stand besides it, at its rank. A result's own id that reads like a passage is marked, and so
-stands for nothing but the result.
+A passage is found at the rank of the first result whose text holds it, whatever chunk that is. The result then stands
+for the passage: of several that it is the first to hold, for the one with the highest grade, which is the one gain it
+has. The others stand besides it, at its rank. A result's own id that reads like a passage is marked, and so stands for
+nothing but the result.
+
+A query may name documents and passages. Its results go by their documents' ids, so that chunks of one document are one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import replace
-from functools import cache
+from dataclasses import dataclass, replace
 from math import inf
-from unicodedata import normalize
 
-from pytest_irquality.metrics import Scores, evaluate
+from pytest_irquality.metrics import Judgments, Scores, evaluate
+from pytest_irquality.passages import find, normal
+from pytest_irquality.retrieval.results import document_of
 from pytest_irquality.retrieval.run import Fault, Ranking, Run
 from pytest_irquality.suite.model import Query, Suite
 
-COUNT_PASSAGES = ("recall", "set_recall")
+COUNT_PASSAGES = ("recall", "set_recall", "all_relevant")
 MARK = " (id)"
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What a query looks for, with its grades: passages in texts, and documents by id. ``share`` of a passage's words
+    is enough to find it.
+    """
+
+    passages: Mapping[str, float]
+    documents: Mapping[str, float]
+    share: float
+    ids_too: bool
+
+
+def wanted_by(suite: Suite, query: Query) -> Wanted | None:
+    """What a query looks for, None where it goes by ids alone."""
+    rules = [*query.rules, *(check.rule for check in suite.checks if check.rule)]
+    grades = dict.fromkeys((document for rule in rules for document in rule.documents), -inf)
+    grades.update(query.judgments.grades)
+    by_text = suite.by_text(query)
+    if not by_text and not query.passages:
+        return None
+    passages = {name: grade for name, grade in grades.items() if by_text or name in query.passages}
+    documents = {name: grade for name, grade in grades.items() if name not in passages}
+    return Wanted(passages, documents, suite.share_of(query), not by_text)
+
+
 def by_passages(suite: Suite, run: Run, today: Run | None = None) -> Run:
-    """The run with passages for ids where results contain them; the run itself where the suite matches by id.
+    """The run with passages for ids where results hold them; the run itself where the suite goes by ids.
 
     A query with a result of which no text is known has a fault: a run file of ids alone cannot be matched. A chunk of a
     baseline goes by the id that ``today`` has for its text, so that new ids for the same chunks are no drift.
     """
-    if suite.match == "id":
-        return run
+    wanted = {
+        query.id: found
+        for query in (*suite.queries, *suite.variants)
+        if (found := wanted_by(suite, query))
+    }
+    return _told(suite, wanted, run, today) if wanted else run
+
+
+def _told(suite: Suite, wanted: Mapping[str, Wanted], run: Run, today: Run | None) -> Run:
+    by_text = {id for id, found in wanted.items() if not found.ids_too}
     if today is not None:
-        run = _by_ids_of(today, run)
-    passages = {query.id: _wanted(suite, query) for query in suite.queries}
-    run = _apart_from(set().union(*passages.values()), run)
-    folded = cache(lambda id: fold(run.texts[id]))
-    rankings: dict[str, Ranking] = {}
+        run = _by_ids_of(today, run, by_text)
+    passages = {passage for found in wanted.values() for passage in found.passages}
+    run = _apart_from(passages, run, wanted.keys())
+    rankings = dict(run.rankings)
     faults = dict(run.faults)
     chunks: dict[str, set[str]] = {}
-    for id, ranking in run.rankings.items():
-        if (wanted := passages.get(id)) is not None:
-            if lacks := next((result for result in ranking.ids if result not in run.texts), None):
-                faults[id] = Fault(
-                    f"'match: text' needs the text of each result, and of {lacks} there is none"
-                )
-                continue
-            found = _found(
-                wanted, {result: folded(result) for result in ranking.ids[: suite.depth]}
+    for id, found in wanted.items():
+        if (ranking := rankings.get(id)) is None:
+            continue
+        if lacks := next((result for result in ranking.ids if result not in run.texts), None):
+            del rankings[id]
+            faults[id] = Fault(
+                f"'match: text' needs the text of each result, and of {lacks} there is none"
             )
-            named = {result: max(held, key=wanted.__getitem__) for result, held in found.items()}
-            ids = tuple(named.get(result, result) for result in ranking.ids)
-            besides = {
-                other: named[result]
-                for result, held in found.items()
-                for other in held
-                if other not in ids
-            }
-            rankings[id] = replace(ranking, ids=ids, besides=besides)
-            for result, held in found.items():
-                for passage in held:
-                    chunks.setdefault(passage, set()).add(result)
+            continue
+        rankings[id] = _by_what_it_holds(found, ranking, run.texts, suite.depth)
+        for passage, result in rankings[id].holders.items():
+            chunks.setdefault(passage, set()).add(result)
+    near = {passage for ranking in rankings.values() for passage in ranking.shares}
     where = {
-        passage: f"in {min(results)}" for passage, results in chunks.items() if len(results) == 1
+        passage: f"{'≈ ' if passage in near else ''}in {min(results)}"
+        for passage, results in chunks.items()
+        if len(results) == 1
     }
-    return replace(run, rankings=rankings, faults=faults, titles={**run.titles, **where})
+    return replace(
+        run,
+        rankings=rankings,
+        faults=faults,
+        titles={**run.titles, **where},
+        again=tuple(_told(suite, wanted, other, today) for other in run.again),
+        variants=run.variants and _told(suite, wanted, run.variants, None),
+    )
 
 
-def _by_ids_of(today: Run, run: Run) -> Run:
+def _by_what_it_holds(
+    wanted: Wanted, ranking: Ranking, texts: Mapping[str, str], depth: int
+) -> Ranking:
+    """The ranking with the best passage or document that each result is the first to bring for its id."""
+    grades = {**wanted.documents, **wanted.passages}
+    left = {passage: normal(passage) for passage in wanted.passages}
+    documents = {id: document_of(id, texts[id]) if wanted.ids_too else id for id in ranking.ids}
+    names: dict[str, str] = {}
+    besides: dict[str, str] = {}
+    holders: dict[str, str] = {}
+    shares: dict[str, float] = {}
+    for id in dict.fromkeys(ranking.ids[:depth]):
+        text = normal(texts[id])
+        found = {
+            passage: place
+            for passage, words in left.items()
+            if (place := find(words, text, wanted.share))
+        }
+        document = documents[id]
+        is_new = document in wanted.documents and document not in names.values()
+        held = [*found, *([document] if is_new and document not in besides else [])]
+        if not held:
+            continue
+        names[id] = max(held, key=grades.__getitem__)
+        besides.update({other: names[id] for other in held if other != names[id]})
+        holders.update(dict.fromkeys(found, id))
+        shares.update({passage: place.share for passage, place in found.items() if not place.whole})
+        for passage in found:
+            del left[passage]
+    ids = tuple(names.get(id) or besides.get(documents[id], documents[id]) for id in ranking.ids)
+    return replace(ranking, ids=ids, besides=besides, holders=holders, shares=shares)
+
+
+def _by_ids_of(today: Run, run: Run, queries: Set[str]) -> Run:
     """The run with the ids that ``today`` has for its texts; an id that means another text by now is marked."""
     known: dict[str, list[str]] = {}
     for id, text in today.texts.items():  # a text may be that of several chunks
@@ -75,10 +142,10 @@ def _by_ids_of(today: Run, run: Run) -> Run:
     for id, text in run.texts.items():
         own = f"{id} (then)" if id in today.texts else id
         names[id] = known[text].pop(0) if known.get(text) else own
-    return _renamed(run, names)
+    return _renamed(run, names, queries)
 
 
-def _apart_from(passages: Set[str], run: Run) -> Run:
+def _apart_from(passages: Set[str], run: Run, queries: Iterable[str]) -> Run:
     """The run with every id marked that is also a passage, so that it is not taken for one.
 
     What the mark is depends on the passages alone: both sides of a comparison mark alike. No passage ends in it, and an
@@ -87,21 +154,24 @@ def _apart_from(passages: Set[str], run: Run) -> Run:
     mark = MARK
     while any(passage.endswith(mark) for passage in passages):
         mark += MARK
-    return _renamed(run, {id: id + mark for id in run.texts if id in passages or id.endswith(mark)})
+    names = {id: id + mark for id in run.texts if id in passages or id.endswith(mark)}
+    return _renamed(run, names, queries)
 
 
-def _renamed(run: Run, names: Mapping[str, str]) -> Run:
-    """The run with other ids for some of its results."""
+def _renamed(run: Run, names: Mapping[str, str], queries: Iterable[str]) -> Run:
+    """The run with other ids for some of the results of these queries."""
     if not names:
         return run
+    renamed = {
+        query: replace(ranking, ids=tuple(names.get(id, id) for id in ranking.ids))
+        for query in queries
+        if (ranking := run.rankings.get(query))
+    }
     return replace(
         run,
-        rankings={
-            query: replace(ranking, ids=tuple(names.get(id, id) for id in ranking.ids))
-            for query, ranking in run.rankings.items()
-        },
-        titles={names.get(id, id): title for id, title in run.titles.items()},
-        texts={names.get(id, id): text for id, text in run.texts.items()},
+        rankings={**run.rankings, **renamed},
+        titles={**run.titles, **{names.get(id, id): title for id, title in run.titles.items()}},
+        texts={**run.texts, **{names.get(id, id): text for id, text in run.texts.items()}},
     )
 
 
@@ -112,6 +182,22 @@ def ranks_of(ids: Sequence[str], ranking: Ranking) -> dict[str, int]:
         {passage: ranks[holder] for passage, holder in ranking.besides.items() if holder in ranks}
     )
     return ranks
+
+
+def one_gain_each(suite: Suite, run: Run, rankings: Iterable[str]) -> Mapping[str, Judgments]:
+    """The judgments by query, without the passages that share a result with a better one.
+
+    Such a result has one gain, so the best ranking has no more: two chunks made one never cost.
+    """
+    shared = {id: run.rankings[id].besides for id in rankings if run.rankings[id].besides}
+    if not shared:
+        return suite.qrels
+    fewer = {}
+    for id, besides in shared.items():
+        judgments = suite.qrels[id]
+        grades = {name: grade for name, grade in judgments.grades.items() if name not in besides}
+        fewer[id] = Judgments(grades, judgments.relevant_from)
+    return {**suite.qrels, **fewer}
 
 
 def recall_counts_passages(
@@ -139,30 +225,3 @@ def recall_counts_passages(
             ).values[id][0]
         values[id] = tuple(row)
     return Scores(scores.measures, values)
-
-
-def fold(text: str) -> str:
-    """A text by its words alone: case, white space and Unicode's ways to write the same character aside."""
-    return " ".join(normalize("NFKC", normalize("NFKC", text).casefold()).split())
-
-
-def _wanted(suite: Suite, query: Query) -> Mapping[str, float]:
-    """Every passage that a judgment or a rule of the query names, with its grade."""
-    rules = [*query.rules, *(check.rule for check in suite.checks if check.rule)]
-    grades = query.judgments.grades
-    return {
-        **grades,
-        **{passage: -inf for rule in rules for passage in rule.documents if passage not in grades},
-    }
-
-
-def _found(wanted: Iterable[str], texts: Mapping[str, str]) -> dict[str, list[str]]:
-    """The results that are the first to contain passages, with those passages."""
-    found: dict[str, list[str]] = {}
-    for passage in wanted:
-        words = fold(passage)
-        if words and (
-            first := next((result for result, text in texts.items() if words in text), None)
-        ):
-            found.setdefault(first, []).append(passage)
-    return found

@@ -71,6 +71,7 @@ class ShownDocument:
 
     ``before`` is its rank in the baseline, None where it was not there or the query has no baseline. ``gone`` is True
     where the retriever says that the document left the index. ``explanation`` is the retriever's own word on it.
+    ``share`` is how much of a passage's words was found, where not all of them stand in a row.
     """
 
     rank: int | None
@@ -82,6 +83,7 @@ class ShownDocument:
     before: int | None = None
     gone: bool = False
     explanation: str | None = None
+    share: float | None = None
 
 
 @dataclass(frozen=True)

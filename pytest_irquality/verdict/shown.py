@@ -29,7 +29,14 @@ def query_result(now: Measured, query: Query, check: str | None) -> QueryResult:
         )
         grade = grades.get(id, 0.0 if now.lacks_passages(id) else None)
         return ShownDocument(
-            ranks.get(id), id, now.title(id), grade, id in relevant, score, old.get(id)
+            ranks.get(id),
+            id,
+            now.title(id),
+            grade,
+            id in relevant,
+            score,
+            old.get(id),
+            share=raw.shares.get(id) if raw else None,
         )
 
     most = min(max(SHOWN_RESULTS, suite.top_k), MOST_SHOWN)

@@ -154,6 +154,41 @@ def test_what_is_said_of_a_wrong_one(text: str) -> None:
         parse_measure(text)
 
 
+ALIASES = {
+    "context_recall@5": "recall@5",
+    "hit_rate@k": "success@7",
+    "accuracy@3": "success@3",
+    "recall_at_5": "recall@5",
+    "recall-at-5": "recall@5",
+    "ndcg_at_10": "ndcg@10",
+    "precision_at_k": "precision@7",
+    "mean_reciprocal_rank@5": "mrr@5",
+    "full_recall@4": "all_relevant@4",
+}
+
+
+@pytest.mark.parametrize("text", ALIASES)
+def test_names_of_other_tools(text: str) -> None:
+    assert str(parse_measure(text, top_k=7)) == ALIASES[text]
+
+
+def test_context_precision_is_no_one_measure() -> None:
+    with pytest.raises(MeasureError) as error:
+        parse_measure("context_precision@5")
+    for name in ("precision@5", "map@5", "map(by=found)@5"):
+        assert f"'{name}'" in str(error.value)
+        assert str(parse_measure(name)) == name
+
+
+@pytest.mark.parametrize(
+    "text", ["answer_relevancy", "faithfulness", "f2", "mmr@10", "recall_top@5", "frr", "context_x"]
+)
+def test_no_suggestion_leads_to_another_measure(text: str) -> None:
+    with pytest.raises(MeasureError) as error:
+        parse_measure(text)
+    assert "did you mean" not in str(error.value)
+
+
 def test_a_measure_is_a_key() -> None:
     one, other = parse_measure("nDCG(gains='exp')@10"), parse_measure("ndcg(gains=exp)@10")
     assert one == other

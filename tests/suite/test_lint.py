@@ -74,10 +74,10 @@ def test_collecting_only_is_a_check_that_needs_no_retriever(project: Project) ->
     result = project.run("--collect-only", "-q")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["good.ir.yaml::a", "good.ir.yaml::mrr-10"])
-    project.suite("queries: [{query: a, relevant: [d]}]\nthresholds: {mmr: 0.5}\n", "bad.ir.yaml")
+    project.suite("queries: [{query: a, relevant: [d]}]\nthresholds: {ndgc: 0.5}\n", "bad.ir.yaml")
     result = project.run("--collect-only", "-q")
     assert result.ret == 2
-    result.stdout.fnmatch_lines(["bad.ir.yaml:2:14: unknown measure 'mmr'; did you mean 'mrr'?"])
+    result.stdout.fnmatch_lines(["bad.ir.yaml:2:14: unknown measure 'ndgc'; did you mean 'ndcg'?"])
     assert sorted(path.name for path in project.path.glob("[!.]*") if path.is_file()) == [
         "bad.ir.yaml",
         "good.ir.yaml",

@@ -86,7 +86,8 @@ def test_a_kind_without_an_entry_fails_at_import() -> None:
 # What a line of each table may hold, so that every key is read once: one that is not here fails below.
 SOMETHING = {
     "suite": "Shop", "retriever": "engine", "top_k": 5, "depth": 50, "params": {"a": 1},
-    "grades": {"good": 2}, "relevant_from": 0.5, "undefined": "zero", "id_field": "meta.id",
+    "grades": {"good": 2}, "relevant_from": 0.5, "undefined": "zero", "id_field": "meta.id", "text_field": "meta.text",
+    "pipeline": {"input": ["bm25.query"], "output": "ranker"},
     "match": "text", "duplicates": "error", "concurrency": 2, "timeout": "5s", "warmup": 1,
     "errors": {"max": 1}, "metrics": ["mrr@5"], "thresholds": {"mrr@5": 0.1},
     "tags": {"head": {"mrr@5": 0.2}}, "each_tag": {"mrr@5": 0.3}, "each_query": {"mrr@5": 0.4},
@@ -96,7 +97,7 @@ EACH_QUERY = {
     "query": "chair", "id": "q", "tags": "head", "why": "sells", "relevant": ["d"],
     "must_find": ["d"], "must_find_any": ["d"], "must_not_find": ["e"], "in_order": ["d", "f"],
     "thresholds": {"mrr@5": 0.5}, "weight": 2, "params": {"b": 2}, "known_issue": "S-1",
-    "expect_no_results": False,
+    "expect_no_results": False, "match": {"text": 0.9}, "passages": ["paid in full"],
 }  # fmt: skip
 
 

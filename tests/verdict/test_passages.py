@@ -68,10 +68,10 @@ def test_recall_counts_passages_and_other_measures_results() -> None:
     assert found["recall@2"] == pytest.approx(2 / 3)
     assert found["recall@10"] == found["set_recall"] == 1.0
     assert found["precision@2"] == 0.5
-    assert found["map@10"] == pytest.approx((1 + 2 / 3) / 3)
+    assert found["map@10"] == pytest.approx((1 + 2 / 3) / 2)
     assert found["num_results"] == 3
-    # One gain a result, the highest newly credited: 3, 0, 1; the ideal has each passage in a result of its own.
-    assert found["ndcg@10"] == pytest.approx((3 + 1 / 2) / (3 + 0.6309297535714575 + 1 / 2))
+    # One gain a result, the highest newly credited: 3, 0, 1; alpha shares its result, and so leaves the ideal.
+    assert found["ndcg@10"] == pytest.approx((3 + 1 / 2) / (3 + 0.6309297535714575))
     shown = [(document.rank, document.id) for document in result.query("q").ranking]
     assert shown == [(1, "beta"), (1, "alpha"), (2, "c2"), (3, "gamma")]
     assert not result.query("q").missing
@@ -284,4 +284,100 @@ def test_judged_is_refused_where_it_does_not_apply(project: Project) -> None:
     assert result.ret == 2
     result.stdout.fnmatch_lines(
         ["*shop.ir.yaml:2:14: judged@10 does not apply under 'match: text': *"]
+    )
+
+
+def both(**given: Any) -> Suite:
+    grades = {"doc-7": 2.0, "paid within 14 days": 1.0}
+    query = Query("q", "q", Judgments(grades), passages=frozenset({"paid within 14 days"}), **given)
+    measures = tuple(map(parse_measure, ("recall@2", "ndcg@2", "num_results", "all_relevant@2")))
+    return Suite("s", "s", (query,), metrics=measures)
+
+
+def found_by_both(*hits: tuple[str, str]) -> dict[str, float | None]:
+    wanted = both()
+    run = retrieve(wanted, lambda query: [{"id": id, "text": text} for id, text in hits])
+    return scores(judge(wanted, run))
+
+
+def test_ids_and_passages_of_one_query() -> None:
+    apart = found_by_both(("doc-7", "something else"), ("doc-9", "paid within 14 days"))
+    assert (apart["recall@2"], apart["ndcg@2"], apart["all_relevant@2"]) == (1, 1, 1)
+    together = found_by_both(("doc-7", "paid within 14 days"), ("doc-9", "else"))
+    assert (together["recall@2"], together["ndcg@2"], together["all_relevant@2"]) == (1, 1, 1)
+    only = found_by_both(("doc-7", "something else"), ("doc-9", "paid within 30 days"))
+    assert (only["recall@2"], only["all_relevant@2"]) == (0.5, 0)
+
+
+def test_chunks_of_one_document_are_one_result_until_they_bring_a_passage() -> None:
+    hits = [("doc-7", "one part"), ("doc-7", "another part"), ("doc-7", "paid within 14 days")]
+    found = found_by_both(*hits)
+    assert (found["num_results"], found["recall@2"]) == (2, 1)
+    assert found_by_both(*hits[::-1])["num_results"] == 1
+
+
+def test_two_chunks_made_one_never_cost() -> None:
+    wanted = suite({"alpha": 1, "beta": 1})
+    for texts in (("alpha", "beta"), ("alpha and beta",), ("alpha and beta", "gamma")):
+        values = scores(judged(wanted, *texts))
+        assert (values["ndcg@10"], values["map@10"], values["recall@10"]) == (1, 1, 1), texts
+    assert scores(judged(wanted, "alpha", "gamma"))["ndcg@10"] == pytest.approx(0.613, abs=5e-4)
+
+
+def test_nearly_found_is_marked_with_its_share() -> None:
+    passage = "refunds are paid within 14 days of the receipt"
+    text = "Refunds get paid within 14 days of the receipt."
+    assert scores(judged(suite({passage: 1}), text))["recall@1"] == 0
+    wanted = suite({passage: 1}, share=0.85)
+    result = judged(wanted, "else", text)
+    assert scores(result)["recall@2"] == 1
+    (shown,) = [document for document in result.query("q").ranking if document.id == passage]
+    assert shown.rank == 2
+    assert shown.share == pytest.approx(8 / 9)
+    assert scores(judged(wanted, text.replace("14", "30")))["recall@1"] == 0
+
+
+def test_a_query_may_match_otherwise_than_its_suite(project: Project) -> None:
+    project.suite(
+        """
+metrics: [recall@2]
+queries:
+  - {query: a, relevant: [d1], must_find: [d1]}
+  - {query: b, match: text, relevant: [paid within 14 days], must_find: [paid within 14 days]}
+  - {query: c, match: {text: 0.8}, relevant: [refunds are paid within 14 days], must_find: [refunds are paid within 14 days]}
+  - {query: d, relevant: {d1: 2}, passages: [paid within 14 days], must_find: [d1, paid within 14 days]}
+"""
+    )
+    chunk = {"id": "d1", "text": "Refunds get paid within 14 days"}
+    project.answers({"a": ["d1"], "b": [chunk], "c": [chunk], "d": [chunk]})
+    project.run().assert_outcomes(passed=4)
+
+
+def test_what_is_wrong_with_match(project: Project) -> None:
+    for text, said in {
+        "match: {text: 2}": "*:1:15: 'match' is the share of a passage's words, from 0.5 to 1, not 2",
+        "match: {}": "*:1:8: 'match' is id, text, or {text: 0.85}",
+        "match: words": "*:1:8: 'match' must be id or text*",
+    }.items():
+        project.suite(f"{text}\nqueries: [{{query: a, relevant: [b]}}]\n")
+        project.run().stdout.fnmatch_lines([said])
+    project.suite("queries: [{query: a, relevant: [b c], passages: [b c]}]\n")
+    project.run().stdout.fnmatch_lines(
+        ["*'b c' stands under 'relevant' too: it is an id or a passage"]
+    )
+
+
+def test_passages_too_short_are_warned_of_at_their_line(project: Project) -> None:
+    project.suite(
+        "match: text\nqueries:\n  - query: a\n    relevant:\n      - paid in full\n      - the\n      - '---'\n"
+        "    must_find: ['5']\n"
+    )
+    project.answers({"a": ["the 5 were paid in full"]})
+    result = project.run()
+    result.stdout.fnmatch_lines(
+        [
+            "*shop.ir.yaml:6*the passage 'the' is too short to mean anything*",
+            "*shop.ir.yaml:7*the passage '---' has no word in it*",
+            "*shop.ir.yaml:8*the passage '5' is too short to mean anything*",
+        ]
     )

@@ -29,6 +29,15 @@ def recall(k: int) -> Compute:
     return score
 
 
+def all_relevant(k: int) -> Compute:
+    """Whether all relevant documents are among the first k."""
+
+    def score(hits: Hits) -> float:
+        return float(0 < hits.judgments.relevant_count == bisect_right(hits.relevant, k))
+
+    return score
+
+
 def f_measure(k: int, beta: float) -> Compute:
     """The weighted harmonic mean of precision@k and recall@k."""
 
@@ -82,14 +91,26 @@ DEFINITIONS = (
     ),
     Definition(
         name="recall",
-        aliases=("r",),
+        aliases=("r", "context_recall"),
         title="Recall",
         formula="relevant results in the first k ÷ R, the number of relevant documents",
         parameters=(REL,),
         make=recall,
         source="van Rijsbergen, Information Retrieval, 1979; trec_eval `recall`, ir_measures `R@k`",
-        differs="pytrec_eval, ir_measures, ranx and BEIR agree. Some papers say recall@k for what"
-        " is `success@k` here",
+        differs="pytrec_eval, ir_measures, ranx and BEIR agree. Some papers say recall@k for what is `success@k` here. "
+        "`context_recall` of ragas and DeepEval is, with ids or passages, the same over all that was retrieved; with a "
+        "model as judge it is the share of the answer's claims that the retrieved texts support",
+    ),
+    Definition(
+        name="all_relevant",
+        aliases=("full_recall",),
+        title="All relevant",
+        formula="1 if every relevant document is among the first k results, else 0",
+        parameters=(REL,),
+        make=all_relevant,
+        source="for questions that need several documents at once; HotpotQA's retrieval papers call it exact match of "
+        "the supporting documents",
+        differs="no tool of the field has it under one name; it is `recall@k` = 1, as a share of the queries",
     ),
     Definition(
         name="f",
@@ -106,15 +127,15 @@ DEFINITIONS = (
     ),
     Definition(
         name="success",
-        aliases=("hit_rate", "hit", "hits"),
+        aliases=("hit_rate", "hit", "hits", "accuracy"),
         title="Success, or hit rate",
         formula="1 if any of the first k results is relevant, else 0",
         parameters=(REL,),
         make=success,
-        source="trec_eval `success` (Stephen Tomlinson), ir_measures `Success@k`, ranx"
-        " `hit_rate@k`",
-        differs="pytrec_eval and ir_measures agree, and so do ranx `hit_rate@k` and BEIR"
-        " `Accuracy@k`. ranx `hits@k` is a number of documents, not a share of queries",
+        source="trec_eval `success` (Stephen Tomlinson), ir_measures `Success@k`, ranx `hit_rate@k`",
+        differs="pytrec_eval and ir_measures agree, and so do ranx `hit_rate@k`, BEIR `Accuracy@k`, "
+        "`accuracy@k` of sentence-transformers and LlamaIndex's `hit_rate`, which knows no cutoff. ranx `hits@k` "
+        "is a number of documents, not a share of queries",
     ),
     Definition(
         name="r_cap",

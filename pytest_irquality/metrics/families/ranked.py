@@ -86,7 +86,7 @@ def bpref() -> Compute:
 DEFINITIONS = (
     Definition(
         name="mrr",
-        aliases=("rr", "recip_rank", "reciprocal_rank"),
+        aliases=("rr", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank"),
         title="Reciprocal rank (its mean: MRR)",
         formula="1 ÷ rank of the first relevant result, if it is in the first k, else 0",
         parameters=(REL,),
@@ -99,7 +99,7 @@ DEFINITIONS = (
     ),
     Definition(
         name="map",
-        aliases=("ap", "map_cut", "average_precision"),
+        aliases=("ap", "map_cut", "average_precision", "mean_average_precision"),
         title="Average precision (its mean: MAP)",
         formula="Σ precision@i over every relevant result, at rank i ≤ k, ÷ R, the number of"
         " relevant documents",

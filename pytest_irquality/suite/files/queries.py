@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
+from pytest_irquality.suite.files.datasets import records_of, rows_in
 from pytest_irquality.suite.files.formats import Record, jsonl
 from pytest_irquality.suite.files.source import FORMATS, QUERIES, Source
 
 
-def read_queries(
-    source: Source, keys: Iterable[str], otherwise: str | None = None
-) -> tuple[list[Record], bool]:
-    """The queries of a file, each once, and whether the file judges them as well.
+class Queries(NamedTuple):
+    """The queries of a file, each once, whether the file judges them as well, and what it holds beside them."""
 
-    ``keys`` are those of a query in a suite that a line of JSONL may carry too; ``otherwise`` is
-    the format of a file that looks like none.
+    records: list[Record]
+    judged: bool = False
+    note: str = ""
+
+
+def read_queries(
+    source: Source, keys: Iterable[str], otherwise: str | None = None, *, by_text: bool = False
+) -> Queries:
+    """The queries of a file.
+
+    ``keys`` are those of a query in a suite that a line of JSONL may carry too; ``otherwise`` is the format of a file
+    that looks like none. ``by_text``: of an evaluation set, passages are wanted rather than ids.
     """
+    if (found := _dataset(source, by_text)) is not None:
+        return found
     name = source.recognised(QUERIES, "queries", otherwise)
     records = jsonl(keys) if name == "jsonl" else FORMATS[name].records
-    found: dict[object, Record] = {}
+    once: dict[object, Record] = {}
     judged = False
     with source.open() as lines:
         for record in records(lines):
@@ -31,8 +43,27 @@ def read_queries(
                 )
             judged = "document" in record.cells and "grade" in record.cells
             key = (record.cells.get("id"), record.cells["query"].strip()) if judged else record.line
-            found.setdefault(key, record)
-    return list(found.values()), judged
+            once.setdefault(key, record)
+    return Queries(list(once.values()), judged)
+
+
+def _dataset(source: Source, by_text: bool) -> Queries | None:
+    """The queries of another tool's evaluation set, None where the file is none."""
+    if source.format not in (None, "jsonl", "csv", "tsv"):
+        return None
+    ignored: set[str] = set()
+    with source.open() as lines:
+        rows = rows_in(lines)
+        if rows is None:
+            return None
+        records = [*records_of(rows, by_text, ignored)]
+    note = ""
+    if ignored:
+        names = ", ".join(sorted(ignored))
+        note = (
+            f"{source.shown} is {rows.dataset.what}: ignored, as no judgments of rankings: {names}"
+        )
+    return Queries(records, note=note)
 
 
 def tags(record: Record) -> tuple[str, ...]:

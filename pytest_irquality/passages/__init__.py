@@ -1,0 +1,7 @@
+"""Passages: the words of a text, whatever its form, and where a passage stands in it. Knows nothing of suites and runs."""
+
+from pytest_irquality.passages.deciding import too_short
+from pytest_irquality.passages.find import Found, find
+from pytest_irquality.passages.normal import Normal, Word, normal, placed_words, words
+
+__all__ = ["Found", "Normal", "Word", "find", "normal", "placed_words", "too_short", "words"]

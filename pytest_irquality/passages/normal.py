@@ -1,0 +1,201 @@
+"""The normal form of a text: its words in order, without what a loader, a chunker or a typesetter makes of them.
+
+``words`` is all of it. A word is a run of letters and digits with whatever belongs to it (``C++``, ``-5``, ``1.2.3``,
+``snake_case``, ``List<String>``, ``5%``), an operator (``<=``), or one character of a script without spaces. Case, white
+space, line breaks, hyphens between letters, quotes, dashes, invisible characters, entities, Unicode form, and the marks
+of Markdown and HTML leave no trace. Punctuation parts words and is nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from itertools import groupby
+from typing import NamedTuple
+from unicodedata import is_normalized, normalize
+
+from pytest_irquality.passages.characters import BELOW, FOLD, UNSPACED, joins, marks
+from pytest_irquality.passages.markup import Pass, Stays, passes
+
+LETTERS = "[^\\W\\d_]"
+UNITS = "%‰°€£¥₹₽"
+SIGNS = "$€£¥₹"
+OPERATORS = (
+    "<=>|<->|<-(?![0-9])|->|\\*\\*|(?<!=)=>|:=|[!<>]==?|[+*/%&|^-]=(?!=)|(?<!=)={1,3}(?!=)|<<|>>|&&|\\|\\||\\+\\+"
+    "|!(?=[\\w(])|[<>+*%^~&±×÷√∞∈✓✗]"
+)
+
+
+class Word(NamedTuple):
+    """A word of the normal form, and where it stands in the text as given: ``text[start:end]``."""
+
+    word: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Normal:
+    """A text in normal form: its words."""
+
+    words: tuple[str, ...]
+
+    @cached_property
+    def line(self) -> str:
+        """The words between line ends, which no word holds: whole words are found as a string is."""
+        return "\n" + "".join(f"{word}\n" for word in self.words)
+
+    def __str__(self) -> str:
+        return " ".join(self.words)
+
+
+@lru_cache(maxsize=2**14)
+def normal(text: str) -> Normal:
+    """The normal form of a text; remembered, as chunks come back for one query after the other."""
+    return Normal(words(text))
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The normal form of a text. Takes time in proportion to its length."""
+    for one in passes():
+        if one.only_if in text:
+            text = one.pattern.sub(_stays(one), text)
+    text = normalize("NFC", normalize("NFC", text).translate(FOLD))
+    for one in joined():
+        text = one.pattern.sub(_stays(one), text)
+    return tuple(pattern().findall(text))
+
+
+def placed_words(text: str) -> tuple[Word, ...]:
+    """The same words, each with its place in the text as given: what reports highlight."""
+    traced = _Traced(text, range(len(text)), range(1, len(text) + 1))
+    for one in passes():
+        if one.only_if in traced.text:
+            traced = traced.after(one)
+    traced = traced.composed().folded().composed()
+    for one in joined():
+        traced = traced.after(one)
+    return tuple(
+        Word(match[0], traced.starts[match.start()], traced.ends[match.end() - 1])
+        for match in pattern().finditer(traced.text)
+    )
+
+
+@cache
+def joined() -> tuple[Pass, ...]:
+    """What may stand between the halves of one word, or of one range, power or share, in a folded text."""
+    space = "[ ]{0,40}"
+    digit = "(?<=[0-9])"
+    apart = [
+        (
+            f"(?<={LETTERS}{LETTERS})-{space}\n?{space}(?={LETTERS})",
+            "",
+        ),  # hyphens of compounds and line ends
+        (f"(?<={LETTERS})-{space}\n?{space}(?={LETTERS}{LETTERS})", ""),
+        (f"{digit}(?:[ ]{{1,3}}[-—][ ]{{1,3}}|-{{1,2}}\n?[ ]?|—)(?=[0-9])", "-"),
+        ("(?:(?<=\\b[a-z])|(?<=[0-9]))[ ]{1,3}-[ ]{1,3}(?=[a-z]\\b|[0-9])", "-"),
+        (f"(?<![\\w)\\]-])--(?={LETTERS})", "-"),  # of options, which typesetters make one dash
+        (f"{digit}[ ]{{0,3}}/[ ]{{0,3}}(?=[0-9])", "/"),
+        (f"{digit}[ \n]{{1,3}}(?=[{UNITS}](?!\\w))", ""),
+        (f"(?<=[0-9]){BELOW}", "_"),
+        (BELOW, ""),
+        (
+            "(?<=\\^[0-9])\\^|(?<=\\^-)\\^|(?<=\\^n)\\^",
+            "",
+        ),  # each digit of a raised number is raised
+    ]
+    return tuple(Pass("", re.compile(pattern), stays) for pattern, stays in apart)
+
+
+@cache
+def pattern() -> re.Pattern[str]:
+    """A word of a folded text."""
+    mark = marks()
+    spaced = f"(?:(?![{UNSPACED}])[\\w{mark}])"
+    prefix = f"(?<![\\w)\\]])(?:[-+]?[{SIGNS}]?\\.?(?=[0-9])|--?(?={LETTERS})|\\$(?={LETTERS}))"
+    inside = (
+        f"['.@]{spaced}|(?<=[0-9])[:,/](?=[0-9])|-(?={spaced})|(?<={LETTERS})&(?={LETTERS})|\\^[-+]?(?={spaced})"
+        "|\\+\\+(?=[0-9])"
+    )
+    suffix = (
+        f"(?:\\+{{1,2}}(?![\\w+])|(?<=\\b[a-z])#(?!\\w)|(?<=[0-9])°[cf]?\\b|(?<=[0-9])[{UNITS}](?!\\w))?"
+        "(?:<[a-z][\\w.,\\[\\]?:<>]{0,60}>)?"
+    )
+    word = f"(?:{prefix})?{spaced}(?:{spaced}|{inside})*{suffix}"
+    return re.compile(f"[{UNSPACED}][{mark}]*|{word}|{OPERATORS}")
+
+
+def _stays(one: Pass) -> str | Callable[[re.Match[str]], str]:
+    """What ``re.sub`` takes for it."""
+    keep = one.stays
+    if isinstance(keep, str):
+        return keep
+    if isinstance(keep, int):
+        return lambda match: match[keep]
+    choose = keep
+
+    def stays(match: re.Match[str]) -> str:
+        chosen = choose(match)
+        return chosen if isinstance(chosen, str) else match[chosen]
+
+    return stays
+
+
+class _Traced(NamedTuple):
+    """A text on its way to the normal form: where each character began and ended in the text as given."""
+
+    text: str
+    starts: range | list[int]
+    ends: range | list[int]
+
+    def after(self, one: Pass) -> _Traced:
+        """The text without one kind of mark."""
+        parts: list[tuple[int, int, str | None]] = []
+        at = 0
+        for match in one.pattern.finditer(self.text):
+            stays: Stays = one.stays(match) if callable(one.stays) else one.stays
+            parts.append((at, match.start(), None))
+            if isinstance(stays, str):
+                parts.append((match.start(), match.end(), stays))
+            else:
+                parts.append((*match.span(stays), None))
+            at = match.end()
+        return self._of([*parts, (at, len(self.text), None)])
+
+    def composed(self) -> _Traced:
+        """The text in Unicode's composed form."""
+        if is_normalized("NFC", self.text):
+            return self
+        begins = [at for at, one in enumerate(self.text) if not at or not joins(one)]
+        spans = zip(begins, [*begins[1:], len(self.text)], strict=True)
+        return self._of([(a, b, normalize("NFC", self.text[a:b])) for a, b in spans])
+
+    def folded(self) -> _Traced:
+        """The text with each character as what it means."""
+        kept = groupby(enumerate(self.text), lambda pair: FOLD[ord(pair[1])] == pair[1])
+        parts: list[tuple[int, int, str | None]] = []
+        for same, group in kept:
+            places = [at for at, _ in group]
+            if same:
+                parts.append((places[0], places[-1] + 1, None))
+            else:
+                parts += [(at, at + 1, FOLD[ord(self.text[at])]) for at in places]
+        return self._of(parts)
+
+    def _of(self, parts: list[tuple[int, int, str | None]]) -> _Traced:
+        """Spans of this text in a row, each as it is or as other characters."""
+        text: list[str] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        for start, end, instead in parts:
+            if instead is None:
+                text.append(self.text[start:end])
+                starts += self.starts[start:end]
+                ends += self.ends[start:end]
+            elif instead:
+                text.append(instead)
+                starts += [self.starts[start]] * len(instead)
+                ends += [self.ends[max(end - 1, start)]] * len(instead)
+        return _Traced("".join(text), starts, ends)

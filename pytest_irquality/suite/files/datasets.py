@@ -1,0 +1,402 @@
+"""Evaluation sets that other tools write, as queries with judgments: each told by the names it uses.
+
+What such a row says of retrieval is kept: the question, and the passages or documents that it rests on. What it says of
+answers is no judgment of a ranking, and is named once as ignored.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pytest_irquality.suite.files.formats import DECODER, Bad, Record, cells_of, meaningful, rows
+
+LONGEST_JSON = 256 * 2**20  # characters of a file that is one JSON value, and so is read as a whole
+SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
+Row = Mapping[str, Any]
+
+
+class Expected(NamedTuple):
+    """What one row says: its question, and the texts and the documents that answer it."""
+
+    query: str
+    passages: Sequence[str] = ()
+    documents: Sequence[str] = ()
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One kind of row. ``needs`` are names that only such rows have together; ``used`` are those that are read."""
+
+    what: str
+    needs: tuple[str, ...]
+    read: Callable[[Row], Expected]
+    used: tuple[str, ...] = ()
+
+
+# -- values ----------------------------------------------------------------------------------------------------------
+
+
+def _texts(value: Any) -> list[str]:
+    """A text, a list of texts, or things with a text in them; also as one cell of a table."""
+    if isinstance(value, str):
+        return [text for text in _list_in(value) if text.strip()]
+    if isinstance(value, Mapping):
+        inside = next(
+            (value[name] for name in ("text", "content", "page_content") if value.get(name)), ""
+        )
+        return _texts(inside) if isinstance(inside, str) and inside else []
+    if isinstance(value, Sequence):
+        return [text for one in value for text in ([one] if isinstance(one, str) else _texts(one))]
+    return []
+
+
+def _list_in(cell: str) -> list[str]:
+    """The texts of a cell: a list as JSON or Python writes it, or one text."""
+    written = cell.strip()
+    if written[:1] == "[" and written[-1:] == "]":
+        for parse in (json.loads, ast.literal_eval):
+            try:
+                return _texts(parse(written))
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                continue
+    return [cell]
+
+
+def _ids(value: Any) -> list[str]:
+    """Ids, or things that have one."""
+    if isinstance(value, str):
+        return [id.strip() for id in _list_in(value) if id.strip()]
+    if isinstance(value, Mapping):
+        names = ("docid", "doc_id", "passage_id", "document_id", "id", "_id")
+        return [str(value[name]) for name in names if value.get(name)][:1]
+    return [id for one in value for id in _ids(one)] if isinstance(value, Sequence) else []
+
+
+def _mapping(value: Any) -> Row:
+    """An object, also as one cell of a table."""
+    if isinstance(value, str):
+        for parse in (json.loads, ast.literal_eval):
+            try:
+                value = parse(value)
+                break
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                continue
+    return value if isinstance(value, Mapping) else {}
+
+
+def _first(row: Row, names: Iterable[str]) -> Any:
+    return next((row[name] for name in names if row.get(name)), "")
+
+
+def _query(row: Row, *names: str) -> str:
+    value = _first(row, names)
+    return value if isinstance(value, str) else ""
+
+
+def _id(row: Row) -> str:
+    return str(_first(row, ("query_id", "qid", "_id", "id")))
+
+
+# -- kinds of rows ---------------------------------------------------------------------------------------------------
+
+
+def _ragas(row: Row) -> Expected:
+    contexts = _texts(
+        _first(row, ("reference_contexts", "ground_truth_contexts", "ground_truth_context"))
+    )
+    ids = _ids(row.get("reference_context_ids", ""))
+    return Expected(_query(row, "user_input", "query", "question"), contexts, ids)
+
+
+def _old_testset(row: Row) -> Expected:
+    return Expected(_query(row, "question"), _texts(row.get("contexts", "")))
+
+
+def _golden(row: Row) -> Expected:
+    context = row.get("context", "")
+    is_cell = isinstance(context, str) and not context.lstrip().startswith("[")
+    return Expected(_query(row, "input"), _texts(context.split("|") if is_cell else context))
+
+
+def _positives(row: Row) -> Expected:
+    """Passages by their texts, and by their ids where each has one."""
+    found = _first(row, ("positive_passages", "positive_ctxs", "positives", "positive", "pos"))
+    query = _query(row, "query", "question", "anchor")
+    ids = (
+        []
+        if isinstance(found, str)
+        else [id for one in found if isinstance(one, Mapping) for id in _ids(one)]
+    )
+    return Expected(query, _texts(found), ids, _id(row))
+
+
+def _squad(row: Row) -> Expected:
+    """The sentences that the answers stand in: a whole paragraph would seldom survive a chunker."""
+    answers, context = _mapping(row.get("answers", {})), str(row.get("context", ""))
+    listed = row.get("answers")
+    if isinstance(listed, Sequence) and not isinstance(listed, str):
+        places = [
+            (one.get("text", ""), one.get("answer_start"))
+            for one in listed
+            if isinstance(one, Mapping)
+        ]
+    else:
+        places = [*zip(answers.get("text", ()), answers.get("answer_start", ()), strict=False)]
+    sentences = (
+        sentence_at(context, int(start)) for text, start in places if text and start is not None
+    )
+    return Expected(_query(row, "question"), [*dict.fromkeys(filter(None, sentences))], id=_id(row))
+
+
+def _langsmith(row: Row) -> Expected:
+    """Inputs and outputs, as objects or as columns of their own (``inputs.question``, ``input_question``)."""
+    asked, wanted = _side(row, "input"), _side(row, "output")
+    query = _query(asked, "question", "query", "input", "user_input", "text") or _only_text(asked)
+    names = (
+        "reference_contexts",
+        "contexts",
+        "context",
+        "documents",
+        "reference_documents",
+        "passages",
+    )
+    ids = _ids(_first(wanted, ("reference_context_ids", "document_ids", "doc_ids", "relevant_ids")))
+    return Expected(query, _texts(_first(wanted, names)), ids, str(row.get("id", "")))
+
+
+def _side(row: Row, side: str) -> Row:
+    flat = {
+        name.partition(sign)[2]: value
+        for name, value in row.items()
+        for sign in (f"{side}s.", f"{side}_", f"{side}s_")
+        if name.startswith(sign)
+    }
+    return {**flat, **_mapping(_first(row, (f"{side}s", side)))}
+
+
+def _only_text(asked: Row) -> str:
+    texts = [value for value in asked.values() if isinstance(value, str) and value.strip()]
+    return texts[0] if len(texts) == 1 else ""
+
+
+CONTEXT = (
+    "reference_contexts",
+    "ground_truth_contexts",
+    "ground_truth_context",
+    "reference_context_ids",
+)
+DATASETS = (
+    Dataset("a set of ragas", ("user_input",), _ragas, ("user_input", *CONTEXT)),
+    Dataset("a set of ragas or LlamaIndex", ("reference_contexts",), _ragas, ("query", "question", *CONTEXT)),
+    Dataset("a set of ragas", ("question", "ground_truth_context"), _ragas, ("question", *CONTEXT)),
+    Dataset("a testset of ragas", ("question", "contexts", "evolution_type"), _old_testset, ("question", "contexts")),
+    *(
+        Dataset("a set with positive passages", (query, name), _positives, ("id", "query_id", "qid", query, name))
+        for query in ("query", "question", "anchor")
+        for name in ("positive_passages", "positive_ctxs", "positives", "positive", "pos")
+    ),
+    Dataset("SQuAD", ("question", "context", "answers"), _squad, ("id", "question", "context", "answers")),
+    Dataset("goldens of DeepEval", ("input", "expected_output"), _golden, ("input", "context")),
+    Dataset("goldens of DeepEval", ("input", "context"), _golden, ("input", "context")),
+    Dataset("a set of LangSmith", ("inputs", "outputs"), _langsmith, ("id", "inputs", "outputs")),
+)  # fmt: skip
+LANGSMITH_COLUMNS = re.compile(r"inputs?[._]")
+NO_JUDGMENT = (
+    "answer",
+    "ground_truth",
+    "ground_truths",
+    "expected_output",
+    "reference",
+    "response",
+)
+
+
+def dataset_of(names: Iterable[str]) -> Dataset | None:
+    """The kind of row that has such names."""
+    there = {*names}
+    for dataset in DATASETS:
+        if there.issuperset(dataset.needs):
+            return dataset
+    if any(LANGSMITH_COLUMNS.match(name) for name in there) and any(
+        re.match(r"outputs?[._]", name) for name in there
+    ):
+        return Dataset("a set of LangSmith", (), _langsmith, ("id", *there))
+    return None
+
+
+def sentence_at(text: str, place: int) -> str:
+    """The sentence of a text that the character at ``place`` belongs to."""
+    start = max(
+        (match.end() for match in SENTENCE_END.finditer(text, 0, max(place, 0) + 1)), default=0
+    )
+    after = SENTENCE_END.search(text, max(place, 0) + 1)
+    return text[min(start, place) : after.start() if after else len(text)].strip()
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+class Rows(NamedTuple):
+    """The rows of a file, each with its line and that line's text, and what they are."""
+
+    dataset: Dataset
+    rows: Iterator[tuple[int, str, Row]]
+
+
+def rows_in(lines: Iterable[str]) -> Rows | None:
+    """The rows of an evaluation set; None where the file is none, whatever else it is."""
+    lines = iter(lines)
+    number, head = next(meaningful(lines), (1, ""))
+    start = head.lstrip()[:1]
+    if start in ("{", "["):
+        return _of_json(lines, number, head)
+    for delimiter in ("\t", ",", ";"):
+        names = [name.strip() for name in cells_of(head, delimiter)]
+        if len(names) > 1 and (dataset := dataset_of(names)):
+            return Rows(dataset, _of_table(lines, delimiter, number, names))
+    return None
+
+
+def _of_table(
+    lines: Iterator[str], delimiter: str, number: int, names: Sequence[str]
+) -> Iterator[tuple[int, str, Row]]:
+    for at, raw, cells in rows(lines, delimiter, number):
+        if any(cells):
+            yield at, raw, dict(zip(names, cells, strict=False))
+
+
+def _of_json(lines: Iterator[str], number: int, head: str) -> Rows | None:
+    try:
+        first = DECODER.decode(head)
+    except (ValueError, RecursionError):
+        first = None
+    if isinstance(first, dict) and not _is_whole(first):
+        dataset = dataset_of(first)
+        return Rows(dataset, _of_jsonl(lines, number, head)) if dataset else None
+    value = _whole(lines, head)
+    found = [*_rows_of(value)]
+    dataset = dataset_of(name for row in found[:20] for name in row)
+    if dataset is None:
+        return None
+    return Rows(dataset, ((number, "", row) for row in found))
+
+
+def _of_jsonl(lines: Iterator[str], number: int, head: str) -> Iterator[tuple[int, str, Row]]:
+    yield number, head, DECODER.decode(head)
+    for at, line in enumerate(lines, number + 1):
+        if not line.strip():
+            continue
+        try:
+            row = DECODER.decode(line)
+        except (ValueError, RecursionError) as error:
+            raise Bad(at, 1, f"not JSON: {error}") from None
+        if not isinstance(row, dict):
+            raise Bad(at, 1, "a line of JSONL is an object, {...}")
+        yield at, line, row
+
+
+def _whole(lines: Iterator[str], head: str) -> Any:
+    parts, length = [head], len(head)
+    for line in lines:
+        parts.append(line)
+        length += len(line)
+        if length > LONGEST_JSON:
+            raise Bad(1, 1, f"one JSON value of more than {LONGEST_JSON // 2**20} MB")
+    try:
+        return DECODER.decode("".join(parts))
+    except json.JSONDecodeError as error:
+        raise Bad(error.lineno, error.colno, f"not JSON: {error.msg}") from None
+    except (ValueError, RecursionError) as error:
+        raise Bad(1, 1, f"not JSON: {error or 'nested too deep'}") from None
+
+
+def _is_whole(value: Row) -> bool:
+    """Whether an object is a whole set rather than its first row: a list under a name, or columns."""
+    names = ("data", "examples", "goldens", "relevant_docs")
+    named = any(isinstance(value.get(name), (list, dict)) for name in names)
+    return named or (bool(value) and all(isinstance(column, list) for column in value.values()))
+
+
+def _rows_of(value: Any) -> Iterator[Row]:
+    """The rows of one JSON value: a list, a list under a name, columns, or one of the layouts with a name."""
+    if isinstance(value, list):
+        yield from (row for row in value if isinstance(row, dict))
+    elif not isinstance(value, dict):
+        return
+    elif isinstance(value.get("relevant_docs"), dict) and isinstance(value.get("queries"), dict):
+        corpus = value.get("corpus") or {}
+        for id, query in value["queries"].items():
+            documents = _ids(value["relevant_docs"].get(id, []))
+            texts = [corpus[document] for document in documents if document in corpus]
+            yield {
+                "id": id,
+                "query": query,
+                "reference_contexts": texts,
+                "reference_context_ids": documents,
+            }
+    elif isinstance(value.get("data"), list) and any(
+        isinstance(one, dict) and "paragraphs" in one for one in value["data"]
+    ):
+        for article in value["data"]:
+            for paragraph in article.get("paragraphs", ()):
+                for asked in paragraph.get("qas", ()):
+                    yield {"context": paragraph.get("context", ""), "answers": [], **asked}
+    else:
+        listed = next(
+            (
+                value[name]
+                for name in ("data", "examples", "goldens", "rows")
+                if isinstance(value.get(name), list)
+            ),
+            None,
+        )
+        if listed is not None:
+            yield from (row for row in listed if isinstance(row, dict))
+        else:
+            yield from _of_columns(value)
+
+
+def _of_columns(table: Row) -> Iterator[Row]:
+    """A row for each place of columns that are equally long; ``questions`` is a column of ``question``."""
+    columns = {name.removesuffix("s") if name in ("questions", "answers") else name: column
+               for name, column in table.items() if isinstance(column, list)}  # fmt: skip
+    lengths = {len(column) for column in columns.values()}
+    if len(lengths) == 1:
+        for values in zip(*columns.values(), strict=True):
+            row = dict(zip(columns, values, strict=True))
+            if "ground_truth_documents" in row:  # of Haystack's evaluators
+                row["reference_contexts"] = row.pop("ground_truth_documents")
+            yield row
+
+
+def records_of(found: Rows, by_text: bool, ignored: set[str]) -> Iterator[Record]:
+    """The rows as queries of a suite: by passages where the suite matches texts, else by ids where the set has any.
+
+    ``ignored`` learns what else the rows hold.
+    """
+    for number, raw, row in found.rows:
+        expected = found.dataset.read(row)
+        ignored.update(
+            name
+            for name in row
+            if row[name] not in (None, "", []) and name not in found.dataset.used
+        )
+        if not expected.query.strip():
+            raise Bad(number, 1, f"no question in this row of {found.dataset.what}")
+        further: dict[str, Any] = {}
+        if by_text and expected.passages:
+            further["relevant"] = [*dict.fromkeys(expected.passages)]
+        elif not by_text and expected.documents:
+            further["relevant"] = [*dict.fromkeys(expected.documents)]
+        elif not by_text and expected.passages:
+            further["passages"] = [*dict.fromkeys(expected.passages)]
+        cells = {"query": expected.query.strip()}
+        if expected.id:
+            cells["id"] = expected.id
+        yield Record(number, raw, cells, further)

@@ -1,0 +1,225 @@
+"""Shapes of results that come from retrieval for question answering, and how such retrievers are called."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_irquality import retrieve
+from pytest_irquality.metrics import Judgments
+from pytest_irquality.retrieval import Run
+from pytest_irquality.retrieval.call import RetrieverError
+from pytest_irquality.retrieval.results import Hits, UnreadableResult, read_result
+from pytest_irquality.suite import Query, Suite
+from pytest_irquality.suite.keys import Ends
+
+
+def texts_of(result: object, **given: Any) -> list[str]:
+    hits = read_result(result, 10, texts=True, **given)
+    return [hits.texts[id] for id in hits.ids]
+
+
+def part(text: str) -> Any:
+    return SimpleNamespace(type="text", text=text)
+
+
+def document(text: str, **metadata: str) -> Any:
+    return SimpleNamespace(page_content=text, metadata=metadata, id=None)
+
+
+TWO = ["Paid within 14 days", "Keep the receipt"]
+SHAPES: dict[str, Any] = {
+    "a chain's context": {"input": "q", "context": [document(text) for text in TWO], "answer": "14"},
+    "contexts": {"contexts": TWO, "answer": "14"},
+    "retrieved_contexts": {"user_input": "q", "retrieved_contexts": TWO, "response": "14"},
+    "passages as an attribute": SimpleNamespace(passages=TWO, answer="14"),
+    "MCP, as an object": SimpleNamespace(content=[part(text) for text in TWO], isError=False, structuredContent=None),
+    "MCP, as a mapping": {"content": [{"type": "text", "text": text} for text in TWO], "isError": False},
+    "MCP, structured": SimpleNamespace(content=[part("…")], isError=False, structuredContent={"result": TWO}),
+    "OpenAI's vector stores": SimpleNamespace(object="vector_store.search_results.page", data=[
+        SimpleNamespace(file_id=f"f{n}", filename="a.md", score=0.9, content=[part(text)]) for n, text in enumerate(TWO)]),
+    "OpenAI's, as mappings": {"data": [{"file_id": f"f{n}", "score": 0.9, "content": [{"type": "text", "text": text}]}
+                                       for n, text in enumerate(TWO)]},
+    "Bedrock": {"retrievalResults": [{"content": {"text": text, "type": "TEXT"}, "score": 0.5,
+                "location": {"type": "S3", "s3Location": {"uri": f"s3://b/{n}.md"}}} for n, text in enumerate(TWO)]},
+    "Haystack with several outputs": {"retriever": {"documents": [SimpleNamespace(id=str(n), content=text, score=1.0)
+                                      for n, text in enumerate(TWO)]}, "llm": {"replies": ["14"]}},
+    "bare texts": TWO,
+    "texts with scores": [(text, 0.5) for text in TWO],
+    "texts with whole scores": [(text.split()[0] + " it", 5) for text in TWO],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_texts_are_read_from_each_shape(shape: str) -> None:
+    expected = ["Paid it", "Keep it"] if "whole" in shape else TWO
+    assert texts_of(SHAPES[shape]) == expected
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["返金は14日以内", "領収書"], ["receipt", "refund"], ["Paid.", "kept"], ["返金", "c1"]],
+)
+def test_texts_without_spaces_are_texts(texts: list[str]) -> None:
+    assert texts_of(texts) == texts
+    assert texts_of([(text, 0.5) for text in texts]) == texts
+    assert read_result(texts, 10).ids == tuple(texts)
+
+
+def test_ids_and_texts_without_spaces() -> None:
+    hits = read_result([("c1", "返金は14日以内"), ("c2", "領収書")], 10, texts=True)
+    assert hits.texts == {"c1": "返金は14日以内", "c2": "領収書"}
+
+
+@pytest.mark.parametrize("ids", [["c1", "c2"], ["a-b", "c_d"], [1, 2], ["3f2a", "99"]])
+def test_ids_alone_are_no_texts(ids: list[Any]) -> None:
+    with pytest.raises(UnreadableResult, match="these are ids alone"):
+        read_result(ids, 10, texts=True)
+
+
+def test_ids_of_such_shapes() -> None:
+    assert read_result(SHAPES["OpenAI's vector stores"], 10).ids == ("f0", "f1")
+    assert read_result(SHAPES["Bedrock"], 10).ids == ("s3://b/0.md", "s3://b/1.md")
+
+
+def test_a_nested_text_by_its_field() -> None:
+    hits = [
+        {"id": "1", "payload": {"body_text": "Paid"}},
+        {"id": "2", "payload": {"body_text": "Kept"}},
+    ]
+    assert texts_of(hits, text_field="payload.body_text") == ["Paid", "Kept"]
+    with pytest.raises(UnreadableResult, match="name its place with 'text_field'"):
+        read_result(hits, 10, texts=True)
+    with pytest.raises(
+        UnreadableResult, match=r"'text_field: payload\.body' names no text of its hits"
+    ):
+        read_result(hits, 10, texts=True, text_field="payload.body")
+
+
+def test_an_empty_chunk_is_a_result_that_holds_nothing() -> None:
+    for empty in ("", None):
+        hits = [{"id": "1", "text": empty}, {"id": "2", "text": "Paid within 14 days"}]
+        assert texts_of(hits) == ["", "Paid within 14 days"]
+    assert read_result(["", "Paid in full"], 10, texts=True).texts
+    many = [{"id": str(n), "text": ""} for n in range(5)] + [{"id": "6", "text": "Paid"}]
+    assert texts_of(many)[-1] == "Paid"
+
+
+def test_a_tool_that_failed_is_no_ranking() -> None:
+    failed = SimpleNamespace(content=[part("rate limit")], isError=True)
+    with pytest.raises(UnreadableResult, match="the tool answered with an error"):
+        read_result(failed, 10, texts=True)
+    with pytest.raises(UnreadableResult, match="the tool answered with an error"):
+        read_result({"content": [{"type": "text", "text": "no"}], "isError": True}, 10)
+
+
+def asked(retriever: object, **given: Any) -> Run:
+    return retrieve(Suite("s", "s", (Query("q", "refunds"),), depth=2, **given), retriever)
+
+
+def test_a_second_required_parameter_is_never_given_the_cutoff_silently() -> None:
+    def search(query: str, lang: str) -> list[str]:
+        raise AssertionError(lang)
+
+    with pytest.raises(
+        RetrieverError, match=r"search\(query: 'str', lang: 'str'\).* needs 'lang' too"
+    ):
+        asked(search)
+
+    def in_german(query: str, lang: str) -> list[str]:
+        return [lang]
+
+    assert asked(in_german, params={"lang": "de"}).rankings["q"].ids == ("de",)
+    for name in ("k", "top_n", "n_results", "rows", "count"):
+        made: dict[str, Any] = {}
+        exec(f"def search(query, {name}): return [str({name})]", made)
+        assert asked(made["search"]).rankings["q"].ids == ("2",)
+
+
+def test_a_vector_store_is_asked_by_similarity() -> None:
+    class Store:
+        def search(self, query: str, search_type: str, **kwargs: Any) -> list[Any]:
+            raise AssertionError(search_type)
+
+        def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Any]:
+            return [SimpleNamespace(id=f"d{n}", page_content="text", metadata={}) for n in range(k)]
+
+    assert asked(Store()).rankings["q"].ids == ("d0", "d1")
+
+
+class Pipeline:
+    """As Haystack's: components with inputs, of which some are open."""
+
+    def __init__(self, open_inputs: dict[str, dict[str, bool]], last: str) -> None:
+        self.open, self.last = open_inputs, last
+        self.ran: dict[str, Any] = {}
+
+    def inputs(self) -> dict[str, Any]:
+        return {
+            component: {name: {"is_mandatory": needed} for name, needed in sockets.items()}
+            for component, sockets in self.open.items()
+        }
+
+    def outputs(self) -> dict[str, Any]:
+        return {self.last: {"documents": {}}}
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"components": {name: {} for name in (*self.open, self.last)}}
+
+    def run(
+        self, data: dict[str, Any], include_outputs_from: set[str] | None = None
+    ) -> dict[str, Any]:
+        self.ran = data
+        return {
+            name: {"documents": [{"id": name}]}
+            for name in ({self.last} | (include_outputs_from or set()))
+        }
+
+
+def test_a_pipeline_is_given_the_query_where_it_goes_in() -> None:
+    pipeline = Pipeline(
+        {"bm25": {"query": True, "top_k": False}, "ranker": {"query": True, "top_k": False}},
+        "ranker",
+    )
+    assert asked(pipeline).rankings["q"].ids == ("ranker",)
+    assert pipeline.ran == {
+        "bm25": {"query": "refunds"},
+        "ranker": {"query": "refunds", "top_k": 2},
+    }
+    assert asked(pipeline, pipeline=Ends(output="bm25")).rankings["q"].ids == ("bm25",)
+    assert pipeline.ran["bm25"] == {"query": "refunds", "top_k": 2}
+
+
+def test_a_pipeline_with_inputs_of_its_own_names() -> None:
+    pipeline = Pipeline({"embedder": {"words": True}, "prompt": {"question": False}}, "store")
+    with pytest.raises(
+        RetrieverError, match=r"it needs embedder.words too; name where the query goes in"
+    ):
+        asked(pipeline)
+    assert asked(pipeline, pipeline=Ends(input=("embedder.words",))).rankings["q"].ids == ("store",)
+    assert pipeline.ran == {"embedder": {"words": "refunds"}}
+    with pytest.raises(RetrieverError, match=r"it has no open input 'embedder\.word'"):
+        asked(pipeline, pipeline=Ends(input=("embedder.word",)))
+    with pytest.raises(RetrieverError, match="it has no component 'rank'"):
+        asked(pipeline, pipeline=Ends(input=("embedder.words",), output="rank"))
+
+
+def test_hits_are_told_from_a_query_with_and_one_without_passages() -> None:
+    by_id = Query("a", "a", Judgments({"d1": 1}))
+    both = Query(
+        "b", "b", Judgments({"d1": 1, "paid within": 1}), passages=frozenset({"paid within"})
+    )
+    suite = Suite("s", "s", (by_id, both), depth=2)
+    run = retrieve(
+        suite,
+        lambda query: ["d1"] if query == "a" else [{"id": "d1", "text": "Paid within 14 days"}],
+    )
+    assert run.rankings["a"].ids == ("d1",)
+    assert run.texts == {"d1": "Paid within 14 days"}
+    assert not run.faults
+
+
+def test_hits_keep_their_shape() -> None:
+    assert Hits(("a",)).texts == {}

@@ -126,9 +126,12 @@ class Measured:
 
     @cached_property
     def reordered(self) -> Sequence[str]:
-        """The ids of the queries that have another order as returned than the one that is
-        compared.
+        """The ids of the queries that have another order as returned than the one that is compared.
+
+        Several answers are compared as their means, which have no order.
         """
+        if self.run.again:
+            return ()
         return [id for id, ids in self.aligned.items() if ids != self.rankings[id]]
 
     @cached_property

@@ -48,7 +48,7 @@ def nothing_to_compare(sides: Comparison, limits: Limits) -> Iterator[Finding]:
     lacks = sides.missing_baseline(limits.measure)
     for bound in limits.bounds:
         if lacks and (bound.on_change or limits.measure.definition.compares):
-            yield _undecided(limits.measure, bound, "", lacks)
+            yield undecided(limits.measure, bound, "", lacks)
 
 
 def margin(finding: Finding) -> float:
@@ -59,7 +59,7 @@ def margin(finding: Finding) -> float:
     return within(finding.value, finding.limit)
 
 
-def _undecided(measure: Measure, bound: Bound, subject: str, lacks: Lack, of: int = 0) -> Finding:
+def undecided(measure: Measure, bound: Bound, subject: str, lacks: Lack, of: int = 0) -> Finding:
     """A limit that has no value to be held against. It holds only where there is nothing yet that it could be."""
     return Finding(
         subject,
@@ -86,7 +86,7 @@ def _hold_value(sides: Comparison, measure: Measure, bound: Bound, subject: Subj
             lacks = sides.nothing_compared(subject.queries)
         else:
             lacks = Lack("defined")
-        return _undecided(measure, bound, subject.name, lacks, len(subject.queries))
+        return undecided(measure, bound, subject.name, lacks, len(subject.queries))
     if bound.share:
         value /= max(total.n, 1)
     within = WITHIN[bound.kind]
@@ -113,7 +113,7 @@ def _hold_change(sides: Comparison, measure: Measure, bound: Bound, subject: Sub
     of = sides.limited(measure, subject.queries)
     if change is None:
         lacks = sides.nothing_compared(subject.queries) if subject.queries else Lack("defined")
-        return _undecided(measure, bound, subject.name, lacks, of)
+        return undecided(measure, bound, subject.name, lacks, of)
     value, ok = _worsening(bound, change), _within(bound, change)
     tied = ok and returned is not None and not _within(bound, returned)
     return Finding(
@@ -149,4 +149,4 @@ def _within(bound: Bound, change: Change) -> bool:
     if bound.kind != "max_significant_drop":
         return False
     p = change.adjusted if change.adjusted is not None else change.p
-    return p is None or p >= SIGNIFICANT
+    return p is None or p >= SIGNIFICANT or -change.difference <= (change.noise or 0.0)

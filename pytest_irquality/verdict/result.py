@@ -179,6 +179,11 @@ class SuiteResult:
     noise: Noise | None = None
 
     @property
+    def is_of_a_test(self) -> bool:
+        """Whether a test has judged it, whose node id is then its ``retriever``."""
+        return "::" in self.retriever
+
+    @property
     def failed(self) -> bool:
         """Whether any check ended otherwise than it should."""
         return any(verdict.outcome in BAD for verdict in self.verdicts)

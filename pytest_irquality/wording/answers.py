@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_irquality.verdict.facts import Change, Finding, Noise, Robustness, VariantLoss
+from pytest_irquality.verdict.facts import (
+    Change,
+    Finding,
+    Noise,
+    Robustness,
+    Spread,
+    VariantLoss,
+    Wavering,
+)
 from pytest_irquality.verdict.result import SuiteResult
-from pytest_irquality.wording.numbers import apart, counted, few, figure, signed
+from pytest_irquality.wording.numbers import apart, counted, few, figure
 from pytest_irquality.wording.words import quoted
 
 BY_HAND = "variants"
 NO_VARIANTS = "no query that finds something has variants that were answered"
-UNKNOWN = "noise is unknown: each side has one answer to a query"
 
 
 def in_answers(finding: Finding) -> str:
@@ -58,30 +65,44 @@ def _texts(kind: Robustness) -> str:
 # -- for the reports --------------------------------------------------------------------------------
 
 
-def robustness_lines(result: SuiteResult) -> Iterator[str]:
-    """A line a kind of variants and measure, and the texts that broke most."""
+def answers_lines(result: SuiteResult) -> Iterator[str]:
+    """What other wordings lose and what unchanged code does, in a line each."""
     for kind in result.robustness:
-        of = counted(kind.queries, "query", "queries")
-        asked = f"{kind_name(kind.kind)}: {kind.variants} of {of}"
-        if kind.unanswered:
-            asked = f"{asked}, {kind.unanswered} could not be answered"
-        yield asked
-        for loss in kind.losses:
-            yield f"  {loss_line(result, loss)}"
+        yield _asked(kind)
+        yield from (f"  {_loss(result, loss)}" for loss in kind.losses)
         if kind.empty:
-            nothing = counted(len(kind.empty), "finds", "find")
-            yield f"  {nothing} nothing: {_texts(kind)}"
+            yield f"  {counted(len(kind.empty), 'finds', 'find')} nothing: {_texts(kind)}"
+    noise = result.noise
+    if noise is None:
+        return
+    yield units_said(noise)
+    for spread in noise.spreads:
+        yield f"  {spread_of(spread, result.unit(spread.measure))}"
+    asked = counted(len(result.queries), "query", "queries")
+    if not noise.total:
+        yield f"  none of {asked} wavers"
+        return
+    worst = noise.wavering[0]
+    text = quoted(result.query(worst.query).text)
+    yield f"  {noise.total} of {asked} waver; most: {text}, {common(worst)} in common"
 
 
-def loss_line(result: SuiteResult, loss: VariantLoss) -> str:
-    """What variants lose of a measure, with its interval and the text that lost most."""
-    unit = result.unit(loss.measure)
-    change = loss.change
+def _asked(kind: Robustness) -> str:
+    asked = (
+        f"{kind_name(kind.kind)}: {kind.variants} of {counted(kind.queries, 'query', 'queries')}"
+    )
+    if kind.unanswered:
+        return f"{asked}, {kind.unanswered} could not be answered"
+    return asked
+
+
+def _loss(result: SuiteResult, loss: VariantLoss) -> str:
+    """What variants lose of a measure, with the text that lost most."""
+    unit, change = result.unit(loss.measure), loss.change
     own, variants = apart(change.before, change.now, unit)
-    said = f"{loss.measure} {own} → {variants}"
-    if change.low is not None and change.high is not None:
-        said = f"{said} (95 %: {signed(change.low, unit)} to {signed(change.high, unit)})"
-    said = f"{said} over {counted(change.queries, 'query', 'queries')}"
+    said = f"{loss.measure} {own} → {variants} over {counted(change.queries, 'query', 'queries')}"
+    if since := since_baseline(loss, unit):
+        said = f"{said}; {since}"
     if loss.worst:
         worst = loss.worst[0]
         value = f"{figure(worst.own, unit)} → {figure(worst.value, unit)}"
@@ -89,35 +110,35 @@ def loss_line(result: SuiteResult, loss: VariantLoss) -> str:
     return said
 
 
-def noise_lines(result: SuiteResult) -> Iterator[str]:
-    """What unchanged code does, as far as several answers tell."""
-    noise = result.noise
-    if noise is None:
-        return
-    yield _units(noise)
-    for spread in noise.spreads:
-        unit = result.unit(spread.measure)
-        said = f"{spread.measure}: today {_range(spread.low, spread.high, unit)}"
-        if spread.low_before is not None and spread.high_before is not None:
-            then = _range(spread.low_before, spread.high_before, unit)
-            said = f"{said}, baseline {then}"
-        yield f"  {said}"
-    asked = len(result.queries)
-    if not noise.total:
-        yield f"  none of {asked} queries wavers"
-        return
-    worst = noise.wavering[0]
-    text = quoted(result.query(worst.query).text)
-    yield f"  {noise.total} of {asked} queries waver; most: {text}, {worst.overlap:.0%} in common"
+def since_baseline(loss: VariantLoss, unit: str) -> str:
+    """What the variants did since the baseline; "" where there is none, or nothing moved."""
+    if loss.since is None or not (loss.since.better or loss.since.worse):
+        return ""
+    before, now = apart(loss.since.before, loss.since.now, unit)
+    return f"since the baseline {before} → {now}"
 
 
-def _units(noise: Noise) -> str:
-    sides = f"{counted(noise.answers, 'answer')} to each query today"
+def spread_of(spread: Spread, unit: str) -> str:
+    """How far the means of a side's answers or builds lie apart."""
+    said = f"{spread.measure}: today {_range(spread.low, spread.high, unit)}"
+    if spread.low_before is None or spread.high_before is None:
+        return said
+    return f"{said}, baseline {_range(spread.low_before, spread.high_before, unit)}"
+
+
+def common(wavering: Wavering) -> str:
+    """How much of the top results a query's answers share."""
+    return f"{wavering.overlap:.0%}"
+
+
+def units_said(noise: Noise) -> str:
+    """How many answers and builds there are, and what they cannot show."""
+    said = f"unchanged code: {counted(noise.answers, 'answer')} to each query today"
     if noise.answers_before:
-        sides = f"{sides}, {noise.answers_before} in the baseline"
-    if noise.answers > 1 and noise.builds == 1:
-        return f"{sides}, all of one build: repeats cannot show what a rebuild does"
-    return sides
+        said = f"{said}, {noise.answers_before} in the baseline"
+    if noise.builds <= 1 and noise.builds_before <= 1:
+        return f"{said}, of one build a side: repeats cannot show what a rebuild does"
+    return said
 
 
 def _range(low: float, high: float, unit: str) -> str:

@@ -19,7 +19,6 @@ from pytest_irquality.pipeline.judge import judge_run, version_of
 from pytest_irquality.report.html import html_report
 from pytest_irquality.report.text import explain, headline, name_of, summaries
 from pytest_irquality.retrieval import Run, retrieve
-from pytest_irquality.storage import baseline as stored
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.suite import Suite, load_suite
@@ -217,7 +216,7 @@ def _judge_all(
     """Each retriever's result; ``target`` is the one without a name."""
     runs: dict[str, Run] = {}
     suite, base = target.suite, target.suite.baseline_retriever
-    if base or (baseline and stored.expected(target.file, files.compared)):
+    if base or (baseline and files.expects_baseline(suite, target.file)):
         suite = suite.guarded()
     for name, retriever in asked.items():
         here = Target(suite, target.file, name)

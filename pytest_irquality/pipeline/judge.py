@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from pytest_irquality.pipeline.audit import audited
 from pytest_irquality.pipeline.explain import with_reasons
 from pytest_irquality.pipeline.files import Files, Target
 from pytest_irquality.retrieval import Run
@@ -21,8 +22,10 @@ def judge_run(
     compared: tuple[Run, Baseline] | tuple[None, None],
     retriever: object,
     notes: Sequence[str] = (),
+    audit: bool = False,
 ) -> SuiteResult:
-    """One retriever's run held against checks of its suite, with reasons, and with what was written of it.
+    """One retriever's run held against checks of its suite, with reasons, with an ``audit`` where one is
+    asked for, and with what was written of it.
 
     Raises ``MeasureError`` where a measure of the project's own fails.
     """
@@ -32,6 +35,8 @@ def judge_run(
     )  # else no file would mend a drop
     asked = files.part(target.suite)
     result = judge(asked, run, checks, before=before, baseline=known, updating=updating)
+    if audit:
+        result = audited(asked, run, result, retriever, before=before, baseline=known)
     return files.completed(target, run, with_reasons(result, retriever), notes)
 
 

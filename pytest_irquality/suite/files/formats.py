@@ -26,13 +26,14 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "grade": ("rating", "grade", "score", "relevance", "rel", "label", "judgment", "judgement", "gain"),
     "tags": ("tags", "tag"),
     "weight": ("weight",),
+    "count": ("count", "searches", "frequency", "freq"),
     "why": ("why",),
     "judge": ("judge", "annotator", "rater", "assessor", "grader"),
     "date": ("date", "judgedat", "gradedat"),
 }  # fmt: skip
 # What a line of JSONL may hold besides, of the formats that are known: it says nothing of a query or a judgment.
 PASSED = {"metadata", "title", "iteration", "createdat", "updatedat"}
-PAIR = ("id", "query", "document", "grade", "judge", "date")
+PAIR = ("id", "query", "document", "grade", "judge", "date", "count")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 QUEPID_HEADER = {"query", "docid", "rating"}
 
@@ -161,7 +162,7 @@ def table(delimiters: str) -> Callable[[Iterable[str]], Iterator[Record]]:
         delimiter = next((d for d in delimiters if is_header(cells_of(header, d))), delimiters[0])
         names = [name.strip() for name in cells_of(header, delimiter)]
         columns = named(names)
-        read = from_csv if tuple(names) == OUR_COLUMNS else str
+        read = from_csv if tuple(names) in OUR_COLUMNS else str
         if not is_header(names):
             there = ", ".join(short(name) for name in names[:8])
             raise Bad(

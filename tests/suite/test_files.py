@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from pytest_irquality import SuiteError, judge, load_suite, retrieve
+from pytest_irquality.suite.files.formats import OF_QUERIES
+from pytest_irquality.suite.keys import QUERY_KEYS
 from tests.conftest import SHARED, Project
 
 DATA = Path(__file__).parents[1] / "data" / "files"
@@ -315,3 +317,7 @@ def test_params_that_the_retriever_cannot_take_are_told_at_their_line(project: P
     project.run().stdout.fnmatch_lines(
         ["*does not take 'nope' of 'params' (fixture 'retriever', shop.ir.yaml:3)"]
     )
+
+
+def test_a_file_of_judgments_passes_over_every_key_of_the_queries_beside_them() -> None:
+    assert {*OF_QUERIES} == {*QUERY_KEYS}

@@ -33,6 +33,10 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 # What a line of JSONL may hold besides, of the formats that are known: it says nothing of a query or a judgment.
 PASSED = {"metadata", "title", "iteration", "createdat", "updatedat"}
+OF_QUERIES = (
+    "query", "tags", "why", "weight", "variants", "params", "known_issue", "must_find", "must_find_any", "must_not_find",
+    "in_order", "expect_no_results", "id", "relevant", "passages", "match", "thresholds", "robustness",
+)  # fmt: skip
 PAIR = ("id", "query", "document", "grade", "judge", "date", "count")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 QUEPID_HEADER = {"query", "docid", "rating"}

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from pytest_irquality.edges.open import Allowed, Lines, Unreadable, matching, open_lines
 from pytest_irquality.suite.files.formats import (
+    OF_QUERIES,
     Bad,
     Format,
     jsonl,
@@ -21,7 +22,6 @@ from pytest_irquality.suite.files.formats import (
     topics,
     trec,
 )
-from pytest_irquality.suite.keys import QUERY_KEYS
 from pytest_irquality.suite.yaml import SuiteError, clipped, short
 
 QUERIES = ("jsonl", "csv", "tsv", "quepid", "topics", "text")
@@ -33,7 +33,7 @@ FORMATS: Mapping[str, Format] = {
     "beir": Format("BEIR qrels", table("\t"), words=False),
     "quepid": Format("a Quepid CSV", table(",")),
     # Its queries may stand in the same file.
-    "jsonl": Format("JSONL", jsonl(beside=QUERY_KEYS)),
+    "jsonl": Format("JSONL", jsonl(beside=OF_QUERIES)),
     "csv": Format("CSV", table(",;")),
     "tsv": Format("TSV", table("\t")),
     "topics": Format("topics", topics),

@@ -244,6 +244,13 @@ class Remark(Fact):
 
 
 @dataclass(frozen=True)
+class Loud(Remark):
+    """One that no pass may stand without; ``short`` is for the headline."""
+
+    short: str = ""
+
+
+@dataclass(frozen=True)
 class Interrupted(Fact):
     """The run was stopped after so many queries."""
 
@@ -332,6 +339,21 @@ class UnknownIds(Fact):
 
 
 @dataclass(frozen=True)
+class Accepted(Fact):
+    """Drops from ``source`` that the change accepts: HEAD commits a baseline with them.
+
+    ``queries`` (ids) return what is committed; ``moved`` are documents of the first of them. ``lacks``: why nothing
+    can be compared with the source itself. ``refused``: the project lets no change accept its own drops.
+    """
+
+    source: str
+    queries: tuple[str, ...]
+    moved: tuple[tuple[str, tuple[RankedDocument, ...]], ...] = ()
+    lacks: str = ""
+    refused: bool = False
+
+
+@dataclass(frozen=True)
 class NewSuite(Fact):
     """The revision asked for has no such suite. ``first``: it has, and this change brings its first baseline."""
 
@@ -403,7 +425,10 @@ class TiesMoved(Fact):
 
 @dataclass(frozen=True)
 class JudgmentsChanged(Fact):
-    """The baseline's own ``rankings`` score otherwise than when they were saved, those of so many ``queries``."""
+    """The baseline's own ``rankings`` score otherwise than when they were saved, those of so many ``queries``.
+
+    ``new`` is how many judgments all of these rankings' queries have more than then.
+    """
 
     measure: str
     unit: str
@@ -411,6 +436,7 @@ class JudgmentsChanged(Fact):
     today: float
     queries: int
     rankings: int
+    new: int = 0
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,7 @@ REASONS: Mapping[str, Callable[[SuiteResult, Verdict], str]] = {
     "passed": lambda result, verdict: "",
     "failed": _broken,
     "known": _broken,
+    "accepted": _broken,
     "error": _undecided,
     "not evaluated": _not_evaluated,
     "fixed": _fixed,
@@ -328,13 +329,19 @@ assert not _wordless, f"wording/sentences.py says nothing of {_wordless}"
 
 def notes(result: SuiteResult) -> tuple[str, ...]:
     """Every fact of a result in one line each."""
-    return tuple(note(fact, result) for fact in result.facts)
+    told_first = facts.Accepted
+    return tuple(note(fact, result) for fact in result.facts if not isinstance(fact, told_first))
 
 
 @singledispatch
 def note(fact: Fact, result: SuiteResult) -> str:
     """One fact in one line."""
     raise NotImplementedError(f"wording/sentences.py says nothing of {type(fact).__name__}")
+
+
+@note.register
+def _(fact: facts.Accepted, result: SuiteResult) -> str:
+    return f"{counted(len(fact.queries), 'ranking is', 'rankings are')} accepted as committed"
 
 
 @note.register
@@ -480,6 +487,12 @@ def _(fact: facts.TiesMoved, result: SuiteResult) -> str:
 @note.register
 def _(fact: facts.JudgmentsChanged, result: SuiteResult) -> str:
     was, today = apart(fact.then, fact.today, fact.unit)
+    if fact.new > 0:
+        return (
+            f"{counted(fact.new, 'new judgment')} since the baseline was saved: {fact.measure} {was} →"
+            f" {today} on its {counted(fact.rankings, 'unchanged ranking')}; the change above is that of"
+            " rankings alone"
+        )
     return (
         f"judgments of {counted(fact.queries, 'query', 'queries')} changed since the baseline was saved:"
         f" over its {counted(fact.rankings, 'ranking')} {fact.measure} was {was}, and is"

@@ -17,9 +17,10 @@ from pytest_irquality.verdict.result import (
 )
 from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
 from pytest_irquality.wording.caveats import MARKS as CAVEATS
-from pytest_irquality.wording.caveats import caveats, whole
+from pytest_irquality.wording.caveats import urgent, whole, with_urgent
 from pytest_irquality.wording.moves import move
 from pytest_irquality.wording.numbers import (
     apart,
@@ -34,7 +35,7 @@ from pytest_irquality.wording.sentences import demand, notes, otherwise, reason,
 from pytest_irquality.wording.words import ON_CHANGE, bound, one_line
 
 MARKS = {
-    "passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "fixed": "✗ FIXED",
+    "passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "accepted": "accepted", "fixed": "✗ FIXED",
     "not evaluated": "✗ not evaluated",
 }  # fmt: skip
 WORST = 5
@@ -270,7 +271,12 @@ def _worst_queries(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
 
 
 def headline(result: SuiteResult) -> str:
-    """The verdict in words: ``FAILED: 2 of 9 limits, 1 of 44 queries``."""
+    """The verdict in words, with what must be known first."""
+    return with_urgent(verdict_words(result), result.failed, tuple(urgent(result)))
+
+
+def verdict_words(result: SuiteResult) -> str:
+    """The verdict alone: ``FAILED: 2 of 9 limits, 1 of 44 queries``."""
     limits = [verdict.outcome for verdict in result.verdicts if verdict.query is None]
     queries = [verdict.outcome for verdict in result.verdicts if verdict.query is not None]
 
@@ -300,8 +306,8 @@ def headline(result: SuiteResult) -> str:
     else:
         said = f"FAILED: {said}"
     known = told([*limits, *queries].count("known"), *KNOWN)
-    words = ["PARTIAL" if result.interrupted else "", said, known]
-    return "; ".join([", ".join(filter(None, words)), *caveats(result)])
+    drops = told([*limits, *queries].count("accepted"), "accepted drop", "accepted drops")
+    return ", ".join(filter(None, ["PARTIAL" if result.interrupted else "", said, drops, known]))
 
 
 KNOWN = ("known issue", "known issues")
@@ -325,6 +331,8 @@ def provenance(baseline: Baseline) -> str:
 
 def summary(result: SuiteResult) -> Iterator[str]:
     """The table of a suite: each measure, what it was and is, its limits, how many queries it rests on."""
+    for number, line in enumerate(accepted(result)):
+        yield f"  {line}" if number else line
     yield f"{name_of(result)} ({result.path})  {headline(result)}"
     yield from _remarks(result.remarks, "  ")
     if result.baseline:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pytest_irquality.edges.git import Repository, now, package_version, time_of
 from pytest_irquality.edges.open import Allowed
@@ -33,7 +33,8 @@ from pytest_irquality.storage.stored import (
 )
 from pytest_irquality.suite.model import Suite
 
-GIT = "git:"
+GIT, RUN = "git:", "run:"
+COMMITS = (GIT, RUN)
 SHOWN_QUERIES, SHOWN_MOVES = 5, 3
 DIGITS = 6  # of the values kept
 
@@ -102,7 +103,7 @@ class Place:
     @property
     def in_git(self) -> bool:
         """Whether what is compared with is a commit's and not the file that an update writes."""
-        return self.option is not None and self.option.startswith(GIT)
+        return self.option is not None and self.option.startswith(COMMITS)
 
     @property
     def path(self) -> Path:
@@ -152,7 +153,7 @@ class Place:
         """What an update writes over. Raises ``StoredRunError``."""
         try:
             stored = read_run(self.path, self.shown, self.allowed)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             at_default = self.option is None or self.in_git
             return self._elsewhere(self.trees.here, self.shown) if at_default else Found(self.shown)
         except OSError as error:
@@ -214,6 +215,24 @@ class Place:
         if not was_there:
             return replace(found, new="suite")
         return replace(found, new="baseline" if self.path.is_file() else "")
+
+
+def suites_in_git(root: Path) -> Iterator[Path]:
+    """The suite files that committed baselines are beside, in the checkout of pytest's rootdir."""
+    try:
+        repository = Repository.holding(root)
+        listed = repository.output("ls-files", "-z").decode(errors="surrogateescape").split("\0")
+    except OSError:
+        return
+    kept = [PurePosixPath(name) for name in listed if f"{FOLDER}/" in name]
+    for file in kept:
+        if file.parent.name == FOLDER and file.suffix == ".jsonl":
+            folder = repository.top / file.parent.parent
+            stem = file.stem
+            for name in (stem, stem.rpartition(".")[0]):
+                for suffix in (".ir.yaml", ".ir.yml", ".yaml", ".yml"):
+                    if name and (path := folder / f"{name}{suffix}").is_file():
+                        yield path
 
 
 def unknown_revision(root: Path, option: str) -> str | None:

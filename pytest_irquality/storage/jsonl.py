@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from pytest_irquality.edges import bounds
 from pytest_irquality.edges.open import Allowed, bounded_lines
 from pytest_irquality.edges.write import write
 from pytest_irquality.retrieval.run import Ranking
@@ -35,6 +36,13 @@ END = {"end": FORMAT}  # a file that was cut off has none
 OURS = json.dumps(FORMAT).encode()
 SIDES = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
 NAMED = 3
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number")
+
+
+STRICT = json.JSONDecoder(parse_constant=_no_number)
 
 # -- writing ----------------------------------------------------------------------------------------------------------
 
@@ -167,7 +175,6 @@ def _text(line: bytes) -> str:
 
 
 NEEDED = ("suite", "path", "depth")
-HEADER_TYPES: Mapping[str, type] = {"depth": int}  # every other is a text
 LARGEST = 1e15  # of numbers that are no scores of documents
 
 
@@ -191,9 +198,7 @@ def _header(lines: Iterable[bytes], shown: str) -> Header:
         )
     known = {name: data[name] for name in Header.__dataclass_fields__ if name in data}
     wrong = [name for name in NEEDED if name not in known]
-    wrong += [
-        name for name, value in known.items() if type(value) is not HEADER_TYPES.get(name, str)
-    ]
+    wrong += [name for name, value in known.items() if not HEADER_TYPES.get(name, _is_name)(value)]
     if wrong:
         raise DamagedRunError(f"{where}: damaged: no {wrong[0]!r} in the header, or no such thing")
     return Header(**known)
@@ -220,10 +225,11 @@ def _query(data: dict[str, Any], where: str, same: dict[Any, Any]) -> StoredQuer
         raise DamagedRunError(f"{where}: damaged: a document is [id, score, title, text]")
     ids, scores, titles, texts = (*columns, (), (), (), ())[:4]
     ids, titles, texts = (tuple(map(same.setdefault, some, some)) for some in (ids, titles, texts))
-    try:
-        ranking = Ranking(ids, _scores(scores), seconds)
-    except OverflowError:
-        raise DamagedRunError(f"{where}: damaged: a score is too large") from None
+    if len(ids) > bounds.CUTOFF:
+        raise DamagedRunError(f"{where}: damaged: more than {bounds.CUTOFF:,} documents")
+    if not all(score is None or abs(score) <= bounds.NUMBER for score in scores):
+        raise DamagedRunError(f"{where}: damaged: a score is beyond {bounds.NUMBER:g}")
+    ranking = Ranking(ids, _scores(scores), seconds)
     return StoredQuery(id, text, params, ranking, None, titles, texts, version, values)
 
 
@@ -241,6 +247,17 @@ def _scores(column: Sequence[float | None]) -> tuple[float, ...] | None:
     return tuple(math.nan if score is None else float(score) for score in column)
 
 
+def _is_name(value: object) -> bool:
+    return type(value) is str and len(value) <= bounds.PATH
+
+
+def _is_depth(value: object) -> bool:
+    return type(value) is int and 1 <= value <= bounds.CUTOFF
+
+
+HEADER_TYPES: Mapping[str, Callable[[object], bool]] = {"depth": _is_depth}  # others are texts
+
+
 def _is_number(value: object) -> bool:
     return type(value) in (int, float) and abs(value) < LARGEST  # type: ignore[arg-type]
 
@@ -253,7 +270,7 @@ def _object(
     line: bytes, where: str, error: type[StoredRunError] = DamagedRunError
 ) -> dict[str, Any]:
     try:
-        data = json.loads(line)
+        data = STRICT.decode(line.decode())
     except (ValueError, RecursionError):
         raise error(f"{where}: {'not a line of JSON' if line.strip() else 'empty'}") from None
     if not isinstance(data, dict):

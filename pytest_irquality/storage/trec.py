@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import gt
 from pathlib import Path
 
+from pytest_irquality.edges import bounds
 from pytest_irquality.edges.open import Allowed, bounded_lines, open_unpacked
 from pytest_irquality.edges.write import write
 from pytest_irquality.retrieval.run import Ranking, Run
@@ -67,11 +68,12 @@ def read_trec(
                     )
                 ranked[document] = float(score)
                 ours = ours or tag.startswith(TAG.encode())
-                if math.isnan(ranked[document]):
+                if not abs(ranked[document]) <= bounds.NUMBER:  # nor is what is none
                     raise ValueError
         except ValueError:
+            shown_score = score[:60].decode(errors="replace")
             raise StoredRunError(
-                f"{where}:{number}: the score {score.decode(errors='replace')!r} is no number"
+                f"{where}:{number}: the score {shown_score!r} is no number, or too large"
             ) from None
     try:
         return {_read_id(query, ours): _ranking(ranked, ours) for query, ranked in found.items()}

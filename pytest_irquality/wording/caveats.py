@@ -47,6 +47,9 @@ def urgent(result: SuiteResult) -> Iterator[str]:
             yield f"{more} nothing: {queries(result, fact.newly)}"
     yield from _tied(result)
     yield from _partly(result)
+    new = sum(verdict.caveat == "new" for verdict in result.verdicts)
+    if new:
+        yield f"{counted(new, 'limit')} {MARKS['new']}"
 
 
 def _caveats(result: SuiteResult) -> Iterator[str]:
@@ -64,10 +67,6 @@ def _caveats(result: SuiteResult) -> Iterator[str]:
         many = len(result.skipped)
         yield f"{counted(many, 'check was', 'checks were')} skipped and not evaluated"
     yield from _comparison(result)
-    for kind in ("new", "uncompared"):
-        found = [verdict for verdict in result.verdicts if verdict.caveat == kind]
-        if found:
-            yield f"{counted(len(found), 'limit')} {MARKS[kind]}"
     ignored = sum(query.weight == 0 for query in result.queries)
     if ignored:
         yield f"{counted(ignored, 'query has', 'queries have')} weight 0"

@@ -127,7 +127,7 @@ def test_a_suites_own_concurrency_wins_over_the_projects(project: Project) -> No
 def test_what_duplicates_error_refuses_reaches_no_baseline(project: Project) -> None:
     project.suite(
         "duplicates: error\nqueries: [{query: a, relevant: [d]}, {query: b, relevant: [d]}]\n"
-        "thresholds: {mrr: 0}\n"
+        "thresholds: {mrr: 0.1}\n"
     )
     project.answers({"a": ["d", "d"], "b": ["d"]})
     project.run("--ir-update-baseline")

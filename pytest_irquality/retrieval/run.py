@@ -33,7 +33,13 @@ class Ranking:
     seconds: float | None = None
     besides: Mapping[str, str] = field(default_factory=dict)
     holders: Mapping[str, str] = field(default_factory=dict)
+    own: tuple[str, ...] = ()
     shares: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def raw(self) -> tuple[str, ...]:
+        """The results by their own ids, whatever passages they stand for."""
+        return self.own or self.ids
 
     def collapsed(self, depth: int) -> tuple[str, ...]:
         """The first ``depth`` documents, later copies of a document removed and the ranks closed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 
@@ -14,8 +14,9 @@ from pytest_irquality.suite.model import Check, Guard, Limits, Query, Rule, Suit
 from pytest_irquality.verdict import guards
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.condensed import condensed
-from pytest_irquality.verdict.facts import Finding, Lack
+from pytest_irquality.verdict.facts import Finding, Lack, Loss
 from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare
+from pytest_irquality.verdict.losses import Losses
 from pytest_irquality.verdict.measured import Measured, counts_zero
 from pytest_irquality.verdict.noticed import can_fail, noticed
 from pytest_irquality.verdict.passages import by_passages
@@ -32,6 +33,7 @@ def judge(
     before: Run | None = None,
     baseline: Baseline | None = None,
     updating: bool = False,
+    nowhere: Mapping[str, Loss] | None = None,
 ) -> SuiteResult:
     """Hold a run against every check of its suite, or against the given ones.
 
@@ -40,7 +42,7 @@ def judge(
 
     ``before`` is the baseline's run, with those of today's queries that it holds under the same text and params, and
     ``baseline`` what is known of it; with one, the default guard is among the suite's checks. While ``updating`` it,
-    drops are shown and do not fail.
+    drops are shown and do not fail. ``nowhere`` are the passages that stand in no chunk of the corpus.
     """
     run, before = by_passages(suite, run), before and by_passages(suite, before, today=run)
     if before is not None and checks is None:
@@ -50,7 +52,8 @@ def judge(
         baseline = Baseline(
             before.retriever or "baseline", len(before.rankings), version=before.version
         )
-    return _Judge(Comparison(Measured(suite, run, before), chosen), baseline, updating).result()
+    sides = Comparison(Measured(suite, run, before), chosen)
+    return _Judge(sides, baseline, updating, nowhere or {}).result()
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ class _Judge:
     sides: Comparison
     baseline: Baseline | None
     updating: bool
+    nowhere: Mapping[str, Loss] = field(default_factory=dict)
 
     @property
     def now(self) -> Measured:
@@ -79,6 +83,10 @@ class _Judge:
     def result(self) -> SuiteResult:
         suite, now = self.suite, self.now
         judged, returned = now.judged_share(now.rankings)
+        losses = Losses(now, self.nowhere)
+        verdicts = tuple(
+            replace(verdict, findings=losses.named(verdict.findings)) for verdict in self.verdicts
+        )
         return SuiteResult(
             suite=suite.name,
             path=suite.path,
@@ -89,10 +97,12 @@ class _Judge:
             shown=tuple(map(str, suite.metrics)),
             means=tuple(self.means()),
             queries=tuple(
-                query_result(now, query, self.items.get(query.id)) for query in now.asked
+                query_result(now, query, self.items.get(query.id), losses) for query in now.asked
             ),
-            verdicts=self.verdicts,
-            facts=tuple(noticed(self.sides, self.baseline, self.verdicts, self.pardoned)),
+            verdicts=verdicts,
+            facts=tuple(
+                noticed(self.sides, self.baseline, self.verdicts, self.pardoned, self.nowhere)
+            ),
             causes=tuple(now.causes),
             gated=any(map(can_fail, suite.checks)),
             judged=judged,

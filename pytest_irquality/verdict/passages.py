@@ -130,7 +130,9 @@ def _by_what_it_holds(
         for passage in found:
             del left[passage]
     ids = tuple(names.get(id) or besides.get(documents[id], documents[id]) for id in ranking.ids)
-    return replace(ranking, ids=ids, besides=besides, holders=holders, shares=shares)
+    return replace(
+        ranking, ids=ids, besides=besides, holders=holders, shares=shares, own=ranking.ids
+    )
 
 
 def _by_ids_of(today: Run, run: Run, queries: Set[str]) -> Run:

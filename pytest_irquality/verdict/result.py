@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Literal
 
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding
+from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding, Loss
 
 Outcome = Literal["passed", "failed", "error", "known", "fixed", "not evaluated"]
 """``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer breaks, loud as a failure."""
@@ -55,7 +55,8 @@ class ShownDocument:
 
     ``before`` is its rank in the baseline, None where it was not there or the query has no baseline. ``gone`` is True
     where the retriever says that the document left the index. ``explanation`` is the retriever's own word on it.
-    ``share`` is how much of a passage's words was found, where not all of them stand in a row.
+    ``share`` is how much of a passage's words was found, where not all of them stand in a row; ``loss`` why a passage
+    was not found.
     """
 
     rank: int | None
@@ -68,6 +69,7 @@ class ShownDocument:
     gone: bool = False
     explanation: str | None = None
     share: float | None = None
+    loss: Loss | None = None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.facts import Change, Fact, Finding
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.losses import loss
 from pytest_irquality.wording.moves import move, name, place, seen
 from pytest_irquality.wording.numbers import (
     apart,
@@ -121,12 +122,16 @@ def demand(result: SuiteResult, finding: Finding) -> str:
 
 def _must_find(result: SuiteResult, finding: Finding) -> str:
     (document,) = finding.ranked
-    return f"{name(document)} must be in the top {document.limit}: {seen(document.rank)}"
+    said = f"{name(document)} must be in the top {document.limit}: {seen(document.rank)}"
+    return f"{said}; {loss(document.loss)}" if document.loss else said
 
 
 def _must_find_any(result: SuiteResult, finding: Finding) -> str:
     wanted = " or ".join(f"{name(d)} in the top {d.limit}" for d in finding.ranked)
-    return f"must find {wanted}: {', '.join(f'{d.id} {place(d.rank)}' for d in finding.ranked)}"
+    seen_at = [
+        f"{d.id} {place(d.rank)}{f' ({loss(d.loss)})' if d.loss else ''}" for d in finding.ranked
+    ]
+    return f"must find {wanted}: {', '.join(seen_at)}"
 
 
 def _must_not_find(result: SuiteResult, finding: Finding) -> str:
@@ -164,7 +169,7 @@ def _guard(done: Callable[[SuiteResult, Finding], str]) -> Callable[[SuiteResult
 
 
 def _lost_all_relevant(result: SuiteResult, finding: Finding) -> str:
-    lost = few(list(map(move, finding.ranked)))
+    lost = few([f"{move(d)}{f' ({loss(d.loss)})' if d.loss else ''}" for d in finding.ranked])
     return f"lost all its relevant documents of the top {result.top_k}: {lost}"
 
 
@@ -475,6 +480,41 @@ def _(fact: facts.LeftIndex, result: SuiteResult) -> str:
     least = "at least " if fact.at_least else ""
     named = few(list(map(name, fact.documents)))
     return f"{least}{left} left the index, which no ranking can mend: {named}"
+
+
+@note.register
+def _(fact: facts.InNoChunk, result: SuiteResult) -> str:
+    lost = [
+        f"{quoted(one.passage)} of {query(result, one.query)} is {loss(one.loss)}"
+        for one in fact.passages
+    ]
+    return (
+        f"{share(len(fact.passages), fact.total)} passages stand in no chunk of the corpus, so no ranking can"
+        f" find them: {few(lost)}"
+    )
+
+
+@note.register
+def _(fact: facts.FewerThanAsked, result: SuiteResult) -> str:
+    results = counted(fact.results, "result")
+    if fact.collapsed:
+        return (
+            f"{share(fact.queries, fact.total)} queries have fewer than {fact.k} documents once the chunks of one"
+            f" are one (the fewest: {fact.results}): ask for more with 'depth: {3 * fact.k}'"
+        )
+    return (
+        f"no query returned more than {results}: recall@{fact.k} and its like are over {results}; let the"
+        f" retriever return {fact.k}, or name the cutoff that it has"
+    )
+
+
+@note.register
+def _(fact: facts.EmptyChunks, result: SuiteResult) -> str:
+    holds = "holds" if fact.results == 1 else "hold"
+    return (
+        f"{counted(fact.results, 'result')} of {counted(fact.queries, 'query', 'queries')} had an empty text,"
+        f" and so {holds} no passage"
+    )
 
 
 @note.register

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import types
+import warnings
 from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_irquality.edges.printable import terminal
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.metrics.names import did_you_mean
 from pytest_irquality.pipeline.explain import with_reasons
@@ -22,8 +24,11 @@ from pytest_irquality.report.text import explain
 from pytest_irquality.retrieval import RetrieverError, Run, UnreadableResult, retrieve
 from pytest_irquality.retrieval.call import AWAITED_BY, CUTOFF_NAMES
 from pytest_irquality.storage.stored import StoredRunError
-from pytest_irquality.suite import Suite
+from pytest_irquality.suite import Suite, SuiteError
+from pytest_irquality.suite.lint import IRQualityWarning
+from pytest_irquality.suite.model import Place
 from pytest_irquality.verdict import Baseline, SuiteResult, Verdict, judge
+from pytest_irquality.verdict.facts import Loss
 from pytest_irquality.wording.sentences import reason
 
 if TYPE_CHECKING:
@@ -231,6 +236,7 @@ def _retrieve_and_judge(
         compared = _baseline(
             module, key, needed
         )  # one that is damaged is told before anything is asked
+        lost = _in_no_chunk(module, retriever)
         run, notes = (
             files.kept_run(target, needed)
             if files.kept
@@ -243,10 +249,12 @@ def _retrieve_and_judge(
         updating = (
             files.updating and suite.baseline_retriever is None
         )  # whose drops no new file will mend
-        result = judge(asked, run, checks, before=before, baseline=known, updating=updating)
+        result = judge(
+            asked, run, checks, before=before, baseline=known, updating=updating, nowhere=lost
+        )
     except MeasureError as error:  # a measure of the project's own
         raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None
-    result = files.completed(target, run, with_reasons(result, retriever), notes)
+    result = files.completed(target, run, with_reasons(result, retriever, suite), notes)
     if not (run.faults or suite.baseline_retriever):
         run = replace(
             run, rankings={}, titles={}, texts={}
@@ -254,6 +262,28 @@ def _retrieve_and_judge(
     return Judged(
         run, result, {verdict.check: verdict for verdict in result.verdicts}, _attempt(item)
     )
+
+
+def _in_no_chunk(module: SuiteModule, retriever: object) -> Mapping[str, Loss]:
+    """The passages that no ranking can find, said before anything is asked."""
+    suite = module.suite
+    if not any(map(suite.reads_texts, suite.queries)):
+        return {}
+    from pytest_irquality.pipeline.corpus import nowhere, told  # noqa: PLC0415 - only where texts are matched
+
+    try:
+        lost = nowhere(
+            suite, retriever, module.path.parent, module.config.stash[FILES].allowed(module.path)
+        )
+    except (SuiteError, UnreadableResult) as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
+    if lost:
+        place = suite.places.get("corpus") or Place(1)
+        said = f"{suite.path}:{place.line}: {told(suite, lost)}"
+        if suite.corpus.missing == "fail":
+            raise pytest.fail.Exception(said, pytrace=False)
+        warnings.warn_explicit(IRQualityWarning(terminal(said)), None, str(module.path), place.line)
+    return lost
 
 
 def _ask(item: Any, retriever: object, needed: Collection[str], earlier: Judged | None) -> Run:

@@ -63,6 +63,23 @@ from pytest_irquality.suite.yaml import Document, Place, as_number, position, sh
 
 
 @dataclass(frozen=True, kw_only=True)
+class Corpus:
+    """The chunks as they were indexed: files with a chunk a line, as JSON. ``missing``: what a passage is that stands
+    in none of them.
+    """
+
+    files: tuple[str, ...] = key(
+        TEXT_OR_TEXTS,
+        "Files or patterns, a chunk a line, as JSON.",
+        (),
+        "the retriever's `texts()`",
+    )
+    missing: Literal["warn", "fail"] = key(
+        choice("warn", "fail"), "A passage that stands in no chunk: a warning, or an error.", "warn"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Ends:
     """Where a pipeline of components begins and ends: its ``input`` is given the query, as ``component.input``;
     ``output`` is the component whose documents are the ranking.
@@ -340,6 +357,12 @@ class SuiteSettings:
         "Where a result keeps its text, as in `payload.content`.",
         None,
         "seen from the results",
+    )
+    corpus: Corpus = key(
+        table(Corpus, "`{files: …, missing: …}`"),
+        "The chunks as indexed, to see which passages stand in none of them.",
+        Corpus(),
+        "the retriever's `texts()`, if it has one",
     )
     pipeline: Ends = key(
         table(Ends, "`{input: …, output: …}`"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_irquality.plugin.checking import Checker
     from pytest_irquality.plugin.collect import SuiteModule
     from pytest_irquality.plugin.init import FirstSuite
 
@@ -162,12 +163,14 @@ def _activate(config: pytest.Config) -> None:
     for name, text in given.items():
         if text and not (text.isascii() and text.isdecimal() and int(text)):
             raise pytest.UsageError(f"{name} must be a whole number of at least 1, not {text!r}")
+    from pytest_irquality.plugin import checking  # noqa: PLC0415
     from pytest_irquality.plugin import collect as collection  # noqa: PLC0415 - imported by runs that have suites only
     from pytest_irquality.plugin import items as running  # noqa: PLC0415
     from pytest_irquality.plugin.session import Session  # noqa: PLC0415
 
     config.pluginmanager.register(collection, "irquality-collection")
     config.pluginmanager.register(running, "irquality-running")
+    config.pluginmanager.register(checking, "irquality-checking")
     if not hasattr(
         config, "workerinput"
     ):  # reports come from the controller, or where there is no xdist
@@ -203,3 +206,11 @@ def pytest_collect_file(
 
     module: SuiteModule = SuiteModule.from_parent(parent, path=file_path)
     return module
+
+
+@pytest.fixture
+def ir_check(request: pytest.FixtureRequest) -> Checker:
+    """Judge a suite in a test of yours, which then fails as the suite's own items do."""
+    from pytest_irquality.plugin.checking import Checker  # noqa: PLC0415 - for tests that use it only
+
+    return Checker(request.node)

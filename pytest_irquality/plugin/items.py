@@ -15,8 +15,8 @@ import pytest
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.metrics.names import did_you_mean
-from pytest_irquality.pipeline.explain import with_reasons
 from pytest_irquality.pipeline.files import Target
+from pytest_irquality.pipeline.judge import judge_run, version_of
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
 from pytest_irquality.plugin.progress import shown_progress
 from pytest_irquality.report.data import encode
@@ -27,7 +27,7 @@ from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.suite import Suite, SuiteError
 from pytest_irquality.suite.lint import IRQualityWarning
 from pytest_irquality.suite.model import Place
-from pytest_irquality.verdict import Baseline, SuiteResult, Verdict, judge
+from pytest_irquality.verdict import Baseline, SuiteResult, Verdict
 from pytest_irquality.verdict.facts import Loss
 from pytest_irquality.wording.sentences import reason
 
@@ -245,16 +245,19 @@ def _retrieve_and_judge(
     except StoredRunError as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
     try:
-        before, known = compared or (run, Baseline(key, len(run.rankings), version=run.version))
-        updating = (
-            files.updating and suite.baseline_retriever is None
-        )  # whose drops no new file will mend
-        result = judge(
-            asked, run, checks, before=before, baseline=known, updating=updating, nowhere=lost
+        known = compared or (run, Baseline(key, len(run.rankings), version=run.version))
+        result = judge_run(
+            files,
+            target,
+            run,
+            checks=checks,
+            compared=known,
+            retriever=retriever,
+            notes=notes,
+            nowhere=lost,
         )
     except MeasureError as error:  # a measure of the project's own
         raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None
-    result = files.completed(target, run, with_reasons(result, retriever, suite), notes)
     if not (run.faults or suite.baseline_retriever):
         run = replace(
             run, rankings={}, titles={}, texts={}
@@ -315,7 +318,7 @@ def _ask(item: Any, retriever: object, needed: Collection[str], earlier: Judged 
             raise fault.error
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
-    return replace(earlier.run.retried(run) if earlier else run, version=_version(retriever))
+    return replace(earlier.run.retried(run) if earlier else run, version=version_of(retriever))
 
 
 def _concurrency(config: pytest.Config, suite: Suite) -> int:
@@ -352,11 +355,6 @@ def _baseline(
             pytrace=False,
         )
     return judged.run, Baseline(other, len(judged.run.rankings), version=judged.run.version)
-
-
-def _version(retriever: object) -> str | None:
-    version = getattr(retriever, "version", None)
-    return str(version) if isinstance(version, (str, int, float)) else None
 
 
 def _raise_fault(item: pytest.Item, verdict: Verdict, judged: Judged) -> None:

@@ -47,7 +47,12 @@ class Session:
     def pytest_report_collectionfinish(
         self, config: pytest.Config, items: Sequence[pytest.Item]
     ) -> list[str]:
-        """One line for each folder asked for in which no file is a suite."""
+        """One line for each folder asked for in which no file is a suite.
+
+        None where ``--ir-suite`` stands in the project's settings: it then means "suites, too".
+        """
+        if not any(str(arg).startswith("--ir-suite") for arg in config.invocation_params.args):
+            return []
         found = [item.path for item in items if isinstance(item.parent, SuiteModule)]
         patterns = " ".join(config.getini("ir_suite_files"))
         lines = []
@@ -65,7 +70,8 @@ class Session:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take a result from the report that carries it."""
-        if (sent := getattr(report, "ir_result", None)) is not None:
+        own = getattr(report, "ir_result", None)
+        for sent in (*([] if own is None else [own]), *getattr(report, "ir_checked", ())):
             result = decode(sent) if isinstance(sent, str) else sent
             key = result.path, result.retriever
             worker = str(getattr(getattr(getattr(report, "node", None), "gateway", None), "id", ""))

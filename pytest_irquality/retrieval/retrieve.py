@@ -52,7 +52,7 @@ def retrieve(
     __tracebackhide__ = True
     asked = suite.queries if queries is None else tuple(queries)
     own = {query.id for query in asked}
-    variants = tuple(variant for variant in suite.variants if variant.of in own)
+    variants = tuple(variant for variant in suite.reworded if variant.of in own)
     concurrency = concurrency or suite.concurrency or 1
     jobs_of = _batches if takes_batches(retriever) else _singles
     jobs = deque(

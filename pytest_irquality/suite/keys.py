@@ -19,11 +19,14 @@ from pytest_irquality.suite.blocks import (
     EACH_QUERY,
     KNOWN_ISSUE,
     KNOWN_ISSUE_HELP,
+    PERTURB,
+    ROBUSTNESS,
     TAG_BLOCKS,
     KnownIssue,
     LimitLine,
     Line,
     TagBlock,
+    VariantBlock,
     offered,
 )
 from pytest_irquality.suite.rules import RuleKeys
@@ -245,6 +248,11 @@ class QuerySettings:
     tags: tuple[str, ...] = key(TEXT_OR_TEXTS, "The slices this query belongs to.", ())
     why: str | None = key(TEXT, "Why it matters; shown with every failure.", None, "nothing")
     weight: float = key(WEIGHT, "Read by `weighted` measures.", 1.0)
+    variants: tuple[str, ...] = key(
+        TEXT_OR_TEXTS,
+        "Other wordings that share its expectation; asked and scored, never in a headline mean.",
+        (),
+    )
     params: Mapping[str, Any] = key(
         PARAMS, "Keyword arguments of this query's call, laid over those of the suite.", {}
     )
@@ -280,6 +288,9 @@ class WrittenQuery(RuleKeys, QuerySettings):
         MATCH, "What stands under `relevant` and in rules here.", None, "the suite's"
     )
     thresholds: tuple[LimitLine, ...] = key(BLOCK, "Limits of this query alone.", ())
+    robustness: tuple[VariantBlock, ...] = key(
+        ROBUSTNESS, "Limits on what this query's variants lose, by their kind.", ()
+    )
     place: Place = Place(1)
     places: Mapping[str, Place] = field(default_factory=dict)
     bulk: bool = False
@@ -380,6 +391,9 @@ class SuiteSettings:
     )
     timeout: float | None = key(DURATION, "The longest one call may take.", None, "no limit")
     warmup: int = key(FROM_0, "Calls made before latency is measured.", 0)
+    repeat: int = key(
+        COUNT, "Answers asked of each query, for engines that answer otherwise each time.", 1
+    )
     max_errors: int = key(
         only("max", FROM_0, "the queries that may fail to be answered"),
         "How many queries may fail to be answered; they are never counted as 0.",
@@ -443,7 +457,15 @@ class WrittenSuite(SuiteSettings):
         "those with limits, else ndcg, mrr and recall",
     )
     thresholds: tuple[LimitLine, ...] = key(BLOCK, "Limits over the whole suite.", ())
-    tags: tuple[TagBlock, ...] = key(TAG_BLOCKS, "Limits of one slice.", ())
+    tags: tuple[TagBlock, ...] = key(
+        TAG_BLOCKS, "Limits of one slice; `perturb` and `robustness` may stand there, too.", ()
+    )
+    perturb: tuple[tuple[str, Place], ...] = key(
+        PERTURB, "Kinds of variants to generate of every query.", (), "none"
+    )
+    robustness: tuple[VariantBlock, ...] = key(
+        ROBUSTNESS, "Limits on what variants lose from their query, by their kind.", ()
+    )
     each_tag: tuple[LimitLine, ...] = key(BLOCK, "Limits that every slice must keep.", ())
     each_query: tuple[Line, ...] = key(
         EACH_QUERY,

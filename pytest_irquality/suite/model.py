@@ -35,7 +35,7 @@ __all__ = [
 LONGEST_QUOTE = 100
 ON_CHANGE: tuple[BoundKind, ...] = ("max_drop", "max_rise", "max_significant_drop")
 
-Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk"]
+Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk", "robustness"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Query(QuerySettings):
     in the suite.
 
     ``kind`` and ``of`` are for other wordings: the kind (``variants``, ``typo``) and the query's
-    id.
+    id. ``robustness`` limits what its variants of a kind lose.
     ``votes`` holds every grade of the documents that a named judge graded, which ``judgments`` has
     joined to one.
 
@@ -95,6 +95,7 @@ class Query(QuerySettings):
     bulk: bool = False
     place: Place = field(default=Place(1), compare=False)
     votes: Votes = field(default_factory=dict, compare=False)
+    robustness: tuple[tuple[str, Limits], ...] = ()
     kind: str = ""
     of: str = ""
     match: Literal["id", "text", ""] = ""
@@ -109,6 +110,8 @@ class Query(QuerySettings):
             text=text,
             rules=tuple(rule for rule in self.rules if rule.kind == "expect_no_results"),
             thresholds=(),
+            robustness=(),
+            variants=(),
             tags=(),
             known_issue=None,
             kind=kind,
@@ -118,7 +121,7 @@ class Query(QuerySettings):
     @property
     def demands(self) -> bool:
         """Whether it carries anything of its own that could fail."""
-        return bool(self.rules or self.thresholds)
+        return bool(self.rules or self.thresholds or self.robustness)
 
     @property
     def quoted(self) -> str:
@@ -140,6 +143,7 @@ class Check:
 
     ``name`` is the item's; ``label`` is what a person reads. Exactly one of ``query``, ``limits``,
     ``rule``, ``guard`` is set, or the scope is "bulk": every bulk query must be answered, no more.
+    ``variants`` is the kind of variants that a limit on robustness is about.
     """
 
     name: str
@@ -151,6 +155,7 @@ class Check:
     limits: Limits | None = None
     rule: Rule | None = None
     guard: Guard | None = None
+    variants: str = ""
 
 
 @dataclass(frozen=True)
@@ -160,9 +165,9 @@ class Suite(SuiteSettings):
 
     ``doubts`` are warnings that the file gave rise to as it was read, each with its place.
     ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it
-    does unless written. ``places`` holds the place of each key that is written. ``repeat`` answers
-    are asked of each query. ``variants`` are other wordings of the queries: asked like them, but
-    in no mean, rule or guard.
+    does unless written. ``places`` holds the place of each key that is written. ``reworded``
+    are the queries' variants, written and generated: asked like them, but in no mean, rule or
+    guard.
     """
 
     name: str
@@ -171,8 +176,7 @@ class Suite(SuiteSettings):
     depth: int = 10
     match: Literal["id", "text"] = "id"
     share: float = 1.0
-    repeat: int = 1
-    variants: tuple[Query, ...] = ()
+    reworded: tuple[Query, ...] = ()
     judges: Judges = field(default_factory=Judges)
     default_guard: bool = True
     metrics: tuple[Measure, ...] = ()
@@ -223,6 +227,25 @@ class Suite(SuiteSettings):
         return {tag: tuple(queries) for tag, queries in tags.items()}
 
     @cached_property
+    def slices(self) -> Mapping[str, tuple[Query, ...]]:
+        """The queries of each tag, and those of each length where there are several lengths."""
+        lengths: dict[str, list[Query]] = {}
+        for query in self.queries:
+            lengths.setdefault(length_of(query.text), []).append(query)
+        if len(lengths) == 1:
+            return self.tags
+        named = {name: tuple(lengths[name]) for name in LENGTHS if name in lengths}
+        return {**self.tags, **named}
+
+    @cached_property
+    def variants_of(self) -> Mapping[str, tuple[Query, ...]]:
+        """The variants of each kind, over all queries; kinds in the order of their first use."""
+        kinds: dict[str, list[Query]] = {}
+        for variant in self.reworded:
+            kinds.setdefault(variant.kind, []).append(variant)
+        return {kind: tuple(variants) for kind, variants in kinds.items()}
+
+    @cached_property
     def judged_by_several(self) -> int:
         """How many pairs of a query and a document more than one judge graded."""
         return sum(len(given) > 1 for query in self.queries for given in query.votes.values())
@@ -242,6 +265,7 @@ class Suite(SuiteSettings):
         measures += (check.limits.measure for check in self.checks if check.limits)
         for query in self.queries:
             measures += (limits.measure for limits in query.thresholds)
+            measures += (limits.measure for _, limits in query.robustness)
         return tuple(dict.fromkeys(measures))
 
     def guarded(self) -> Suite:
@@ -263,4 +287,16 @@ class Suite(SuiteSettings):
             return (check.query,)
         if check.scope == "bulk":
             return tuple(query for query in self.queries if query.bulk)
-        return self.tags[check.tag] if check.tag is not None else self.queries
+        return self.slices[check.tag] if check.tag is not None else self.queries
+
+
+LENGTHS = ("@length:1", "@length:2-3", "@length:4+")
+"""Slices of the queries of so many words, which nobody must name."""
+
+
+def length_of(text: str) -> str:
+    """The slice of a query of this length."""
+    words = len(text.split())
+    if words <= 1:
+        return LENGTHS[0]
+    return LENGTHS[1] if words <= 3 else LENGTHS[2]

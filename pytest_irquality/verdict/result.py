@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Literal
 
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding, Loss
+from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding, Loss, Noise, Robustness
 
 Outcome = Literal["passed", "failed", "error", "known", "fixed", "not evaluated"]
 """``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer breaks, loud as a failure."""
@@ -136,7 +136,8 @@ class SuiteResult:
     ``facts`` are what a reader must know beside the verdicts, the most general first, ``causes`` why queries have no
     ranking, the most frequent first. ``gated`` is False where nothing in the suite could fail.
     ``commit`` and ``version`` are those of the code and of the retriever today, where known. ``written`` says in lines
-    for people which files this run brought up to date, and what that changed.
+    for people which files this run brought up to date, and what that changed. ``robustness`` is what
+    each kind of variants loses, ``noise`` what several answers tell of unchanged code.
     """
 
     suite: str
@@ -160,6 +161,13 @@ class SuiteResult:
     commit: str | None = None
     version: str | None = None
     written: tuple[str, ...] = ()
+    robustness: tuple[Robustness, ...] = ()
+    noise: Noise | None = None
+
+    @property
+    def is_of_a_test(self) -> bool:
+        """Whether a test has judged it, whose node id is then its ``retriever``."""
+        return "::" in self.retriever
 
     @property
     def failed(self) -> bool:

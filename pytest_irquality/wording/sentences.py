@@ -13,6 +13,7 @@ from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.facts import Change, Fact, Finding
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.answers import NO_VARIANTS, in_answers, of_variants, variants_value
 from pytest_irquality.wording.losses import loss
 from pytest_irquality.wording.moves import move, name, place, seen
 from pytest_irquality.wording.numbers import (
@@ -106,7 +107,7 @@ def queries(result: SuiteResult, ids: Sequence[str]) -> str:
 
 def sentence(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
     """A demand with the query or tag it was made of, unless that is the check's own."""
-    said = demand(result, finding)
+    said = demand(result, finding) + in_answers(finding)
     if not finding.subject or verdict.scope == "query":
         return said
     if verdict.scope != "each_query":
@@ -193,6 +194,8 @@ def _value(result: SuiteResult, finding: Finding) -> str:
     now, limit = apart(finding.value or 0.0, finding.limit or 0.0, finding.unit)
     holds, breaks = HOLDS[finding.kind]
     said = f"{finding.measure} is {now}, {holds if finding.ok else breaks} {limit}"
+    if finding.variants:
+        return variants_value(result, finding, said)
     if finding.measure == "zero_results" and not finding.subject and not finding.ok:
         empty = [query.id for query in result.queries if query.returned_nothing]
         said = f"{said}: {queries(result, empty)}"
@@ -203,7 +206,10 @@ def _change(result: SuiteResult, finding: Finding) -> str:
     change = finding.change
     if finding.lacks or change is None:
         return _no_value(finding)
-    said = f"{finding.measure} {moved(change, result.unit(finding.measure))}"
+    unit = result.unit(finding.measure)
+    said = f"{finding.measure} {moved(change, unit)}"
+    if finding.variants:
+        said = of_variants(finding, change, unit)
     worsened = change.difference if finding.kind == "max_rise" else -change.difference
     beyond = finding.value is None or finding.value > (finding.limit or 0.0) + EQUAL
     if worsened > EQUAL:
@@ -238,6 +244,8 @@ def _certainty(change: Change, ok: bool) -> str:
     corrected = ""
     if change.adjusted is not None and change.adjusted != change.p:
         corrected = f" ({probability(change.adjusted)} corrected for several limits)"
+    if ok and change.noise and abs(change.difference) <= change.noise:
+        return f"which is no more than unchanged code does (±{change.noise:.3f})"
     verb = "which may be chance" if ok else "which chance does not explain"
     return f"{verb}: {probability(change.p)}{corrected}"
 
@@ -247,6 +255,8 @@ def _no_value(finding: Finding) -> str:
     lacks, measure, kind = finding.lacks, finding.measure, finding.kind
     if lacks is None:
         return f"{measure} is undefined"
+    if lacks.kind == "variants":
+        return f"{measure} is undefined: {NO_VARIANTS}"
     if lacks.kind in ("baseline", "depth"):
         limit = f"{kind} {exact(finding.limit or 0.0, finding.unit)}"
         return f"{measure}: {limit} has nothing to compare with: {_no_baseline(lacks)}"

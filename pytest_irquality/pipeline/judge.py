@@ -1,0 +1,47 @@
+"""One retriever's run, judged: the step that pytest's items and ``check`` share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from pytest_irquality.pipeline.explain import with_reasons
+from pytest_irquality.pipeline.files import Files, Target
+from pytest_irquality.retrieval import Run
+from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.suite import Check
+from pytest_irquality.verdict import SuiteResult, judge
+from pytest_irquality.verdict.facts import Loss
+
+
+def judge_run(
+    files: Files,
+    target: Target,
+    run: Run,
+    *,
+    checks: Collection[Check],
+    compared: tuple[Run, Baseline] | tuple[None, None],
+    retriever: object,
+    notes: Sequence[str] = (),
+    nowhere: Mapping[str, Loss] | None = None,
+) -> SuiteResult:
+    """One retriever's run held against checks of its suite, with reasons, and with what was written of it.
+
+    ``nowhere`` are the passages that stand in no chunk of the corpus.
+
+    Raises ``MeasureError`` where a measure of the project's own fails.
+    """
+    before, known = compared
+    updating = (
+        files.updating and target.suite.baseline_retriever is None
+    )  # else no file would mend a drop
+    asked = files.part(target.suite)
+    result = judge(
+        asked, run, checks, before=before, baseline=known, updating=updating, nowhere=nowhere
+    )
+    return files.completed(target, run, with_reasons(result, retriever, asked), notes)
+
+
+def version_of(retriever: object) -> str | None:
+    """What a retriever says of its own version, to be kept with the baseline."""
+    version = getattr(retriever, "version", None)
+    return str(version) if isinstance(version, (str, int, float)) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from pytest_irquality.pipeline.audit import audited
 from pytest_irquality.pipeline.explain import with_reasons
 from pytest_irquality.pipeline.files import Files, Target
 from pytest_irquality.retrieval import Run
@@ -23,8 +24,10 @@ def judge_run(
     retriever: object,
     notes: Sequence[str] = (),
     nowhere: Mapping[str, Loss] | None = None,
+    audit: bool = False,
 ) -> SuiteResult:
-    """One retriever's run held against checks of its suite, with reasons, and with what was written of it.
+    """One retriever's run held against checks of its suite, with reasons, with an ``audit`` where one is
+    asked for, and with what was written of it.
 
     ``nowhere`` are the passages that stand in no chunk of the corpus.
 
@@ -38,6 +41,8 @@ def judge_run(
     result = judge(
         asked, run, checks, before=before, baseline=known, updating=updating, nowhere=nowhere
     )
+    if audit:
+        result = audited(asked, run, result, retriever, before=before, baseline=known)
     return files.completed(target, run, with_reasons(result, retriever, asked), notes)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
     from pytest_irquality.plugin.init import FirstSuite
 
 PATTERNS = ["*.ir.yaml", "*.ir.yml", "ir_*.yaml", "ir_*.yml"]
+
+
+def at_least_one(text: str) -> int:
+    """A whole number of at least 1, as an option is written."""
+    if text.isascii() and text.isdecimal() and int(text):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"it must be a whole number of at least 1, not {text!r}")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -70,9 +78,37 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         " verdict most.",
     )  # fmt: skip
     group.addoption(
+        "--ir-judge", metavar="PATH", default=None,
+        help="Write one HTML page to PATH in which anybody can grade what was returned, blind and without a server; the"
+        " CSV it saves goes under 'judgments:'.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-judge-depth", metavar="N", type=at_least_one, default=None,
+        help="How many results of each query --ir-judge and --ir-unjudged take (default: the suite's top_k).",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-audit", action="store_true",
+        help="Look whether the suite is still true (documents that no longer exist, judges that disagree) and whether it"
+        " guards anything; it fails only where 'audit:' limits what it finds.",
+    )  # fmt: skip
+    group.addoption(
         "--ir-init", metavar="QUERIES", default=None,
         help="Write a first suite beside this list of queries (text, one a line, or CSV), with what the retriever"
-        " returns for them today as candidates to grade.",
+        " returns for them today as candidates to grade (with --ir-judge, on a page). Of a log, which has a column"
+        " 'count', a sample is drawn.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-init-size", metavar="N", type=at_least_one, default=None,
+        help="How many queries --ir-init draws from a log (default: 200).",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-init-sample", choices=("proportional", "stratified"), default="proportional",
+        help="How --ir-init draws them: in proportion to how often each was searched, or as many from the head as from"
+        " the torso and the tail.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-init-seed", metavar="N", type=int, default=0,
+        help="Another seed draws another sample (default: 0).",
     )  # fmt: skip
     parser.addini(
         "ir_concurrency",

@@ -29,6 +29,7 @@ from pytest_irquality.suite.lint import IRQualityWarning
 from pytest_irquality.suite.model import Place
 from pytest_irquality.verdict import Baseline, SuiteResult, Verdict
 from pytest_irquality.verdict.facts import Loss
+from pytest_irquality.verdict.pool import Pool, pool
 from pytest_irquality.wording.sentences import reason
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class Skipped:
 
 OUTCOMES = pytest.StashKey[dict[str, "Judged | Failed | Skipped"]]()
 SENT = pytest.StashKey[SuiteResult]()
+POOL = pytest.StashKey[Pool]()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -255,9 +257,13 @@ def _retrieve_and_judge(
             retriever=retriever,
             notes=notes,
             nowhere=lost,
+            audit=item.config.option.ir_audit,
         )
     except MeasureError as error:  # a measure of the project's own
         raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None
+    if asks_for_grades(item.config):
+        sides = [side for side in (run, known[0]) if side is not None]
+        item.stash[POOL] = pool(asked, sides, _depth(item.config, suite))
     if not (run.faults or suite.baseline_retriever):
         run = replace(
             run, rankings={}, titles={}, texts={}
@@ -305,6 +311,7 @@ def _ask(item: Any, retriever: object, needed: Collection[str], earlier: Judged 
                 variant(item),
                 concurrency=_concurrency(item.config, suite),
                 progress=progress,
+                details=bool(item.config.option.ir_judge),
             )
     except RetrieverError as error:
         at = f"{error.place.path or suite.path}:{error.place.line}" if error.place else suite.path
@@ -319,6 +326,16 @@ def _ask(item: Any, retriever: object, needed: Collection[str], earlier: Judged 
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
     return replace(earlier.run.retried(run) if earlier else run, version=version_of(retriever))
+
+
+def asks_for_grades(config: pytest.Config) -> bool:
+    """Whether somebody is to grade what is returned."""
+    return bool(config.option.ir_judge or config.option.ir_unjudged)
+
+
+def _depth(config: pytest.Config, suite: Suite) -> int:
+    """How many results of a query are to be graded."""
+    return int(config.option.ir_judge_depth or suite.top_k)
 
 
 def _concurrency(config: pytest.Config, suite: Suite) -> int:
@@ -421,4 +438,8 @@ def pytest_runtest_makereport(
     if report.when == "setup" and (sent := item.stash.get(SENT, None)) is not None:
         vars(report)["ir_result"] = encode(sent) if hasattr(item.config, "workerinput") else sent
         del item.stash[SENT]
+    if report.when == "setup" and (to_grade := item.stash.get(POOL, None)) is not None:
+        worker = hasattr(item.config, "workerinput")
+        vars(report)["ir_pool"] = encode(to_grade) if worker else to_grade
+        del item.stash[POOL]
     return report

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pytest_irquality.wording.audit import Told
+
 
 @dataclass(frozen=True)
 class State:
@@ -95,6 +97,7 @@ class Line:
     kept: tuple[Held, ...]
     folded: str
     unsaid: str
+    otherwise: str = ""
 
 
 @dataclass(frozen=True)
@@ -317,6 +320,15 @@ class Section:
 
 
 @dataclass(frozen=True)
+class AuditView:
+    """What the audit of one suite says."""
+
+    path: str
+    anchor: str
+    told: tuple[Told, ...]
+
+
+@dataclass(frozen=True)
 class Page:
     """The report."""
 
@@ -330,6 +342,7 @@ class Page:
     not_evaluated: tuple[str, ...]
     generated: str
     compared: tuple[Name, ...]
+    audits: tuple[AuditView, ...]
     sections: tuple[Section, ...]
     rows: tuple[Row, ...]
     definitions: tuple[tuple[Name, str], ...]

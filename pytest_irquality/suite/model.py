@@ -12,8 +12,8 @@ from typing import Literal
 
 from pytest_irquality.metrics import Judgments, Measure
 from pytest_irquality.suite.blocks import BoundKind, Guard, GuardKind, KnownIssue
-from pytest_irquality.suite.judges import UNNAMED, Judges, Votes
-from pytest_irquality.suite.keys import QuerySettings, SuiteSettings
+from pytest_irquality.suite.judges import UNNAMED, Votes
+from pytest_irquality.suite.keys import AuditKind, QuerySettings, SuiteSettings
 from pytest_irquality.suite.rules import Rule, RuleKind
 from pytest_irquality.suite.yaml import Place
 
@@ -35,7 +35,7 @@ __all__ = [
 LONGEST_QUOTE = 100
 ON_CHANGE: tuple[BoundKind, ...] = ("max_drop", "max_rise", "max_significant_drop")
 
-Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk", "robustness"]
+Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk", "robustness", "audit"]
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,8 @@ class Check:
     """What one test item checks: a query's own rules and thresholds, or one line of limits.
 
     ``name`` is the item's; ``label`` is what a person reads. Exactly one of ``query``, ``limits``,
-    ``rule``, ``guard`` is set, or the scope is "bulk": every bulk query must be answered, no more.
+    ``rule``, ``guard``, ``audit`` (what is counted, and how many there may be) is set, or the scope
+    is "bulk": every bulk query must be answered, no more.
     ``variants`` is the kind of variants that a limit on robustness is about.
     """
 
@@ -155,6 +156,7 @@ class Check:
     limits: Limits | None = None
     rule: Rule | None = None
     guard: Guard | None = None
+    audit: tuple[AuditKind, int] | None = None
     variants: str = ""
 
 
@@ -165,9 +167,10 @@ class Suite(SuiteSettings):
 
     ``doubts`` are warnings that the file gave rise to as it was read, each with its place.
     ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it
-    does unless written. ``places`` holds the place of each key that is written. ``reworded``
-    are the queries' variants, written and generated: asked like them, but in no mean, rule or
-    guard.
+    does unless written. ``judged_on`` are the first and the last day on which somebody graded
+    something, where a file says so. ``places`` holds the place of each key that is written.
+    ``reworded`` are the queries' variants, written and generated: asked like them, but in no mean,
+    rule or guard.
     """
 
     name: str
@@ -177,7 +180,7 @@ class Suite(SuiteSettings):
     match: Literal["id", "text"] = "id"
     share: float = 1.0
     reworded: tuple[Query, ...] = ()
-    judges: Judges = field(default_factory=Judges)
+    judged_on: tuple[str, ...] = ()
     default_guard: bool = True
     metrics: tuple[Measure, ...] = ()
     checks: tuple[Check, ...] = ()
@@ -280,6 +283,28 @@ class Suite(SuiteSettings):
         label = "each_query: lost_all_relevant"
         check = Check(name, label, guard.place, scope="each_query", guard=guard)
         return replace(self, default_guard=False, checks=(*self.checks, check))
+
+    def audited(self) -> Suite:
+        """The suite with the limits of its audit, for where there is one."""
+        place = self.places.get("audit", Place(1))
+        checks = tuple(
+            Check(f"audit-{kind}", f"audit: {kind}", place, scope="audit", audit=(kind, most))
+            for kind, most in self.audit.items()
+        )
+        return replace(self, checks=(*self.checks, *checks))
+
+    def judged_as(self, judgments: Mapping[str, Judgments]) -> Suite:
+        """The same suite with other judgments of the queries with these ids."""
+        queries = tuple(
+            replace(query, judgments=judgments[query.id]) if query.id in judgments else query
+            for query in self.queries
+        )
+        by_id = {query.id: query for query in queries}
+        checks = tuple(
+            replace(check, query=by_id[check.query.id]) if check.query else check
+            for check in self.checks
+        )
+        return replace(self, queries=queries, checks=checks)
 
     def needed(self, check: Check) -> tuple[Query, ...]:
         """The queries whose rankings a check reads."""

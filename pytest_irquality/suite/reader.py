@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_irquality.edges import bounds
 from pytest_irquality.edges.open import Allowed, Unreadable, read_text
 from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments, Measure
-from pytest_irquality.suite.judges import Judges, Votes
+from pytest_irquality.suite.judges import Said
 from pytest_irquality.suite.keys import (
     QUERY_KEYS,
     QuerySettings,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from pytest_irquality.suite.files.judgments import Judged, JudgmentFile
     from pytest_irquality.suite.files.source import Source
 
-NOBODY: Votes = {}
 SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
 
 
@@ -132,6 +131,7 @@ class _Assembly:
             checks=tuple(check_names(checks)),
             notes=(*self.notes, *(judged.notes() if judged else ())),
             doubts=tuple(doubts),
+            judged_on=judged.dates if judged else (),
             places=written.places,
             **shared(SuiteSettings, written),
         )
@@ -269,7 +269,8 @@ class _Assembly:
 
     def query(self, written: WrittenQuery, judged: Judged | None) -> Query:
         """A query with its judgments, rules and thresholds."""
-        judgments, votes = self._judgments(written, judged)
+        said = self._said(written, judged)
+        judgments = said.judgments(self.written.judges, self.written.relevant_from)
         rules = tuple(self._rules(written))
         if written.expect_no_results is not None:
             self._refuse_contradiction(written, judgments)
@@ -288,17 +289,16 @@ class _Assembly:
             thresholds=thresholds,
             bulk=written.bulk,
             place=written.place,
-            votes=votes,
+            votes=said.votes,
             match=written.match.by if written.match else "",
             share=written.match.share if written.match else None,
             passages=frozenset(written.passages.grades),
             **shared(QuerySettings, written),
         )
 
-    def _judgments(self, written: WrittenQuery, judged: Judged | None) -> tuple[Judgments, Votes]:
-        """The judgments of the suite and of files, and who voted how."""
+    def _said(self, written: WrittenQuery, judged: Judged | None) -> Said:
+        """What the suite and its files say of each document."""
         relevant = written.relevant
-        relevant_from = self.written.relevant_from
         grades = {document: self._grade(grade) for document, grade in relevant.grades.items()}
         for passage, grade in written.passages.grades.items():
             if passage in grades:
@@ -308,7 +308,7 @@ class _Assembly:
                 )
             grades[passage] = self._grade(grade)
         if judged is None:
-            return Judgments(grades, relevant_from), NOBODY
+            return Said(grades)
 
         def place(document: str) -> str:
             lines = {
@@ -318,8 +318,7 @@ class _Assembly:
             line = lines[document]
             return f"{written.place.path or self.document.path}:{line}"
 
-        joined = judged.joined(written.name, grades, place)
-        return joined.judgments(Judges(), relevant_from), joined.votes
+        return judged.joined(written.name, grades, place)
 
     def _grade(self, grade: float | Word | None) -> float:
         if grade is None:

@@ -95,10 +95,10 @@ class Lack:
     ``baseline``: there is none. ``depth``: a measure ``reads`` more results than the baseline
     ``holds``. ``compared``: no query is on both sides. ``defined``: no query has a relevant
     document, or none was answered. ``variants``: no query that scores above 0 has variants that
-    were answered.
+    were answered. ``exists``: the retriever cannot say which documents exist.
     """
 
-    kind: Literal["baseline", "depth", "compared", "defined", "variants"]
+    kind: Literal["baseline", "depth", "compared", "defined", "variants", "exists"]
     reads: int | None = None
     holds: int | None = None
 
@@ -462,12 +462,36 @@ class NeverFound(Fact):
 
 @dataclass(frozen=True)
 class LeftIndex(Fact):
-    """Documents of which the retriever says that it has them no more; ``at_least``: not all were
-    asked for.
+    """Documents of which the retriever says that it has them no more, and the queries (ids) that
+    miss them; ``at_least``: not all were asked for.
     """
 
     documents: tuple[RankedDocument, ...]
     at_least: bool
+    queries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SeveralJudges(Fact):
+    """So many ``pairs`` of a query and a document were graded by more than one of the ``judges``; ``counts`` is what
+    then counts, as it is written in the suite.
+    """
+
+    pairs: int
+    judges: tuple[str, ...]
+    counts: str
+
+
+@dataclass(frozen=True)
+class OtherJudge(Fact):
+    """Checks (labels) that would pass, and that would fail, under this judge's grades alone, on ``pairs`` that the
+    judge graded otherwise.
+    """
+
+    judge: str
+    pairs: int
+    passes: tuple[str, ...]
+    fails: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_co
 from pytest_irquality.verdict.losses import Losses
 from pytest_irquality.verdict.measured import Measured, counts_zero
 from pytest_irquality.verdict.noticed import can_fail, noticed
+from pytest_irquality.verdict.opinions import with_other_judges
 from pytest_irquality.verdict.passages import by_passages
 from pytest_irquality.verdict.result import Mean, Outcome, SuiteResult, Verdict
 from pytest_irquality.verdict.robustness import Variants, measured_variants
@@ -50,12 +51,18 @@ def judge(
     if before is not None and checks is None:
         suite = suite.guarded()
     chosen = suite.checks if checks is None else tuple(checks)
+    chosen = tuple(check for check in chosen if check.audit is None)  # those are held to an audit
     if before is not None and baseline is None:
         baseline = Baseline(
             before.retriever or "baseline", len(before.rankings), version=before.version
         )
-    sides = Comparison(Measured(suite, run, before), chosen)
-    return _Judge(sides, baseline, updating, nowhere or {}).result()
+
+    def judged(of: Suite, held: Sequence[Check]) -> _Judge:
+        sides = Comparison(Measured(of, run, before), tuple(held))
+        return _Judge(sides, baseline, updating, nowhere or {})
+
+    result = judged(suite, chosen).result()
+    return with_other_judges(suite, result, lambda of, held: judged(of, held).verdicts)
 
 
 @dataclass(frozen=True)

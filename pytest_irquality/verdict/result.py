@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Literal
 
 from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.verdict.audit_facts import Audit
 from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding, Loss, Noise, Robustness
 
 Outcome = Literal["passed", "failed", "error", "known", "fixed", "not evaluated"]
@@ -25,7 +26,7 @@ class Verdict:
 
     ``file`` is where it stands, at ``line``, if not in the suite itself. ``needed`` is how many queries it reads, of
     which ``unanswered`` (ids) had a fault and ``unasked`` were not asked. ``allowed`` queries may do what a guard
-    watches for.
+    watches for. ``otherwise`` names the judges under whose grades alone it would end otherwise.
     """
 
     check: str
@@ -42,6 +43,7 @@ class Verdict:
     unanswered: tuple[str, ...] = ()
     unasked: int = 0
     allowed: int = 0
+    otherwise: tuple[str, ...] = ()
 
     @property
     def broken(self) -> tuple[Finding, ...]:
@@ -161,6 +163,7 @@ class SuiteResult:
     commit: str | None = None
     version: str | None = None
     written: tuple[str, ...] = ()
+    audit: Audit | None = None
     robustness: tuple[Robustness, ...] = ()
     noise: Noise | None = None
 

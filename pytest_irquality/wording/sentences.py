@@ -8,6 +8,7 @@ from math import isfinite
 from typing import get_args
 
 from pytest_irquality.storage.provenance import UPDATE
+from pytest_irquality.suite.keys import AuditKind
 from pytest_irquality.suite.model import BoundKind, GuardKind, RuleKind
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.facts import Change, Fact, Finding
@@ -275,6 +276,28 @@ def _no_baseline(lacks: facts.Lack) -> str:
     return f"it reads {lacks.reads} results and the baseline holds {lacks.holds}; renew it with `{UPDATE}`"
 
 
+AUDITED: Mapping[AuditKind, tuple[str, str]] = {
+    "dead": ("judged document no longer exists", "judged documents no longer exist"),
+    "unprotected": (
+        "query is in no rule, limit or guard",
+        "queries are in no rule, limit or guard",
+    ),
+    "toothless": ("limit could not be broken", "limits could not be broken"),
+    "redundant": ("query asks what another asks", "queries ask what others ask"),
+}
+"""What is counted under ``audit``, of one and of several."""
+
+
+def _audited(result: SuiteResult, finding: Finding) -> str:
+    if finding.lacks:
+        why = result.audit.no_answer if result.audit else ""
+        return f"nobody can say which documents exist: {why or 'the retriever has no exists(id)'}"
+    one, many = AUDITED[finding.kind]  # type: ignore[index]
+    number = int(finding.value or 0)
+    within = "within" if finding.ok else "more than"
+    return f"{counted(number, one, many)}, {within} the {finding.limit or 0:g} allowed"
+
+
 DEMANDS: Mapping[str, Callable[[SuiteResult, Finding], str]] = {
     "must_find": _must_find,
     "must_find_any": _must_find_any,
@@ -283,6 +306,7 @@ DEMANDS: Mapping[str, Callable[[SuiteResult, Finding], str]] = {
     "expect_no_results": _expect_no_results,
     "lost_all_relevant": _guard(_lost_all_relevant),
     "new_zero_results": _guard(_new_zero_results),
+    **dict.fromkeys(AUDITED, _audited),
     **dict.fromkeys(HOLDS, _value),
     **dict.fromkeys(ON_CHANGE, _change),
 }
@@ -489,7 +513,45 @@ def _(fact: facts.LeftIndex, result: SuiteResult) -> str:
     left = counted(len(fact.documents), "document has", "documents have")
     least = "at least " if fact.at_least else ""
     named = few(list(map(name, fact.documents)))
-    return f"{least}{left} left the index, which no ranking can mend: {named}"
+    said = f"{least}{left} left the index, which no ranking can mend: {named}"
+    if not fact.queries:
+        return said
+    verb = "it decides" if len(fact.documents) == 1 else "they decide"
+    return f"{said}; {verb} {queries(result, fact.queries)}"
+
+
+@note.register
+def _(fact: facts.SeveralJudges, result: SuiteResult) -> str:
+    pairs = counted(fact.pairs, "pair was", "pairs were")
+    judges = few([judge or "nobody named" for judge in fact.judges])
+    return f"{pairs} graded by more than one judge ({judges}): {HOW[fact.counts.split(':')[0]]}"
+
+
+HOW: Mapping[str, str] = {
+    "mean": "their mean counts, and half of them make a document relevant",
+    "median": "the median counts",
+    "majority": "the grade given most often counts",
+    "{prefer": "the judge preferred by the suite counts",
+}
+
+
+@note.register
+def _(fact: facts.OtherJudge, result: SuiteResult) -> str:
+    pairs = counted(fact.pairs, "pair", "pairs")
+    would = [
+        f"{few(list(map(repr, labels)))} would {verb}"
+        for labels, verb in ((fact.fails, "fail"), (fact.passes, "pass"))
+        if labels
+    ]
+    return f"under the grades of {fact.judge} alone, other on {pairs}, {' and '.join(would)}"
+
+
+def otherwise(verdict: Verdict) -> str:
+    """Under whose grades alone a check would end otherwise; "" where under nobody's."""
+    if not verdict.otherwise:
+        return ""
+    verb = "fail" if verdict.outcome == "passed" else "pass"
+    return f"it would {verb} under the grades of {few(list(verdict.otherwise))} alone"
 
 
 @note.register

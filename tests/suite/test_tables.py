@@ -94,6 +94,7 @@ SOMETHING = {
     "tags": {"head": {"mrr@5": 0.2}}, "each_tag": {"mrr@5": 0.3}, "each_query": {"mrr@5": 0.4},
     "baseline": {"retriever": "other"}, "judgments": [], "repeat": 2, "perturb": ["case"],
     "robustness": {"case": {"mrr@5": 0.1}},
+    "judges": "median", "show": ["price"], "audit": {"dead": 1},
 }  # fmt: skip
 EACH_QUERY = {
     "query": "chair", "id": "q", "tags": "head", "why": "sells", "relevant": ["d"],

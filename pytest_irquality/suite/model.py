@@ -15,6 +15,7 @@ from pytest_irquality.suite.blocks import BoundKind, Guard, GuardKind, KnownIssu
 from pytest_irquality.suite.judges import UNNAMED, Votes
 from pytest_irquality.suite.keys import AuditKind, QuerySettings, SuiteSettings
 from pytest_irquality.suite.rules import Rule, RuleKind
+from pytest_irquality.suite.tables import remarks
 from pytest_irquality.suite.yaml import Place
 
 __all__ = [
@@ -124,6 +125,11 @@ class Query(QuerySettings):
         return bool(self.rules or self.thresholds or self.robustness)
 
     @property
+    def remarks(self) -> Mapping[str, str]:
+        """What reports show of it, by key: its ``why``."""
+        return remarks(QuerySettings, self)
+
+    @property
     def quoted(self) -> str:
         """The text as messages quote it, never longer than a line."""
         text = self.text
@@ -187,6 +193,11 @@ class Suite(SuiteSettings):
     notes: tuple[str, ...] = ()
     doubts: tuple[tuple[Place, str], ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
+
+    @property
+    def remarks(self) -> Mapping[str, str]:
+        """What reports show of it, by key."""
+        return remarks(SuiteSettings, self)
 
     @cached_property
     def by_id(self) -> Mapping[str, Query]:
@@ -264,12 +275,16 @@ class Suite(SuiteSettings):
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """Every measure that is shown or held to a limit, shown ones first, each once."""
-        measures = list(self.metrics)
-        measures += (check.limits.measure for check in self.checks if check.limits)
+        return tuple(dict.fromkeys([*self.metrics, *self.limited]))
+
+    @cached_property
+    def limited(self) -> tuple[Measure, ...]:
+        """Every measure that is held to a limit."""
+        measures = [check.limits.measure for check in self.checks if check.limits]
         for query in self.queries:
             measures += (limits.measure for limits in query.thresholds)
             measures += (limits.measure for _, limits in query.robustness)
-        return tuple(dict.fromkeys(measures))
+        return tuple(measures)
 
     def guarded(self) -> Suite:
         """The suite with the guard that nobody needs to write, for where there is a baseline."""

@@ -6,7 +6,7 @@ No sentences: ``wording.sentences`` says what these facts say.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -83,7 +83,7 @@ class QueryResult:
     ``ranking_before`` holds the baseline's top documents (``before`` is their rank then, ``rank`` today's) and is empty
     where they are those of today. ``new``: there is a baseline, but it lacks this query, or has it with another text
     or params. ``check`` is the name of the query's item, None for bulk queries. ``file`` is where the query stands, at
-    ``line``, if not in the suite itself. ``returned`` and ``returned_before`` count documents.
+    ``line``, if not in the suite itself. ``remarks`` is what the suite wants shown, by key. ``returned`` and ``returned_before`` count documents.
     """
 
     id: str
@@ -102,7 +102,7 @@ class QueryResult:
     new: bool = False
     check: str | None = None
     tags: tuple[str, ...] = ()
-    why: str | None = None
+    remarks: Mapping[str, str] = field(default_factory=dict)
     seconds: float | None = None
     file: str = ""
     weight: float = 1.0
@@ -139,7 +139,8 @@ class SuiteResult:
     ranking, the most frequent first. ``gated`` is False where nothing in the suite could fail.
     ``commit`` and ``version`` are those of the code and of the retriever today, where known. ``written`` says in lines
     for people which files this run brought up to date, and what that changed. ``robustness`` is what
-    each kind of variants loses, ``noise`` what several answers tell of unchanged code.
+    each kind of variants loses, ``noise`` what several answers tell of unchanged code. ``remarks`` is
+    what the suite wants shown of itself, by key.
     """
 
     suite: str
@@ -166,6 +167,7 @@ class SuiteResult:
     audit: Audit | None = None
     robustness: tuple[Robustness, ...] = ()
     noise: Noise | None = None
+    remarks: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_of_a_test(self) -> bool:

@@ -270,7 +270,7 @@ def test_a_failed_query_opens_to_everything_about_it() -> None:
         text="office chair",
         line=31,
         check="it's",
-        why="3 % of revenue",
+        remarks={"why": "3 % of revenue"},
         tags=("head",),
         seconds=0.04,
     )
@@ -439,7 +439,7 @@ def everything(hostile: str) -> str:
         1,
         fault=hostile,
         tags=(hostile,),
-        why=hostile,
+        remarks={"why": hostile},
     )
     ruled = replace(asked, id=hostile + "2", fault=None)
     finding = Finding(hostile, "min", False, True, "ndcg@10", 0.5, 0.8, 1)

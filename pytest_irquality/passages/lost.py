@@ -114,14 +114,19 @@ def _run(words: Sequence[str], start: int, text: Normal) -> int:
     return low
 
 
-def _ends(words: Sequence[str], text: Normal, part: Part) -> bool:
+def _slack(part: Part) -> int:
+    """How far from the edge a part may stand that is all there is: two words must be at the edge itself."""
+    return SLACK if part.end - part.start >= FEW else 0
+
+
+def _ends(words: Sequence[str], text: Normal, part: Part, slack: int = SLACK) -> bool:
     """Whether the part is where its text ends."""
     line = Normal(tuple(words[part.start : part.end])).line
     after = text.line.rfind(line) + len(line)
-    return text.line.count("\n", after) <= SLACK
+    return text.line.count("\n", after) <= slack
 
 
-def _begins(words: Sequence[str], text: Normal, part: Part) -> bool:
+def _begins(words: Sequence[str], text: Normal, part: Part, slack: int = SLACK) -> bool:
     """Whether the part is where its text begins, what it has in common with the text before it aside."""
     line = Normal(tuple(words[part.start : part.end])).line
     before = text.words[: text.line.count("\n", 0, text.line.find(line))]
@@ -131,7 +136,7 @@ def _begins(words: Sequence[str], text: Normal, part: Part) -> bool:
         and before[-1 - shared] == words[part.start - 1 - shared]
     ):
         shared += 1
-    return len(before) - shared <= SLACK
+    return len(before) - shared <= slack
 
 
 def _cut_between(words: Sequence[str], texts: Sequence[Normal], one: Part, other: Part) -> bool:
@@ -142,16 +147,16 @@ def _cut_between(words: Sequence[str], texts: Sequence[Normal], one: Part, other
 
 def _edge(words: Sequence[str], texts: Sequence[Normal]) -> list[Part]:
     """The first or the last words of a passage where a text was cut, if the rest was not returned."""
-    least = max(FEW, ceil(len(words) / 4))
+    least = max(2, ceil(len(words) / 3))
     for place, text in enumerate(texts):
         first = Part(0, _run(words, 0, text), place)
-        if first.end >= least and _ends(words, text, first):
+        if first.end >= least and _ends(words, text, first, _slack(first)):
             return [first]
         start = next(
             (at for at in range(1, len(words) - least + 1)
              if Normal(tuple(words[at:])).line in text.line), None)  # fmt: skip
         if start is not None:
             last = Part(start, len(words), place)
-            if _begins(words, text, last):
+            if _begins(words, text, last, _slack(last)):
                 return [last]
     return []

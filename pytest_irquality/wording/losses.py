@@ -16,6 +16,11 @@ def loss(loss: Loss) -> str:
     return LOSSES[loss.kind](loss)
 
 
+def because(found: Loss | None) -> str:
+    """The same behind "it was not returned", which says all of a passage that was not retrieved."""
+    return "" if found is None or found.kind == "not retrieved" else loss(found)
+
+
 def _holder(holder: Holder) -> str:
     return holder.id if holder.rank is None else f"{holder.id} (rank {holder.rank})"
 

@@ -11,11 +11,11 @@ from pytest_irquality.storage.provenance import UPDATE
 from pytest_irquality.suite.keys import AuditKind
 from pytest_irquality.suite.model import BoundKind, GuardKind, RuleKind
 from pytest_irquality.verdict import facts
-from pytest_irquality.verdict.facts import Change, Fact, Finding
+from pytest_irquality.verdict.facts import Change, Fact, Finding, RankedDocument
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.answers import NO_VARIANTS, in_answers, of_variants, variants_value
-from pytest_irquality.wording.losses import loss
+from pytest_irquality.wording.losses import because, loss
 from pytest_irquality.wording.moves import move, name, place, seen
 from pytest_irquality.wording.numbers import (
     apart,
@@ -125,14 +125,18 @@ def demand(result: SuiteResult, finding: Finding) -> str:
 def _must_find(result: SuiteResult, finding: Finding) -> str:
     (document,) = finding.ranked
     said = f"{name(document)} must be in the top {document.limit}: {seen(document.rank)}"
-    return f"{said}; {loss(document.loss)}" if document.loss else said
+    why = because(document.loss)
+    return f"{said}; {why}" if why else said
+
+
+def _because(document: RankedDocument) -> str:
+    why = because(document.loss)
+    return f" ({why})" if why else ""
 
 
 def _must_find_any(result: SuiteResult, finding: Finding) -> str:
     wanted = " or ".join(f"{name(d)} in the top {d.limit}" for d in finding.ranked)
-    seen_at = [
-        f"{d.id} {place(d.rank)}{f' ({loss(d.loss)})' if d.loss else ''}" for d in finding.ranked
-    ]
+    seen_at = [f"{d.id} {place(d.rank)}{_because(d)}" for d in finding.ranked]
     return f"must find {wanted}: {', '.join(seen_at)}"
 
 
@@ -171,7 +175,7 @@ def _guard(done: Callable[[SuiteResult, Finding], str]) -> Callable[[SuiteResult
 
 
 def _lost_all_relevant(result: SuiteResult, finding: Finding) -> str:
-    lost = few([f"{move(d)}{f' ({loss(d.loss)})' if d.loss else ''}" for d in finding.ranked])
+    lost = few([f"{move(d)}{_because(d)}" for d in finding.ranked])
     return f"lost all its relevant documents of the top {result.top_k}: {lost}"
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pytest_irquality.edges import git as provenance
 from pytest_irquality.edges.open import Allowed
-from pytest_irquality.retrieval.run import Fault, Run
+from pytest_irquality.retrieval.run import JUDGMENTS, Fault, Run
 from pytest_irquality.storage import baseline
 from pytest_irquality.storage.jsonl import write_run
 from pytest_irquality.storage.kept import Kept
@@ -198,10 +198,12 @@ class Files:
 
 
 def _values(suite: Suite, query: QueryResult) -> dict[str, float]:
-    """What a query scored by the measures that rest on judgments."""
+    """What a query scored by the measures that rest on judgments, and how many judgments it had."""
     values = zip(suite.measures, query.values, strict=True)
-    return {
+    scored = {
         str(measure): value
         for measure, value in values
         if value is not None and measure.definition.needs and not measure.definition.compares
     }
+    judged = len(suite.by_id[query.id].judgments.grades)
+    return {**scored, JUDGMENTS: judged} if scored else {}

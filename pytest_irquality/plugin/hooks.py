@@ -29,22 +29,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("irquality", "search-quality regression tests")
     group.addoption(
         "--ir-suite", nargs="?", const="", default=None, metavar="PATH",
-        help="Collect suites of queries (in PATH too, when given) and judge what the retriever fixture finds.",
+        help="Collect suites, in PATH too where it is given, and judge what the retriever fixture finds (default: no suites).",
     )  # fmt: skip
+    group = parser.getgroup("irquality-reports", "search quality: reports")
     group.addoption(
         "--ir-report", metavar="PATH", default="ir-report.html",
-        help="Where to write the HTML report (default: ir-report.html); 'none' writes none.",
+        help="Write the HTML report to PATH, or none where PATH is 'none' (default: ir-report.html).",
     )  # fmt: skip
     group.addoption(
         "--ir-json",
         metavar="PATH",
         default=None,
-        help="Write the report's content as JSON to PATH.",
+        help="Write everything in the report as JSON to PATH (default: not written).",
     )
     group.addoption(
         "--ir-markdown", metavar="PATH", default=None,
-        help="Write the report as Markdown to PATH (and to $GITHUB_STEP_SUMMARY by itself, where that is set).",
+        help="Write the report as Markdown to PATH (default: only to $GITHUB_STEP_SUMMARY, where that is set).",
     )  # fmt: skip
+    group = parser.getgroup("irquality-baseline", "search quality: what is compared with")
     group.addoption(
         "--ir-baseline", metavar="PATH|git:REF", default=None,
         help="Compare with this stored run (a file, or a folder of them), or with the baseline as it stands at a"
@@ -54,37 +56,42 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--ir-update-baseline", action="store_true",
         help="Write what was retrieved as the new baseline; drops are shown and do not fail.",
     )  # fmt: skip
+    group = parser.getgroup("irquality-runs", "search quality: kept runs and shares")
     group.addoption(
         "--ir-save-runs", metavar="DIR", default=None,
-        help="Keep what was retrieved in this folder, to be judged again by --ir-runs; FILE.run for one run in TREC's"
-        " format.",
+        help="Keep what was retrieved in DIR, to be judged again by --ir-runs, or as FILE.run one run in TREC's format"
+        " (default: not kept).",
     )  # fmt: skip
     group.addoption(
         "--ir-runs", metavar="PATH", action="append", default=[],
         help="Judge the runs kept in this folder or file (JSONL, or TREC's .run and .trec, gzip too) instead of calling"
-        " the retriever; repeatable.",
+        " the retriever; may be given several times (default: call it).",
     )  # fmt: skip
     group.addoption(
         "--ir-shard", metavar="I/N", default=None,
-        help="Ask share I of N of every suite's queries, to be kept by --ir-save-runs and joined by --ir-runs.",
+        help="Ask only share I of N of every suite's queries, to be kept by --ir-save-runs and joined by --ir-runs (default:"
+        " all of them).",
     )  # fmt: skip
+    group = parser.getgroup("irquality")
     group.addoption(
         "--ir-concurrency", metavar="N", default=None,
-        help="Calls in flight at once, over what the suites and the ini key ir_concurrency say (default: 1).",
+        help="Keep N calls in flight at once, whatever the suites say (default: what a suite says, else the ini key"
+        " ir_concurrency, else 1).",
     )  # fmt: skip
+    group = parser.getgroup("irquality-judgments", "search quality: queries and judgments")
     group.addoption(
         "--ir-unjudged", metavar="PATH", default=None,
-        help="Write what was returned and never judged to PATH, as Quepid CSV to be filled in: first what could move a"
-        " verdict most.",
+        help="Write what was returned and never judged to PATH, as Quepid CSV to be filled in, first what could move a"
+        " verdict most (default: not written).",
     )  # fmt: skip
     group.addoption(
         "--ir-judge", metavar="PATH", default=None,
         help="Write one HTML page to PATH in which anybody can grade what was returned, blind and without a server; the"
-        " CSV it saves goes under 'judgments:'.",
+        " CSV it saves goes under 'judgments:' (default: not written).",
     )  # fmt: skip
     group.addoption(
         "--ir-judge-depth", metavar="N", type=at_least_one, default=None,
-        help="How many results of each query --ir-judge and --ir-unjudged take (default: the suite's top_k).",
+        help="Take N results of each query for --ir-judge and --ir-unjudged (default: the suite's top_k).",
     )  # fmt: skip
     group.addoption(
         "--ir-audit", action="store_true",
@@ -95,33 +102,36 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--ir-init", metavar="QUERIES", default=None,
         help="Write a first suite beside this list of queries (text, one a line, or CSV), with what the retriever"
         " returns for them today as candidates to grade (with --ir-judge, on a page). Of a log, which has a column"
-        " 'count', a sample is drawn.",
+        " 'count', a sample is drawn (default: no suite is written).",
     )  # fmt: skip
     group.addoption(
         "--ir-init-size", metavar="N", type=at_least_one, default=None,
-        help="How many queries --ir-init draws from a log (default: 200).",
+        help="Draw N queries of a log for --ir-init (default: 200).",
     )  # fmt: skip
     group.addoption(
         "--ir-init-sample", choices=("proportional", "stratified"), default="proportional",
-        help="How --ir-init draws them: in proportion to how often each was searched, or as many from the head as from"
-        " the torso and the tail.",
+        help="Draw them in proportion to how often each was searched, or as many from the head as from the torso and the"
+        " tail (default: proportional).",
     )  # fmt: skip
     group.addoption(
         "--ir-init-seed", metavar="N", type=int, default=0,
-        help="Another seed draws another sample (default: 0).",
+        help="Draw another sample with another seed (default: 0).",
     )  # fmt: skip
     parser.addini(
         "ir_concurrency",
         type="string",
         default="",
-        help="Calls in flight where a suite does not say.",
+        help="Calls in flight where neither a suite nor --ir-concurrency says (default: 1).",
     )
     parser.addini(
-        "ir_suite_files", type="args", default=PATTERNS, help="Globs of the names of suite files."
+        "ir_suite_files",
+        type="args",
+        default=PATTERNS,
+        help="Globs of the names of suite files (default: " + " ".join(PATTERNS) + ").",
     )
     parser.addini(
         "ir_allow_outside", type="args", default=[],
-        help="Folders outside the project that suites may name files of; relative to rootdir.",
+        help="Folders outside the project, relative to rootdir, whose files suites may name (default: none).",
     )  # fmt: skip
 
 

@@ -77,6 +77,10 @@ class Fault:
         return VARYING.sub("#", text)
 
 
+JUDGMENTS = "judgments"
+"""In ``Run.scored``, beside what a query scored, how many judgments it had."""
+
+
 @dataclass(frozen=True)
 class Run:
     """The rankings of the queries that were answered and the faults of those that were not, by

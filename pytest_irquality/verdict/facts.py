@@ -386,7 +386,10 @@ class TiesMoved(Fact):
 
 @dataclass(frozen=True)
 class JudgmentsChanged(Fact):
-    """The baseline's own ``rankings`` score otherwise than when they were saved, those of so many ``queries``."""
+    """The baseline's own ``rankings`` score otherwise than when they were saved, those of so many ``queries``.
+
+    ``new`` is how many judgments all of these rankings' queries have more than then.
+    """
 
     measure: str
     unit: str
@@ -394,6 +397,7 @@ class JudgmentsChanged(Fact):
     today: float
     queries: int
     rankings: int
+    new: int = 0
 
 
 @dataclass(frozen=True)

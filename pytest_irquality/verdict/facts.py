@@ -531,6 +531,13 @@ class FewerThanAsked(Fact):
 
 
 @dataclass(frozen=True)
+class Retried(Fact):
+    """So many calls were made again after a failure that the suite retries; their waits are in no latency."""
+
+    calls: int
+
+
+@dataclass(frozen=True)
 class EmptyChunks(Fact):
     """So many results of so many queries have an empty text, and so hold no passage."""
 

@@ -35,6 +35,8 @@ def noticed(
     now = sides.measured
     yield from _retrieval(now)
     yield from _unknown_ids(now)
+    if now.run.retries:
+        yield facts.Retried(now.run.retries)
     yield from _few_results(now)
     yield from _in_no_chunk(now, nowhere)
     yield from map(facts.Remark, now.suite.notes)

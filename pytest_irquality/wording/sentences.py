@@ -591,6 +591,14 @@ def _(fact: facts.FewerThanAsked, result: SuiteResult) -> str:
 
 
 @note.register
+def _(fact: facts.Retried, result: SuiteResult) -> str:
+    were = "was" if fact.calls == 1 else "were"
+    return (
+        f"{counted(fact.calls, 'failed call')} {were} made again ('retry'); waits are in no latency"
+    )
+
+
+@note.register
 def _(fact: facts.EmptyChunks, result: SuiteResult) -> str:
     holds = "holds" if fact.results == 1 else "hold"
     return (

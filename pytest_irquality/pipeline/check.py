@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_irquality.edges.git import checkout_above, package_version
 from pytest_irquality.metrics import Definition, with_own
-from pytest_irquality.pipeline.files import Files, Target
+from pytest_irquality.pipeline.files import Against, Files, Target
 from pytest_irquality.pipeline.judge import judge_run, version_of
 from pytest_irquality.report.html import html_report
 from pytest_irquality.report.text import explain, headline, name_of, summaries
@@ -139,7 +139,7 @@ def check(
         checkout_above(file.parent) or file.parent,
         None if baseline is True else str(baseline),
         update_baseline,
-        targets=len(asked),
+        targets=[Target(read, file, name) for name in asked],
     )
     if wrong := baseline and files.unknown_revision():
         raise StoredRunError(wrong)
@@ -224,19 +224,21 @@ def _judge_all(
     for name, retriever in asked.items():
         here = Target(suite, target.file, name)
         # A baseline that is damaged is reported before anything is asked.
-        compared = files.before(here, suite.by_id) if baseline and base is None else (None, None)
+        stands = baseline and base is None
+        against = files.before(here, suite.by_id) if stands else Against(None, None)
         lost = _in_no_chunk(suite, retriever, target)
         run = retrieve(suite, retriever, name=name, concurrency=concurrency)
         run = runs[name] = replace(run, version=version_of(retriever))
         if base is not None:
             other = runs[base]
-            compared = other, Baseline(base, len(other.rankings), version=other.version)
+            known = Baseline(base, len(other.rankings), version=other.version)
+            against = Against(other, known)
         yield judge_run(
             files,
             here,
             run,
             checks=suite.checks,
-            compared=compared,
+            compared=against,
             retriever=retriever,
             nowhere=lost,
         )

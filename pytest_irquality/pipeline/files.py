@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,10 +10,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_irquality.edges import git as provenance
+from pytest_irquality.edges.git import Repository
 from pytest_irquality.edges.open import Allowed
+from pytest_irquality.pipeline.base.told import RUNS, Answer, Answers, Key
 from pytest_irquality.retrieval.run import JUDGMENTS, Fault, Run
 from pytest_irquality.storage import baseline
-from pytest_irquality.storage.jsonl import write_run
+from pytest_irquality.storage.jsonl import parse_run, read_run, write_run
 from pytest_irquality.storage.kept import Kept
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.storage.shards import Shard
@@ -24,6 +27,7 @@ from pytest_irquality.storage.stored import (
 )
 from pytest_irquality.storage.trec import is_trec, write_trec
 from pytest_irquality.suite.model import Suite
+from pytest_irquality.verdict.accepted import Accepting
 from pytest_irquality.verdict.facts import Remark
 from pytest_irquality.verdict.result import QueryResult, SuiteResult
 
@@ -34,6 +38,19 @@ class Target(NamedTuple):
     suite: Suite
     file: Path
     retriever: str
+
+
+def _name(target: Target) -> str:
+    path, retriever = target.suite.path, target.retriever
+    return f"{path} [{retriever}]" if retriever else path
+
+
+class Against(NamedTuple):
+    """What is compared with, what is known of it, and what accepts drops from it; None where there is nothing."""
+
+    run: Run | None
+    baseline: Baseline | None
+    accepting: Accepting | None = None
 
 
 @dataclass(frozen=True)
@@ -50,7 +67,8 @@ class Files:
     """The options, and what was read for them so far. Paths are relative to ``start``; git is asked in ``root``.
 
     ``named`` are the folders that the command line names, or whose files it does; ``outside`` those that the ini file
-    allows besides the project.
+    allows besides the project. ``base`` is the folder in which the base's answers are, under ``run:REF``.
+    ``accepts_nothing``: a change's own baseline accepts no drop.
     """
 
     start: Path
@@ -60,9 +78,11 @@ class Files:
     kept: Sequence[str] = ()
     saved: str | None = None
     shard: Shard | None = None
-    targets: int = 1
+    targets: Sequence[Target] = ()
     named: Sequence[Path] = ()
     outside: Sequence[Path] = ()
+    base: Path | None = None
+    accepts_nothing: bool = False
     _read: dict[tuple[Path, str], _Known] = field(default_factory=dict)
 
     def part(self, suite: Suite) -> Suite:
@@ -86,30 +106,87 @@ class Files:
     def read_baseline(self, target: Target) -> _Known:
         """What a target is compared with, and what an update replaces, as it first was. Raises ``StoredRunError``."""
         if not self.updating:  # it may be large, and is asked for once
-            return _Known(self._place(target).find())
+            return _Known(self._found(target))
         key = target.file, target.retriever
         if key not in self._read:
-            self._read[key] = self._to_be_replaced(self._place(target))
+            self._read[key] = self._to_be_replaced(target)
         return self._read[key]
 
-    def _to_be_replaced(self, place: baseline.Place) -> _Known:
-        old, damage = None, ""
+    def _found(self, target: Target) -> baseline.Found:
+        """What is compared with: the base's answer, or the baseline. Raises ``StoredRunError``."""
+        if self._answers is None:
+            return self._place(target).find()
+        answer = self._answer(target)
+        source, commit = f"run:{self._answers.ref}", self._answers.commit[:7]
+        if answer.run is None:
+            return baseline.Found(source, None, True, commit, self._answers.time)
+        assert self.base is not None
+        stored = read_run(self.base / RUNS / answer.run, source)
+        return baseline.Found(source, stored, False, commit, self._answers.time)
+
+    @cached_property
+    def _answers(self) -> Answers | None:
+        return Answers.read(self.base) if self.base else None
+
+    def _answer(self, target: Target) -> Answer:
+        assert self._answers is not None
+        suite = Repository.holding(self.root).path(Path(os.path.realpath(target.file)))
+        answer = self._answers.of(Key(suite, target.retriever))
+        if answer is None:
+            raise StoredRunError(f"run:{self._answers.ref} was not asked the queries of {suite}")
+        return answer
+
+    def _to_be_replaced(self, target: Target) -> _Known:
+        old, damage, place = None, "", self._place(target)
         try:
             old = place.stored()
         except DamagedRunError as error:  # which writing it anew mends
             damage = str(error)
-        return _Known(place.find() if place.in_git else place.found(old), old, damage)
+        return _Known(self._found(target) if place.in_git else place.found(old), old, damage)
 
-    def before(
-        self, target: Target, needed: Collection[str]
-    ) -> tuple[Run, Baseline] | tuple[None, None]:
+    def before(self, target: Target, needed: Collection[str]) -> Against:
         """What ``judge`` compares with, where these queries are asked.
 
         Raises ``StoredRunError``, also where what is to be kept could not be written.
         """
-        if self.saved and is_trec(Path(self.saved)) and self.targets > 1:
+        accepting = None if self.updating else self._accepting(target)
+        try:
+            before, known = self._before(target, needed)
+            return Against(before, known, accepting)
+        except StoredRunError as error:
+            if accepting is None:
+                raise
+            return Against(None, None, replace(accepting, lacks=str(error)))
+
+    def _accepting(self, target: Target) -> Accepting | None:
+        """The baseline that HEAD commits, where a commit is compared with that has another."""
+        place, option = self._place(target), self.compared
+        if option is None or not place.in_git:
+            return None
+        try:
+            repository = Repository.holding(self.root)
+            base = repository.merge_base(option.partition(":")[2])
+            committed = repository.content("HEAD", place.path)
+            if committed is None or committed == repository.content(base, place.path):
+                return None
+            stored = parse_run(committed.splitlines(keepends=True), f"HEAD:{place.shown}")
+        except (OSError, StoredRunError):
+            return None  # then nothing is accepted
+        if stored.lacks_texts(target.suite):
+            return None
+        return Accepting(stored.run(target.suite), refused=self.accepts_nothing)
+
+    def _before(
+        self, target: Target, needed: Collection[str]
+    ) -> tuple[Run, Baseline] | tuple[None, None]:
+        if self.saved and is_trec(Path(self.saved)) and len(self.targets) > 1:
             raise StoredRunError(
-                f"--ir-save-runs {self.saved} is one file and here are {self.targets} runs: name a folder, or one suite"
+                f"--ir-save-runs {self.saved} is one file and here are {len(self.targets)} runs: name a folder, or one suite"
+            )
+        if (self.updating or self.saved) and (other := self._shares_a_file(target)):
+            ours, theirs = (_name(some) for some in (target, other))
+            raise StoredRunError(
+                f"{ours} and {theirs} would be kept in one file: give one of them another name"
             )
         known = self.read_baseline(target)
         if known.damage and len(needed) < len(target.suite.queries):
@@ -118,6 +195,12 @@ class Files:
         if self.updating and found.stored and found.stored.lacks_texts(target.suite):
             return None, None  # about to be replaced by one that has them
         return baseline.compare_with(found, target.suite, target.retriever)
+
+    def _shares_a_file(self, target: Target) -> Target | None:
+        """Another one whose file has the same name, on file systems that know no case, too."""
+        path = str(self._place(target).path).casefold()
+        others = (other for other in self.targets if other != target)
+        return next((o for o in others if str(self._place(o).path).casefold() == path), None)
 
     def completed(
         self, target: Target, run: Run, result: SuiteResult, notes: Sequence[str] = ()
@@ -135,6 +218,9 @@ class Files:
         if self.shard:
             here, total = len(self.part(target.suite).queries), len(target.suite.queries)
             yield f"share {self.shard}: {here} of {total} queries; limits over many wait for --ir-runs"
+        if self._answers is not None:
+            answer = self._answer(target)
+            yield from (*([answer.new] if answer.new else ()), *answer.notes, *self._answers.notes)
 
     def _write(self, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
         for shown, write in ((self.saved, self._save), (self._place(target).shown, self._update)):
@@ -146,19 +232,22 @@ class Files:
     def _save(self, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
         if self.saved is None:
             return
-        folder = path = self.start / self.saved
-        if is_trec(path):
-            write_trec(path, target.suite, run)
+        folder = self.start / self.saved
+        if is_trec(folder):
+            write_trec(folder, target.suite, run)
             yield f"run kept: {self.saved}"
             return
-        suffix = f".{self.shard.index}-of-{self.shard.count}.jsonl" if self.shard else ".jsonl"
-        path = baseline.below(
-            path, target.suite, baseline.file_name(target.file, target.retriever, suffix)
-        )
+        path = self.kept_path(target)
         shard = str(self.shard) if self.shard else None
         header = baseline.header_of(target.suite, run, self.commit, shard)
         write_run(path, stored_run(target.suite, run, header), Allowed.project(folder))
         yield f"run kept: {self._kept.shown(path)}"
+
+    def kept_path(self, target: Target) -> Path:
+        """The file in which the folder of ``--ir-save-runs`` keeps a run."""
+        suffix = f".{self.shard.index}-of-{self.shard.count}.jsonl" if self.shard else ".jsonl"
+        name = baseline.file_name(target.file, target.retriever, suffix)
+        return baseline.below(self.start / (self.saved or ""), target.suite, name)
 
     def _update(self, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
         if not self.updating:

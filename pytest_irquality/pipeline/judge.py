@@ -6,9 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pytest_irquality.pipeline.audit import audited
 from pytest_irquality.pipeline.explain import with_reasons
-from pytest_irquality.pipeline.files import Files, Target
+from pytest_irquality.pipeline.files import Against, Files, Target
 from pytest_irquality.retrieval import Run
-from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite import Check
 from pytest_irquality.verdict import SuiteResult, judge
 from pytest_irquality.verdict.facts import Loss
@@ -20,7 +19,7 @@ def judge_run(
     run: Run,
     *,
     checks: Collection[Check],
-    compared: tuple[Run, Baseline] | tuple[None, None],
+    compared: Against,
     retriever: object,
     notes: Sequence[str] = (),
     nowhere: Mapping[str, Loss] | None = None,
@@ -33,15 +32,22 @@ def judge_run(
 
     Raises ``MeasureError`` where a measure of the project's own fails.
     """
-    before, known = compared
     updating = (
         files.updating and target.suite.baseline_retriever is None
     )  # else no file would mend a drop
     asked = files.part(target.suite)
     result = judge(
-        asked, run, checks, before=before, baseline=known, updating=updating, nowhere=nowhere
+        asked,
+        run,
+        checks,
+        before=compared.run,
+        baseline=compared.baseline,
+        updating=updating,
+        accepting=compared.accepting,
+        nowhere=nowhere,
     )
     if audit:
+        before, known = compared.run, compared.baseline
         result = audited(asked, run, result, retriever, before=before, baseline=known)
     return files.completed(target, run, with_reasons(result, retriever, asked), notes)
 

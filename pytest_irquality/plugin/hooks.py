@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from pytest_irquality.plugin.internals import collect_too
+from pytest_irquality.plugin.options import (
+    INT_INI,
+    PATTERNS,
+    REPORT,
+    check_numbers,
+    imply_suites,
+    is_suite,
+    needs_suites,
+)
 
 if TYPE_CHECKING:
     from pytest_irquality.plugin.checking import Checker
     from pytest_irquality.plugin.collect import SuiteModule
     from pytest_irquality.plugin.init import FirstSuite
 
-PATTERNS = ["*.ir.yaml", "*.ir.yml", "ir_*.yaml", "ir_*.yml"]
+IN_BASE = "PYTEST_IRQUALITY_BASE"
+RUN = "run:"
 
 
 def at_least_one(text: str) -> int:
@@ -28,13 +40,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options; every path is relative to the invocation directory."""
     group = parser.getgroup("irquality", "search-quality regression tests")
     group.addoption(
-        "--ir-suite", nargs="?", const="", default=None, metavar="PATH",
-        help="Collect suites, in PATH too where it is given, and judge what the retriever fixture finds (default: no suites).",
+        "--ir-suite", action="store_true",
+        help="Collect suites, in the files and folders that pytest is given, and judge what the retriever fixture finds"
+        " (default: implied by an option below on the command line that needs them).",
     )  # fmt: skip
     group = parser.getgroup("irquality-reports", "search quality: reports")
     group.addoption(
-        "--ir-report", metavar="PATH", default="ir-report.html",
-        help="Write the HTML report to PATH, or none where PATH is 'none' (default: ir-report.html).",
+        "--ir-report", metavar="PATH", default=None,
+        help=f"Write the HTML report to PATH, or none where PATH is 'none' (default: {REPORT}).",
     )  # fmt: skip
     group.addoption(
         "--ir-json",
@@ -48,9 +61,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
     group = parser.getgroup("irquality-baseline", "search quality: what is compared with")
     group.addoption(
-        "--ir-baseline", metavar="PATH|git:REF", default=None,
-        help="Compare with this stored run (a file, or a folder of them), or with the baseline as it stands at a"
-        " revision (default: .ir-baseline/ beside the suite).",
+        "--ir-baseline", metavar="PATH|git:REF|run:REF", default=None,
+        help="Compare with this stored run (a file, or a folder of them), with the baseline as it stands at the merge base"
+        " of a revision and HEAD, or with what the code of that merge base returns now (default: .ir-baseline/ beside"
+        " the suite).",
     )  # fmt: skip
     group.addoption(
         "--ir-update-baseline", action="store_true",
@@ -119,8 +133,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
     parser.addini(
         "ir_concurrency",
-        type="string",
-        default="",
+        type=INT_INI,
+        default=None,
         help="Calls in flight where neither a suite nor --ir-concurrency says (default: 1).",
     )
     parser.addini(
@@ -129,6 +143,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=PATTERNS,
         help="Globs of the names of suite files (default: " + " ".join(PATTERNS) + ").",
     )
+    parser.addini(
+        "ir_accepted", type="string", default="xfail",
+        help="What a drop is that the change's own committed baseline accepts, under git:REF and run:REF: fail, or"
+        " what is green and loud (default: xfail).",
+    )  # fmt: skip
+    parser.addini(
+        "ir_base_command", type="string", default="",
+        help="What runs pytest on the code of the base's checkout, for --ir-baseline=run:REF (default: this Python).",
+    )  # fmt: skip
+    parser.addini(
+        "ir_base_link", type="args", default=[],
+        help="Files and folders that git does not track and the retriever needs: --ir-baseline=run:REF links them into"
+        " the base's checkout, relative to its top (default: none).",
+    )  # fmt: skip
     parser.addini(
         "ir_allow_outside", type="args", default=[],
         help="Folders outside the project, relative to rootdir, whose files suites may name (default: none).",
@@ -144,41 +172,28 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
-    """Give the PATH of ``--ir-suite PATH`` back to pytest as an ordinary argument.
-
-    argparse hands an optional value to the option whether the user meant it so or not. Both readings mean "collect
-    PATH, suites included", so the path is split off, and an empty value keeps argparse from taking the next one.
-    """
-    known = early_config.known_args_namespace
-    if known.ir_suite:  # its conftest is an initial one
-        known.file_or_dir = [*(known.file_or_dir or []), known.ir_suite]
-    args[:] = _split_suite_option(args)
-    if (
-        known.ir_init
-    ):  # collected like a file that was named, so that the fixtures are those of its folder
-        known.file_or_dir = [*(known.file_or_dir or []), known.ir_init]
-        args.append(known.ir_init)
+    """Collect the list of ``--ir-init`` like a file that was named: the fixtures are those of its folder."""
+    if queries := early_config.known_args_namespace.ir_init:
+        collect_too(early_config, args, queries)
 
 
-def _split_suite_option(args: Iterable[str]) -> list[str]:
-    split: list[str] = []
-    rest = iter(args)
-    for arg in rest:
-        if arg == "--":
-            return [*split, arg, *rest]
-        name, _, value = arg.partition("=")
-        split += ["--ir-suite=", *([value] if value else [])] if name == "--ir-suite" else [arg]
-    return split
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """In the process that answers for the base: over every option, before any of them acts."""
+    if IN_BASE in os.environ:
+        from pytest_irquality.plugin import in_base  # noqa: PLC0415
+
+        in_base.take_over(config)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and under ``--ir-suite`` everything else."""
+    """Register the marker, and where suites are asked for everything else."""
     config.addinivalue_line(
         "markers", "ir_suite: a check of a search-quality suite (added by pytest-irquality)."
     )
-    option = config.option
-    # What is wrong with these is told before anything is collected, also where a suite is named by its path alone.
-    if option.ir_suite is not None or option.ir_runs or option.ir_baseline or option.ir_shard:
+    imply_suites(config)
+    # What is wrong with the options is told before anything is collected.
+    if needs_suites(config):
         _activate(config)
     if queries := config.getoption("ir_init"):
         _start_first_suite(config, Path(config.invocation_params.dir, queries))
@@ -202,36 +217,22 @@ def _start_first_suite(config: pytest.Config, queries: Path) -> None:
 def _activate(config: pytest.Config) -> None:
     if config.pluginmanager.has_plugin("irquality-collection"):
         return
-    given = {
-        "--ir-concurrency": config.option.ir_concurrency,
-        "ini key ir_concurrency": config.getini("ir_concurrency"),
-    }
-    for name, text in given.items():
-        if text and not (text.isascii() and text.isdecimal() and int(text)):
-            raise pytest.UsageError(f"{name} must be a whole number of at least 1, not {text!r}")
-    from pytest_irquality.plugin import checking  # noqa: PLC0415
-    from pytest_irquality.plugin import collect as collection  # noqa: PLC0415 - imported by runs that have suites only
-    from pytest_irquality.plugin import items as running  # noqa: PLC0415
+    check_numbers(config)
+    # Imported by runs that have suites only.
+    from pytest_irquality.plugin import checking, collect, items  # noqa: PLC0415
     from pytest_irquality.plugin.session import Session  # noqa: PLC0415
 
-    config.pluginmanager.register(collection, "irquality-collection")
-    config.pluginmanager.register(running, "irquality-running")
+    config.pluginmanager.register(collect, "irquality-collection")
+    config.pluginmanager.register(items, "irquality-running")
     config.pluginmanager.register(checking, "irquality-checking")
     if not hasattr(
         config, "workerinput"
-    ):  # reports come from the controller, or where there is no xdist
+    ):  # whoever reports: the controller, or a run without xdist
         config.pluginmanager.register(Session(config), "irquality-session")
+    if (config.option.ir_baseline or "").startswith(RUN):
+        from pytest_irquality.plugin import base  # noqa: PLC0415
 
-
-def is_suite(config: pytest.Config, path: Path, named: bool) -> bool:
-    """Whether a file is to be collected; ``named``: the command line names it."""
-    if path.suffix not in (".yaml", ".yml"):
-        return False
-    matches, asked = (
-        any(map(path.match, config.getini("ir_suite_files"))),
-        config.getoption("ir_suite") is not None,
-    )
-    return (asked and (named or matches)) or (named and matches)
+        config.pluginmanager.register(base, "irquality-base")
 
 
 def pytest_collect_file(

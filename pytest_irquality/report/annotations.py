@@ -27,6 +27,9 @@ def github_annotations(
             file = _file(verdict.file or result.path, folder, root)
             if verdict.outcome in BAD:
                 failed.append(_command("error", file, verdict, suite, reason(result, verdict)))
+            elif verdict.outcome == "accepted":
+                text = f"accepted by this change: {reason(result, verdict)}"
+                warned.append(_command("warning", file, verdict, suite, text))
             warnings = [
                 sentence(result, verdict, finding)
                 for finding in verdict.findings

@@ -43,6 +43,7 @@ def markdown_report(
 
 def _blocks(page: Page) -> Iterator[str]:
     """Whole pieces, the weightiest first, so that a report that must be cut is cut between them."""
+    yield _list(f"⚠ {markdown(line)}" for line in page.accepted)
     yield f"## {page.state.symbol} {page.state.word}{f' — {markdown(page.headline)}' if page.headline else ''}\n"
     reasons = [
         f"{reason.state.symbol} {reason.state.word}{f' **{markdown(reason.where)}**' if reason.where else ''}"

@@ -9,7 +9,9 @@ from pytest_irquality.report.suite_view import SuiteView
 from pytest_irquality.report.views import AuditView, Name, Page, Reason, State, loudness
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
+from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
+from pytest_irquality.wording.caveats import caveats, with_caveats
 from pytest_irquality.wording.numbers import counted
 
 REASONS = 6
@@ -40,6 +42,7 @@ def page_view(
         title=f"{state.word}: {', '.join(dict.fromkeys(result.suite for result in results)) or 'search quality'}",
         state=state,
         headline=words,
+        accepted=tuple(line for result in results for line in accepted(result)),
         reasons=tuple(_foremost(reasons)),
         more=f"and {more} more, below" if more > 0 else "",
         facts=() if several or not views else views[0].facts,
@@ -67,6 +70,15 @@ def _foremost(reasons: Sequence[Reason]) -> Sequence[Reason]:
     return [
         kinds[kind][turn] for turn, kind in sorted(chosen, key=lambda place: (place[1], place[0]))
     ]
+
+
+def _caveats(results: Sequence[SuiteResult]) -> tuple[str, ...]:
+    """What no pass may stand without; of several suites whose it is."""
+    return tuple(
+        f"{result.suite}: {said}" if len(results) > 1 else said
+        for result in results
+        for said in caveats(result)
+    )
 
 
 def _headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> tuple[State, str]:
@@ -104,9 +116,15 @@ def _headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> t
             else "",
             "" if gated else "nothing gated",
         ]
-    words = ", ".join(filter(None, [*said, count("known", "known issue"), partial]))
+    words = ", ".join(
+        filter(
+            None,
+            [*said, count("accepted", "accepted drop"), count("known", "known issue"), partial],
+        )
+    )
     if bad:
         return State("bad", "✗", "FAIL"), words
+    words = with_caveats(words, _caveats(results))
     if partial or not verdicts:
         return State("warn", "⚠", "PARTIAL" if partial else "NOTHING JUDGED"), words
     return State("good", "✓", "PASS"), words

@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 
-from pytest_irquality.report.views import STATES, Chip, Document, Query, Rule, Value, loudness
+from pytest_irquality.report.views import (
+    EXPECTED,
+    STATES,
+    Chip,
+    Document,
+    Query,
+    Rule,
+    Value,
+    loudness,
+)
 from pytest_irquality.verdict.facts import Finding
 from pytest_irquality.verdict.result import (
     BAD,
@@ -148,7 +157,7 @@ class QueryViews:
         if own is not None and (own.outcome != "passed" or own.findings):
             found.append(own.outcome)
         found += [
-            "known" if verdict.outcome == "known" else "failed"
+            verdict.outcome if verdict.outcome in EXPECTED else "failed"
             for verdict, finding in self.guards.get(query.id, ())
             if finding.fails
         ]
@@ -161,7 +170,7 @@ class QueryViews:
             "worse": gain is not None and gain < -EQUAL,
             "better": gain is not None and gain > EQUAL,
             "new": query.new,
-            "known": outcome == "known",
+            "known": outcome in EXPECTED,
             "zero": query.returned_nothing,
             "error": outcome == "error" or query.fault is not None,
             "all": True,
@@ -303,11 +312,11 @@ class QueryViews:
             state = STATES["passed" if finding.ok else "failed" if finding.fails else "warned"]
             if (
                 verdict is not None
-                and verdict.outcome == "known"
+                and verdict.outcome in EXPECTED
                 and not finding.ok
                 and finding.fails
             ):
-                state = STATES["known"]
+                state = STATES[verdict.outcome]
             label = f"{verdict.label}: " if verdict is not None and verdict is not own else ""
             yield Rule(state, cut(f"{label}{demand(self.result, finding)}"))
 

@@ -12,6 +12,7 @@ from pytest_irquality.report.change_view import changes
 from pytest_irquality.report.query_table import table
 from pytest_irquality.report.query_view import QueryViews, side
 from pytest_irquality.report.views import (
+    EXPECTED,
     STATES,
     Bar,
     Cell,
@@ -77,7 +78,7 @@ class SuiteView:
         """Which means a limit is broken on, by tag ("" for the whole suite) and measure."""
         return {
             (finding.subject, finding.measure): STATES[
-                "known" if verdict.outcome == "known" else "failed"
+                verdict.outcome if verdict.outcome in EXPECTED else "failed"
             ]
             for verdict in sorted(
                 self.lines_verdicts, key=lambda verdict: -loudness(verdict.outcome)
@@ -289,8 +290,8 @@ class SuiteView:
     def held(self, verdict: Verdict, finding: Finding) -> Held:
         """A demand as numbers; where it has none, in its own words."""
         state = STATES["passed" if finding.ok else "failed" if finding.fails else "warned"]
-        if verdict.outcome == "known" and not finding.ok and finding.fails:
-            state = STATES["known"]
+        if verdict.outcome in EXPECTED and not finding.ok and finding.fails:
+            state = STATES[verdict.outcome]
         one_query = verdict.scope == "each_query"
         row = self.queries.rows.get(finding.subject) if one_query else None
         subject = (

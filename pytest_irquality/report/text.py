@@ -17,6 +17,7 @@ from pytest_irquality.verdict.result import (
 )
 from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
 from pytest_irquality.wording.moves import move
 from pytest_irquality.wording.numbers import (
@@ -32,7 +33,7 @@ from pytest_irquality.wording.sentences import demand, notes, otherwise, reason,
 from pytest_irquality.wording.words import ON_CHANGE, bound, one_line
 
 MARKS = {
-    "passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "fixed": "✗ FIXED",
+    "passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "accepted": "accepted", "fixed": "✗ FIXED",
     "not evaluated": "✗ not evaluated",
 }  # fmt: skip
 WORST = 5
@@ -295,7 +296,8 @@ def headline(result: SuiteResult) -> str:
     else:
         said = f"FAILED: {said}"
     known = told([*limits, *queries].count("known"), *KNOWN)
-    return ", ".join(filter(None, ["PARTIAL" if result.interrupted else "", said, known]))
+    drops = told([*limits, *queries].count("accepted"), "accepted drop", "accepted drops")
+    return ", ".join(filter(None, ["PARTIAL" if result.interrupted else "", said, drops, known]))
 
 
 KNOWN = ("known issue", "known issues")
@@ -319,6 +321,8 @@ def provenance(baseline: Baseline) -> str:
 
 def summary(result: SuiteResult) -> Iterator[str]:
     """The table of a suite: each measure, what it was and is, its limits, how many queries it rests on."""
+    for number, line in enumerate(accepted(result)):
+        yield f"  {line}" if number else line
     yield f"{name_of(result)} ({result.path})  {headline(result)}"
     yield from _remarks(result.remarks, "  ")
     if result.baseline:

@@ -24,10 +24,21 @@ STATES: Mapping[str, State] = {
     "fixed": State("bad", "★", "fixed, still marked as known issue"),
     "not evaluated": State("bad", "◌", "not evaluated"),
     "known": State("warn", "⚠", "known issue"),
+    "accepted": State("warn", "▼", "accepted drop"),
     "warned": State("warn", "⚠", "warning"),
     "no rules": State("quiet", "·", "no rules"),
 }
-LOUDEST_FIRST = ("failed", "error", "fixed", "not evaluated", "known", "passed", "no rules")
+EXPECTED = ("known", "accepted")  # broken, and said to be
+LOUDEST_FIRST = (
+    "failed",
+    "error",
+    "fixed",
+    "not evaluated",
+    "accepted",
+    "known",
+    "passed",
+    "no rules",
+)
 
 
 def loudness(outcome: str) -> int:
@@ -335,6 +346,7 @@ class Page:
     title: str
     state: State
     headline: str
+    accepted: tuple[str, ...]
     reasons: tuple[Reason, ...]
     more: str
     facts: tuple[str, ...]

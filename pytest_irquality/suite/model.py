@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
+from pathlib import Path
 from typing import Literal
 
 from pytest_irquality.metrics import Judgments, Measure
@@ -176,7 +177,8 @@ class Suite(SuiteSettings):
     does unless written. ``judged_on`` are the first and the last day on which somebody graded
     something, where a file says so. ``places`` holds the place of each key that is written.
     ``reworded`` are the queries' variants, written and generated: asked like them, but in no mean,
-    rule or guard.
+    rule or guard. ``files`` are those, and the BEIR folders, that queries and judgments were read
+    from.
     """
 
     name: str
@@ -193,6 +195,7 @@ class Suite(SuiteSettings):
     notes: tuple[str, ...] = ()
     doubts: tuple[tuple[Place, str], ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
 
     @property
     def remarks(self) -> Mapping[str, str]:

@@ -88,6 +88,7 @@ class _Assembly:
     definitions: Mapping[str, Definition]
     allowed: Allowed | None
     perturbations: Mapping[str, Perturbation]
+    opened: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @cached_property
@@ -122,6 +123,7 @@ class _Assembly:
         suite = Suite(
             name=written.name or self.path.name.rsplit(".", 1)[0].removesuffix(".ir"),
             path=self.document.path,
+            files=tuple(self.opened),
             queries=queries,
             reworded=reworded,
             match=written.match.by,
@@ -225,7 +227,9 @@ class _Assembly:
 
         shown = Path(self.document.path).parent
         try:
-            return sources(entry.file, self.path.parent, shown, entry.format, self.allowed)
+            found = sources(entry.file, self.path.parent, shown, entry.format, self.allowed)
+            self.opened.extend(source.path for source in found)
+            return found
         except ValueError as error:
             message = str(error)
         has_suffix = bool(Path(entry.file).suffix) and len(entry.file.split()) == 1

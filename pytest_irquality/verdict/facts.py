@@ -253,6 +253,13 @@ class Remark(Fact):
 
 
 @dataclass(frozen=True)
+class Loud(Remark):
+    """One that no pass may stand without; ``short`` is for the headline."""
+
+    short: str = ""
+
+
+@dataclass(frozen=True)
 class Interrupted(Fact):
     """The run was stopped after so many queries."""
 
@@ -321,6 +328,21 @@ class UnknownIds(Fact):
 
 
 # -- what it was compared with ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Accepted(Fact):
+    """Drops from ``source`` that the change accepts: HEAD commits a baseline with them.
+
+    ``queries`` (ids) return what is committed; ``moved`` are documents of the first of them. ``lacks``: why nothing
+    can be compared with the source itself. ``refused``: the project lets no change accept its own drops.
+    """
+
+    source: str
+    queries: tuple[str, ...]
+    moved: tuple[tuple[str, tuple[RankedDocument, ...]], ...] = ()
+    lacks: str = ""
+    refused: bool = False
 
 
 @dataclass(frozen=True)

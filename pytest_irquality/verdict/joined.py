@@ -9,7 +9,15 @@ from itertools import zip_longest
 from pytest_irquality.verdict.facts import Disputed, Fact
 from pytest_irquality.verdict.result import Outcome, QueryResult, SuiteResult, Verdict
 
-WORSE: tuple[Outcome, ...] = ("passed", "known", "not evaluated", "error", "fixed", "failed")
+WORSE: tuple[Outcome, ...] = (
+    "passed",
+    "known",
+    "accepted",
+    "not evaluated",
+    "error",
+    "fixed",
+    "failed",
+)
 
 
 def joined(results: Sequence[SuiteResult]) -> tuple[SuiteResult, tuple[Verdict, ...]]:

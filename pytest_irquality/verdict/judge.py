@@ -12,9 +12,15 @@ from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Guard, Limits, Query, Rule, Suite
 from pytest_irquality.verdict import guards
+from pytest_irquality.verdict.accepted import (
+    Accepting,
+    acceptance,
+    judged_with,
+    may_be_accepted,
+)
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.condensed import condensed
-from pytest_irquality.verdict.facts import Finding, Lack, Loss
+from pytest_irquality.verdict.facts import Fact, Finding, Lack, Loss
 from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare, undecided
 from pytest_irquality.verdict.losses import Losses
 from pytest_irquality.verdict.measured import Measured, counts_zero
@@ -36,6 +42,7 @@ def judge(
     before: Run | None = None,
     baseline: Baseline | None = None,
     updating: bool = False,
+    accepting: Accepting | None = None,
     nowhere: Mapping[str, Loss] | None = None,
 ) -> SuiteResult:
     """Hold a run against every check of its suite, or against the given ones.
@@ -45,9 +52,14 @@ def judge(
 
     ``before`` is the baseline's run, with those of today's queries that it holds under the same text and params, and
     ``baseline`` what is known of it; with one, the default guard is among the suite's checks. While ``updating`` it,
-    drops are shown and do not fail. ``nowhere`` are the passages that stand in no chunk of the corpus.
+    drops are shown and do not fail. ``accepting`` is the baseline that the change itself commits: what fails against
+    ``before`` alone, and holds where the queries that return what was committed are compared with that, is accepted.
+    ``nowhere`` are the passages that stand in no chunk of the corpus.
     """
     run, before = by_passages(suite, run), before and by_passages(suite, before, today=run)
+    if accepting:
+        committed = by_passages(suite, accepting.run, today=run)
+        accepting = replace(accepting, run=committed)
     if before is not None and checks is None:
         suite = suite.guarded()
     chosen = suite.checks if checks is None else tuple(checks)
@@ -59,7 +71,7 @@ def judge(
 
     def judged(of: Suite, held: Sequence[Check]) -> _Judge:
         sides = Comparison(Measured(of, run, before), tuple(held))
-        return _Judge(sides, baseline, updating, nowhere or {})
+        return _Judge(sides, baseline, updating, accepting, nowhere or {})
 
     result = judged(suite, chosen).result()
     return with_other_judges(suite, result, lambda of, held: judged(of, held).verdicts)
@@ -70,6 +82,7 @@ class _Judge:
     sides: Comparison
     baseline: Baseline | None
     updating: bool
+    accepting: Accepting | None = None
     nowhere: Mapping[str, Loss] = field(default_factory=dict)
 
     @property
@@ -87,7 +100,33 @@ class _Judge:
 
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
-        return tuple(map(self.verdict, self.sides.checks))
+        return tuple(self.accepted_or(check, self.verdict(check)) for check in self.sides.checks)
+
+    def accepted_or(self, check: Check, verdict: Verdict) -> Verdict:
+        """A verdict, judged once more with what the change commits where it failed on a drop alone."""
+        on_change = all(may_be_accepted(finding, self.comparing) for finding in verdict.broken)
+        if verdict.outcome != "failed" or not on_change or self.with_committed is None:
+            return verdict
+        if self.with_committed.verdict(check).outcome == "failed":
+            return verdict
+        refused = self.accepting is not None and self.accepting.refused
+        return replace(verdict, outcome="failed" if refused else "accepted", accepted=True)
+
+    @cached_property
+    def with_committed(self) -> _Judge | None:
+        if self.accepting is None:
+            return None
+        before = judged_with(self.now, self.accepting.run)
+        sides = Comparison(Measured(self.suite, self.now.run, before), self.sides.checks)
+        known = self.baseline or Baseline("HEAD", len(before.rankings))
+        return _Judge(sides, known, self.updating)
+
+    @property
+    def acceptance(self) -> Sequence[Fact]:
+        if self.accepting is None or not any(verdict.accepted for verdict in self.verdicts):
+            return ()
+        source = self.baseline.source if self.baseline else ""
+        return (acceptance(self.now, self.accepting, source),)
 
     def result(self) -> SuiteResult:
         suite, now = self.suite, self.now
@@ -110,8 +149,9 @@ class _Judge:
                 query_result(now, query, self.items.get(query.id), losses) for query in now.asked
             ),
             verdicts=verdicts,
-            facts=tuple(
-                noticed(self.sides, self.baseline, self.verdicts, self.pardoned, self.nowhere)
+            facts=(
+                *self.acceptance,
+                *noticed(self.sides, self.baseline, self.verdicts, self.pardoned, self.nowhere),
             ),
             causes=tuple(now.causes),
             gated=any(map(can_fail, suite.checks)),
@@ -196,9 +236,19 @@ class _Judge:
         issue = known.reference(now.run.retriever) if known else None
         excused = any(finding.fails and not finding.ok for finding in findings)
         if self.updating:
-            findings = tuple(map(_while_updating, findings))
+            findings = tuple(map(self.while_updating, findings))
         outcome = _outcome(findings, issue, excused)
         return replace(verdict, outcome=outcome, findings=findings, known_issue=issue)
+
+    @cached_property
+    def comparing(self) -> frozenset[str]:
+        """The measures that read the baseline's ranking."""
+        return frozenset(str(m) for m in self.suite.measures if m.definition.compares)
+
+    def while_updating(self, finding: Finding) -> Finding:
+        """A drop is shown and fails nothing while the baseline it is measured from is replaced."""
+        on_change = may_be_accepted(finding, self.comparing)
+        return replace(finding, fails=finding.fails and not on_change)
 
     def findings(self, check: Check, needed: Sequence[Query]) -> Iterator[Finding]:
         if check.query:
@@ -340,11 +390,6 @@ class _Judge:
         return any(query.judgments.relevant for query in queries)
 
 
-def _while_updating(finding: Finding) -> Finding:
-    """A drop is shown and fails nothing while the baseline it is measured from is replaced."""
-    return replace(finding, fails=finding.fails and finding.kind not in ON_BASELINE)
-
-
 def _outcome(findings: Sequence[Finding], issue: str | None, excused: bool) -> Outcome:
     """What findings come to. ``excused``: something is broken that fails nothing while updating.
 
@@ -371,7 +416,6 @@ def _rests_on_judgments(check: Check) -> bool:
     )
 
 
-ON_BASELINE = ("max_drop", "max_rise", "max_significant_drop", *guards.GUARDS)
 SCOPES: Mapping[str, Callable[..., Iterator[Finding]]] = {
     "suite": _Judge.over_all,
     "tag": _Judge.over_all,

@@ -14,8 +14,8 @@ from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.verdict.audit_facts import Audit
 from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding, Loss, Noise, Robustness
 
-Outcome = Literal["passed", "failed", "error", "known", "fixed", "not evaluated"]
-"""``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer breaks, loud as a failure."""
+Outcome = Literal["passed", "failed", "error", "known", "accepted", "fixed", "not evaluated"]
+"""``accepted``: worse than the merge base, and the change's own committed baseline says that this is wanted. ``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer breaks, loud as a failure."""
 
 BAD: tuple[Outcome, ...] = ("failed", "error", "fixed", "not evaluated")
 
@@ -26,7 +26,8 @@ class Verdict:
 
     ``file`` is where it stands, at ``line``, if not in the suite itself. ``needed`` is how many queries it reads, of
     which ``unanswered`` (ids) had a fault and ``unasked`` were not asked. ``allowed`` queries may do what a guard
-    watches for. ``otherwise`` names the judges under whose grades alone it would end otherwise.
+    watches for. ``accepted``: the change's own committed baseline says that this is wanted. ``otherwise`` names the
+    judges under whose grades alone it would end otherwise.
     """
 
     check: str
@@ -43,6 +44,7 @@ class Verdict:
     unanswered: tuple[str, ...] = ()
     unasked: int = 0
     allowed: int = 0
+    accepted: bool = False
     otherwise: tuple[str, ...] = ()
 
     @property
@@ -140,7 +142,8 @@ class SuiteResult:
     ``commit`` and ``version`` are those of the code and of the retriever today, where known. ``written`` says in lines
     for people which files this run brought up to date, and what that changed. ``robustness`` is what
     each kind of variants loses, ``noise`` what several answers tell of unchanged code. ``remarks`` is
-    what the suite wants shown of itself, by key.
+    what the suite wants shown of itself, by key. ``skipped`` names the checks that a mark kept from
+    running, each with its reason: they have no verdict.
     """
 
     suite: str
@@ -168,6 +171,7 @@ class SuiteResult:
     robustness: tuple[Robustness, ...] = ()
     noise: Noise | None = None
     remarks: Mapping[str, str] = field(default_factory=dict)
+    skipped: tuple[str, ...] = ()
 
     @property
     def is_of_a_test(self) -> bool:

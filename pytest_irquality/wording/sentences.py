@@ -66,6 +66,7 @@ REASONS: Mapping[str, Callable[[SuiteResult, Verdict], str]] = {
     "passed": lambda result, verdict: "",
     "failed": _broken,
     "known": _broken,
+    "accepted": _broken,
     "error": _undecided,
     "not evaluated": _not_evaluated,
     "fixed": _fixed,
@@ -322,13 +323,19 @@ assert not _wordless, f"wording/sentences.py says nothing of {_wordless}"
 
 def notes(result: SuiteResult) -> tuple[str, ...]:
     """Every fact of a result in one line each."""
-    return tuple(note(fact, result) for fact in result.facts)
+    told_first = facts.Accepted
+    return tuple(note(fact, result) for fact in result.facts if not isinstance(fact, told_first))
 
 
 @singledispatch
 def note(fact: Fact, result: SuiteResult) -> str:
     """One fact in one line."""
     raise NotImplementedError(f"wording/sentences.py says nothing of {type(fact).__name__}")
+
+
+@note.register
+def _(fact: facts.Accepted, result: SuiteResult) -> str:
+    return f"{counted(len(fact.queries), 'ranking is', 'rankings are')} accepted as committed"
 
 
 @note.register

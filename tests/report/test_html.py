@@ -175,13 +175,15 @@ def test_verdict_in_words_when_green() -> None:
     page = parse(
         html_report([suite(query("sofa"), verdicts=(check("sofa"), floor(0.9, 0.8, "passed")))])
     )
-    assert page.one("h1").text == "✓ PASS — 1 query, 1 limit holds"
+    assert page.one("h1").text == "✓ PASS — 1 query, 1 limit holds, but nothing was compared"
     assert "reasons" not in {e.attributes.get("class") for e in page.all("ul")}
 
 
 def test_nothing_gated_and_nothing_judged_are_said() -> None:
     gated = html_report([suite(query("sofa"), verdicts=(check("sofa", findings=()),))])
-    assert parse(gated).one("h1").text == "✓ PASS — 1 query, nothing gated"
+    assert (
+        parse(gated).one("h1").text == "✓ PASS — 1 query, nothing gated, but nothing was compared"
+    )
     assert "NOTHING JUDGED" in parse(html_report([])).one("h1").text
 
 
@@ -213,7 +215,7 @@ def test_worst_first() -> None:
 
 
 @pytest.mark.parametrize(
-    "outcome", ["passed", "failed", "error", "known", "fixed", "not evaluated"]
+    "outcome", ["passed", "failed", "error", "known", "accepted", "fixed", "not evaluated"]
 )
 def test_every_outcome_has_a_word_and_a_symbol(outcome: Outcome) -> None:
     page = parse(

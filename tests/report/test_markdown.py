@@ -43,7 +43,9 @@ def test_a_green_run_is_short() -> None:
     text = markdown_report(
         [suite(query("sofa"), verdicts=(check("sofa"), floor(0.9, 0.8, "passed")))]
     )
-    assert text.startswith("## ✓ PASS — 1 query, 1 limit holds\n\nsuite shop.ir.yaml")
+    assert text.startswith(
+        "## ✓ PASS — 1 query, 1 limit holds, but nothing was compared\n\nsuite shop.ir.yaml"
+    )
     assert "| ✓ | ndcg@10 | 0.900 | ≥ 0.800 | 20 |" in text
     assert "<details><summary>sofa" not in text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 
@@ -20,8 +20,9 @@ from pytest_irquality.verdict.accepted import (
 )
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.condensed import condensed
-from pytest_irquality.verdict.facts import Fact, Finding, Lack
+from pytest_irquality.verdict.facts import Fact, Finding, Lack, Loss
 from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare, undecided
+from pytest_irquality.verdict.losses import Losses
 from pytest_irquality.verdict.measured import Measured, counts_zero
 from pytest_irquality.verdict.noticed import can_fail, noticed
 from pytest_irquality.verdict.opinions import with_other_judges
@@ -42,6 +43,7 @@ def judge(
     baseline: Baseline | None = None,
     updating: bool = False,
     accepting: Accepting | None = None,
+    nowhere: Mapping[str, Loss] | None = None,
 ) -> SuiteResult:
     """Hold a run against every check of its suite, or against the given ones.
 
@@ -52,6 +54,7 @@ def judge(
     ``baseline`` what is known of it; with one, the default guard is among the suite's checks. While ``updating`` it,
     drops are shown and do not fail. ``accepting`` is the baseline that the change itself commits: what fails against
     ``before`` alone, and holds where the queries that return what was committed are compared with that, is accepted.
+    ``nowhere`` are the passages that stand in no chunk of the corpus.
     """
     run, before = by_passages(suite, run), before and by_passages(suite, before, today=run)
     if accepting:
@@ -68,7 +71,7 @@ def judge(
 
     def judged(of: Suite, held: Sequence[Check]) -> _Judge:
         sides = Comparison(Measured(of, run, before), tuple(held), baseline)
-        return _Judge(sides, baseline, updating, accepting)
+        return _Judge(sides, baseline, updating, accepting, nowhere or {})
 
     result = judged(suite, chosen).result()
     return with_other_judges(suite, result, lambda of, held: judged(of, held).verdicts)
@@ -80,6 +83,7 @@ class _Judge:
     baseline: Baseline | None
     updating: bool
     accepting: Accepting | None = None
+    nowhere: Mapping[str, Loss] = field(default_factory=dict)
 
     @property
     def now(self) -> Measured:
@@ -128,6 +132,10 @@ class _Judge:
     def result(self) -> SuiteResult:
         suite, now = self.suite, self.now
         judged, returned = now.judged_share(now.rankings)
+        losses = Losses(now, self.nowhere)
+        verdicts = tuple(
+            replace(verdict, findings=losses.named(verdict.findings)) for verdict in self.verdicts
+        )
         return SuiteResult(
             suite=suite.name,
             path=suite.path,
@@ -139,12 +147,12 @@ class _Judge:
             shown=tuple(map(str, suite.metrics)),
             means=tuple(self.means()),
             queries=tuple(
-                query_result(now, query, self.items.get(query.id)) for query in now.asked
+                query_result(now, query, self.items.get(query.id), losses) for query in now.asked
             ),
-            verdicts=self.verdicts,
+            verdicts=verdicts,
             facts=(
                 *self.acceptance,
-                *noticed(self.sides, self.baseline, self.verdicts, self.pardoned),
+                *noticed(self.sides, self.baseline, self.verdicts, self.pardoned, self.nowhere),
             ),
             causes=tuple(now.causes),
             gated=any(map(can_fail, suite.checks)),

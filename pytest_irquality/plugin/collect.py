@@ -60,6 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
         option.ir_save_runs, shard, named=tuple(_named_folders(config)),
         outside=tuple(config.rootpath / name for name in config.getini("ir_allow_outside")),
         accepts_nothing=_choice(config, "ir_accepted", ("xfail", "fail")) == "fail",
+        patterns=tuple(config.getini("ir_suite_files")),
     )  # fmt: skip
 
 
@@ -116,7 +117,7 @@ def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iter
     own = {item.name: item for item in items if item.parent is module}
     checks = {getattr(item, "originalname", "") for item in own.values() if variant(item) != base}
     everything = every_item(module)
-    module.variants = list({variant(item): None for item in everything})
+    module.variants = module.retrievers()
     twins = [item for item in everything if variant(item) == base]
     first = [
         own.get(item.name, item)
@@ -140,6 +141,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         if isinstance(item.parent, SuiteModule)
     }
     files.targets = [Target(module.suite, module.path, key) for module, key in targets]
+    for module, key in targets:
+        files.variants[module.path] = (*files.variants.get(module.path, ()), key)
+        if files.updating:  # those that are not selected have a file, too
+            files.variants[module.path] = module.retrievers()
     if (
         targets
         and not hasattr(session.config, "workerinput")
@@ -168,6 +173,10 @@ class SuiteModule(pytest.Module):
     variants: Sequence[str] = ()  # the retrievers there are, selected or not
     _made: types.ModuleType | None = None
 
+    def retrievers(self) -> tuple[str, ...]:
+        """The names of the retrievers there are, selected or not."""
+        return tuple(dict.fromkeys(map(variant, every_item(self))))
+
     def _getobj(self) -> types.ModuleType:
         if self._made is None:  # pytest may ask more than once
             self._made = self._make()
@@ -180,17 +189,15 @@ class SuiteModule(pytest.Module):
                 f"{terminal(shown)}: a suite's path may hold no '::' and nothing that a terminal or CI would act on"
             )
         try:
-            own = self._own_measures()
+            files, own = self.config.stash[FILES], self._own_measures()
             self.suite = load_suite(
                 self.path,
                 shown=shown,
                 definitions=with_own(own),
                 perturbations=self._perturbations(),
-                allowed=self.config.stash[FILES].allowed(self.path),
+                allowed=files.allowed(self.path),
             )
-            if self.suite.baseline_retriever or baseline.expected(
-                self.path, self.config.option.ir_baseline
-            ):
+            if self.suite.baseline_retriever or files.expects_baseline(self.suite, self.path):
                 self.suite = self.suite.guarded()
             if self.config.option.ir_repeat:
                 self.suite = replace(self.suite, repeat=self.config.option.ir_repeat)

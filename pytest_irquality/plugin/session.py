@@ -18,7 +18,7 @@ from pytest_irquality.plugin.marks import Mark, excused, mark_of
 from pytest_irquality.plugin.options import REPORT
 from pytest_irquality.report.annotations import github_annotations
 from pytest_irquality.report.data import decode, decode_pool, document
-from pytest_irquality.report.text import headline, summaries
+from pytest_irquality.report.text import headline, summaries, verdict_words
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.joined import joined
 from pytest_irquality.verdict.pool import Pool
@@ -267,8 +267,9 @@ def _file_and_variant(id: str) -> Key:
 
 
 def _last_word(result: SuiteResult) -> str:
-    said = headline(result)
-    return said if result.failed else with_caveats(said, caveats(result))
+    if result.failed:
+        return headline(result)
+    return with_caveats(verdict_words(result), caveats(result))
 
 
 def _name(result: SuiteResult) -> str:

@@ -11,7 +11,7 @@ from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
 from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
-from pytest_irquality.wording.caveats import caveats, with_caveats
+from pytest_irquality.wording.caveats import caveats, urgent, with_caveats, with_urgent
 from pytest_irquality.wording.numbers import counted
 
 REASONS = 6
@@ -106,7 +106,8 @@ def _headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> t
     )
     if not bad:
         limits = sum(
-            verdict.scope != "query" and verdict.outcome == "passed" for verdict in verdicts
+            verdict.scope != "query" and verdict.outcome == "passed" and not verdict.caveat
+            for verdict in verdicts
         )
         gated = any(finding.fails for verdict in verdicts for finding in verdict.findings)
         said = [
@@ -123,7 +124,8 @@ def _headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> t
         )
     )
     if bad:
-        return State("bad", "✗", "FAIL"), words
+        first = tuple(text for result in results for text in urgent(result))
+        return State("bad", "✗", "FAIL"), with_urgent(words, True, first)
     words = with_caveats(words, _caveats(results))
     if partial or not verdicts:
         return State("warn", "⚠", "PARTIAL" if partial else "NOTHING JUDGED"), words

@@ -19,6 +19,8 @@ from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
+from pytest_irquality.wording.caveats import MARKS as CAVEATS
+from pytest_irquality.wording.caveats import urgent, whole, with_urgent
 from pytest_irquality.wording.moves import move
 from pytest_irquality.wording.numbers import (
     apart,
@@ -64,6 +66,8 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
 def _outcome(verdict: Verdict) -> str:
     """A verdict's mark; one that passed although something it demands is not so gets that of a warning."""
     warned = verdict.outcome == "passed" and not all(finding.ok for finding in verdict.findings)
+    if verdict.caveat:
+        return CAVEATS[verdict.caveat]
     return "!" if warned else MARKS[verdict.outcome]
 
 
@@ -194,7 +198,7 @@ def _worsening(mean: Mean) -> float:
 
 
 def _interval(low: float, high: float, unit: str) -> str:
-    return f"95 % interval {signed(low, unit)} to {signed(high, unit)}"
+    return f"90 % interval {signed(low, unit)} to {signed(high, unit)}"
 
 
 def losers(result: SuiteResult, measure: str, tag: str, most: int) -> Iterator[str]:
@@ -267,7 +271,12 @@ def _worst_queries(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
 
 
 def headline(result: SuiteResult) -> str:
-    """The verdict in words: ``FAILED: 2 of 9 limits, 1 of 44 queries``."""
+    """The verdict in words, with what must be known first."""
+    return with_urgent(verdict_words(result), result.failed, tuple(urgent(result)))
+
+
+def verdict_words(result: SuiteResult) -> str:
+    """The verdict alone: ``FAILED: 2 of 9 limits, 1 of 44 queries``."""
     limits = [verdict.outcome for verdict in result.verdicts if verdict.query is None]
     queries = [verdict.outcome for verdict in result.verdicts if verdict.query is not None]
 
@@ -291,7 +300,8 @@ def headline(result: SuiteResult) -> str:
     ]
     said = ", ".join(filter(None, bad))
     if not said:
-        said = f"passed: {counted(len(result.queries), 'query', 'queries')}, {counted(len(limits), 'limit', 'limits')}"
+        plain = len(limits) - sum(bool(verdict.caveat) for verdict in result.verdicts)
+        said = f"passed: {counted(len(result.queries), 'query', 'queries')}, {counted(plain, 'limit', 'limits')}"
         said += "" if result.gated else ", nothing gated"
     else:
         said = f"FAILED: {said}"
@@ -414,7 +424,12 @@ def _row(label: str, mean: Mean, limit: str, verdict: Verdict | None, on: str = 
         )
         counts = f"{change.worse}/{change.better}"
         n += f", {change.queries} compared" if change.queries != mean.queries else ""
-    now = figure(mean.value, mean.unit, _digits(broken, mean, on_change=False))
+    now = figure(
+        change.now if change else mean.value,
+        mean.unit,
+        _digits(broken, mean, on_change=change is not None and not whole(mean)),
+    )
+    n = "; ".join(filter(None, (n, whole(mean))))
     return (label, before, now, moved, counts, limit, mark, ", ".join(filter(None, (n, on))))
 
 

@@ -26,6 +26,9 @@ STATES: Mapping[str, State] = {
     "known": State("warn", "⚠", "known issue"),
     "accepted": State("warn", "▼", "accepted drop"),
     "warned": State("warn", "⚠", "warning"),
+    "tied": State("warn", "≈", "tie order only"),
+    "new": State("quiet", "+", "new"),
+    "uncompared": State("quiet", "–", "nothing to compare"),
     "no rules": State("quiet", "·", "no rules"),
 }
 EXPECTED = ("known", "accepted")  # broken, and said to be

@@ -96,7 +96,18 @@ def _section(section: Section, *, several: bool) -> Iterator[str]:
         )
         more = f"\n{counted(len(rows) - TAGS, 'more tag')}\n" if len(rows) > TAGS else ""
         yield _folded(section.tags_title, f"{table}{more}")
+    yield _list(_wordings(section))
     yield f"{markdown(section.coverage)} {markdown(section.coverage_top)}".rstrip() + "\n"
+
+
+def _wordings(section: Section) -> Iterator[str]:
+    """Each kind of variants and measure in a line, and what unchanged code does."""
+    for row in section.losses:
+        said = f"{row.kind}: {row.measure} {row.own} → {row.variants} over {row.queries} queries"
+        worst = f"; most: {row.worst[0].text}" if row.worst else ""
+        yield markdown(f"{said}{worst}")
+    if section.noise:
+        yield markdown(section.noise.said)
 
 
 def _line(line: Line) -> Iterator[list[str]]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from math import inf
 
+from pytest_irquality.report.answers_view import kinds, loss_rows, noise_view
 from pytest_irquality.report.change_view import changes
 from pytest_irquality.report.query_table import table
 from pytest_irquality.report.query_view import QueryViews, side
@@ -229,6 +230,9 @@ class SuiteView:
             if len(views) > LISTED
             else "",
             left=result.baseline.left if result.baseline else (),
+            losses=loss_rows(result),
+            kinds=tuple(kinds(result)),
+            noise=noise_view(result),
         )
 
     @property

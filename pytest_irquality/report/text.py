@@ -18,6 +18,7 @@ from pytest_irquality.verdict.result import (
 from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.accepted import accepted
+from pytest_irquality.wording.answers import answers_lines
 from pytest_irquality.wording.audit import audit_of
 from pytest_irquality.wording.caveats import MARKS as CAVEATS
 from pytest_irquality.wording.caveats import urgent, whole, with_urgent
@@ -350,6 +351,7 @@ def summary(result: SuiteResult) -> Iterator[str]:
         yield f"  ! and {more}, all in the report"
     for note in notes(result):
         yield f"  {note}"
+    yield from (f"  {line}" for line in answers_lines(result))
     if result.returned:
         unjudged = share(result.returned - result.judged, result.returned)
         before = result.baseline

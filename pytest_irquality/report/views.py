@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pytest_irquality.report.answers_view import KindTexts, LossRow, NoiseView
 from pytest_irquality.wording.audit import Told
 
 
@@ -331,6 +332,9 @@ class Section:
     unlisted: str
     table: Table
     left: tuple[str, ...]
+    losses: tuple[LossRow, ...] = ()
+    kinds: tuple[KindTexts, ...] = ()
+    noise: NoiseView | None = None
 
 
 @dataclass(frozen=True)

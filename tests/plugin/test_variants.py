@@ -94,3 +94,22 @@ def test_what_is_no_kind_is_one_line(project: Project) -> None:
         "def pytest_ir_perturbations(config): return {'typo': lambda text: []}\n" + EXACT
     )
     assert "the kind of variants 'typo' is taken" in project.run().stdout.str()
+
+
+def test_every_report_shows_them(project: Project) -> None:
+    project.suite(SUITE + "repeat: 2\n")
+    project.conftest(
+        "N = [0]\n"
+        "@pytest.fixture\ndef retriever():\n"
+        "    def search(query):\n"
+        "        N[0] += 1\n"
+        "        return [['a', 'b'], ['b', 'c']][N[0] % 2] if query == 'office chair' else ['b']\n"
+        "    return search\n"
+    )
+    text = project.run("--ir-markdown=out.md").stdout.str()
+    assert "unchanged code: 2 answers to each query today, of one build a side" in text
+    assert "variants: 1 of 1 query" in text
+    page = (project.path / "ir-report.html").read_text(encoding="utf-8")
+    assert "Other wordings" in page
+    assert "What unchanged code does" in page
+    assert "variants: mrr@10" in (project.path / "out.md").read_text(encoding="utf-8")

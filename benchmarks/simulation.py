@@ -163,6 +163,31 @@ def exchangeable(other: str) -> Callable[[Random, World, Sequence[str]], Case]:
     return make
 
 
+def wavering(answer: Callable[[Random, Ranking], Ranking]) -> Callable[..., Case]:
+    """An engine that answers otherwise each time it is asked, today as when the baseline was made."""
+
+    def make(draw: Random, world: World, queries: Sequence[str]) -> Case:
+        run = world.runs[BASE]
+        now, before = ({query: answer(draw, run[query]) for query in queries} for _ in "12")
+        return Case(queries, world.grades, now, before)
+
+    return make
+
+
+def random_tail(draw: Random, ranking: Ranking) -> Ranking:
+    """What stands below rank 5 comes in any order."""
+    ids = ranking.ids
+    return Ranking((*ids[:5], *draw.sample(ids[5:], len(ids[5:]))))
+
+
+def score_noise(draw: Random, ranking: Ranking) -> Ranking:
+    """Every score is off by up to a tenth of itself."""
+    pairs = zip(ranking.ids, ranking.scores or (), strict=True)
+    noisy = {id: score * draw.uniform(0.9, 1.1) for id, score in pairs}
+    ids = sorted(noisy, key=noisy.__getitem__, reverse=True)
+    return Ranking(tuple(ids), tuple(noisy[id] for id in ids))
+
+
 # -- changes that must alarm -----------------------------------------------------------------------------------------
 
 
@@ -216,6 +241,8 @@ CHANGES = (
     Change("no-op", "resampled suite", resampled),
     Change("exchangeable", "another engine", exchangeable(OTHER)),
     Change("exchangeable", "stemming on or off", exchangeable(WORSE[0])),
+    Change("wavering", "any order below rank 5", wavering(random_tail)),
+    Change("wavering", "10 % score noise", wavering(score_noise)),
     Change("real", "stemming off", replaced_by(WORSE[0])),
     Change("real", "titles only", replaced_by(WORSE[1])),
     Change("real", "a query lost", lost_query),
@@ -311,7 +338,10 @@ def main() -> None:
     print(
         f"In suites of {sizes} queries, {arguments.cases} cases of each (exchangeable: 5 times as many).\n"
     )
-    for kinds, said in ((("no-op", "exchangeable"), "False alarms, %"), (("real",), "Misses, %")):
+    for kinds, said in (
+        (("no-op", "exchangeable", "wavering"), "False alarms, %"),
+        (("real",), "Misses, %"),
+    ):
         chosen = [c for c in CHANGES if c.kind in kinds and arguments.only in f"{c.kind}: {c.name}"]
         print(f"| {said} | {' | '.join(COLUMNS)} |\n|---|{'---:|' * len(COLUMNS)}")
         for change in chosen:

@@ -125,6 +125,14 @@ class Repository:
         listed = self.ask("ls-tree", "-z", "--name-only", f"{commit}:{inside}")
         return listed.stdout.decode(errors="surrogateescape").split("\0")[:-1]
 
+    def files(self, commit: str, folder: Path) -> list[Path]:
+        """Every file that a folder and those in it had at a commit, as the paths they have below ``folder``."""
+        inside = self.path(folder / "_").rpartition("/")[0]
+        at = ["--", inside] if inside else []
+        listed = self.output("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, *at)
+        names = listed.decode(errors="surrogateescape").split("\0")[:-1]
+        return [folder / Path(name).relative_to(inside) for name in names]
+
     def content(self, commit: str, file: Path) -> bytes | None:
         """What a file held at a commit; None where it was not there, or was a link."""
         listed = self.output("ls-tree", "-z", commit, "--", self.path(file))

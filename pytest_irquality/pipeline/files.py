@@ -18,10 +18,10 @@ from pytest_irquality.storage import baseline
 from pytest_irquality.storage.jsonl import parse_run, read_run, write_run
 from pytest_irquality.storage.kept import Kept
 from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.storage.renamed import Shelved, Trees
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import (
     DamagedRunError,
-    StoredRun,
     StoredRunError,
     stored_run,
 )
@@ -58,7 +58,7 @@ class _Known:
     """What is compared with, and the file that an update replaces, with what is wrong with it."""
 
     before: baseline.Found
-    old: StoredRun | None = None
+    old: baseline.Found
     damage: str = ""
 
 
@@ -79,6 +79,8 @@ class Files:
     saved: str | None = None
     shard: Shard | None = None
     targets: Sequence[Target] = ()
+    patterns: Sequence[str] = ()
+    variants: dict[Path, Sequence[str]] = field(default_factory=dict)
     named: Sequence[Path] = ()
     outside: Sequence[Path] = ()
     base: Path | None = None
@@ -106,7 +108,8 @@ class Files:
     def read_baseline(self, target: Target) -> _Known:
         """What a target is compared with, and what an update replaces, as it first was. Raises ``StoredRunError``."""
         if not self.updating:  # it may be large, and is asked for once
-            return _Known(self._found(target))
+            found = self._found(target)
+            return _Known(found, found)
         key = target.file, target.retriever
         if key not in self._read:
             self._read[key] = self._to_be_replaced(target)
@@ -119,10 +122,10 @@ class Files:
         answer = self._answer(target)
         source, commit = f"run:{self._answers.ref}", self._answers.commit[:7]
         if answer.run is None:
-            return baseline.Found(source, None, True, commit, self._answers.time)
+            return baseline.Found(source, None, "suite", commit, self._answers.time)
         assert self.base is not None
         stored = read_run(self.base / RUNS / answer.run, source)
-        return baseline.Found(source, stored, False, commit, self._answers.time)
+        return baseline.Found(source, stored, "", commit, self._answers.time)
 
     @cached_property
     def _answers(self) -> Answers | None:
@@ -137,12 +140,17 @@ class Files:
         return answer
 
     def _to_be_replaced(self, target: Target) -> _Known:
-        old, damage, place = None, "", self._place(target)
+        place = self._place(target)
+        old, damage = baseline.Found(place.shown), ""
         try:
-            old = place.stored()
+            old = place.here()
         except DamagedRunError as error:  # which writing it anew mends
             damage = str(error)
-        return _Known(self._found(target) if place.in_git else place.found(old), old, damage)
+        return _Known(self._found(target) if place.in_git else old, old, damage)
+
+    def expects_baseline(self, suite: Suite, file: Path) -> bool:
+        """Whether there is a baseline for any of a suite's retrievers, before these are known."""
+        return self._place(Target(suite, file, "")).expected
 
     def before(self, target: Target, needed: Collection[str]) -> Against:
         """What ``judge`` compares with, where these queries are asked.
@@ -218,9 +226,20 @@ class Files:
         if self.shard:
             here, total = len(self.part(target.suite).queries), len(target.suite.queries)
             yield f"share {self.shard}: {here} of {total} queries; limits over many wait for --ir-runs"
+        yield from self._orphans(target)
+
         if self._answers is not None:
             answer = self._answer(target)
             yield from (*([answer.new] if answer.new else ()), *answer.notes, *self._answers.notes)
+
+    def _orphans(self, target: Target) -> Iterator[str]:
+        """The baselines beside a suite that nothing is compared with any more, as the first suite there reports them."""
+        folder, retrievers = target.file.parent, self.variants.get(target.file, ("",))
+        if target.file != self._trees.first_suite(folder) or target.retriever != retrievers[0]:
+            return
+        for shelved in self._trees.gone_beside(folder):
+            if self._trees.here.needed(shelved) is None:
+                yield f"{shelved.name} is the baseline of {shelved.of}, which is not there any more: delete it"
 
     def _write(self, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
         for shown, write in ((self.saved, self._save), (self._place(target).shown, self._update)):
@@ -264,21 +283,43 @@ class Files:
         good = {id: ranking for id, ranking in run.rankings.items() if id not in faulty}
         answered = replace(run, rankings=good, faults=dict.fromkeys(faulty, Fault("")))
         scored = {query.id: _values(target.suite, query) for query in result.queries}
-        known = self.read_baseline(target)
-        yield from baseline.update(
-            self._place(target), known.old, replace(answered, scored=scored), known.damage
-        )
+        known, place = self.read_baseline(target), self._place(target)
+        yield from baseline.update(place, known.old, replace(answered, scored=scored), known.damage)
+        if known.old.taken and place.path.is_file():
+            yield from self._put_away(known.old.taken, target)
+
+    def _put_away(self, taken: Shelved, target: Target) -> Iterator[str]:
+        """Remove the file that a baseline was taken over from, unless another suite or retriever has none but this."""
+        others = self.variants.get(target.file, ()) if not taken.header.retriever else ()
+        waiting = [
+            name
+            for name in others
+            if not self._place(target._replace(retriever=name)).path.is_file()
+        ]
+        also = self._trees.here.needed(taken, but=target.file)
+        if also or waiting:
+            needed = also.name if also else f"{target.suite.path} [{waiting[0]}]"
+            yield f"{taken.name} stays: {needed} is compared with it, too"
+            return
+        taken.file.unlink(missing_ok=True)
+        yield f"removed: {taken.name}"
 
     def _place(self, target: Target) -> baseline.Place:
         return baseline.Place(
             target.suite, target.file, target.retriever, self.compared, self.start, self.root,
-            self.allowed(target.file),
+            self.allowed(target.file), self._trees,
         )  # fmt: skip
 
     def allowed(self, suite: Path) -> Allowed:
         """The folders that what a suite names may lie in, and what is kept beside it be written to."""
         named = [folder for folder in self.named if suite.is_relative_to(folder)]
         return Allowed.project(self.root, *self.outside, *named)
+
+    @cached_property
+    def _trees(self) -> Trees:
+        return Trees(
+            self.root, self.start, self.patterns, Allowed.project(self.root, *self.outside)
+        )
 
     @cached_property
     def commit(self) -> str | None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import types
 import warnings
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from glob import has_magic
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.suite import Place, Suite, SuiteError, load_suite
 from pytest_irquality.suite.lint import IRQualityWarning, lint
 from pytest_irquality.suite.names import slug
+from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS, Perturbation
 from pytest_irquality.verdict import SuiteResult
 
 FILES = pytest.StashKey[Files]()
@@ -58,6 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
         option.ir_save_runs, shard, named=tuple(_named_folders(config)),
         outside=tuple(config.rootpath / name for name in config.getini("ir_allow_outside")),
         accepts_nothing=_choice(config, "ir_accepted", ("xfail", "fail")) == "fail",
+        patterns=tuple(config.getini("ir_suite_files")),
     )  # fmt: skip
 
 
@@ -114,7 +117,7 @@ def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iter
     own = {item.name: item for item in items if item.parent is module}
     checks = {getattr(item, "originalname", "") for item in own.values() if variant(item) != base}
     everything = every_item(module)
-    module.variants = list({variant(item): None for item in everything})
+    module.variants = module.retrievers()
     twins = [item for item in everything if variant(item) == base]
     first = [
         own.get(item.name, item)
@@ -138,6 +141,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         if isinstance(item.parent, SuiteModule)
     }
     files.targets = [Target(module.suite, module.path, key) for module, key in targets]
+    for module, key in targets:
+        files.variants[module.path] = (*files.variants.get(module.path, ()), key)
+        if files.updating:  # those that are not selected have a file, too
+            files.variants[module.path] = module.retrievers()
     if (
         targets
         and not hasattr(session.config, "workerinput")
@@ -166,6 +173,10 @@ class SuiteModule(pytest.Module):
     variants: Sequence[str] = ()  # the retrievers there are, selected or not
     _made: types.ModuleType | None = None
 
+    def retrievers(self) -> tuple[str, ...]:
+        """The names of the retrievers there are, selected or not."""
+        return tuple(dict.fromkeys(map(variant, every_item(self))))
+
     def _getobj(self) -> types.ModuleType:
         if self._made is None:  # pytest may ask more than once
             self._made = self._make()
@@ -178,17 +189,18 @@ class SuiteModule(pytest.Module):
                 f"{terminal(shown)}: a suite's path may hold no '::' and nothing that a terminal or CI would act on"
             )
         try:
-            own = self._own_measures()
+            files, own = self.config.stash[FILES], self._own_measures()
             self.suite = load_suite(
                 self.path,
                 shown=shown,
                 definitions=with_own(own),
-                allowed=self.config.stash[FILES].allowed(self.path),
+                perturbations=self._perturbations(),
+                allowed=files.allowed(self.path),
             )
-            if self.suite.baseline_retriever or baseline.expected(
-                self.path, self.config.option.ir_baseline
-            ):
+            if self.suite.baseline_retriever or files.expects_baseline(self.suite, self.path):
                 self.suite = self.suite.guarded()
+            if self.config.option.ir_repeat:
+                self.suite = replace(self.suite, repeat=self.config.option.ir_repeat)
             if self.config.option.ir_audit:
                 self.suite = self.suite.audited()
         except (SuiteError, MeasureError) as error:
@@ -222,6 +234,20 @@ class SuiteModule(pytest.Module):
                     f"pytest_ir_measures must give what own_measure makes, not {measure!r}"
                 )
         return own
+
+    def _perturbations(self) -> Mapping[str, Perturbation]:
+        """The kinds of variants, those of conftests too. Raises ``MeasureError`` for what is none."""
+        kinds = dict(PERTURBATIONS)
+        for given in self.ihook.pytest_ir_perturbations(config=self.config):
+            if not isinstance(given, Mapping) or not all(map(callable, given.values())):
+                raise MeasureError(
+                    f"pytest_ir_perturbations must give functions by name, not {given!r}"
+                )
+            for name, make in given.items():
+                if name in kinds or name == BY_HAND:
+                    raise MeasureError(f"the kind of variants {name!r} is taken")
+                kinds[str(name)] = make
+        return kinds
 
     def file_of(self, place: Place) -> Path:
         """The file of a place: a query of a JSONL file may carry rules of its own."""

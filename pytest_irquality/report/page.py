@@ -11,7 +11,7 @@ from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
 from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
-from pytest_irquality.wording.caveats import with_caveats
+from pytest_irquality.wording.caveats import with_urgent
 from pytest_irquality.wording.numbers import counted
 from pytest_irquality.wording.story import Story, worst_first
 
@@ -83,9 +83,9 @@ def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> tuple[S
     unseen = [f"{counted(len(not_evaluated), 'suite')} not evaluated"] if not_evaluated else []
     states = {story.state for story in stories}
     if len(stories) == 1:
-        words = with_caveats(
-            " · ".join([*stories[0].counts, *unseen]), () if unseen else stories[0].caveats
-        )
+        words = " · ".join([*stories[0].counts, *unseen])
+        if not unseen:
+            words = with_urgent(words, stories[0].result.failed, stories[0].caveats)
         verdict = stories[0].verdict
         if not_evaluated and stories[0].state == "passed":
             verdict = "Not everything was evaluated"

@@ -224,13 +224,16 @@ class QueryViews:
 
     def value(self, query: QueryResult, measure: str) -> Value:
         at, unit = self.result.measures.index(measure), self.unit(measure)
-        now, change = query.values[at], self.change(query, at)
+        returned, change = query.values[at], self.change(query, at)
+        now = query.compared[at] if query.compared is not None else returned
         before = query.before[at] if query.before is not None else None
         if before is None or now is None or change is None:
             return Value(
                 measure, figure(now, unit), figure(before, unit) if query.before is not None else ""
             )
         then, today = apart(before, now, unit)
+        if returned is not None and abs(returned - now) > EQUAL:
+            today = f"{today} (as returned {figure(returned, unit)})"
         return Value(
             measure,
             today,

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from math import inf
 
+from pytest_irquality.report.answers_view import kinds, loss_rows, noise_view
 from pytest_irquality.report.change_view import changes
 from pytest_irquality.report.query_table import table
 from pytest_irquality.report.query_view import QueryViews, side
@@ -30,6 +31,7 @@ from pytest_irquality.verdict.facts import Change, Finding
 from pytest_irquality.verdict.result import BAD, Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import Side
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.caveats import whole
 from pytest_irquality.wording.moves import name
 from pytest_irquality.wording.numbers import apart, counted, few, figure, probability, share, signed
 from pytest_irquality.wording.sentences import demand, otherwise, reason, sentence, warnings
@@ -230,6 +232,9 @@ class SuiteView:
             if len(views) > LISTED
             else "",
             left=result.baseline.left if result.baseline else (),
+            losses=loss_rows(result),
+            kinds=tuple(kinds(result)),
+            noise=noise_view(result),
         )
 
     @property
@@ -291,7 +296,7 @@ class SuiteView:
         return self.story.damage.loss(query) if query else 0.0
 
     def state_of(self, verdict: Verdict) -> State:
-        state = STATES[verdict.outcome]
+        state = STATES[verdict.caveat or verdict.outcome]
         if verdict.outcome == "known" and verdict.known_issue:
             return State(state.css, state.symbol, f"known issue {verdict.known_issue}")
         return state
@@ -299,6 +304,8 @@ class SuiteView:
     def held(self, verdict: Verdict, finding: Finding) -> Held:
         """A demand as numbers; where it has none, in its own words."""
         state = STATES["passed" if finding.ok else "failed" if finding.fails else "warned"]
+        if finding.ok and (finding.lacks or finding.as_returned is not None):
+            state = self.state_of(verdict)
         if verdict.outcome in EXPECTED and not finding.ok and finding.fails:
             state = STATES[verdict.outcome]
         one_query = verdict.scope == "each_query"
@@ -354,7 +361,7 @@ class SuiteView:
             figure(change.before, mean.unit) if mean and change and finding.unit != "share" else ""
         )
         if finding.kind not in ON_CHANGE:
-            return before, value, limit, ""
+            return "" if mean and whole(mean) else before, value, limit, ""
         if mean and change:
             before, value = apart(change.before, change.now, mean.unit)
             return before, value, limit, change_said(change, mean.unit)
@@ -457,10 +464,10 @@ class SuiteView:
         return Cell(
             measure=measure,
             before=figure(change.before, unit) if change else "",
-            value=figure(value, unit),
+            value=figure(change.now if change else value, unit),
             change=signed(difference, unit) if bar and abs(difference) > EQUAL else "",
             css=side(difference, self.queries, measure),
-            over=over,
+            over="; ".join(filter(None, (over, whole(mean) if mean else ""))),
             state=broken,
             bar=drawn,
         )
@@ -505,10 +512,10 @@ class SuiteView:
 
 
 def change_said(change: Change, unit: str) -> str:
-    """What a change is, and what statistics say of it: ``changed by −0.054 (95 % interval −0.170 … +0.030; ...)``."""
+    """What a change is, and what statistics say of it: ``changed by −0.054 (90 % interval −0.170 … +0.030; ...)``."""
     told = []
     if change.low is not None and change.high is not None:
-        told.append(f"95 % interval {signed(change.low, unit)} … {signed(change.high, unit)}")
+        told.append(f"90 % interval {signed(change.low, unit)} … {signed(change.high, unit)}")
     if change.p is not None:
         told.append(probability(change.p))
     if change.adjusted is not None:

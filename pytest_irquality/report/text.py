@@ -17,7 +17,10 @@ from pytest_irquality.verdict.result import (
 )
 from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
 from pytest_irquality.wording.accepted import accepted
+from pytest_irquality.wording.answers import answers_lines
 from pytest_irquality.wording.audit import audit_of
+from pytest_irquality.wording.caveats import MARKS as CAVEATS
+from pytest_irquality.wording.caveats import whole
 from pytest_irquality.wording.moves import LEFT_INDEX, name
 from pytest_irquality.wording.numbers import (
     counted,
@@ -217,7 +220,7 @@ def _change_lines(story: Story, verdict: Verdict) -> Iterator[str]:
     change, unit = finding.change, story.result.unit(finding.measure)
     sure = []
     if change.low is not None and change.high is not None:
-        sure.append(f"95 % interval {signed(change.low, unit)} to {signed(change.high, unit)}")
+        sure.append(f"90 % interval {signed(change.low, unit)} to {signed(change.high, unit)}")
     if change.p is not None:
         sure.append(probability(change.p))
     beside = f" ({', '.join(sure)})" if sure else ""
@@ -380,6 +383,9 @@ def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
     yield from listed(20, [fit(text, width - 4) for text in known], 3)
     yield from listed(15, [fit(text, width - 6) for text in warnings(result)], 3, "! ")
     yield from listed(30, story.notes, 8)
+    answers = [_fitted(terminal(f"  {line}"), width) for line in answers_lines(result)]
+    if answers:
+        yield Block(16, tuple(answers[:12]))
     written = [terminal(f"  {line}") for line in result.written]
     yield Block(
         5,
@@ -396,6 +402,8 @@ def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
 def _headline(story: Story, width: int, alone: bool) -> Iterator[str]:
     """The verdict, in the last lines of a suite."""
     mark = {"failed": "✗", "partial": "!", "passed": "✓"}[story.state]
+    if story.state == "passed" and any(verdict.caveat for verdict in story.result.verdicts):
+        mark = "!"
     where = f"{story.name} ({story.result.path}): " if alone else ""
     yield from _wrapped_headline(f"{mark} {_word(story)}  {where}{story.headline}", width)
 
@@ -445,11 +453,12 @@ MOST_ROWS = 12
 
 
 def _rows(story: Story) -> Iterator[Row]:
-    """The measures shown, and every limit that is broken, most damage first; what holds is counted elsewhere."""
+    """The measures shown, and every limit that has no plain tick, most damage first; what holds is counted elsewhere."""
     result = story.result
     yield HEAD
     limits = {verdict.label: verdict for verdict in result.verdicts if verdict.scope == "suite"}
     bad = [v for v in story.damage.failed_limits if v.outcome != "not evaluated"]
+    bad += [v for v in result.verdicts if v.caveat and v.query is None]
     shown = [
         m
         for m in result.whole.values()
@@ -495,6 +504,8 @@ def _extreme(finding: Finding | None) -> tuple[str, str]:
 def _outcome(verdict: Verdict) -> str:
     """A verdict's mark; one that passed although something it demands is not so gets that of a warning."""
     warned = verdict.outcome == "passed" and not all(finding.ok for finding in verdict.findings)
+    if verdict.caveat:
+        return CAVEATS[verdict.caveat]
     return "!" if warned else MARKS[verdict.outcome]
 
 
@@ -516,7 +527,11 @@ def _row(label: str, mean: Mean, limit: str, verdict: Verdict | None, on: str = 
         counts = f"{change.worse}/{change.better}"
         if change.queries != mean.queries:
             n = f"{n}, {change.queries} compared"
-    now = figure(mean.value, mean.unit, _digits(broken, mean, on_change=False))
+    value, on_change = mean.value, False
+    if change:
+        value, on_change = change.now, not whole(mean)
+    now = figure(value, mean.unit, _digits(broken, mean, on_change=on_change))
+    n = "; ".join(filter(None, (n, whole(mean))))
     mark = _outcome(verdict) if verdict else ""
     return (label, before, now, moved, counts, limit, mark, ", ".join(filter(None, (n, on))))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pytest_irquality.report.answers_view import KindTexts, LossRow, NoiseView
 from pytest_irquality.wording.audit import Told
 from pytest_irquality.wording.story import Story
 
@@ -27,6 +28,9 @@ STATES: Mapping[str, State] = {
     "known": State("warn", "⚠", "known issue"),
     "accepted": State("warn", "▼", "accepted drop"),
     "warned": State("warn", "⚠", "warning"),
+    "tied": State("warn", "≈", "tie order only"),
+    "new": State("quiet", "+", "new"),
+    "uncompared": State("quiet", "–", "nothing to compare"),
     "no rules": State("quiet", "·", "no rules"),
 }
 EXPECTED = ("known", "accepted")  # broken, and said to be
@@ -350,6 +354,9 @@ class Section:
     unlisted: str
     table: Table
     left: tuple[str, ...]
+    losses: tuple[LossRow, ...] = ()
+    kinds: tuple[KindTexts, ...] = ()
+    noise: NoiseView | None = None
 
 
 @dataclass(frozen=True)

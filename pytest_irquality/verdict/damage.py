@@ -143,24 +143,6 @@ class Damage:
 
     # -- what may have done it -----------------------------------------------------------------------------------------
 
-    @property
-    def emptied(self) -> Sequence[QueryResult]:
-        """The queries that return nothing now and did not before."""
-        return [
-            query
-            for query in self.result.queries
-            if query.returned_nothing and query.returned_before
-        ]
-
-    @property
-    def fewer(self) -> Sequence[QueryResult]:
-        """The queries that return something, and less than before."""
-        return [
-            query
-            for query in self.result.queries
-            if query.returned and query.returned < (query.returned_before or 0)
-        ]
-
     @cached_property
     def risen(self) -> Sequence[tuple[RankedDocument, int]]:
         """Documents that rose above better ones in several queries that got worse, with how many."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 
@@ -20,8 +20,9 @@ from pytest_irquality.verdict.accepted import (
 )
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.condensed import condensed
-from pytest_irquality.verdict.facts import Fact, Finding, Lack
+from pytest_irquality.verdict.facts import Fact, Finding, Lack, Loss
 from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare, undecided
+from pytest_irquality.verdict.losses import Losses
 from pytest_irquality.verdict.measured import Measured, counts_zero
 from pytest_irquality.verdict.noticed import can_fail, noticed
 from pytest_irquality.verdict.opinions import with_other_judges
@@ -42,6 +43,7 @@ def judge(
     baseline: Baseline | None = None,
     updating: bool = False,
     accepting: Accepting | None = None,
+    nowhere: Mapping[str, Loss] | None = None,
 ) -> SuiteResult:
     """Hold a run against every check of its suite, or against the given ones.
 
@@ -52,6 +54,7 @@ def judge(
     ``baseline`` what is known of it; with one, the default guard is among the suite's checks. While ``updating`` it,
     drops are shown and do not fail. ``accepting`` is the baseline that the change itself commits: what fails against
     ``before`` alone, and holds where the queries that return what was committed are compared with that, is accepted.
+    ``nowhere`` are the passages that stand in no chunk of the corpus.
     """
     run, before = by_passages(suite, run), before and by_passages(suite, before, today=run)
     if accepting:
@@ -67,8 +70,8 @@ def judge(
         )
 
     def judged(of: Suite, held: Sequence[Check]) -> _Judge:
-        sides = Comparison(Measured(of, run, before), tuple(held))
-        return _Judge(sides, baseline, updating, accepting)
+        sides = Comparison(Measured(of, run, before), tuple(held), baseline)
+        return _Judge(sides, baseline, updating, accepting, nowhere or {})
 
     result = judged(suite, chosen).result()
     return with_other_judges(suite, result, lambda of, held: judged(of, held).verdicts)
@@ -80,6 +83,7 @@ class _Judge:
     baseline: Baseline | None
     updating: bool
     accepting: Accepting | None = None
+    nowhere: Mapping[str, Loss] = field(default_factory=dict)
 
     @property
     def now(self) -> Measured:
@@ -113,7 +117,8 @@ class _Judge:
         if self.accepting is None:
             return None
         before = judged_with(self.now, self.accepting.run)
-        sides = Comparison(Measured(self.suite, self.now.run, before), self.sides.checks)
+        now = Measured(self.suite, self.now.run, before)
+        sides = Comparison(now, self.sides.checks, self.baseline)
         known = self.baseline or Baseline("HEAD", len(before.rankings))
         return _Judge(sides, known, self.updating)
 
@@ -127,6 +132,10 @@ class _Judge:
     def result(self) -> SuiteResult:
         suite, now = self.suite, self.now
         judged, returned = now.judged_share(now.rankings)
+        losses = Losses(now, self.nowhere)
+        verdicts = tuple(
+            replace(verdict, findings=losses.named(verdict.findings)) for verdict in self.verdicts
+        )
         return SuiteResult(
             suite=suite.name,
             path=suite.path,
@@ -138,12 +147,12 @@ class _Judge:
             shown=tuple(map(str, suite.metrics)),
             means=tuple(self.means()),
             queries=tuple(
-                query_result(now, query, self.items.get(query.id)) for query in now.asked
+                query_result(now, query, self.items.get(query.id), losses) for query in now.asked
             ),
-            verdicts=self.verdicts,
+            verdicts=verdicts,
             facts=(
                 *self.acceptance,
-                *noticed(self.sides, self.baseline, self.verdicts, self.pardoned),
+                *noticed(self.sides, self.baseline, self.verdicts, self.pardoned, self.nowhere),
             ),
             causes=tuple(now.causes),
             gated=any(map(can_fail, suite.checks)),
@@ -194,7 +203,7 @@ class _Judge:
         left_out = condensed(self.now)
         if left_out is None:
             return ()
-        other = _Judge(Comparison(left_out, self.sides.checks), self.baseline, self.updating)
+        other = _Judge(replace(self.sides, measured=left_out), self.baseline, self.updating)
         return [check.label for check in checks if other.verdict(check).outcome != "failed"]
 
     # -- one check ----------------------------------------------------------------------------------------------------
@@ -287,6 +296,10 @@ class _Judge:
             if not self.updating:
                 yield Finding("", guard.kind, not guard.written, gates, lacks=Lack("baseline"))
             return
+        if lacks := self.not_compared():
+            ok = lacks.kind == "new" or self.updating
+            yield Finding("", guard.kind, ok, gates, lacks=lacks, of=len(self.now.rankings))
+            return
         if self.now.several:
             yield from self.over_guard_in_answers(guard)
             return
@@ -294,8 +307,34 @@ class _Judge:
         fails = guard.most is not None and len(broken) > guard.most
         for query, documents in broken:
             yield Finding(query.id, guard.kind, False, fails, queries=1, ranked=documents)
+        if not fails:
+            yield from self.by_ties_alone(guard, [query for query, _ in broken])
         if not broken:
-            yield Finding("", guard.kind, True, gates, queries=len(self.now.before))
+            compared, of = len(self.now.before), len(self.now.rankings)
+            yield Finding("", guard.kind, True, gates, queries=compared, of=of)
+
+    def not_compared(self) -> Lack | None:
+        """Why a guard has nothing to watch."""
+        if self.now.renumbered:
+            return Lack("documents")
+        if self.now.before or not self.now.rankings:
+            return None
+        return self.sides.nothing_compared(self.now.asked)
+
+    def by_ties_alone(self, guard: Guard, broken: Sequence[Query]) -> Iterator[Finding]:
+        """The queries that break a guard as returned, where it holds in the order of equal scores alone."""
+        returned = list(guards.broken(guard.kind, self.now, returned=True))
+        if guard.most is not None and len(returned) > guard.most:
+            for query, documents in returned:
+                if query not in broken:
+                    yield Finding(
+                        query.id,
+                        guard.kind,
+                        True,
+                        queries=1,
+                        ranked=documents,
+                        as_returned=float(len(returned)),
+                    )
 
     def over_guard_in_answers(self, guard: Guard) -> Iterator[Finding]:
         """A guard over several answers: as many losses as wavering may give are named, and fail nothing."""
@@ -336,7 +375,8 @@ class _Judge:
         if not self.definable(limits.measure, queries):
             queries = ()
         change = self.sides.over(limits.measure, tag)
-        return hold(self.sides, limits, Subject(tag or "", queries, change))
+        returned = self.sides.as_returned(limits.measure, queries)
+        return hold(self.sides, limits, Subject(tag or "", queries, change, returned))
 
     def over_each_tag(self, limits: Limits, tag: str | None = None) -> Iterator[Finding]:
         """Tags that no judgment could ever define are passed over; where that leaves none, the line fails."""
@@ -364,14 +404,13 @@ class _Judge:
         for query in queries:
             if query.id in self.now.rankings:
                 change = self.sides.change(limits.measure, [query])
-                findings += hold(self.sides, limits, Subject(query.id, [query], change))
-        if not queries:
-            findings += hold(self.sides, limits, Subject("", ()))
+                returned = self.sides.as_returned(limits.measure, [query])
+                findings += hold(self.sides, limits, Subject(query.id, [query], change, returned))
+        if not findings:
+            findings += hold(self.sides, limits, Subject("", queries))
         for bound in limits.bounds:
             held = [finding for finding in findings if finding.kind == bound.kind]
-            yield from [finding for finding in held if not finding.ok] or sorted(held, key=margin)[
-                :1
-            ]
+            yield from _worst(_compared(held, self.sides.nothing_compared(queries)))
 
     def definable(self, measure: Measure, queries: Sequence[Query]) -> bool:
         if counts_zero(measure):
@@ -380,6 +419,28 @@ class _Judge:
         if not measure.needs_relevant or self.suite.undefined == "zero":
             return bool(queries)
         return any(query.judgments.relevant for query in queries)
+
+
+def _compared(held: Sequence[Finding], none: Lack) -> Sequence[Finding]:
+    """The findings on the queries that could be compared, each with how many these are of all.
+
+    ``none`` says why there is none; that is one finding then, and not one a query.
+    """
+    absent = [f for f in held if f.lacks and f.lacks.kind in APART]
+    if not absent:
+        return held
+    rest = [replace(f, of=len(held), queries=len(held) - len(absent)) for f in held if not f.lacks]
+    subject = held[0].subject if len(held) == 1 else ""
+    return rest or [
+        replace(held[0], subject=subject, ok=none.kind in ("new", "unchanged"), lacks=none)
+    ]
+
+
+def _worst(held: Sequence[Finding]) -> Sequence[Finding]:
+    """Every broken demand; where none is, those that ties alone hold up, or else the one that came nearest."""
+    broken = [finding for finding in held if not finding.ok]
+    tied = [finding for finding in held if finding.as_returned is not None]
+    return broken or tied or sorted(held, key=margin)[:1]
 
 
 def _outcome(findings: Sequence[Finding], issue: str | None, excused: bool) -> Outcome:
@@ -408,6 +469,7 @@ def _rests_on_judgments(check: Check) -> bool:
     )
 
 
+APART = ("new", "edited", "compared", "unchanged")  # why one query of many has no comparison
 SCOPES: Mapping[str, Callable[..., Iterator[Finding]]] = {
     "suite": _Judge.over_all,
     "tag": _Judge.over_all,

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.verdict.audit_facts import Audit
-from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding, Noise, Robustness
+from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding, Loss, Noise, Robustness
 
 Outcome = Literal["passed", "failed", "error", "known", "accepted", "fixed", "not evaluated"]
 """``accepted``: worse than the merge base, and the change's own committed baseline says that this is wanted. ``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer breaks, loud as a failure."""
@@ -52,6 +52,22 @@ class Verdict:
         """The demands that failed."""
         return tuple(finding for finding in self.findings if finding.fails and not finding.ok)
 
+    @property
+    def caveat(self) -> Literal["", "tied", "new", "uncompared"]:
+        """Why a check that passed gets no plain tick.
+
+        ``tied``: a demand holds in the order of equal scores and would break as returned. ``new``: there is nothing
+        yet that its queries could be compared with. ``uncompared``: there is no baseline.
+        """
+        if self.outcome != "passed":
+            return ""
+        if any(finding.as_returned is not None for finding in self.findings):
+            return "tied"
+        lacks = [finding.lacks for finding in self.findings if finding.ok and finding.lacks]
+        if not lacks or any(finding.of and not finding.lacks for finding in self.findings):
+            return ""
+        return "new" if any(lack.kind == "new" for lack in lacks) else "uncompared"
+
 
 @dataclass(frozen=True)
 class ShownDocument:
@@ -59,7 +75,8 @@ class ShownDocument:
 
     ``before`` is its rank in the baseline, None where it was not there or the query has no baseline. ``gone`` is True
     where the retriever says that the document left the index. ``explanation`` is the retriever's own word on it.
-    ``share`` is how much of a passage's words was found, where not all of them stand in a row.
+    ``share`` is how much of a passage's words was found, where not all of them stand in a row; ``loss`` why a passage
+    was not found.
     """
 
     rank: int | None
@@ -72,6 +89,7 @@ class ShownDocument:
     gone: bool = False
     explanation: str | None = None
     share: float | None = None
+    loss: Loss | None = None
 
 
 @dataclass(frozen=True)

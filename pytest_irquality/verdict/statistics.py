@@ -23,19 +23,20 @@ UNITS = 30_000  # the same where the differences are whole numbers of such steps
 NOISE = 1e-12  # by which a fraction of the largest difference may be off
 SEED = 0
 
-# Student's t at 97.5 %, for 1 to 9 degrees of freedom; beyond, Fisher and Cornish's expansion around the normal.
-NORMAL = 1.959963984540054
+# Student's t at 95 %, for 1 to 9 degrees of freedom; beyond, Fisher and Cornish's expansion around the normal.
+NORMAL = 1.6448536269514722
 STUDENT = (
-    12.70620474,
-    4.30265273,
-    3.18244631,
-    2.77644511,
-    2.57058184,
-    2.44691185,
-    2.36462425,
-    2.30600414,
-    2.26215716,
+    6.31375151,
+    2.91998558,
+    2.35336343,
+    2.13184679,
+    2.01504837,
+    1.94318028,
+    1.89457861,
+    1.85954804,
+    1.83311293,
 )
+FEWEST = 5  # differences that an interval rests on
 SMALLEST_SHOWN = (
     2.49  # a drop so many standard errors large is found at 5 %, one-sided, four times in five
 )
@@ -149,9 +150,12 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 
 def interval(differences: Sequence[float]) -> tuple[float, float] | None:
-    """The 95 % interval of Student's t for the mean; None for fewer than two differences, or where all are the same."""
+    """The 90 % interval of Student's t for the mean; None for fewer than five differences, or where all are the same.
+
+    Each of its ends is held to 5 %, as the one-sided test is.
+    """
     error = standard_error(differences)
-    if error is None:
+    if error is None or len(differences) < FEWEST:
         return None
     mean, half = fmean(differences), student(len(differences) - 1) * error
     return mean - half, mean + half
@@ -171,7 +175,7 @@ def standard_error(differences: Sequence[float]) -> float | None:
 
 
 def student(freedom: int) -> float:
-    """Student's t at 97.5 %, to five digits."""
+    """Student's t at 95 %, to five digits."""
     if freedom <= len(STUDENT):
         return STUDENT[freedom - 1]
     z = NORMAL

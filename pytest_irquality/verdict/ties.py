@@ -80,8 +80,7 @@ def _end_alike(
     tied = [document for document in old if then[document] == score]
     above = ids[: len(ids) - len(last)]
     return (
-        0 < len(last) == len(tied)
-        and (len(last) > 1 or not scaled)
+        (len(last) > 1 or not scaled)
         and above == old[: len(old) - len(tied)]
         and all(today[document] == then[document] for document in above)
         and all(then.get(document, score) == score for document in last)

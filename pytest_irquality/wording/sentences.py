@@ -11,10 +11,11 @@ from pytest_irquality.storage.provenance import UPDATE
 from pytest_irquality.suite.keys import AuditKind
 from pytest_irquality.suite.model import BoundKind, GuardKind, RuleKind
 from pytest_irquality.verdict import facts
-from pytest_irquality.verdict.facts import Change, Fact, Finding
+from pytest_irquality.verdict.facts import Change, Fact, Finding, RankedDocument
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.answers import NO_VARIANTS, in_answers, of_variants, variants_value
+from pytest_irquality.wording.losses import because, loss
 from pytest_irquality.wording.moves import move, name, place, seen
 from pytest_irquality.wording.numbers import (
     apart,
@@ -124,12 +125,20 @@ def demand(result: SuiteResult, finding: Finding) -> str:
 
 def _must_find(result: SuiteResult, finding: Finding) -> str:
     (document,) = finding.ranked
-    return f"{name(document)} must be in the top {document.limit}: {seen(document.rank)}"
+    said = f"{name(document)} must be in the top {document.limit}: {seen(document.rank)}"
+    why = because(document.loss)
+    return f"{said}; {why}" if why else said
+
+
+def _because(document: RankedDocument) -> str:
+    why = because(document.loss)
+    return f" ({why})" if why else ""
 
 
 def _must_find_any(result: SuiteResult, finding: Finding) -> str:
     wanted = " or ".join(f"{name(d)} in the top {d.limit}" for d in finding.ranked)
-    return f"must find {wanted}: {', '.join(f'{d.id} {place(d.rank)}' for d in finding.ranked)}"
+    seen_at = [f"{d.id} {place(d.rank)}{_because(d)}" for d in finding.ranked]
+    return f"must find {wanted}: {', '.join(seen_at)}"
 
 
 def _must_not_find(result: SuiteResult, finding: Finding) -> str:
@@ -157,8 +166,9 @@ def _guard(done: Callable[[SuiteResult, Finding], str]) -> Callable[[SuiteResult
 
     def said(result: SuiteResult, finding: Finding) -> str:
         if finding.lacks:
-            nothing = f"{finding.kind} has nothing to compare with"
-            return f"{nothing}: there is no baseline; make one with `{UPDATE}`"
+            return f"{finding.kind} has nothing to compare with: {_nothing(result, finding.lacks)}"
+        if finding.as_returned is not None:
+            return f"{done(result, finding)}; as returned, not in the order of equal scores"
         if finding.ok:
             return f"no query of {finding.queries} with a baseline did so"
         return done(result, finding)
@@ -167,7 +177,7 @@ def _guard(done: Callable[[SuiteResult, Finding], str]) -> Callable[[SuiteResult
 
 
 def _lost_all_relevant(result: SuiteResult, finding: Finding) -> str:
-    lost = few(list(map(move, finding.ranked)))
+    lost = few([f"{move(d)}{_because(d)}" for d in finding.ranked])
     return f"lost all its relevant documents of the top {result.top_k}: {lost}"
 
 
@@ -187,7 +197,7 @@ HOLDS: Mapping[str, tuple[str, str]] = {
 
 def _value(result: SuiteResult, finding: Finding) -> str:
     if finding.lacks:
-        return _no_value(finding)
+        return _no_value(result, finding)
     now, limit = apart(finding.value or 0.0, finding.limit or 0.0, finding.unit)
     holds, breaks = HOLDS[finding.kind]
     said = f"{finding.measure} is {now}, {holds if finding.ok else breaks} {limit}"
@@ -202,7 +212,7 @@ def _value(result: SuiteResult, finding: Finding) -> str:
 def _change(result: SuiteResult, finding: Finding) -> str:
     change = finding.change
     if finding.lacks or change is None:
-        return _no_value(finding)
+        return _no_value(result, finding)
     unit = result.unit(finding.measure)
     said = f"{finding.measure} {moved(change, unit)}"
     if finding.variants:
@@ -216,6 +226,11 @@ def _change(result: SuiteResult, finding: Finding) -> str:
     if worsened > EQUAL and change.queries > 1:
         total = counted(change.queries, "query", "queries")
         said = f"{said} ({change.worse} worse, {change.better} better of {total})"
+    if 0 < finding.queries < finding.of:
+        said = f"{said}; {finding.queries} of {finding.of} compared"
+    if finding.as_returned is not None:
+        _, returned = apart(change.now, finding.as_returned, result.unit(finding.measure))
+        said = f"{said} in the order of equal scores; as returned it is {returned}"
     return said
 
 
@@ -247,29 +262,38 @@ def _certainty(change: Change, ok: bool) -> str:
     return f"{verb}: {probability(change.p)}{corrected}"
 
 
-def _no_value(finding: Finding) -> str:
+def _no_value(result: SuiteResult, finding: Finding) -> str:
     """Why a limit has nothing to be held against."""
     lacks, measure, kind = finding.lacks, finding.measure, finding.kind
     if lacks is None:
         return f"{measure} is undefined"
     if lacks.kind == "variants":
         return f"{measure} is undefined: {NO_VARIANTS}"
-    if lacks.kind in ("baseline", "depth"):
+    if lacks.kind != "defined":
         limit = f"{kind} {exact(finding.limit or 0.0, finding.unit)}"
-        return f"{measure}: {limit} has nothing to compare with: {_no_baseline(lacks)}"
-    if lacks.kind == "compared" and kind in ON_CHANGE:
-        return f"{measure} has no baseline here: {kind} does not apply"
-    if lacks.kind == "compared":
-        return f"{measure} is undefined: no query here is in the baseline"
+        return f"{measure}: {limit} has nothing to compare with: {_nothing(result, lacks)}"
     if kind in ON_CHANGE:
         return f"{measure} is undefined, now and before: no query here has a relevant document"
     return f"{measure} is undefined: no query here has a relevant document or was answered"
 
 
-def _no_baseline(lacks: facts.Lack) -> str:
+def _nothing(result: SuiteResult, lacks: facts.Lack) -> str:
+    """Why there is nothing to compare with, and what to do about it."""
+    renew = f"renew it with `{UPDATE}`"
     if lacks.kind == "baseline":
         return f"there is no baseline; make one with `{UPDATE}` and commit it"
-    return f"it reads {lacks.reads} results and the baseline holds {lacks.holds}; renew it with `{UPDATE}`"
+    if lacks.kind == "depth":
+        return f"it reads {lacks.reads} results and the baseline holds {lacks.holds}; {renew}"
+    if lacks.kind == "documents":
+        return f"the baseline holds other document ids; {renew}"
+    if lacks.kind == "edited":
+        changed = queries(result, lacks.queries)
+        return f"the baseline has other words or params for {changed}; {renew}"
+    if lacks.kind == "new":
+        return "every query here is new"
+    if lacks.kind == "unchanged":
+        return "no query here has a value on either side, and no ranking changed"
+    return f"no query here has a value on both sides; {renew}"
 
 
 AUDITED: Mapping[AuditKind, tuple[str, str]] = {
@@ -355,8 +379,29 @@ def _(fact: facts.Unanswered, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.ReturnedNothing, result: SuiteResult) -> str:
-    empty = share(len(fact.queries), fact.total)
-    return f"{empty} queries returned nothing and score 0: {queries(result, fact.queries)}"
+    empty = f"{share(len(fact.queries), fact.total)} queries returned nothing{_scoring(fact)}"
+    if not fact.compared:
+        return f"{empty}: {queries(result, fact.queries)}"
+    if not fact.newly:
+        return f"{empty}, as before: {queries(result, fact.queries)}"
+    new = f"{len(fact.newly)} of them returned something before: {queries(result, fact.newly)}"
+    return f"{empty}; {new}"
+
+
+def _scoring(fact: facts.ReturnedNothing) -> str:
+    """What empty rankings count for."""
+    if not fact.undefined:
+        return " and score 0"
+    if fact.undefined == len(fact.queries):
+        return ", and are in no mean of relevance"
+    return f"; {fact.undefined} are in no mean of relevance, the others score 0"
+
+
+@note.register
+def _(fact: facts.ReturnsFewer, result: SuiteResult) -> str:
+    fewer = f"{share(len(fact.queries), fact.total)} queries return fewer results than before"
+    example = f"{query(result, fact.queries[0])} {fact.now}, not {fact.before}"
+    return f"{fewer}: {few([example], len(fact.queries))}"
 
 
 @note.register
@@ -389,7 +434,16 @@ def _(fact: facts.UnknownIds, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.NewSuite, result: SuiteResult) -> str:
-    return f"{result.path} is new: {fact.source} does not exist, so no limit on a drop applies"
+    missing = f"{fact.source} does not exist, so no limit on a drop applies"
+    if fact.first:
+        return f"this change brings the first baseline of {result.path}: {missing}"
+    return f"{result.path} is new: {missing}"
+
+
+@note.register
+def _(fact: facts.TakenOver, result: SuiteResult) -> str:
+    taken = f"compared with {fact.source}, the baseline of {fact.of}"
+    return f"{taken}; the next update takes it over"
 
 
 @note.register
@@ -399,7 +453,7 @@ def _(fact: facts.NewQueries, result: SuiteResult) -> str:
         lacks = share(new, fact.total)
         return f"{fact.source} has no answer to {lacks} queries, to which no limit on a drop applies: {texts}"
     if new == fact.total:
-        return f"none of today's queries is in the baseline ({fact.source}): no limit on a drop applies"
+        return f"none of today's queries is in the baseline ({fact.source})"
     return f"{counted(new, 'query is', 'queries are')} new: floors apply, drops do not: {texts}"
 
 
@@ -560,6 +614,49 @@ def otherwise(verdict: Verdict) -> str:
         return ""
     verb = "fail" if verdict.outcome == "passed" else "pass"
     return f"it would {verb} under the grades of {few(list(verdict.otherwise))} alone"
+
+
+@note.register
+def _(fact: facts.InNoChunk, result: SuiteResult) -> str:
+    lost = [
+        f"{quoted(one.passage)} of {query(result, one.query)} is {loss(one.loss)}"
+        for one in fact.passages
+    ]
+    return (
+        f"{share(len(fact.passages), fact.total)} passages stand in no chunk of the corpus, so no ranking can"
+        f" find them: {few(lost)}"
+    )
+
+
+@note.register
+def _(fact: facts.FewerThanAsked, result: SuiteResult) -> str:
+    results = counted(fact.results, "result")
+    if fact.collapsed:
+        return (
+            f"{share(fact.queries, fact.total)} queries have fewer than {fact.k} documents once the chunks of one"
+            f" are one (the fewest: {fact.results}): ask for more with 'depth: {3 * fact.k}'"
+        )
+    return (
+        f"no query returned more than {results}: recall@{fact.k} and its like are over {results}; let the"
+        f" retriever return {fact.k}, or name the cutoff that it has"
+    )
+
+
+@note.register
+def _(fact: facts.Retried, result: SuiteResult) -> str:
+    were = "was" if fact.calls == 1 else "were"
+    return (
+        f"{counted(fact.calls, 'failed call')} {were} made again ('retry'); waits are in no latency"
+    )
+
+
+@note.register
+def _(fact: facts.EmptyChunks, result: SuiteResult) -> str:
+    holds = "holds" if fact.results == 1 else "hold"
+    return (
+        f"{counted(fact.results, 'result')} of {counted(fact.queries, 'query', 'queries')} had an empty text,"
+        f" and so {holds} no passage"
+    )
 
 
 @note.register

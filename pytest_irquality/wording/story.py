@@ -25,7 +25,7 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )
 from pytest_irquality.verdict.statistics import EQUAL
-from pytest_irquality.wording.caveats import caveats, with_caveats
+from pytest_irquality.wording.caveats import caveats, urgent, with_urgent
 from pytest_irquality.wording.moves import move, name
 from pytest_irquality.wording.numbers import (
     apart,
@@ -38,17 +38,22 @@ from pytest_irquality.wording.numbers import (
     share,
     signed,
 )
-from pytest_irquality.wording.sentences import causes, moved, note, queries, reason
+from pytest_irquality.wording.sentences import causes, moved, note, reason
 from pytest_irquality.wording.words import ON_CHANGE, age, quoted, revision
 
 MOVES = 2
 SLOWER = 2.0
 """How much longer calls must take to be worth a word."""
+CAUSES: tuple[type[Fact], ...] = (
+    facts.ReturnedNothing,
+    facts.ReturnsFewer,
+    facts.LeftIndex,
+    facts.OtherVersion,
+)
+"""Facts that may be why search got worse, the most telling first."""
 TOLD: tuple[type[Fact], ...] = (
     facts.Unanswered,
-    facts.ReturnedNothing,
-    facts.OtherVersion,
-    facts.LeftIndex,
+    *CAUSES,
     facts.RestsOnUnjudged,
     facts.JudgeFirst,
     facts.Resolution,
@@ -144,7 +149,7 @@ class Story:
         told = [count for count in counts if count]
         if not told:
             told = [counted(len(self.result.queries), "query", "queries")]
-            held = limits.count("passed")
+            held = sum(v.query is None and v.outcome == "passed" and not v.caveat for v in verdicts)
             if held and self.result.gated:
                 told.append(counted(held, "limit holds", "limits hold"))
             if not self.result.gated:
@@ -166,13 +171,13 @@ class Story:
 
     @property
     def counted(self) -> str:
-        """The counts in one line, with what no pass may stand without."""
-        return with_caveats(", ".join(self.counts), self.caveats)
+        """The counts in one line, with what must be known first."""
+        return with_urgent(", ".join(self.counts), self.result.failed, self.caveats)
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What a pass must say beside itself; nothing where something failed."""
-        return () if self.result.failed else caveats(self.result)
+        """What must be said beside a pass, and of that what must stand beside a failure, too."""
+        return tuple(urgent(self.result)) if self.result.failed else caveats(self.result)
 
     # -- how badly -----------------------------------------------------------------------------------------------------
 
@@ -255,15 +260,7 @@ class Story:
         if faulty:
             some = counted(len(faulty), "query", "queries")
             yield f"{some} had no answer and count in no figure: {causes(result, _ids(faulty))}"
-        yield from self._nothing_returned()
-        if damage.fewer and self.state == "failed":
-            some = counted(len(damage.fewer), "query returns", "queries return")
-            shown = [
-                f"{quoted(query.text)} {query.returned_before} → {query.returned}"
-                for query in damage.fewer
-            ]
-            yield f"{some} fewer results than before: {few(shown)}"
-        for kind in (facts.LeftIndex, facts.OtherVersion):
+        for kind in CAUSES:
             yield from (note(fact, result) for fact in result.facts if isinstance(fact, kind))
         if damage.vanished:
             gone = [f"{name(document)} in {times} queries" for document, times in damage.vanished]
@@ -275,21 +272,6 @@ class Story:
         if latencies and latencies[0] > 0 and latencies[1] >= SLOWER * latencies[0]:
             before, now = apart(*latencies, "seconds")
             yield f"calls take longer: {now}, they took {before} (median)"
-
-    def _nothing_returned(self) -> Iterator[str]:
-        result = self.result
-        empty = [query for query in result.queries if query.returned_nothing]
-        if not empty:
-            return
-        some = counted(len(empty), "query returns", "queries return")
-        newly = self.damage.emptied
-        if result.baseline is None:
-            yield f"{some} nothing: {queries(result, _ids(empty))}"
-        elif newly:
-            new = "" if len(newly) == len(empty) else f", {grouped(len(newly))} of them newly"
-            yield f"{some} nothing{new}: {queries(result, _ids(newly))}"
-        else:
-            yield f"{some} nothing, as before: {queries(result, _ids(empty))}"
 
     def worst(self, most: int) -> tuple[Worse, ...]:
         """The queries that lost most."""
@@ -381,7 +363,8 @@ class Story:
     @property
     def held(self) -> str:
         """``7 limits hold; nearest: ndcg@10, 0.012 left``."""
-        passed = [v for v in self.result.verdicts if v.query is None and v.outcome == "passed"]
+        plain = [v for v in self.result.verdicts if v.query is None and not v.caveat]
+        passed = [verdict for verdict in plain if verdict.outcome == "passed"]
         if not passed:
             return ""
         said = counted(len(passed), "limit holds", "limits hold")

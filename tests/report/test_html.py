@@ -652,7 +652,7 @@ def test_limits_on_drops_tell_both_sides_and_what_statistics_say() -> None:
         "✗ failed",
     ]
     assert body.one("tr", "note").text == (
-        "changed by −0.083 (95 % interval −0.200 … +0.050; p = 0.25; 1 worse, 1 better, 1 equal)"
+        "changed by −0.083 (90 % interval −0.200 … +0.050; p = 0.25; 1 worse, 1 better, 1 equal)"
     )
 
 

@@ -31,6 +31,12 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "judge": ("judge", "annotator", "rater", "assessor", "grader"),
     "date": ("date", "judgedat", "gradedat"),
 }  # fmt: skip
+# What a line of JSONL may hold besides, of the formats that are known: it says nothing of a query or a judgment.
+PASSED = {"metadata", "title", "iteration", "createdat", "updatedat"}
+OF_QUERIES = (
+    "query", "tags", "why", "weight", "variants", "params", "known_issue", "must_find", "must_find_any", "must_not_find",
+    "in_order", "expect_no_results", "id", "relevant", "passages", "match", "thresholds", "robustness",
+)  # fmt: skip
 PAIR = ("id", "query", "document", "grade", "judge", "date", "count")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 QUEPID_HEADER = {"query", "docid", "rating"}
@@ -111,14 +117,19 @@ def plain(lines: Iterable[str]) -> Iterator[Record]:
 # -- tables --------------------------------------------------------------------------------------------------------
 
 
+def plainly(name: str) -> str:
+    """A column's or key's name without case, hyphens and underscores."""
+    return re.sub(r"[\W_]+", "", name.lower())
+
+
 def named(names: Sequence[str]) -> dict[str, int]:
     """Which column holds what, by its name in the usual spellings."""
-    plainly = [re.sub(r"[\W_]+", "", name.lower()) for name in names]
+    plain_names = list(map(plainly, names))
     found = {}
     for meaning, spellings in SPELLINGS.items():
-        if spelling := next((spelling for spelling in spellings if spelling in plainly), None):
-            found[meaning] = plainly.index(spelling)
-    if "document" in found and "id" in found and plainly[found["id"]] == "id":
+        if spelling := next((spelling for spelling in spellings if spelling in plain_names), None):
+            found[meaning] = plain_names.index(spelling)
+    if "document" in found and "id" in found and plain_names[found["id"]] == "id":
         del found[
             "id"
         ]  # the row's own number, or anything; of a query or of a document nobody can tell
@@ -228,9 +239,14 @@ DECODER = json.JSONDecoder(
 )
 
 
-def jsonl(further: Iterable[str] = ()) -> Callable[[Iterable[str]], Iterator[Record]]:
-    """The reader of a JSON object a line. Keys among ``further`` are kept as they are; others are nobody's business."""
+def jsonl(
+    further: Iterable[str] = (), beside: Iterable[str] = ()
+) -> Callable[[Iterable[str]], Iterator[Record]]:
+    """The reader of a JSON object a line. Keys among ``further`` are kept as they are, those ``beside`` passed over;
+    unknown ones are errors.
+    """
     further = tuple(further)
+    allowed = {*PASSED, "id", *map(plainly, beside)}  # the row's own id, where that is a document's
     seen: dict[tuple[str, ...], Mapping[str, str]] = {}
 
     def meanings(keys: tuple[str, ...]) -> Mapping[str, str]:
@@ -238,10 +254,8 @@ def jsonl(further: Iterable[str] = ()) -> Callable[[Iterable[str]], Iterator[Rec
             meaning: keys[column] for meaning, column in named(keys).items() if meaning in PAIR
         }
         for key in keys:
-            if key not in (*further, *found.values()) and (
-                hint := did_you_mean(key, further, 0.85)
-            ):
-                raise Repeated(f"unknown key {short(key)}{hint}")
+            if key not in (*further, *found.values()) and plainly(key) not in allowed:
+                raise Repeated(f"unknown key {short(key)}{did_you_mean(key, further, 0.7)}")
         return found
 
     def records(lines: Iterable[str]) -> Iterator[Record]:

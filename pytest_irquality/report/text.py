@@ -41,8 +41,8 @@ WORST = 5
 FINDINGS = 20
 IN_FULL = 3
 """Failures of a suite that the terminal tells in full."""
-LINES, LINES_EACH = 56, 110
-"""How long the summary of one suite may be, and those of several together."""
+LINES, LINES_EACH, FEWEST = 56, 112, 5
+"""How long the summary of one suite may be, those of several together, and the least that one of several is told in."""
 
 
 # -- one failure -------------------------------------------------------------------------------------------------------
@@ -288,11 +288,17 @@ def summary(
     """
     stories = worst_first(results)
     alone = len(stories) == 1
-    budget = LINES if alone else max(4, LINES_EACH // max(len(stories), 1))
-    for table in side_by_side(results):
-        yield from (_fitted(line, width) for line in beside(table))
+    beside_each_other = [list(beside(table)) for table in side_by_side(results)]
+    room = LINES_EACH - sum(map(len, beside_each_other)) - len(written)
+    budget = LINES if alone else max(FEWEST, room // max(len(stories), 1) - 2)
+    for lines in beside_each_other:
+        yield from (_fitted(line, width) for line in lines)
         yield ""
+    told = stories if alone else stories[: max(1, room // (FEWEST + 2))]
     for story in reversed(stories):
+        if story not in told:
+            yield from _headline(story, width, alone=True)
+    for story in reversed(told):
         yield from _within(list(_blocks(story, width, alone)), budget)
         if not alone:
             yield from _headline(story, width, alone)

@@ -15,6 +15,7 @@ from pytest_irquality.edges.open import Allowed
 from pytest_irquality.pipeline.base.told import RUNS, Answer, Answers, Key
 from pytest_irquality.retrieval.run import Fault, Run
 from pytest_irquality.storage import baseline
+from pytest_irquality.storage.history import Entry, HistoryError, read_history
 from pytest_irquality.storage.jsonl import parse_run, read_run, write_run
 from pytest_irquality.storage.kept import Kept
 from pytest_irquality.storage.provenance import Baseline
@@ -29,7 +30,9 @@ from pytest_irquality.storage.trec import is_trec, write_trec
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.accepted import Accepting
 from pytest_irquality.verdict.facts import Remark
-from pytest_irquality.verdict.result import QueryResult, SuiteResult
+from pytest_irquality.verdict.result import BAD, QueryResult, SuiteResult
+from pytest_irquality.verdict.trend import Past
+from pytest_irquality.wording.sentences import reason
 
 
 class Target(NamedTuple):
@@ -77,6 +80,7 @@ class Files:
     named: Sequence[Path] = ()
     outside: Sequence[Path] = ()
     base: Path | None = None
+    history: Path | None = None
     accepts_nothing: bool = False
     _read: dict[tuple[Path, str], _Known] = field(default_factory=dict)
 
@@ -186,6 +190,31 @@ class Files:
             return None, None  # about to be replaced by one that has them
         return baseline.compare_with(found, target.suite, target.retriever)
 
+    def past(self, target: Target, needed: Collection[str]) -> Past | None:
+        """What the history holds of a suite and retriever. Raises ``StoredRunError``.
+
+        None where there is no history, or where only some of the queries are asked, which is no line of it.
+        """
+        if self.history is None or self.shard or len(needed) < len(target.suite.queries):
+            return None
+        try:
+            entries = read_history(self.history, self.history.name)
+        except HistoryError as error:
+            raise StoredRunError(str(error)) from None
+        mine = [
+            e for e in entries if (e.suite, e.retriever) == (target.suite.path, target.retriever)
+        ]
+        return Past(mine, self.commit or provenance.now(), self.commit_time)
+
+    @cached_property
+    def commit_time(self) -> str:
+        """When the commit of the code was made, or now."""
+        try:
+            repository = Repository.holding(self.root)
+            return provenance.time_of(int(repository.output("log", "-1", "--format=%ct")))
+        except (OSError, ValueError):
+            return provenance.now()
+
     def completed(
         self, target: Target, run: Run, result: SuiteResult, notes: Sequence[str] = ()
     ) -> SuiteResult:
@@ -196,6 +225,7 @@ class Files:
             facts=(*map(Remark, notes), *result.facts),
             commit=self.commit if result.baseline else None,
             written=tuple(self._write(target, run, result)),
+            entry=None if result.interrupted else _concluded(result),
         )
 
     def _notes(self, target: Target) -> Iterator[str]:
@@ -268,6 +298,19 @@ class Files:
     def commit(self) -> str | None:
         """The commit of the code, asked for once."""
         return provenance.commit(self.root)
+
+
+def _concluded(result: SuiteResult) -> Entry | None:
+    """The line of the history, with what the run came to."""
+    if result.entry is None:
+        return None
+    bad = [verdict for verdict in result.verdicts if verdict.outcome in BAD]
+    return replace(
+        result.entry,
+        outcome="failed" if bad else "passed",
+        reason=reason(result, bad[0]) if bad else "",
+        accepted=any(verdict.outcome == "accepted" for verdict in result.verdicts),
+    )
 
 
 def _values(suite: Suite, query: QueryResult) -> dict[str, float]:

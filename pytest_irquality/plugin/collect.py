@@ -55,6 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
         tuple(option.ir_runs), option.ir_save_runs, shard,
         named=tuple(_named_folders(config)),
         outside=tuple(config.rootpath / name for name in config.getini("ir_allow_outside")),
+        history=Path(config.invocation_params.dir, option.ir_history) if option.ir_history else None,
         accepts_nothing=_choice(config, "ir_accepted", ("xfail", "fail")) == "fail",
     )  # fmt: skip
 
@@ -171,6 +172,8 @@ class SuiteModule(pytest.Module):
                 definitions=with_own(own),
                 allowed=self.config.stash[FILES].allowed(self.path),
             )
+            if self.config.option.ir_history:
+                self.suite = self.suite.with_trends()
             if self.suite.baseline_retriever or baseline.expected(
                 self.path, self.config.option.ir_baseline
             ):

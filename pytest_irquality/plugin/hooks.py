@@ -50,6 +50,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Write what was retrieved as the new baseline; drops are shown and do not fail.",
     )  # fmt: skip
     group.addoption(
+        "--ir-history", metavar="FILE", default=None,
+        help="Add a line a suite and retriever to FILE (kept outside the change: a cache, an artifact, a branch of its"
+        " own), and show what measures did over the last changes.",
+    )  # fmt: skip
+    group.addoption(
         "--ir-save-runs", metavar="DIR", default=None,
         help="Keep what was retrieved in this folder, to be judged again by --ir-runs; FILE.run for one run in TREC's"
         " format.",

@@ -236,6 +236,7 @@ def _retrieve_and_judge(
             if files.kept
             else (_ask(item, retriever, needed, earlier), ())
         )
+        past = files.past(target, needed)
     except StoredRunError as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
     try:
@@ -247,7 +248,7 @@ def _retrieve_and_judge(
         )  # whose drops no new file will mend
         result = judge(
             asked, run, checks, before=before, baseline=known, updating=updating,
-            accepting=accepting,
+            accepting=accepting, past=past,
         )  # fmt: skip
     except MeasureError as error:  # a measure of the project's own
         raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None

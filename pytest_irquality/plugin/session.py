@@ -15,9 +15,11 @@ from pytest_irquality.plugin.collect import SuiteModule, suite_of, suites_of
 from pytest_irquality.report.annotations import github_annotations
 from pytest_irquality.report.data import decode, document
 from pytest_irquality.report.text import headline, summaries
+from pytest_irquality.storage.history import HistoryError, record
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.joined import joined
 from pytest_irquality.verdict.result import BAD
+from pytest_irquality.wording.numbers import counted
 
 REPORT = "ir-report.html"
 
@@ -101,6 +103,8 @@ class Session:
                 pytest.ExitCode.TESTS_FAILED
             )  # the item itself ran in a worker where it passed
         option = self.config.option
+        if option.ir_history and self.results and not option.collectonly:
+            self._record(option.ir_history)
         if not self.results or option.collectonly or getattr(option, "setupplan", False):
             return
         if option.ir_report != "none":
@@ -139,6 +143,15 @@ class Session:
                     self.written.append(
                         f"NOT WRITTEN: the job's summary: {error.strerror or error}"
                     )
+
+    def _record(self, name: str) -> None:
+        entries = [result.entry for result in self.ordered if result.entry is not None]
+        try:
+            record(Path(self.config.invocation_params.dir, name), name, entries)
+        except (OSError, HistoryError) as error:
+            self.written.append(f"NOT WRITTEN: {name}: {error}")
+        else:
+            self.written.append(f"history: {name}: {counted(len(entries), 'line')}")
 
     def _write(self, name: str, text: str) -> None:
         path = Path(self.config.invocation_params.dir, name)

@@ -20,10 +20,12 @@ from pytest_irquality.suite.blocks import (
     KNOWN_ISSUE,
     KNOWN_ISSUE_HELP,
     TAG_BLOCKS,
+    TREND,
     KnownIssue,
     LimitLine,
     Line,
     TagBlock,
+    TrendLine,
     offered,
 )
 from pytest_irquality.suite.rules import RuleKeys
@@ -427,6 +429,9 @@ class WrittenSuite(SuiteSettings):
         "Limits, guards and rules that every query must keep.",
         (),
         "`lost_all_relevant: fail` where there is a baseline",
+    )
+    trend: tuple[TrendLine, ...] = key(
+        TREND, "What the last changes together may lose, under `--ir-history`.", ()
     )
     places: Mapping[str, Place] = field(default_factory=dict)
 

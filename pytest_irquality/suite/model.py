@@ -36,7 +36,7 @@ __all__ = [
 LONGEST_QUOTE = 100
 ON_CHANGE: tuple[BoundKind, ...] = ("max_drop", "max_rise", "max_significant_drop")
 
-Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk"]
+Scope = Literal["suite", "tag", "each_tag", "each_query", "trend", "bulk"]
 
 
 @dataclass(frozen=True)
@@ -141,6 +141,7 @@ class Check:
 
     ``name`` is the item's; ``label`` is what a person reads. Exactly one of ``query``, ``limits``,
     ``rule``, ``guard`` is set, or the scope is "bulk": every bulk query must be answered, no more.
+    Limits of scope "trend" are on the last ``over`` changes together.
     """
 
     name: str
@@ -152,6 +153,7 @@ class Check:
     limits: Limits | None = None
     rule: Rule | None = None
     guard: Guard | None = None
+    over: int = 0
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,7 @@ class Suite(SuiteSettings):
     ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it
     does unless written. ``places`` holds the place of each key that is written. ``repeat`` answers
     are asked of each query. ``variants`` are other wordings of the queries: asked like them, but
-    in no mean, rule or guard. ``files`` are those, and the BEIR folders, that queries and judgments
+    in no mean, rule or guard. ``trends`` are the checks of the history. ``files`` are those, and the BEIR folders, that queries and judgments
     were read from.
     """
 
@@ -179,6 +181,7 @@ class Suite(SuiteSettings):
     default_guard: bool = True
     metrics: tuple[Measure, ...] = ()
     checks: tuple[Check, ...] = ()
+    trends: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
     doubts: tuple[tuple[Place, str], ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
@@ -237,10 +240,15 @@ class Suite(SuiteSettings):
     def measures(self) -> tuple[Measure, ...]:
         """Every measure that is shown or held to a limit, shown ones first, each once."""
         measures = list(self.metrics)
-        measures += (check.limits.measure for check in self.checks if check.limits)
+        checks = (*self.checks, *self.trends)
+        measures += (check.limits.measure for check in checks if check.limits)
         for query in self.queries:
             measures += (limits.measure for limits in query.thresholds)
         return tuple(dict.fromkeys(measures))
+
+    def with_trends(self) -> Suite:
+        """The suite with its limits on many changes together, for where there is a history."""
+        return replace(self, trends=(), checks=(*self.checks, *self.trends))
 
     def guarded(self) -> Suite:
         """The suite with the guard that nobody needs to write, for where there is a baseline."""

@@ -69,7 +69,8 @@ class Finding:
     number (""), "count", "seconds", or "share" (a fraction of the queries; of the baseline's value where the kind
     limits a change). For such kinds ``value`` is the drop or rise, taken from ``change``; None also where the value
     before was 0. ``fails`` is False for bounds that warn. ``ranked`` are the documents that a rule or guard speaks of,
-    ``queries`` how many queries the value is over, ``lacks`` why there is none.
+    ``queries`` how many queries the value is over, ``lacks`` why there is none. Of kind "trend" ``queries`` counts changes,
+    and ``since`` is the commit of the first that lost anything.
     """
 
     subject: str
@@ -84,6 +85,7 @@ class Finding:
     ranked: tuple[RankedDocument, ...] = ()
     change: Change | None = None
     lacks: Lack | None = None
+    since: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,24 @@ class Cause:
 
     message: str
     queries: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A measure after one change. ``apart``: queries, judgments or depth are others than in the point before."""
+
+    commit: str
+    value: float
+    apart: bool = False
+
+
+@dataclass(frozen=True)
+class Trail:
+    """A measure over the last changes, today's last, and the ``limit`` it is held to, if any."""
+
+    measure: str
+    points: tuple[Point, ...]
+    limit: float | None = None
 
 
 class Fact:
@@ -184,6 +204,15 @@ class Accepted(Fact):
     moved: tuple[tuple[str, tuple[RankedDocument, ...]], ...] = ()
     lacks: str = ""
     refused: bool = False
+
+
+@dataclass(frozen=True)
+class LowestSince(Fact):
+    """A measure has not been as bad since a commit, so many changes ago."""
+
+    measure: str
+    commit: str
+    changes: int
 
 
 @dataclass(frozen=True)

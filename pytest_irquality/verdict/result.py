@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding
+from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding, Trail
 
 Outcome = Literal["passed", "failed", "error", "known", "accepted", "fixed", "not evaluated"]
 """``accepted``: worse than the merge base, and the change's own committed baseline says that this is wanted. ``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer breaks, loud as a failure."""
@@ -135,7 +136,8 @@ class SuiteResult:
     ``facts`` are what a reader must know beside the verdicts, the most general first, ``causes`` why queries have no
     ranking, the most frequent first. ``gated`` is False where nothing in the suite could fail.
     ``commit`` and ``version`` are those of the code and of the retriever today, where known. ``written`` says in lines
-    for people which files this run brought up to date, and what that changed.
+    for people which files this run brought up to date, and what that changed. ``entry`` is today's line of the history,
+    ``trails`` what measures with limits were over the last changes.
     """
 
     suite: str
@@ -159,6 +161,8 @@ class SuiteResult:
     commit: str | None = None
     version: str | None = None
     written: tuple[str, ...] = ()
+    entry: Entry | None = None
+    trails: tuple[Trail, ...] = ()
 
     @property
     def failed(self) -> bool:

@@ -22,7 +22,7 @@ STATES: Mapping[str, State] = {
     "fixed": State("bad", "★", "fixed, still marked as known issue"),
     "not evaluated": State("bad", "◌", "not evaluated"),
     "known": State("warn", "⚠", "known issue"),
-    "accepted": State("warn", "⚠", "accepted drop"),
+    "accepted": State("warn", "▼", "accepted drop"),
     "warned": State("warn", "⚠", "warning"),
     "no rules": State("quiet", "·", "no rules"),
 }

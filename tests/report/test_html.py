@@ -213,7 +213,7 @@ def test_worst_first() -> None:
 
 
 @pytest.mark.parametrize(
-    "outcome", ["passed", "failed", "error", "known", "fixed", "not evaluated"]
+    "outcome", ["passed", "failed", "error", "known", "accepted", "fixed", "not evaluated"]
 )
 def test_every_outcome_has_a_word_and_a_symbol(outcome: Outcome) -> None:
     page = parse(

@@ -1,7 +1,8 @@
 """Search-quality regression tests for pytest.
 
-The same path as ``pytest --ir-suite``, from Python: ``load_suite``, ``retrieve``, ``evaluate``,
-``judge``. Imported on first use, so that an installed but unused plugin costs nothing.
+The same path as ``pytest --ir-suite``, from Python: ``check`` is all of it; ``load_suite``,
+``retrieve``, ``evaluate`` and ``judge`` are its steps. Imported on first use, so that an installed
+but unused plugin costs nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_irquality.metrics import evaluate, own_measure, parse_measure
+    from pytest_irquality.pipeline.check import CheckResult, SearchQualityError, check
     from pytest_irquality.retrieval import retrieve
     from pytest_irquality.storage.jsonl import read_run
     from pytest_irquality.suite import SuiteError, load_suite
@@ -18,8 +20,11 @@ if TYPE_CHECKING:
     from pytest_irquality.verdict import judge
 
 __all__ = [
+    "CheckResult",
     "IRQualityWarning",
+    "SearchQualityError",
     "SuiteError",
+    "check",
     "evaluate",
     "judge",
     "load_suite",
@@ -30,6 +35,9 @@ __all__ = [
 ]
 
 _HOME = {
+    "CheckResult": "pipeline.check",
+    "SearchQualityError": "pipeline.check",
+    "check": "pipeline.check",
     "IRQualityWarning": "suite.lint",
     "SuiteError": "suite",
     "load_suite": "suite",

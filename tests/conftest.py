@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 # pytester forgets modules that an inner run imports; libyaml's extension survives that only if it was here before.
+import pytest_irquality.plugin.checking
 import pytest_irquality.plugin.init
 import pytest_irquality.plugin.session
 import pytest_irquality.report.html  # noqa: F401

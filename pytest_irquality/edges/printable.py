@@ -98,8 +98,10 @@ def _entities(text: str) -> str:
 
 # -- CSV ----------------------------------------------------------------------------------------------------------------
 
-OUR_COLUMNS = ("query", "docid", "rating", "rank", "title")
-"""The header of the CSV files that we write, by which our reader knows that ``from_csv`` is to be called."""
+TO_GRADE_COLUMNS = ("query", "docid", "rating", "rank", "title")
+GRADED_COLUMNS = ("query_id", "query", "doc_id", "rating", "judge", "date", "note")
+OUR_COLUMNS = (TO_GRADE_COLUMNS, GRADED_COLUMNS)
+"""The headers of the CSV files that we write, by which our reader knows that ``from_csv`` is to be called."""
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 

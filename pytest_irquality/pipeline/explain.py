@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pytest_irquality.pipeline.audit import ExistsError, existing
 from pytest_irquality.verdict.facts import LeftIndex, RankedDocument
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult
 
@@ -24,13 +25,12 @@ LONGEST = 500
 
 def with_reasons(result: SuiteResult, retriever: object) -> SuiteResult:
     """The result with the retriever's own words on the documents that its failures name."""
-    explain, exists = (_method(retriever, name) for name in ("explain", "exists"))
-    if (explain is None and exists is None) or not any(
-        verdict.outcome == "failed" for verdict in result.verdicts
-    ):
+    explain = _method(retriever, "explain")
+    exists = _method(retriever, "exists") or _method(retriever, "exists_all")
+    if explain is None and exists is None:
         return result
-    named = _named(result)
-    gone: dict[str, bool] = {}
+    named = _named(result)  # nothing, where nothing failed
+    gone: Mapping[str, bool] = {}
     lost: dict[str, None] = {}
     if exists is not None:
         lost = {id: None for documents in named.values() for id in documents}
@@ -42,8 +42,7 @@ def with_reasons(result: SuiteResult, retriever: object) -> SuiteResult:
                 if d.rank is None and d.before
             }
         )
-        for id in [*lost][:MOST_MISSING]:
-            gone[id] = _ask(exists, id) is False
+        gone = _gone(retriever, [*lost][:MOST_MISSING])
     texts: dict[tuple[str, str], str] = {}
     if explain is not None:
         for asked, documents in [*named.items()][:MOST_QUERIES]:
@@ -72,6 +71,17 @@ def with_reasons(result: SuiteResult, retriever: object) -> SuiteResult:
         queries=tuple(queries),
         facts=(*result.facts, *_left_index(result, gone, len(gone) < len(lost))),
     )
+
+
+def _gone(retriever: object, ids: Sequence[str]) -> Mapping[str, bool]:
+    """Which of the documents the retriever no longer has; what it fails to say leaves them there."""
+    one = _method(retriever, "exists")
+    if one is not None:
+        return {id: _ask(one, id) is False for id in ids}
+    try:
+        return {id: not there for id, there in (existing(retriever, ids) or {}).items()}
+    except ExistsError:
+        return {}
 
 
 def _named(result: SuiteResult) -> Mapping[str, Mapping[str, None]]:
@@ -112,7 +122,13 @@ def _left_index(
     }
     left = [RankedDocument(id, title=titles.get(id)) for id, is_gone in gone.items() if is_gone]
     if left:
-        yield LeftIndex(tuple(left), at_least)
+        ids = {document.id for document in left}
+        missed = (
+            query.id
+            for query in result.queries
+            if any(d.id in ids for d in query.missing if d.relevant)
+        )
+        yield LeftIndex(tuple(left), at_least, tuple(missed))
 
 
 def _method(retriever: object, name: str) -> Callable[..., Any] | None:

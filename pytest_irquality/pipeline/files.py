@@ -43,7 +43,7 @@ class Target(NamedTuple):
     retriever: str
 
 
-class Compared(NamedTuple):
+class Against(NamedTuple):
     """What is compared with, what is known of it, and what accepts drops from it; None where there is nothing."""
 
     run: Run | None
@@ -143,7 +143,7 @@ class Files:
             damage = str(error)
         return _Known(self._found(target) if place.in_git else place.found(old), old, damage)
 
-    def before(self, target: Target, needed: Collection[str]) -> Compared:
+    def before(self, target: Target, needed: Collection[str]) -> Against:
         """What ``judge`` compares with, where these queries are asked.
 
         Raises ``StoredRunError``, also where what is to be kept could not be written.
@@ -151,11 +151,11 @@ class Files:
         accepting = None if self.updating else self._accepting(target)
         try:
             before, known = self._before(target, needed)
-            return Compared(before, known, accepting)
+            return Against(before, known, accepting)
         except StoredRunError as error:
             if accepting is None:
                 raise
-            return Compared(None, None, replace(accepting, lacks=str(error)))
+            return Against(None, None, replace(accepting, lacks=str(error)))
 
     def _accepting(self, target: Target) -> Accepting | None:
         """The baseline that HEAD commits, where a commit is compared with that has another."""

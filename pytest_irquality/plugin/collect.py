@@ -178,6 +178,8 @@ class SuiteModule(pytest.Module):
                 self.path, self.config.option.ir_baseline
             ):
                 self.suite = self.suite.guarded()
+            if self.config.option.ir_audit:
+                self.suite = self.suite.audited()
         except (SuiteError, MeasureError) as error:
             raise self.CollectError(str(error)) from None
         self.checks = {check.name: check for check in self.suite.checks}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,12 +11,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_irquality.plugin.checking import Checker
     from pytest_irquality.plugin.collect import SuiteModule
     from pytest_irquality.plugin.init import FirstSuite
 
 IN_BASE = "PYTEST_IRQUALITY_BASE"
 RUN = "run:"
 PATTERNS = ["*.ir.yaml", "*.ir.yml", "ir_*.yaml", "ir_*.yml"]
+
+
+def at_least_one(text: str) -> int:
+    """A whole number of at least 1, as an option is written."""
+    if text.isascii() and text.isdecimal() and int(text):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"it must be a whole number of at least 1, not {text!r}")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -78,9 +87,37 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         " verdict most.",
     )  # fmt: skip
     group.addoption(
+        "--ir-judge", metavar="PATH", default=None,
+        help="Write one HTML page to PATH in which anybody can grade what was returned, blind and without a server; the"
+        " CSV it saves goes under 'judgments:'.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-judge-depth", metavar="N", type=at_least_one, default=None,
+        help="How many results of each query --ir-judge and --ir-unjudged take (default: the suite's top_k).",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-audit", action="store_true",
+        help="Look whether the suite is still true (documents that no longer exist, judges that disagree) and whether it"
+        " guards anything; it fails only where 'audit:' limits what it finds.",
+    )  # fmt: skip
+    group.addoption(
         "--ir-init", metavar="QUERIES", default=None,
         help="Write a first suite beside this list of queries (text, one a line, or CSV), with what the retriever"
-        " returns for them today as candidates to grade.",
+        " returns for them today as candidates to grade (with --ir-judge, on a page). Of a log, which has a column"
+        " 'count', a sample is drawn.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-init-size", metavar="N", type=at_least_one, default=None,
+        help="How many queries --ir-init draws from a log (default: 200).",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-init-sample", choices=("proportional", "stratified"), default="proportional",
+        help="How --ir-init draws them: in proportion to how often each was searched, or as many from the head as from"
+        " the torso and the tail.",
+    )  # fmt: skip
+    group.addoption(
+        "--ir-init-seed", metavar="N", type=int, default=0,
+        help="Another seed draws another sample (default: 0).",
     )  # fmt: skip
     parser.addini(
         "ir_concurrency",
@@ -194,12 +231,14 @@ def _activate(config: pytest.Config) -> None:
     for name, text in given.items():
         if text and not (text.isascii() and text.isdecimal() and int(text)):
             raise pytest.UsageError(f"{name} must be a whole number of at least 1, not {text!r}")
+    from pytest_irquality.plugin import checking  # noqa: PLC0415
     from pytest_irquality.plugin import collect as collection  # noqa: PLC0415 - imported by runs that have suites only
     from pytest_irquality.plugin import items as running  # noqa: PLC0415
     from pytest_irquality.plugin.session import Session  # noqa: PLC0415
 
     config.pluginmanager.register(collection, "irquality-collection")
     config.pluginmanager.register(running, "irquality-running")
+    config.pluginmanager.register(checking, "irquality-checking")
     if not hasattr(
         config, "workerinput"
     ):  # reports come from the controller, or where there is no xdist
@@ -239,3 +278,11 @@ def pytest_collect_file(
 
     module: SuiteModule = SuiteModule.from_parent(parent, path=file_path)
     return module
+
+
+@pytest.fixture
+def ir_check(request: pytest.FixtureRequest) -> Checker:
+    """Judge a suite in a test of yours, which then fails as the suite's own items do."""
+    from pytest_irquality.plugin.checking import Checker  # noqa: PLC0415 - for tests that use it only
+
+    return Checker(request.node)

@@ -13,8 +13,8 @@ import pytest
 
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.metrics.names import did_you_mean
-from pytest_irquality.pipeline.explain import with_reasons
-from pytest_irquality.pipeline.files import Compared, Target
+from pytest_irquality.pipeline.files import Against, Target
+from pytest_irquality.pipeline.judge import judge_run, version_of
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
 from pytest_irquality.plugin.progress import shown_progress
 from pytest_irquality.report.data import encode
@@ -23,7 +23,8 @@ from pytest_irquality.retrieval import RetrieverError, Run, UnreadableResult, re
 from pytest_irquality.retrieval.call import AWAITED_BY, CUTOFF_NAMES
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.suite import Suite
-from pytest_irquality.verdict import Baseline, SuiteResult, Verdict, judge
+from pytest_irquality.verdict import Baseline, SuiteResult, Verdict
+from pytest_irquality.verdict.pool import Pool, pool
 from pytest_irquality.wording.sentences import reason
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class Skipped:
 
 OUTCOMES = pytest.StashKey[dict[str, "Judged | Failed | Skipped"]]()
 SENT = pytest.StashKey[SuiteResult]()
+POOL = pytest.StashKey[Pool]()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -240,19 +242,23 @@ def _retrieve_and_judge(
     except StoredRunError as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
     try:
-        before, known, accepting = compared or Compared(
-            run, Baseline(key, len(run.rankings), version=run.version)
+        known = compared or Against(run, Baseline(key, len(run.rankings), version=run.version))
+        result = judge_run(
+            files,
+            target,
+            run,
+            checks=checks,
+            compared=known,
+            retriever=retriever,
+            notes=notes,
+            audit=item.config.option.ir_audit,
+            past=past,
         )
-        updating = (
-            files.updating and suite.baseline_retriever is None
-        )  # whose drops no new file will mend
-        result = judge(
-            asked, run, checks, before=before, baseline=known, updating=updating,
-            accepting=accepting, past=past,
-        )  # fmt: skip
     except MeasureError as error:  # a measure of the project's own
         raise pytest.fail.Exception(f"{error} ({suite.path})", pytrace=False) from None
-    result = files.completed(target, run, with_reasons(result, retriever), notes)
+    if asks_for_grades(item.config):
+        sides = [side for side in (run, known[0]) if side is not None]
+        item.stash[POOL] = pool(asked, sides, _depth(item.config, suite))
     if not (run.faults or suite.baseline_retriever):
         run = replace(
             run, rankings={}, titles={}, texts={}
@@ -278,6 +284,7 @@ def _ask(item: Any, retriever: object, needed: Collection[str], earlier: Judged 
                 variant(item),
                 concurrency=_concurrency(item.config, suite),
                 progress=progress,
+                details=bool(item.config.option.ir_judge),
             )
     except RetrieverError as error:
         at = f"{error.place.path or suite.path}:{error.place.line}" if error.place else suite.path
@@ -291,7 +298,17 @@ def _ask(item: Any, retriever: object, needed: Collection[str], earlier: Judged 
             raise fault.error
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
-    return replace(earlier.run.retried(run) if earlier else run, version=_version(retriever))
+    return replace(earlier.run.retried(run) if earlier else run, version=version_of(retriever))
+
+
+def asks_for_grades(config: pytest.Config) -> bool:
+    """Whether somebody is to grade what is returned."""
+    return bool(config.option.ir_judge or config.option.ir_unjudged)
+
+
+def _depth(config: pytest.Config, suite: Suite) -> int:
+    """How many results of a query are to be graded."""
+    return int(config.option.ir_judge_depth or suite.top_k)
 
 
 def _concurrency(config: pytest.Config, suite: Suite) -> int:
@@ -301,7 +318,7 @@ def _concurrency(config: pytest.Config, suite: Suite) -> int:
     )
 
 
-def _baseline(module: SuiteModule, key: str, needed: Collection[str]) -> Compared | None:
+def _baseline(module: SuiteModule, key: str, needed: Collection[str]) -> Against | None:
     """What a retriever is compared with: a stored run, or another retriever of this session; None: with itself."""
     other = module.suite.baseline_retriever
     if other is None:
@@ -326,12 +343,7 @@ def _baseline(module: SuiteModule, key: str, needed: Collection[str]) -> Compare
             pytrace=False,
         )
     run = judged.run
-    return Compared(run, Baseline(other, len(run.rankings), version=run.version))
-
-
-def _version(retriever: object) -> str | None:
-    version = getattr(retriever, "version", None)
-    return str(version) if isinstance(version, (str, int, float)) else None
+    return Against(run, Baseline(other, len(run.rankings), version=run.version))
 
 
 def _raise_fault(item: pytest.Item, verdict: Verdict, judged: Judged) -> None:
@@ -400,4 +412,8 @@ def pytest_runtest_makereport(
     if report.when == "setup" and (sent := item.stash.get(SENT, None)) is not None:
         vars(report)["ir_result"] = encode(sent) if hasattr(item.config, "workerinput") else sent
         del item.stash[SENT]
+    if report.when == "setup" and (to_grade := item.stash.get(POOL, None)) is not None:
+        worker = hasattr(item.config, "workerinput")
+        vars(report)["ir_pool"] = encode(to_grade) if worker else to_grade
+        del item.stash[POOL]
     return report

@@ -13,11 +13,12 @@ from pytest_irquality.edges.printable import terminal
 from pytest_irquality.edges.write import append, write_text
 from pytest_irquality.plugin.collect import SuiteModule, suite_of, suites_of
 from pytest_irquality.report.annotations import github_annotations
-from pytest_irquality.report.data import decode, document
+from pytest_irquality.report.data import decode, decode_pool, document
 from pytest_irquality.report.text import headline, summaries
 from pytest_irquality.storage.history import HistoryError, record
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.joined import joined
+from pytest_irquality.verdict.pool import Pool
 from pytest_irquality.verdict.result import BAD
 from pytest_irquality.wording.numbers import counted
 
@@ -34,6 +35,7 @@ class Session:
         self.disputed: dict[tuple[str, str], tuple[Verdict, ...]] = {}
         self.expected: dict[tuple[str, str], None] = {}
         self.written: list[str] = []
+        self.pools: list[Pool] = []
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which suites and retrievers there should be results of."""
@@ -49,7 +51,12 @@ class Session:
     def pytest_report_collectionfinish(
         self, config: pytest.Config, items: Sequence[pytest.Item]
     ) -> list[str]:
-        """One line for each folder asked for in which no file is a suite."""
+        """One line for each folder asked for in which no file is a suite.
+
+        None where ``--ir-suite`` stands in the project's settings: it then means "suites, too".
+        """
+        if not any(str(arg).startswith("--ir-suite") for arg in config.invocation_params.args):
+            return []
         found = [item.path for item in items if isinstance(item.parent, SuiteModule)]
         patterns = " ".join(config.getini("ir_suite_files"))
         lines = []
@@ -66,8 +73,11 @@ class Session:
         return lines
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take a result from the report that carries it."""
-        if (sent := getattr(report, "ir_result", None)) is not None:
+        """Take a result, and what there is to grade, from the report that carries them."""
+        if (pool := getattr(report, "ir_pool", None)) is not None:
+            self.pools.append(decode_pool(pool) if isinstance(pool, str) else pool)
+        own = getattr(report, "ir_result", None)
+        for sent in (*([] if own is None else [own]), *getattr(report, "ir_checked", ())):
             result = decode(sent) if isinstance(sent, str) else sent
             key = result.path, result.retriever
             worker = str(getattr(getattr(getattr(report, "node", None), "gateway", None), "id", ""))
@@ -125,10 +135,8 @@ class Session:
             self._write(option.ir_report, page)
         if option.ir_json:
             self._write(option.ir_json, document(self.ordered, self.missing))
-        if option.ir_unjudged:
-            from pytest_irquality.report.unjudged import unjudged_csv  # noqa: PLC0415
-
-            self._write(option.ir_unjudged, unjudged_csv(self.ordered))
+        if option.ir_unjudged or option.ir_judge:
+            self._write_what_to_grade()
         summary = os.environ.get("GITHUB_STEP_SUMMARY")
         if option.ir_markdown or summary:
             from pytest_irquality.report.markdown import markdown_report  # noqa: PLC0415
@@ -153,7 +161,19 @@ class Session:
         else:
             self.written.append(f"history: {name}: {counted(len(entries), 'line')}")
 
-    def _write(self, name: str, text: str) -> None:
+    def _write_what_to_grade(self) -> None:
+        from pytest_irquality.report.judging import judging_page, to_grade  # noqa: PLC0415
+        from pytest_irquality.report.unjudged import unjudged_csv  # noqa: PLC0415
+        from pytest_irquality.verdict.pool import by_importance  # noqa: PLC0415
+
+        pools = by_importance(self.pools, self.ordered)
+        many = f": {to_grade(pools)}"
+        if self.config.option.ir_unjudged:
+            self._write(self.config.option.ir_unjudged, unjudged_csv(pools), "to grade", many)
+        if self.config.option.ir_judge:
+            self._write(self.config.option.ir_judge, judging_page(pools), "page to grade in", many)
+
+    def _write(self, name: str, text: str, what: str = "report", more: str = "") -> None:
         path = Path(self.config.invocation_params.dir, name)
         # The default is nobody's choice, so it may be a link that a stranger has put there.
         allowed = Allowed.project(self.config.rootpath) if name == REPORT else None
@@ -162,7 +182,7 @@ class Session:
         except OSError as error:
             self.written.append(f"NOT WRITTEN: {name}: {error.strerror or error}")
         else:
-            self.written.append(f"report: {name}")
+            self.written.append(f"{what}: {name}{more}")
 
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter, exitstatus: int

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, Literal
 
 from pytest_irquality.verdict.facts import Fact, Finding
+from pytest_irquality.verdict.pool import Pool
 from pytest_irquality.verdict.result import Mean, QueryResult, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.wording.sentences import note, notes, reason, sentence, warnings
@@ -65,17 +66,27 @@ SAID: Mapping[type, Mapping[str, Any]] = {
 """What the document says in words, or for short, besides the facts: by the facts, each word with its type."""
 
 
-def encode(result: SuiteResult) -> str:
-    """One result as one line of JSON."""
+def encode(result: SuiteResult | Pool) -> str:
+    """One result, or what there is to grade, as one line of JSON."""
     return json.dumps(result, default=_fields, allow_nan=False)
 
 
 def decode(text: str) -> SuiteResult:
-    """The inverse of ``encode``."""
-    read = _reader(SuiteResult)
-    assert read is not None
-    result: SuiteResult = read(json.loads(text))
+    """The inverse of ``encode`` for a result."""
+    result: SuiteResult = _decoded(text, SuiteResult)
     return result
+
+
+def decode_pool(text: str) -> Pool:
+    """The inverse of ``encode`` for what there is to grade."""
+    pool: Pool = _decoded(text, Pool)
+    return pool
+
+
+def _decoded(text: str, kind: Any) -> Any:
+    read = _reader(kind)
+    assert read is not None
+    return read(json.loads(text))
 
 
 def document(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> str:

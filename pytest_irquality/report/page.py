@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from pytest_irquality.report.suite_view import SuiteView
-from pytest_irquality.report.views import Name, Page, Reason, State, loudness
+from pytest_irquality.report.views import AuditView, Name, Page, Reason, State, loudness
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
 from pytest_irquality.wording.accepted import accepted
+from pytest_irquality.wording.audit import audit_of
 from pytest_irquality.wording.numbers import counted
 
 REASONS = 6
@@ -48,6 +49,10 @@ def page_view(
         not_evaluated=tuple(not_evaluated),
         generated=generated,
         compared=tuple(names.values()),
+        audits=tuple(
+            AuditView(path, f"audit-{n}", tuple(told))
+            for n, (path, told) in enumerate(audit_of(results).items(), 1)
+        ),
         sections=tuple(view.section for view in views),
         rows=tuple(view.compared(named, sides) for view in views) if several else (),
         definitions=tuple((names[m], definitions[m]) for m in named if m in definitions),

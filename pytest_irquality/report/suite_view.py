@@ -31,7 +31,7 @@ from pytest_irquality.verdict.result import BAD, Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import Side
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.numbers import apart, counted, few, figure, probability, share, signed
-from pytest_irquality.wording.sentences import demand, notes, reason, sentence, warnings
+from pytest_irquality.wording.sentences import demand, notes, otherwise, reason, sentence, warnings
 from pytest_irquality.wording.words import (
     BOUNDS,
     ON_CHANGE,
@@ -277,6 +277,7 @@ class SuiteView:
             if verdict.scope == "each_tag"
             else rest,
             unsaid=f"and {unsaid} more, not shown" if unsaid else "",
+            otherwise=otherwise(verdict),
         )
 
     def state_of(self, verdict: Verdict) -> State:

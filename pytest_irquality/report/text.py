@@ -18,6 +18,7 @@ from pytest_irquality.verdict.result import (
 from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.accepted import accepted
+from pytest_irquality.wording.audit import audit_of
 from pytest_irquality.wording.moves import move
 from pytest_irquality.wording.numbers import (
     apart,
@@ -28,7 +29,7 @@ from pytest_irquality.wording.numbers import (
     share,
     signed,
 )
-from pytest_irquality.wording.sentences import demand, notes, reason, sentence, warnings
+from pytest_irquality.wording.sentences import demand, notes, otherwise, reason, sentence, warnings
 from pytest_irquality.wording.words import ON_CHANGE, bound, one_line
 
 MARKS = {
@@ -55,6 +56,8 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
         lines += _worst_queries(result, verdict)
     if verdict.known_issue:
         lines.append(f"  known issue: {verdict.known_issue}")
+    if judges := otherwise(verdict):
+        lines.append(f"  {judges}")
     return "\n".join(map(terminal, [*lines, f"  at {result.place(verdict)}"]))
 
 
@@ -477,9 +480,21 @@ def _side(side: Side, unit: str, alike: bool) -> str:
     )
 
 
+def audits(results: Sequence[SuiteResult]) -> Iterator[list[str]]:
+    """A table for each suite: what was looked at, and what was found."""
+    for path, found in audit_of(results).items():
+        width = max(len(told.heading) for told in found)
+        lines = [f"audit of {path}"]
+        for told in found:
+            mark = " " if told.fine else "!"
+            heads = [f"{mark} {told.heading:{width}}", *[f"  {'':{width}}"] * len(told.lines)]
+            lines += (f"{head}  {line}" for head, line in zip(heads, told.lines, strict=False))
+        yield lines
+
+
 def summaries(results: Sequence[SuiteResult]) -> Iterator[str]:
     """Every suite's summary and every comparison of retrievers, an empty line between them."""
-    parts = [*map(summary, results), *map(beside, side_by_side(results))]
+    parts = [*map(summary, results), *map(beside, side_by_side(results)), *audits(results)]
     for index, part in enumerate(parts):
         if index:
             yield ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pytest_irquality.wording.audit import Told
+
 
 @dataclass(frozen=True)
 class State:
@@ -106,6 +108,7 @@ class Line:
     kept: tuple[Held, ...]
     folded: str
     unsaid: str
+    otherwise: str = ""
 
 
 @dataclass(frozen=True)
@@ -328,6 +331,15 @@ class Section:
 
 
 @dataclass(frozen=True)
+class AuditView:
+    """What the audit of one suite says."""
+
+    path: str
+    anchor: str
+    told: tuple[Told, ...]
+
+
+@dataclass(frozen=True)
 class Page:
     """The report."""
 
@@ -342,6 +354,7 @@ class Page:
     not_evaluated: tuple[str, ...]
     generated: str
     compared: tuple[Name, ...]
+    audits: tuple[AuditView, ...]
     sections: tuple[Section, ...]
     rows: tuple[Row, ...]
     definitions: tuple[tuple[Name, str], ...]

@@ -18,6 +18,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from pytest_irquality.passages.characters import UNSPACED
+from pytest_irquality.retrieval.details import Details, details_of
 from pytest_irquality.retrieval.wrappers import (
     UnreadableResult,
     hits_of,
@@ -76,6 +77,7 @@ class Hits(NamedTuple):
     scores: tuple[float, ...] | None = None
     titles: Mapping[str, str] = {}
     texts: Mapping[str, str] = {}
+    details: Mapping[str, Details] = {}
 
 
 class Looked(NamedTuple):
@@ -93,15 +95,22 @@ def read_result(
     id_field: str | None = None,
     text_field: str | None = None,
     texts: bool = False,
+    show: Sequence[str] | None = None,
 ) -> Hits:
     """The first ``depth`` hits of what a call returned.
 
     ``id_field`` and ``text_field`` are where an id and a text stand, with dots (``metadata.source``), if not in a usual
     place. With ``texts`` hits must have texts, though that of an empty chunk is empty, and one without an id gets one
-    from its text. Raises ``UnreadableResult``.
+    from its text. With ``show`` the details of each hit are read, with the fields that it names. Raises
+    ``UnreadableResult``.
     """
     try:
-        return _read(hits_of(result, depth, id_field), Looked(id_field, text_field, texts))
+        hits = hits_of(result, depth, id_field)
+        read = _read(hits, Looked(id_field, text_field, texts))
+        if show is None:
+            return read
+        places = TEXTS if text_field is None else (text_field,)
+        return read._replace(details=details_of(hits, read.ids, show, places, INSIDE))
     except UnreadableResult as error:
         if inspect.iscoroutine(result):
             result.close()

@@ -6,9 +6,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import cycle, islice
 
 from pytest_irquality.retrieval.call import Call, RetrieverError, how_to_call, takes_batches
+from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, forget, in_turn
 from pytest_irquality.retrieval.results import (
     Hits,
@@ -21,6 +23,7 @@ from pytest_irquality.retrieval.run import Fault, Ranking, Run
 from pytest_irquality.suite.model import Query, Suite
 
 Progress = Callable[[int, int], None]
+ReadHits = Callable[[Query, object], Hits]
 
 LONGEST = 300  # characters of an error's message; its traceback has all of it
 GIVE_UP = 20  # time-outs in a row; three times the calls in flight where that is more
@@ -34,6 +37,7 @@ def retrieve(
     *,
     concurrency: int | None = None,
     progress: Progress | None = None,
+    details: bool = False,
 ) -> Run:
     """Ask a retriever every query (or the given ones) and its variants, each ``suite.repeat``
     times.
@@ -46,19 +50,20 @@ def retrieve(
     ``concurrency`` calls are in flight (None: as many as the suite says, or one): plain functions
     in threads, coroutines in one event loop. One call at a time and without a time-out is made in
     the caller's own thread. ``progress`` is told how many queries were answered, and of how many.
-    ``name`` tells retrievers of one suite apart. Raises ``RetrieverError`` where the object cannot
+    ``name`` tells retrievers of one suite apart. With ``details`` the run keeps what people must see
+    of a document to grade it. Raises ``RetrieverError`` where the object cannot
     be called at all. Ctrl-C ends the pass and marks it interrupted.
     """
     __tracebackhide__ = True
     asked = suite.queries if queries is None else tuple(queries)
     own = {query.id for query in asked}
-    variants = tuple(variant for variant in suite.variants if variant.of in own)
+    variants = tuple(variant for variant in suite.reworded if variant.of in own)
     concurrency = concurrency or suite.concurrency or 1
     jobs_of = _batches if takes_batches(retriever) else _singles
     jobs = deque(
         replace(job, answer=answer)
         for answer in range(suite.repeat)  # a whole round before the next: repeats lie apart
-        for job in jobs_of(suite, retriever, (*asked, *variants))
+        for job in jobs_of(suite, retriever, (*asked, *variants), partial(_read, suite, details))
     )
     warmup = deque(islice(cycle(jobs), suite.warmup))
     kept = _Kept(jobs, max(GIVE_UP, 3 * concurrency), progress)
@@ -112,6 +117,7 @@ class _Kept:
         faults: dict[str, Fault] = {}
         titles: dict[str, str] = {}
         texts: dict[str, str] = {}
+        details: dict[str, Details] = {}
         for query in asked:
             answer = self.answers.get((number, query.id))
             if answer is None:
@@ -130,7 +136,10 @@ class _Kept:
                 for own, document in zip(ids, hits.ids, strict=True) if hits.titles else ():
                     if document in hits.titles:
                         titles.setdefault(own, hits.titles[document])
-        return Run(name, rankings, faults, titles, texts, interrupted=self.interrupted)
+                details.update(hits.details)
+        return Run(
+            name, rankings, faults, titles, texts, interrupted=self.interrupted, details=details
+        )
 
 
 def _one(runs: Sequence[Run]) -> Run:
@@ -155,7 +164,9 @@ def _one(runs: Sequence[Run]) -> Run:
     return replace(whole[0], again=tuple(whole[1:]), variants=_one(variants) if variants else None)
 
 
-def _singles(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterable[Job]:
+def _singles(
+    suite: Suite, retriever: object, asked: Sequence[Query], read_hits: ReadHits
+) -> Iterable[Job]:
     """A call for each query."""
     __tracebackhide__ = True
     asked_by_names = {
@@ -168,14 +179,16 @@ def _singles(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
         return Job(
             (query,),
             lambda: call(query.text, suite.depth, params),
-            lambda result: [_read(suite, query, result)],
+            lambda result: [read_hits(query, result)],
             suite.depth,
         )
 
     return map(job, asked)
 
 
-def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterable[Job]:
+def _batches(
+    suite: Suite, retriever: object, asked: Sequence[Query], read_hits: ReadHits
+) -> Iterable[Job]:
     """A call for all queries that share their params, which has no latency of a single query."""
     __tracebackhide__ = True
     owners = [check.query.thresholds if check.query else (check.limits,) for check in suite.checks]
@@ -195,7 +208,7 @@ def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
 
     def read(query: Query, result: object) -> Hits | Exception:
         try:
-            return _read(suite, query, result)
+            return read_hits(query, result)
         except Exception as error:  # one query's results do not spoil those of the others
             return error
 
@@ -222,13 +235,14 @@ def _settle(suite: Suite, retriever: object, query: Query) -> Call:
         raise
 
 
-def _read(suite: Suite, query: Query, result: object) -> Hits:
+def _read(suite: Suite, details: bool, query: Query, result: object) -> Hits:
     return read_result(
         result,
         suite.depth,
         id_field=suite.id_field,
         text_field=suite.text_field,
         texts=suite.reads_texts(query),
+        show=suite.show if details else None,
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote, quote_plus
 
+from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.results import UnreadableResult
 
 # Hexadecimal of any length, dotted numbers, and whole numbers but for those of three digits: an
@@ -78,7 +79,8 @@ class Run:
 
     ``titles`` holds the words that results came with, by document id: a title belongs to a
     document, not to a query. ``texts`` holds whole passages by document id, kept only for suites
-    that match by text. ``depth`` is the number of results asked for, where a kept run says so;
+    that match by text; ``details`` what people must see of a document to grade it, kept where they will.
+    ``depth`` is the number of results asked for, where a kept run says so;
     ``version`` the retriever's own.
 
     ``again`` holds the other answers to the same queries, each a run of its own; ``build`` numbers
@@ -98,6 +100,7 @@ class Run:
     again: tuple[Run, ...] = ()
     build: int = 0
     variants: Run | None = None
+    details: Mapping[str, Details] = field(default_factory=dict)
     scored: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
@@ -126,6 +129,7 @@ class Run:
             },
             titles={**again.titles, **self.titles},
             texts={**again.texts, **self.texts},
+            details={**again.details, **self.details},
             interrupted=again.interrupted,
             again=tuple(map(Run.retried, self.again, again.again)),
             variants=_retried(self.variants, again.variants),

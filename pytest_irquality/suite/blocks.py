@@ -13,9 +13,10 @@ from typing import Any, Literal, NamedTuple, cast
 from yaml.events import Event, MappingStartEvent
 
 from pytest_irquality.metrics import DEFINITIONS
+from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS
 from pytest_irquality.suite.rules import RANKS, Demand, RuleKind
 from pytest_irquality.suite.tables import Key, Kind, Schema, closed, complete, fields_read
-from pytest_irquality.suite.values import CUTOFF, FROM_0, PERCENTAGE, SECONDS, ref
+from pytest_irquality.suite.values import CUTOFF, FROM_0, PERCENTAGE, SECONDS, placed_texts, ref
 from pytest_irquality.suite.yaml import Document, Place, short
 
 BoundKind = Literal[
@@ -101,12 +102,23 @@ class GuardLine:
 
 
 @dataclass(frozen=True)
+class VariantBlock:
+    """The limits on one kind of variants: ``variants``, or one that is generated."""
+
+    kind: str
+    place: Place
+    lines: tuple[LimitLine, ...]
+
+
+@dataclass(frozen=True)
 class TagBlock:
-    """The limits on one tag."""
+    """The limits on one tag, the kinds of variants to generate of its queries, and limits on those."""
 
     tag: str
     place: Place
     lines: tuple[LimitLine, ...]
+    perturb: tuple[tuple[str, Place], ...] = ()
+    robustness: tuple[VariantBlock, ...] = ()
 
 
 Line = LimitLine | RuleLine | GuardLine
@@ -250,11 +262,32 @@ def _limit_line(document: Document, name: str, place: Place, event: Event) -> Li
     return LimitLine(name, place, bounds, known_issue)
 
 
+def _variant_blocks(document: Document, event: Event, what: str) -> tuple[VariantBlock, ...]:
+    return tuple(
+        VariantBlock(kind, document.place(key), _block(document, value, f"robustness: {kind}"))
+        for kind, key, value in document.items(event, what)
+    )
+
+
 def _tag_blocks(document: Document, event: Event, what: str) -> tuple[TagBlock, ...]:
     return tuple(
-        TagBlock(tag, document.place(key), _block(document, value, f"tag {short(tag)}"))
+        _tag_block(document, tag, document.place(key), value)
         for tag, key, value in document.items(event, what)
     )
+
+
+def _tag_block(document: Document, tag: str, place: Place, event: Event) -> TagBlock:
+    lines: list[LimitLine] = []
+    perturb: tuple[tuple[str, Place], ...] = ()
+    robustness: tuple[VariantBlock, ...] = ()
+    for name, key, value in document.items(event, f"tag {short(tag)}"):
+        if name == "perturb":
+            perturb = PERTURB.read(document, value, f"'{name}'")
+        elif name == "robustness":
+            robustness = ROBUSTNESS.read(document, value, f"'{name}'")
+        else:
+            lines.append(_limit_line(document, name, document.place(key), value))
+    return TagBlock(tag, place, tuple(lines), perturb, robustness)
 
 
 def _each_query(document: Document, event: Event, what: str) -> tuple[Line, ...]:
@@ -328,9 +361,32 @@ TREND: Kind[tuple[TrendLine, ...]] = Kind(
     "measures, each with `max_drop` (or `max_rise`) and `over`",
 )
 BLOCK: Kind[tuple[LimitLine, ...]] = Kind(_block, ref("block"), "measures with their limits")
+PERTURB: Kind[tuple[tuple[str, Place], ...]] = placed_texts(
+    {"anyOf": [{"enum": [*PERTURBATIONS]}, {"type": "string", "minLength": 1}]},
+    "a list of kinds, such as `typo`",
+)
+ROBUSTNESS: Kind[tuple[VariantBlock, ...]] = Kind(
+    _variant_blocks,
+    {
+        "type": "object",
+        "properties": {kind: ref("block") for kind in (BY_HAND, *PERTURBATIONS)},
+        "additionalProperties": ref("block"),
+    },
+    "kinds of variants, each with measures and their limits",
+)
 TAG_BLOCKS: Kind[tuple[TagBlock, ...]] = Kind(
     _tag_blocks,
-    {"type": "object", "additionalProperties": ref("block")},
+    {
+        "type": "object",
+        "additionalProperties": {
+            **BLOCK_SCHEMA,
+            "properties": {
+                **BLOCK_SCHEMA["properties"],
+                "perturb": PERTURB.schema,
+                "robustness": ROBUSTNESS.schema,
+            },
+        },
+    },
     "tags, each with measures and their limits",
 )
 EACH_QUERY: Kind[tuple[Line, ...]] = Kind(

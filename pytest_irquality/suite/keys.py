@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
-from yaml.events import Event, ScalarEvent, SequenceStartEvent
+from yaml.events import Event, MappingStartEvent, ScalarEvent, SequenceStartEvent
 
 from pytest_irquality.suite.blocks import (
     BLOCK,
     EACH_QUERY,
     KNOWN_ISSUE,
     KNOWN_ISSUE_HELP,
+    PERTURB,
+    ROBUSTNESS,
     TAG_BLOCKS,
     TREND,
     KnownIssue,
@@ -26,8 +28,10 @@ from pytest_irquality.suite.blocks import (
     Line,
     TagBlock,
     TrendLine,
+    VariantBlock,
     offered,
 )
+from pytest_irquality.suite.judges import How, Judges
 from pytest_irquality.suite.rules import RuleKeys
 from pytest_irquality.suite.tables import (
     Kind,
@@ -50,6 +54,7 @@ from pytest_irquality.suite.values import (
     PARAMS,
     TEXT,
     TEXT_OR_TEXTS,
+    TEXTS,
     WEIGHT,
     choice,
     distinct,
@@ -58,6 +63,7 @@ from pytest_irquality.suite.values import (
     only,
     placed_texts,
     ref,
+    texts,
 )
 from pytest_irquality.suite.yaml import Document, Place, as_number, position, short
 
@@ -181,7 +187,59 @@ LOWEST_GRADE: Kind[float] = Kind(
     _relevant_from, {"type": "number", "exclusiveMinimum": 0}, "a number above 0"
 )
 
-# -- files -----------------------------------------------------------------------------------------
+# -- judges ----------------------------------------------------------------------------------------------------------
+
+
+def _judges(document: Document, event: Event, what: str) -> Judges:
+    if not isinstance(event, MappingStartEvent):
+        return Judges(HOW[document.choice(event, what, HOW)])
+    preferred: tuple[str, ...] = ()
+    for _, _, value in document.fields(event, what, ("prefer",)):
+        preferred = texts(document, value, f"{what}: prefer")
+    if not preferred:
+        document.fail(event, f"{what} needs 'prefer', a list of judges")
+    return Judges("prefer", preferred)
+
+
+HOW: Mapping[str, How] = {"mean": "mean", "median": "median", "majority": "majority"}
+JUDGES: Kind[Judges] = Kind(
+    _judges,
+    {
+        "anyOf": [
+            {"enum": [*HOW]},
+            {
+                "type": "object",
+                "properties": {"prefer": distinct(ANY_TEXT, minItems=1)},
+                "required": ["prefer"],
+                "additionalProperties": False,
+            },
+        ]
+    },
+    "`mean`, `median`, `majority` or `{prefer: [names]}`",
+)
+
+# -- the audit -------------------------------------------------------------------------------------------------------
+
+AuditKind = Literal["dead", "unprotected", "toothless", "redundant"]
+AUDITED: tuple[AuditKind, ...] = get_args(AuditKind)
+
+
+def _audit(document: Document, event: Event, what: str) -> Mapping[AuditKind, int]:
+    return {
+        kind: document.count(value, f"'audit: {kind}'", 0)
+        for known, _, value in document.fields(event, what, AUDITED)
+        for kind in AUDITED
+        if kind == known
+    }
+
+
+AUDIT: Kind[Mapping[AuditKind, int]] = Kind(
+    _audit,
+    closed(dict.fromkeys(AUDITED, FROM_0.schema)),
+    "`{dead: …, unprotected: …, toothless: …, redundant: …}`",
+)
+
+# -- files -----------------------------------------------------------------------------------------------------------
 
 
 def _format(document: Document, event: Event, what: str) -> str:
@@ -230,6 +288,11 @@ class QuerySettings:
     tags: tuple[str, ...] = key(TEXT_OR_TEXTS, "The slices this query belongs to.", ())
     why: str | None = key(TEXT, "Why it matters; shown with every failure.", None, "nothing")
     weight: float = key(WEIGHT, "Read by `weighted` measures.", 1.0)
+    variants: tuple[str, ...] = key(
+        TEXT_OR_TEXTS,
+        "Other wordings that share its expectation; asked and scored, never in a headline mean.",
+        (),
+    )
     params: Mapping[str, Any] = key(
         PARAMS, "Keyword arguments of this query's call, laid over those of the suite.", {}
     )
@@ -265,6 +328,9 @@ class WrittenQuery(RuleKeys, QuerySettings):
         MATCH, "What stands under `relevant` and in rules here.", None, "the suite's"
     )
     thresholds: tuple[LimitLine, ...] = key(BLOCK, "Limits of this query alone.", ())
+    robustness: tuple[VariantBlock, ...] = key(
+        ROBUSTNESS, "Limits on what this query's variants lose, by their kind.", ()
+    )
     place: Place = Place(1)
     places: Mapping[str, Place] = field(default_factory=dict)
     bulk: bool = False
@@ -323,6 +389,7 @@ class SuiteSettings:
     retriever: str = key(IDENTIFIER, "The fixture that searches.", "retriever")
     top_k: int = key(CUTOFF, "Cutoff of every measure and rule that names none.", 10)
     params: Mapping[str, Any] = key(PARAMS, "Keyword arguments of every call.", {})
+    grades: Mapping[str, float] = key(GRADE_WORDS, "Words that may stand for grades.", {})
     relevant_from: float = key(
         LOWEST_GRADE, "The lowest grade that counts as relevant; may be a fraction.", 1.0
     )
@@ -354,11 +421,32 @@ class SuiteSettings:
         "A document returned twice: its later copies are removed, or the query has failed.",
         "collapse",
     )
+    judges: Judges = key(
+        JUDGES,
+        "What counts where several judges graded a pair: the mean (a document is then relevant when"
+        " at least half of them find it so), the median, the grade given most often, or that of the"
+        " first judge of a list.",
+        Judges(),
+        "mean",
+    )
+    show: tuple[str, ...] = key(
+        TEXTS, "Fields of a result that the judging page shows beside title and text.", ()
+    )
+    audit: Mapping[AuditKind, int] = key(
+        AUDIT,
+        "What `--ir-audit` may find: documents that no longer exist, queries that nothing protects,"
+        " lines of limits that nothing could break, queries that ask the same as another.",
+        {},
+        "nothing fails",
+    )
     concurrency: int | None = key(
         COUNT, "Calls in flight.", None, "the ini key `ir_concurrency`, else 1"
     )
     timeout: float | None = key(DURATION, "The longest one call may take.", None, "no limit")
     warmup: int = key(FROM_0, "Calls made before latency is measured.", 0)
+    repeat: int = key(
+        COUNT, "Answers asked of each query, for engines that answer otherwise each time.", 1
+    )
     max_errors: int = key(
         only("max", FROM_0, "the queries that may fail to be answered"),
         "How many queries may fail to be answered; they are never counted as 0.",
@@ -406,7 +494,6 @@ class WrittenSuite(SuiteSettings):
     match: Match = key(
         MATCH, "What stands under `relevant` and in rules: ids, or passages.", Match("id"), "`id`"
     )
-    grades: Mapping[str, float] = key(GRADE_WORDS, "Words that may stand for grades.", {})
     judgments: tuple[WrittenFile, ...] = key(
         one_or_list(_file, one_or_many(TEXT_OR_FILE), "a file, or a list of files"),
         "Files of judgments; they join what stands under `relevant`.",
@@ -422,7 +509,15 @@ class WrittenSuite(SuiteSettings):
         "those with limits, else ndcg, mrr and recall",
     )
     thresholds: tuple[LimitLine, ...] = key(BLOCK, "Limits over the whole suite.", ())
-    tags: tuple[TagBlock, ...] = key(TAG_BLOCKS, "Limits of one slice.", ())
+    tags: tuple[TagBlock, ...] = key(
+        TAG_BLOCKS, "Limits of one slice; `perturb` and `robustness` may stand there, too.", ()
+    )
+    perturb: tuple[tuple[str, Place], ...] = key(
+        PERTURB, "Kinds of variants to generate of every query.", (), "none"
+    )
+    robustness: tuple[VariantBlock, ...] = key(
+        ROBUSTNESS, "Limits on what variants lose from their query, by their kind.", ()
+    )
     each_tag: tuple[LimitLine, ...] = key(BLOCK, "Limits that every slice must keep.", ())
     each_query: tuple[Line, ...] = key(
         EACH_QUERY,

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import inf
 from typing import NoReturn
 
 from pytest_irquality.metrics import Definition, Measure, MeasureError, parse_measure
-from pytest_irquality.suite.blocks import GuardLine, LimitLine, Line, RuleLine, WrittenBound
+from pytest_irquality.suite.blocks import (
+    GuardLine,
+    LimitLine,
+    Line,
+    RuleLine,
+    VariantBlock,
+    WrittenBound,
+)
 from pytest_irquality.suite.keys import WrittenSuite
 from pytest_irquality.suite.model import (
+    LENGTHS,
     ON_CHANGE,
     Bound,
     BoundKind,
@@ -20,20 +28,23 @@ from pytest_irquality.suite.model import (
     Query,
     Rule,
     Scope,
+    length_of,
 )
+from pytest_irquality.suite.perturb import BY_HAND
 from pytest_irquality.suite.yaml import as_duration, as_number, did_you_mean, short
 
 
 @dataclass(frozen=True)
 class LimitReader:
     """Reads lines of limits. ``by_text``: the suite matches passages. ``fail`` raises the error of
-    a place.
+    a place. ``kinds`` are the kinds of variants that queries have.
     """
 
     definitions: Mapping[str, Definition]
     top_k: int
     by_text: bool
     fail: Callable[[Place, str], NoReturn]
+    kinds: Collection[str] = ()
 
     def measure(self, text: str, place: Place) -> Measure:
         """The measure of a name, at ``top_k`` where it names no cutoff."""
@@ -172,15 +183,18 @@ class LimitReader:
         the file's order.
         """
         tags = list(dict.fromkeys(tag for query in queries for tag in query.tags))
+        lengths = {length_of(query.text) for query in queries}
         checks = [self._check("suite", line) for line in written.thresholds]
         for block in written.tags:
-            if block.tag not in tags:
-                near = did_you_mean(block.tag, tags)
+            if block.tag not in tags and block.tag not in lengths:
+                near = did_you_mean(block.tag, [*tags, *LENGTHS])
                 self.fail(block.place, f"no query has the tag {short(block.tag)}{near}")
             checks += [self._check("tag", line, block.tag) for line in block.lines]
+            checks += self._robustness(block.robustness, block.tag)
         if written.each_tag and not tags:
             self.fail(written.places["each_tag"], "'each_tag' in a suite where no query has a tag")
         checks += [self._check("each_tag", line) for line in written.each_tag]
+        checks += self._robustness(written.robustness)
         checks += [
             self._check("each_query", line) for line in written.each_query if not _is_off(line)
         ]
@@ -192,6 +206,41 @@ class LimitReader:
             checks.append(replace(check, over=trend.over))
         self._refuse_repeated(checks)
         return sorted(checks, key=lambda check: check.place.line)
+
+    def _robustness(self, blocks: Iterable[VariantBlock], tag: str | None = None) -> list[Check]:
+        """A check for each line of limits on a kind of variants."""
+        before = "" if tag is None else f"{tag}-"
+        words = "" if tag is None else f"tag {tag}: "
+        return [
+            Check(
+                f"{before}robustness-{kind}-{limits.measure}",
+                f"{words}robustness: {kind}: {limits.measure}",
+                limits.place,
+                scope="robustness",
+                tag=tag,
+                limits=limits,
+                variants=kind,
+            )
+            for kind, limits in self.of_variants(blocks)
+        ]
+
+    def of_variants(self, blocks: Iterable[VariantBlock]) -> Iterator[tuple[str, Limits]]:
+        """The limits on each kind of variants. Nobody limits a kind that no query has unnoticed."""
+        for block in blocks:
+            if block.kind not in self.kinds:
+                near = did_you_mean(block.kind, self.kinds)
+                self.fail(
+                    block.place,
+                    f"no query has variants of the kind {short(block.kind)}{near};"
+                    f" {_how_to_have(block.kind)}",
+                )
+            for line in block.lines:
+                limits = self.limits(line)
+                if limits.measure.unit == "seconds" or limits.measure.definition.compares:
+                    self.fail(
+                        line.place, f"{limits.measure} says nothing of how variants are found"
+                    )
+                yield block.kind, limits
 
     def _check(self, scope: Scope, line: Line, tag: str | None = None) -> Check:
         """The check of one line."""
@@ -240,6 +289,12 @@ class LimitReader:
                     check.place, f"{check.limits.measure} already has its limits on line {line}"
                 )
             lines[check.label] = check.place.line
+
+
+def _how_to_have(kind: str) -> str:
+    if kind == BY_HAND:
+        return "write some under 'variants' of a query"
+    return f"write 'perturb: [{kind}]' where queries have words that it can change"
 
 
 def _is_off(line: Line) -> bool:

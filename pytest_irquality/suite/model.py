@@ -13,8 +13,8 @@ from typing import Literal
 
 from pytest_irquality.metrics import Judgments, Measure
 from pytest_irquality.suite.blocks import BoundKind, Guard, GuardKind, KnownIssue
-from pytest_irquality.suite.judges import UNNAMED, Judges, Votes
-from pytest_irquality.suite.keys import QuerySettings, SuiteSettings
+from pytest_irquality.suite.judges import UNNAMED, Votes
+from pytest_irquality.suite.keys import AuditKind, QuerySettings, SuiteSettings
 from pytest_irquality.suite.rules import Rule, RuleKind
 from pytest_irquality.suite.yaml import Place
 
@@ -36,7 +36,7 @@ __all__ = [
 LONGEST_QUOTE = 100
 ON_CHANGE: tuple[BoundKind, ...] = ("max_drop", "max_rise", "max_significant_drop")
 
-Scope = Literal["suite", "tag", "each_tag", "each_query", "trend", "bulk"]
+Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk", "robustness", "audit", "trend"]
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Query(QuerySettings):
     in the suite.
 
     ``kind`` and ``of`` are for other wordings: the kind (``variants``, ``typo``) and the query's
-    id.
+    id. ``robustness`` limits what its variants of a kind lose.
     ``votes`` holds every grade of the documents that a named judge graded, which ``judgments`` has
     joined to one.
 
@@ -96,6 +96,7 @@ class Query(QuerySettings):
     bulk: bool = False
     place: Place = field(default=Place(1), compare=False)
     votes: Votes = field(default_factory=dict, compare=False)
+    robustness: tuple[tuple[str, Limits], ...] = ()
     kind: str = ""
     of: str = ""
     match: Literal["id", "text", ""] = ""
@@ -110,6 +111,8 @@ class Query(QuerySettings):
             text=text,
             rules=tuple(rule for rule in self.rules if rule.kind == "expect_no_results"),
             thresholds=(),
+            robustness=(),
+            variants=(),
             tags=(),
             known_issue=None,
             kind=kind,
@@ -119,7 +122,7 @@ class Query(QuerySettings):
     @property
     def demands(self) -> bool:
         """Whether it carries anything of its own that could fail."""
-        return bool(self.rules or self.thresholds)
+        return bool(self.rules or self.thresholds or self.robustness)
 
     @property
     def quoted(self) -> str:
@@ -140,7 +143,9 @@ class Check:
     """What one test item checks: a query's own rules and thresholds, or one line of limits.
 
     ``name`` is the item's; ``label`` is what a person reads. Exactly one of ``query``, ``limits``,
-    ``rule``, ``guard`` is set, or the scope is "bulk": every bulk query must be answered, no more.
+    ``rule``, ``guard``, ``audit`` (what is counted, and how many there may be) is set, or the scope
+    is "bulk": every bulk query must be answered, no more.
+    ``variants`` is the kind of variants that a limit on robustness is about.
     Limits of scope "trend" are on the last ``over`` changes together.
     """
 
@@ -153,6 +158,8 @@ class Check:
     limits: Limits | None = None
     rule: Rule | None = None
     guard: Guard | None = None
+    audit: tuple[AuditKind, int] | None = None
+    variants: str = ""
     over: int = 0
 
 
@@ -163,10 +170,11 @@ class Suite(SuiteSettings):
 
     ``doubts`` are warnings that the file gave rise to as it was read, each with its place.
     ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it
-    does unless written. ``places`` holds the place of each key that is written. ``repeat`` answers
-    are asked of each query. ``variants`` are other wordings of the queries: asked like them, but
-    in no mean, rule or guard. ``trends`` are the checks of the history. ``files`` are those, and the BEIR folders, that queries and judgments
-    were read from.
+    does unless written. ``judged_on`` are the first and the last day on which somebody graded
+    something, where a file says so. ``places`` holds the place of each key that is written.
+    ``reworded`` are the queries' variants, written and generated: asked like them, but in no mean,
+    rule or guard. ``trends`` are the checks of the history. ``files`` are those, and the BEIR folders, that queries and judgments were read
+    from.
     """
 
     name: str
@@ -175,9 +183,8 @@ class Suite(SuiteSettings):
     depth: int = 10
     match: Literal["id", "text"] = "id"
     share: float = 1.0
-    repeat: int = 1
-    variants: tuple[Query, ...] = ()
-    judges: Judges = field(default_factory=Judges)
+    reworded: tuple[Query, ...] = ()
+    judged_on: tuple[str, ...] = ()
     default_guard: bool = True
     metrics: tuple[Measure, ...] = ()
     checks: tuple[Check, ...] = ()
@@ -224,6 +231,25 @@ class Suite(SuiteSettings):
         return {tag: tuple(queries) for tag, queries in tags.items()}
 
     @cached_property
+    def slices(self) -> Mapping[str, tuple[Query, ...]]:
+        """The queries of each tag, and those of each length where there are several lengths."""
+        lengths: dict[str, list[Query]] = {}
+        for query in self.queries:
+            lengths.setdefault(length_of(query.text), []).append(query)
+        if len(lengths) == 1:
+            return self.tags
+        named = {name: tuple(lengths[name]) for name in LENGTHS if name in lengths}
+        return {**self.tags, **named}
+
+    @cached_property
+    def variants_of(self) -> Mapping[str, tuple[Query, ...]]:
+        """The variants of each kind, over all queries; kinds in the order of their first use."""
+        kinds: dict[str, list[Query]] = {}
+        for variant in self.reworded:
+            kinds.setdefault(variant.kind, []).append(variant)
+        return {kind: tuple(variants) for kind, variants in kinds.items()}
+
+    @cached_property
     def judged_by_several(self) -> int:
         """How many pairs of a query and a document more than one judge graded."""
         return sum(len(given) > 1 for query in self.queries for given in query.votes.values())
@@ -244,6 +270,7 @@ class Suite(SuiteSettings):
         measures += (check.limits.measure for check in checks if check.limits)
         for query in self.queries:
             measures += (limits.measure for limits in query.thresholds)
+            measures += (limits.measure for _, limits in query.robustness)
         return tuple(dict.fromkeys(measures))
 
     def with_trends(self) -> Suite:
@@ -263,10 +290,44 @@ class Suite(SuiteSettings):
         check = Check(name, label, guard.place, scope="each_query", guard=guard)
         return replace(self, default_guard=False, checks=(*self.checks, check))
 
+    def audited(self) -> Suite:
+        """The suite with the limits of its audit, for where there is one."""
+        place = self.places.get("audit", Place(1))
+        checks = tuple(
+            Check(f"audit-{kind}", f"audit: {kind}", place, scope="audit", audit=(kind, most))
+            for kind, most in self.audit.items()
+        )
+        return replace(self, checks=(*self.checks, *checks))
+
+    def judged_as(self, judgments: Mapping[str, Judgments]) -> Suite:
+        """The same suite with other judgments of the queries with these ids."""
+        queries = tuple(
+            replace(query, judgments=judgments[query.id]) if query.id in judgments else query
+            for query in self.queries
+        )
+        by_id = {query.id: query for query in queries}
+        checks = tuple(
+            replace(check, query=by_id[check.query.id]) if check.query else check
+            for check in self.checks
+        )
+        return replace(self, queries=queries, checks=checks)
+
     def needed(self, check: Check) -> tuple[Query, ...]:
         """The queries whose rankings a check reads."""
         if check.query:
             return (check.query,)
         if check.scope == "bulk":
             return tuple(query for query in self.queries if query.bulk)
-        return self.tags[check.tag] if check.tag is not None else self.queries
+        return self.slices[check.tag] if check.tag is not None else self.queries
+
+
+LENGTHS = ("@length:1", "@length:2-3", "@length:4+")
+"""Slices of the queries of so many words, which nobody must name."""
+
+
+def length_of(text: str) -> str:
+    """The slice of a query of this length."""
+    words = len(text.split())
+    if words <= 1:
+        return LENGTHS[0]
+    return LENGTHS[1] if words <= 3 else LENGTHS[2]

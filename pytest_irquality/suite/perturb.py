@@ -13,6 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from itertools import pairwise
 
+Perturbation = Callable[[str], Iterable[str]]
+"""Every variant that a kind can make of a query's text."""
+
+BY_HAND = "variants"  # the kind of those that the suite's author wrote
 HANDFUL = 3
 SHORTEST_WORD = 4  # a slip in "tv" or "usb" is another word, not a mistyped one
 MOST_WORDS = 40  # of a query that is a whole page, the beginning stands for the rest
@@ -33,9 +37,7 @@ SPELLED_OUT = {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "ß":
 WORD = re.compile(r"\S+")
 
 
-def perturbed(
-    kind: str, text: str, make: Callable[[str], Iterable[str]] | None = None
-) -> tuple[str, ...]:
+def perturbed(kind: str, text: str, make: Perturbation | None = None) -> tuple[str, ...]:
     """At most ``HANDFUL`` variants of a query, in the order they are made; none equals the query or
     another.
 
@@ -185,7 +187,7 @@ def drop_word(text: str) -> Iterator[str]:
             yield " ".join([*words[:place], *words[place + 1 :]])
 
 
-PERTURBATIONS: Mapping[str, Callable[[str], Iterator[str]]] = {
+PERTURBATIONS: Mapping[str, Perturbation] = {
     "typo": typo,
     "transpose": transpose,
     "case": case,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_irquality.edges import bounds
 from pytest_irquality.edges.open import Allowed, Unreadable, read_text
 from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments, Measure
-from pytest_irquality.suite.judges import Judges, Votes
+from pytest_irquality.suite.judges import Said
 from pytest_irquality.suite.keys import (
     QUERY_KEYS,
     QuerySettings,
@@ -24,14 +24,16 @@ from pytest_irquality.suite.keys import (
     read_suite,
 )
 from pytest_irquality.suite.limit_reader import LimitReader
-from pytest_irquality.suite.model import Check, Limits, Place, Query, Rule, Suite
+from pytest_irquality.suite.model import Check, Limits, Place, Query, Rule, Suite, length_of
 from pytest_irquality.suite.names import check_names
+from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS, Perturbation, perturbed
 from pytest_irquality.suite.tables import shared
 from pytest_irquality.suite.yaml import (
     Document,
     SuiteError,
     as_number,
     clipped,
+    did_you_mean,
     no_grade,
     short,
 )
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
     from pytest_irquality.suite.files.judgments import Judged, JudgmentFile
     from pytest_irquality.suite.files.source import Source
 
-NOBODY: Votes = {}
 SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
 
 
@@ -50,14 +51,16 @@ def load_suite(
     *,
     shown: str | None = None,
     definitions: Mapping[str, Definition] = DEFINITIONS,
+    perturbations: Mapping[str, Perturbation] = PERTURBATIONS,
     allowed: Allowed | None = None,
 ) -> Suite:
     """Read and check a suite file.
 
     ``shown`` is how errors and reports name the file (default: the path as given); ``definitions``
-    the measures that may be named; ``allowed`` the folders that it and the files it names may lie
-    in (default: anywhere, for suites that are the caller's own). Raises ``SuiteError`` with one
-    line, ``path:line:column: what is wrong``.
+    the measures that may be named, ``perturbations`` the kinds of variants that may be generated;
+    ``allowed`` the folders that it and the files it names may lie in (default: anywhere, for suites
+    that are the caller's own). Raises ``SuiteError`` with one line, ``path:line:column: what is
+    wrong``.
     """
     path = Path(path)
     shown = shown or str(path)
@@ -68,7 +71,7 @@ def load_suite(
     document = Document.of_text(shown, text)
     try:
         written = read_suite(document)
-        return _Assembly(path, document, written, definitions, allowed).suite()
+        return _Assembly(path, document, written, definitions, allowed, perturbations).suite()
     except SuiteError:
         # a syntax error further down is the likelier cause of what was misread here
         document.finish()
@@ -84,6 +87,7 @@ class _Assembly:
     written: WrittenSuite
     definitions: Mapping[str, Definition]
     allowed: Allowed | None
+    perturbations: Mapping[str, Perturbation]
     opened: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -107,13 +111,22 @@ class _Assembly:
             for entry, query in zip(entries, queries, strict=True)
             for doubt in self._short(entry, query)
         ]
-        checks = [*self._query_checks(queries), *self.limits.checks(written, queries)]
+        reworded = tuple(self._reworded(queries))
+        limits = replace(self.limits, kinds=dict.fromkeys(variant.kind for variant in reworded))
+        queries = tuple(
+            replace(query, robustness=tuple(limits.of_variants(entry.robustness)))
+            if entry.robustness
+            else query
+            for query, entry in zip(queries, entries, strict=True)
+        )
+        checks = [*self._query_checks(queries), *limits.checks(written, queries)]
         named = list(check_names(checks))
         suite = Suite(
             name=written.name or self.path.name.rsplit(".", 1)[0].removesuffix(".ir"),
             path=self.document.path,
             files=tuple(self.opened),
             queries=queries,
+            reworded=reworded,
             match=written.match.by,
             share=written.match.share,
             default_guard=all(line.name != "lost_all_relevant" for line in written.each_query),
@@ -122,6 +135,7 @@ class _Assembly:
             trends=tuple(check for check in named if check.scope == "trend"),
             notes=(*self.notes, *(judged.notes() if judged else ())),
             doubts=tuple(doubts),
+            judged_on=judged.dates if judged else (),
             places=written.places,
             **shared(SuiteSettings, written),
         )
@@ -261,7 +275,8 @@ class _Assembly:
 
     def query(self, written: WrittenQuery, judged: Judged | None) -> Query:
         """A query with its judgments, rules and thresholds."""
-        judgments, votes = self._judgments(written, judged)
+        said = self._said(written, judged)
+        judgments = said.judgments(self.written.judges, self.written.relevant_from)
         rules = tuple(self._rules(written))
         if written.expect_no_results is not None:
             self._refuse_contradiction(written, judgments)
@@ -280,17 +295,16 @@ class _Assembly:
             thresholds=thresholds,
             bulk=written.bulk,
             place=written.place,
-            votes=votes,
+            votes=said.votes,
             match=written.match.by if written.match else "",
             share=written.match.share if written.match else None,
             passages=frozenset(written.passages.grades),
             **shared(QuerySettings, written),
         )
 
-    def _judgments(self, written: WrittenQuery, judged: Judged | None) -> tuple[Judgments, Votes]:
-        """The judgments of the suite and of files, and who voted how."""
+    def _said(self, written: WrittenQuery, judged: Judged | None) -> Said:
+        """What the suite and its files say of each document."""
         relevant = written.relevant
-        relevant_from = self.written.relevant_from
         grades = {document: self._grade(grade) for document, grade in relevant.grades.items()}
         for passage, grade in written.passages.grades.items():
             if passage in grades:
@@ -300,7 +314,7 @@ class _Assembly:
                 )
             grades[passage] = self._grade(grade)
         if judged is None:
-            return Judgments(grades, relevant_from), NOBODY
+            return Said(grades)
 
         def place(document: str) -> str:
             lines = {
@@ -310,8 +324,7 @@ class _Assembly:
             line = lines[document]
             return f"{written.place.path or self.document.path}:{line}"
 
-        joined = judged.joined(written.name, grades, place)
-        return joined.judgments(Judges(), relevant_from), joined.votes
+        return judged.joined(written.name, grades, place)
 
     def _grade(self, grade: float | Word | None) -> float:
         if grade is None:
@@ -367,6 +380,36 @@ class _Assembly:
                 written.places["expect_no_results"],
                 "a judgment file has relevant documents for this query: it expects results",
             )
+
+    def _reworded(self, queries: Iterable[Query]) -> Iterator[Query]:
+        """The variants of the queries: those that are written, then those to be generated."""
+        everywhere = self._kinds(self.written.perturb)
+        of_tags = {block.tag: self._kinds(block.perturb) for block in self.written.tags}
+        for query in queries:
+            slices = (*query.tags, length_of(query.text))
+            kinds = [*everywhere, *(kind for tag in slices for kind in of_tags.get(tag, ()))]
+            for number, text in enumerate(query.variants, 1):
+                if text == query.text:
+                    self.document.fail_at(
+                        query.place, f"a variant of {short(query.id)} is the query itself"
+                    )
+                yield query.variant(BY_HAND, number, text)
+            for kind in dict.fromkeys(kinds):
+                made = perturbed(kind, query.text, self.perturbations[kind])
+                for number, text in enumerate(made, 1):
+                    yield query.variant(kind, number, text)
+
+    def _kinds(self, named: Iterable[tuple[str, Place]]) -> Sequence[str]:
+        kinds = []
+        for kind, place in named:
+            if kind not in self.perturbations:
+                near = did_you_mean(kind, self.perturbations)
+                known = f"; there are {', '.join(self.perturbations)}"
+                self.document.fail_at(
+                    place, f"nothing is known of the perturbation {short(kind)}{near or known}"
+                )
+            kinds.append(kind)
+        return kinds
 
     def _thresholds(self, written: WrittenQuery, judgments: Judgments) -> Iterator[Limits]:
         for line in written.thresholds:

@@ -1,16 +1,21 @@
-"""What the judge found, as facts: who, which documents at which ranks, which numbers. What they say is in wording/."""
+"""What the judge found, as facts: who, which documents at which ranks, which numbers. What they say
+is in wording/.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 
 @dataclass(frozen=True)
 class RankedDocument:
-    """A document that a fact speaks of. ``rank`` None: it was not returned. ``before`` is its rank in the baseline.
+    """A document that a fact speaks of. ``rank`` None: it was not returned. ``before`` is its rank
+    in the baseline.
 
     ``limit`` is the worst rank that a rule accepts, or the last one that a rule forbids.
+    ``in_answers`` is how many of a query's answers hold it, where there are several.
     """
 
     id: str
@@ -18,16 +23,21 @@ class RankedDocument:
     before: int | None = None
     limit: int | None = None
     title: str | None = None
+    in_answers: int | None = None
 
 
 @dataclass(frozen=True)
 class Change:
     """What a measure did since the baseline, over the ``queries`` that both sides define.
 
-    ``better``, ``worse`` and ``equal`` count queries. ``p`` is that of a one-sided paired sign-flip test for getting
-    worse, ``adjusted`` the same after Holm's correction where a limit rests on it, ``low`` and ``high`` a 95 % interval
-    for the difference ``now - before``, ``detectable`` the smallest worsening this many queries could show. All four
-    are None where rankings are identical or too few queries differ for the figure to mean anything.
+    ``better``, ``worse`` and ``equal`` count queries. ``p`` is that of a one-sided paired sign-flip
+    test for getting worse, ``adjusted`` the same after Holm's correction where a limit rests on it,
+    ``low`` and ``high`` a 95 % interval for the difference ``now - before``, ``detectable`` the
+    smallest worsening this many queries could show. All four are None where rankings are identical
+    or too few queries differ for the figure to mean anything.
+
+    ``noise`` is the largest worsening that unchanged code gives nineteen times in twenty, None
+    where a side has too few answers to tell.
     """
 
     before: float
@@ -41,6 +51,7 @@ class Change:
     low: float | None = None
     high: float | None = None
     detectable: float | None = None
+    noise: float | None = None
 
     @property
     def difference(self) -> float:
@@ -52,11 +63,13 @@ class Change:
 class Lack:
     """Why a limit has no value to be held against.
 
-    ``baseline``: there is none. ``depth``: a measure ``reads`` more results than the baseline ``holds``. ``compared``:
-    no query is on both sides. ``defined``: no query has a relevant document, or none was answered.
+    ``baseline``: there is none. ``depth``: a measure ``reads`` more results than the baseline
+    ``holds``. ``compared``: no query is on both sides. ``defined``: no query has a relevant
+    document, or none was answered. ``variants``: no query that scores above 0 has variants that
+    were answered. ``exists``: the retriever cannot say which documents exist.
     """
 
-    kind: Literal["baseline", "depth", "compared", "defined"]
+    kind: Literal["baseline", "depth", "compared", "defined", "variants", "exists"]
     reads: int | None = None
     holds: int | None = None
 
@@ -65,12 +78,16 @@ class Lack:
 class Finding:
     """One demand held against one subject (a query's id, a tag, or ``""`` for the whole suite).
 
-    ``kind`` is the rule's, the guard's or the bound's; ``value`` and ``limit`` are unrounded, in ``unit``: a plain
-    number (""), "count", "seconds", or "share" (a fraction of the queries; of the baseline's value where the kind
-    limits a change). For such kinds ``value`` is the drop or rise, taken from ``change``; None also where the value
-    before was 0. ``fails`` is False for bounds that warn. ``ranked`` are the documents that a rule or guard speaks of,
-    ``queries`` how many queries the value is over, ``lacks`` why there is none. Of kind "trend" ``queries`` counts changes,
-    and ``since`` is the commit of the first that lost anything.
+    ``kind`` is the rule's, the guard's or the bound's; ``value`` and ``limit`` are unrounded, in
+    ``unit``: a plain number (""), "count", "seconds", or "share" (a fraction of the queries; of the
+    baseline's value where the kind limits a change). For such kinds ``value`` is the drop or rise,
+    taken from ``change``; None also where the value before was 0. ``fails`` is False for bounds
+    that warn. ``ranked`` are the documents that a rule or guard speaks of, ``queries`` how many
+    queries the value is over, ``lacks`` why there is none. ``broken_in`` of ``answers`` is how
+    often a rule was broken, where a query has several; ``wavering`` that a loss may be wavering,
+    so many other queries waver as much. ``variants`` is the kind of variants that a limit is about: its
+    ``change`` is from the queries (before) to the mean over their variants (now). Of kind "trend"
+    ``queries`` counts changes, and ``since`` is the commit of the first that lost anything.
     """
 
     subject: str
@@ -85,12 +102,106 @@ class Finding:
     ranked: tuple[RankedDocument, ...] = ()
     change: Change | None = None
     lacks: Lack | None = None
+    broken_in: int = 1
+    answers: int = 1
+    wavering: int = 0
+    variants: str = ""
     since: str = ""
 
 
 @dataclass(frozen=True)
+class WorstVariant:
+    """A variant by its ``text``, the ``query`` (id) it is of, and what the two score."""
+
+    query: str
+    text: str
+    own: float
+    value: float
+
+
+@dataclass(frozen=True)
+class VariantLoss:
+    """What variants lose of a measure: ``change`` is from the queries themselves (before) to the
+    mean over their variants (now). ``since`` is what the variants did since the baseline.
+    """
+
+    measure: str
+    change: Change
+    worst: tuple[WorstVariant, ...] = ()
+    since: Change | None = None
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """One kind of variants: how many of how many queries were ``asked``, and what they lose.
+
+    ``empty`` are those that find nothing though their query does, ``unanswered`` counts failed
+    calls. ``texts`` are all variants of each query (by id), so that each can be read and copied.
+    """
+
+    kind: str
+    variants: int
+    queries: int
+    losses: tuple[VariantLoss, ...] = ()
+    empty: tuple[WorstVariant, ...] = ()
+    unanswered: int = 0
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Wavering:
+    """A query that is not answered alike each time: how its answers agree, and what that is worth.
+
+    ``answers`` counts them, ``overlap`` and ``rbo`` are means over pairs, ``low`` and ``high`` the
+    least and most that an answer scores of the first measure shown. ``documents`` (ids) are in some
+    answers' top results and not in others'.
+    """
+
+    query: str
+    answers: int
+    overlap: float
+    rbo: float
+    low: float | None
+    high: float | None
+    documents: tuple[RankedDocument, ...] = ()
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far the means of a side's units (builds, or answers) of a measure lie apart."""
+
+    measure: str
+    units: int
+    low: float
+    high: float
+    units_before: int = 0
+    low_before: float | None = None
+    high_before: float | None = None
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What unchanged code does. ``builds`` and ``builds_before``: of how many builds each side has
+    answers.
+
+    ``wavering`` are the queries whose answers of today differ, those that differ most first,
+    ``total`` how many there are.
+    """
+
+    answers: int
+    builds: int
+    answers_before: int
+    builds_before: int
+    spreads: tuple[Spread, ...] = ()
+    wavering: tuple[Wavering, ...] = ()
+    total: int = 0
+
+
+@dataclass(frozen=True)
 class Cause:
-    """Why some queries have no ranking: the words of the first, and the ids of all that failed alike."""
+    """Why some queries have no ranking: the words of the first, and the ids of all that failed
+    alike.
+    """
 
     message: str
     queries: tuple[str, ...]
@@ -115,15 +226,19 @@ class Trail:
 
 
 class Fact:
-    """What a reader of the figures must know beside the verdicts. Each kind has one sentence in wording/."""
+    """What a reader of the figures must know beside the verdicts. Each kind has one sentence in
+    wording/.
+    """
 
 
-# -- what was asked and returned ---------------------------------------------------------------------------------------
+# -- what was asked and returned -------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Remark(Fact):
-    """Something about the input, in words already: what a file holds beside what was used, which share this is."""
+    """Something about the input, in words already: what a file holds beside what was used, which
+    share this is.
+    """
 
     text: str
 
@@ -145,7 +260,9 @@ class Selected(Fact):
 
 @dataclass(frozen=True)
 class Unanswered(Fact):
-    """Queries (ids) of ``total`` that could not be answered. ``allowed`` is what the suite lets pass."""
+    """Queries (ids) of ``total`` that could not be answered. ``allowed`` is what the suite lets
+    pass.
+    """
 
     queries: tuple[str, ...]
     total: int
@@ -162,7 +279,9 @@ class ReturnedNothing(Fact):
 
 @dataclass(frozen=True)
 class WithoutRelevant(Fact):
-    """So many queries of ``total`` have no relevant document; ``score_0`` or else they are in no mean."""
+    """So many queries of ``total`` have no relevant document; ``score_0`` or else they are in no
+    mean.
+    """
 
     queries: int
     total: int
@@ -171,7 +290,9 @@ class WithoutRelevant(Fact):
 
 @dataclass(frozen=True)
 class ReturnedTwice(Fact):
-    """So many queries of ``total`` returned a document more than once; ``document`` in ``query`` is the first."""
+    """So many queries of ``total`` returned a document more than once; ``document`` in ``query`` is
+    the first.
+    """
 
     queries: int
     total: int
@@ -181,14 +302,16 @@ class ReturnedTwice(Fact):
 
 @dataclass(frozen=True)
 class UnknownIds(Fact):
-    """No returned document is one that the suite names. ``like`` is what the returned ids look like, if anything."""
+    """No returned document is one that the suite names. ``like`` is what the returned ids look
+    like, if anything.
+    """
 
     returned: tuple[str, ...]
     named: tuple[str, ...]
     like: Literal["", "row numbers", "made up"] = ""
 
 
-# -- what it was compared with -----------------------------------------------------------------------------------------
+# -- what it was compared with ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -224,7 +347,9 @@ class NewSuite(Fact):
 
 @dataclass(frozen=True)
 class NewQueries(Fact):
-    """Queries (ids) of ``total`` that the baseline has not. ``retriever``: it is another retriever of this run."""
+    """Queries (ids) of ``total`` that the baseline has not. ``retriever``: it is another retriever
+    of this run.
+    """
 
     queries: tuple[str, ...]
     total: int
@@ -264,7 +389,9 @@ class Moved(Fact):
 
 @dataclass(frozen=True)
 class TiesMoved(Fact):
-    """So many rankings of ``total`` differ in the order of equal scores only; ``documents`` of the first, ``query``."""
+    """So many rankings of ``total`` differ in the order of equal scores only; ``documents`` of the
+    first, ``query``.
+    """
 
     rankings: int
     total: int
@@ -286,9 +413,11 @@ class JudgmentsChanged(Fact):
 
 @dataclass(frozen=True)
 class Resolution(Fact):
-    """What the suite can tell of a measure's change. ``worth`` is the most that one query adds to the mean.
+    """What the suite can tell of a measure's change. ``worth`` is the most that one query adds to
+    the mean.
 
-    ``decided`` is False where too few queries changed for any test; ``apart`` where failures rest on other things.
+    ``decided`` is False where too few queries changed for any test; ``apart`` where failures rest
+    on other things.
     """
 
     measure: str
@@ -300,7 +429,7 @@ class Resolution(Fact):
     apart: bool
 
 
-# -- what the verdict rests on -----------------------------------------------------------------------------------------
+# -- what the verdict rests on ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -320,7 +449,9 @@ class Unjudged:
 
 @dataclass(frozen=True)
 class JudgeFirst(Fact):
-    """The unjudged documents of the top results, those that weigh most first: a few of ``total``."""
+    """The unjudged documents of the top results, those that weigh most first: a few of
+    ``total``.
+    """
 
     documents: tuple[Unjudged, ...]
     total: int
@@ -335,7 +466,9 @@ class InNoRanking(Fact):
 
 @dataclass(frozen=True)
 class NeverFound(Fact):
-    """So many relevant documents of ``total`` are in no ranking, nor in the baseline's where ``compared``."""
+    """So many relevant documents of ``total`` are in no ranking, nor in the baseline's where
+    ``compared``.
+    """
 
     documents: int
     total: int
@@ -344,10 +477,36 @@ class NeverFound(Fact):
 
 @dataclass(frozen=True)
 class LeftIndex(Fact):
-    """Documents of which the retriever says that it has them no more; ``at_least``: not all were asked for."""
+    """Documents of which the retriever says that it has them no more, and the queries (ids) that
+    miss them; ``at_least``: not all were asked for.
+    """
 
     documents: tuple[RankedDocument, ...]
     at_least: bool
+    queries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SeveralJudges(Fact):
+    """So many ``pairs`` of a query and a document were graded by more than one of the ``judges``; ``counts`` is what
+    then counts, as it is written in the suite.
+    """
+
+    pairs: int
+    judges: tuple[str, ...]
+    counts: str
+
+
+@dataclass(frozen=True)
+class OtherJudge(Fact):
+    """Checks (labels) that would pass, and that would fail, under this judge's grades alone, on ``pairs`` that the
+    judge graded otherwise.
+    """
+
+    judge: str
+    pairs: int
+    passes: tuple[str, ...]
+    fails: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -357,7 +516,9 @@ class NothingGated(Fact):
 
 @dataclass(frozen=True)
 class Disputed(Fact):
-    """So many queries had other answers in another process; the labels of checks whose verdicts differ."""
+    """So many queries had other answers in another process; the labels of checks whose verdicts
+    differ.
+    """
 
     queries: int
     checks: tuple[str, ...]

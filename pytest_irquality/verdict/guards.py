@@ -44,3 +44,11 @@ GUARDS: Mapping[GuardKind, Callable[[Measured, Query], Documents | None]] = comp
     GuardKind,
     {"lost_all_relevant": _lost_all_relevant, "new_zero_results": _new_zero_results},
 )
+
+
+def finds(kind: GuardKind, answer: Measured, query: Query) -> bool:
+    """Whether one of several answers to a query has what the guard watches over."""
+    ids = answer.aligned[query.id]
+    if kind == "new_zero_results":
+        return bool(ids)
+    return not query.judgments.relevant.isdisjoint(ids[: answer.suite.top_k])

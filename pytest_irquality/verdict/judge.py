@@ -22,11 +22,13 @@ from pytest_irquality.verdict.accepted import (
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.condensed import condensed
 from pytest_irquality.verdict.facts import Fact, Finding, Lack, Trail
-from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare
+from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare, undecided
 from pytest_irquality.verdict.measured import Measured, counts_zero
 from pytest_irquality.verdict.noticed import can_fail, noticed
+from pytest_irquality.verdict.opinions import with_other_judges
 from pytest_irquality.verdict.passages import by_passages
 from pytest_irquality.verdict.result import Mean, Outcome, SuiteResult, Verdict
+from pytest_irquality.verdict.robustness import Variants, measured_variants
 from pytest_irquality.verdict.rules import check_rule
 from pytest_irquality.verdict.shown import query_result
 from pytest_irquality.verdict.trend import (
@@ -36,6 +38,7 @@ from pytest_irquality.verdict.trend import (
     trails,
     trend,
 )
+from pytest_irquality.verdict.wavering import check_rule_in_answers, lost, unchanged_code
 
 
 def judge(
@@ -67,12 +70,18 @@ def judge(
     if before is not None and checks is None:
         suite = suite.guarded()
     chosen = suite.checks if checks is None else tuple(checks)
+    chosen = tuple(check for check in chosen if check.audit is None)  # those are held to an audit
     if before is not None and baseline is None:
         baseline = Baseline(
             before.retriever or "baseline", len(before.rankings), version=before.version
         )
-    sides = Comparison(Measured(suite, run, before), chosen)
-    return _Judge(sides, baseline, updating, accepting, past).result()
+
+    def judged(of: Suite, held: Sequence[Check]) -> _Judge:
+        sides = Comparison(Measured(of, run, before), tuple(held))
+        return _Judge(sides, baseline, updating, accepting, past)
+
+    result = judged(suite, chosen).result()
+    return with_other_judges(suite, result, lambda of, held: judged(of, held).verdicts)
 
 
 @dataclass(frozen=True)
@@ -184,6 +193,8 @@ class _Judge:
             version=now.run.version,
             entry=self.entry,
             trails=tuple(self.trails),
+            robustness=tuple(kind.robustness() for kind in self.variants.values()),
+            noise=unchanged_code(now),
         )
 
     def compared_with(self) -> Baseline | None:
@@ -193,7 +204,7 @@ class _Judge:
         return replace(self.baseline, judged=judged, returned=returned)
 
     def means(self) -> Iterator[Mean]:
-        for tag, queries in [(None, self.suite.queries), *self.suite.tags.items()]:
+        for tag, queries in [(None, self.suite.queries), *self.suite.slices.items()]:
             if tag is not None and not any(query.id in self.now.rankings for query in queries):
                 continue
             for measure in self.suite.measures:
@@ -274,11 +285,11 @@ class _Judge:
     def findings(self, check: Check, needed: Sequence[Query]) -> Iterator[Finding]:
         if check.query:
             for rule in check.query.rules:
-                yield from check_rule(
-                    rule, check.query, self.now.ranks(check.query), self.now.title
-                )
+                yield from self.rule(rule, check.query)
             for limits in check.query.thresholds:
                 yield from self.limits(limits, partial(self.over_each_query, queries=[check.query]))
+            for kind, limits in check.query.robustness:
+                yield from self.over_variants(kind, limits, check.query.id, [check.query])
         elif check.rule:
             yield from chain.from_iterable(self.over_rule(check.rule, query) for query in needed)
         elif check.guard:
@@ -286,6 +297,8 @@ class _Judge:
         elif check.limits and check.scope == "trend":
             for bound in check.limits.bounds:
                 yield trend(self.history, check.limits.measure, bound, check.over)
+        elif check.limits and check.variants:
+            yield from self.over_variants(check.variants, check.limits, check.tag or "", needed)
         elif check.limits:
             yield from self.limits(check.limits, partial(SCOPES[check.scope], self, tag=check.tag))
 
@@ -301,9 +314,14 @@ class _Judge:
         if rest:
             yield from over(replace(limits, bounds=rest))
 
+    def rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
+        if self.now.run.again:
+            return check_rule_in_answers(rule, query, self.now)
+        return check_rule(rule, query, self.now.ranks(query), self.now.title)
+
     def over_rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
         if query.id in self.now.rankings:
-            for finding in check_rule(rule, query, self.now.ranks(query), self.now.title):
+            for finding in self.rule(rule, query):
                 yield replace(finding, queries=1)
 
     def over_guard(self, guard: Guard) -> Iterator[Finding]:
@@ -312,6 +330,9 @@ class _Judge:
             if not self.updating:
                 yield Finding("", guard.kind, not guard.written, gates, lacks=Lack("baseline"))
             return
+        if self.now.several:
+            yield from self.over_guard_in_answers(guard)
+            return
         broken = list(guards.broken(guard.kind, self.now))
         fails = guard.most is not None and len(broken) > guard.most
         for query, documents in broken:
@@ -319,8 +340,42 @@ class _Judge:
         if not broken:
             yield Finding("", guard.kind, True, gates, queries=len(self.now.before))
 
+    def over_guard_in_answers(self, guard: Guard) -> Iterator[Finding]:
+        """A guard over several answers: as many losses as wavering may give are named, and fail nothing."""
+        seen = lost(self.now, partial(guards.finds, guard.kind))
+        fails = guard.most is not None and len(seen.queries) > guard.most and seen.beyond_chance
+        documents = {query.id: found for query, found in guards.broken(guard.kind, self.now)}
+        for query in seen.queries:
+            yield Finding(
+                query.id,
+                guard.kind,
+                False,
+                fails,
+                queries=1,
+                ranked=documents.get(query.id, ()),
+                wavering=0 if seen.beyond_chance else seen.wavering,
+            )
+        if not seen.queries:
+            yield Finding(
+                "", guard.kind, True, guard.most is not None, queries=len(self.now.before)
+            )
+
+    @cached_property
+    def variants(self) -> Mapping[str, Variants]:
+        return measured_variants(self.now)
+
+    def over_variants(
+        self, kind: str, limits: Limits, subject: str, queries: Sequence[Query]
+    ) -> Iterator[Finding]:
+        """A limit on what the variants of a kind lose, or score."""
+        if kind in self.variants:
+            yield from self.variants[kind].hold(limits, subject, queries)
+            return
+        for bound in limits.bounds:
+            yield undecided(limits.measure, bound, subject, Lack("variants"))
+
     def over_all(self, limits: Limits, tag: str | None) -> Iterator[Finding]:
-        queries = self.suite.queries if tag is None else self.suite.tags[tag]
+        queries = self.suite.queries if tag is None else self.suite.slices[tag]
         if not self.definable(limits.measure, queries):
             queries = ()
         change = self.sides.over(limits.measure, tag)
@@ -385,6 +440,8 @@ def _outcome(findings: Sequence[Finding], issue: str | None, excused: bool) -> O
 
 
 def _rests_on_judgments(check: Check) -> bool:
+    if check.scope == "trend":
+        return False
     if check.guard:
         return check.guard.kind == "lost_all_relevant"
     limits = [

@@ -46,7 +46,7 @@ def nothing_to_compare(sides: Comparison, limits: Limits) -> Iterator[Finding]:
     lacks = sides.missing_baseline(limits.measure)
     for bound in limits.bounds:
         if lacks and (bound.on_change or limits.measure.definition.compares):
-            yield _undecided(limits.measure, bound, "", lacks)
+            yield undecided(limits.measure, bound, "", lacks)
 
 
 def margin(finding: Finding) -> float:
@@ -57,7 +57,7 @@ def margin(finding: Finding) -> float:
     return within(finding.value, finding.limit)
 
 
-def _undecided(
+def undecided(
     measure: Measure, bound: Bound, subject: str, lacks: Lack, *, ok: bool = False
 ) -> Finding:
     """A limit that has no value to be held against."""
@@ -84,7 +84,7 @@ def _hold_value(sides: Comparison, measure: Measure, bound: Bound, subject: Subj
         # New queries have nothing to agree with; what no judgment defines is no pass.
         compares = bool(measure.definition.compares and subject.queries)
         lacks = Lack("compared") if compares else Lack("defined")
-        return _undecided(measure, bound, subject.name, lacks, ok=compares)
+        return undecided(measure, bound, subject.name, lacks, ok=compares)
     if bound.share:
         value /= max(total.n, 1)
     return Finding(
@@ -104,7 +104,7 @@ def _hold_change(measure: Measure, bound: Bound, subject: Subject) -> Finding:
     change = subject.change
     if change is None:
         lacks = Lack("compared") if subject.queries else Lack("defined")
-        return _undecided(measure, bound, subject.name, lacks, ok=bool(subject.queries))
+        return undecided(measure, bound, subject.name, lacks, ok=bool(subject.queries))
     worsened = change.difference if bound.kind == "max_rise" else -change.difference
     value = worsened
     if bound.relative:
@@ -112,7 +112,7 @@ def _hold_change(measure: Measure, bound: Bound, subject: Subject) -> Finding:
     ok = value <= bound.value + EQUAL
     if not ok and bound.kind == "max_significant_drop":
         p = change.adjusted if change.adjusted is not None else change.p
-        ok = p is None or p >= SIGNIFICANT
+        ok = p is None or p >= SIGNIFICANT or worsened <= (change.noise or 0.0)
     return Finding(
         subject.name,
         bound.kind,

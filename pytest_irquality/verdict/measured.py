@@ -141,6 +141,11 @@ class Measured:
         then = self.baseline_run.depth if self.baseline_run else None
         return min(self.suite.depth, then or self.suite.depth)
 
+    @property
+    def several(self) -> bool:
+        """Whether either side has more than one answer to a query."""
+        return bool(self.run.again or (self.baseline_run and self.baseline_run.again))
+
     @cached_property
     def answers(self) -> Sequence[Measured]:
         """Each answer of today by itself, beside the baseline's first, whose ties all of them

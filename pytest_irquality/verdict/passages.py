@@ -57,7 +57,7 @@ def by_passages(suite: Suite, run: Run, today: Run | None = None) -> Run:
     """
     wanted = {
         query.id: found
-        for query in (*suite.queries, *suite.variants)
+        for query in (*suite.queries, *suite.reworded)
         if (found := wanted_by(suite, query))
     }
     return _told(suite, wanted, run, today) if wanted else run

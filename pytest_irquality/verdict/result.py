@@ -12,7 +12,8 @@ from typing import Literal
 
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding, Trail
+from pytest_irquality.verdict.audit_facts import Audit
+from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding, Noise, Robustness, Trail
 
 Outcome = Literal["passed", "failed", "error", "known", "accepted", "fixed", "not evaluated"]
 """``accepted``: worse than the merge base, and the change's own committed baseline says that this is wanted. ``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer breaks, loud as a failure."""
@@ -26,7 +27,8 @@ class Verdict:
 
     ``file`` is where it stands, at ``line``, if not in the suite itself. ``needed`` is how many queries it reads, of
     which ``unanswered`` (ids) had a fault and ``unasked`` were not asked. ``allowed`` queries may do what a guard
-    watches for. ``accepted``: the change's own committed baseline says that this is wanted.
+    watches for. ``accepted``: the change's own committed baseline says that this is wanted. ``otherwise`` names the
+    judges under whose grades alone it would end otherwise.
     """
 
     check: str
@@ -44,6 +46,7 @@ class Verdict:
     unasked: int = 0
     allowed: int = 0
     accepted: bool = False
+    otherwise: tuple[str, ...] = ()
 
     @property
     def broken(self) -> tuple[Finding, ...]:
@@ -136,7 +139,8 @@ class SuiteResult:
     ``facts`` are what a reader must know beside the verdicts, the most general first, ``causes`` why queries have no
     ranking, the most frequent first. ``gated`` is False where nothing in the suite could fail.
     ``commit`` and ``version`` are those of the code and of the retriever today, where known. ``written`` says in lines
-    for people which files this run brought up to date, and what that changed. ``entry`` is today's line of the history,
+    for people which files this run brought up to date, and what that changed. ``robustness`` is what
+    each kind of variants loses, ``noise`` what several answers tell of unchanged code. ``entry`` is today's line of the history,
     ``trails`` what measures with limits were over the last changes.
     """
 
@@ -161,8 +165,16 @@ class SuiteResult:
     commit: str | None = None
     version: str | None = None
     written: tuple[str, ...] = ()
+    audit: Audit | None = None
+    robustness: tuple[Robustness, ...] = ()
+    noise: Noise | None = None
     entry: Entry | None = None
     trails: tuple[Trail, ...] = ()
+
+    @property
+    def is_of_a_test(self) -> bool:
+        """Whether a test has judged it, whose node id is then its ``retriever``."""
+        return "::" in self.retriever
 
     @property
     def failed(self) -> bool:

@@ -52,6 +52,8 @@ def side_by_side(results: Iterable[SuiteResult]) -> tuple[SideBySide, ...]:
     """A table for each suite that has results of more than one retriever, both in the order of the results."""
     suites: dict[str, list[SuiteResult]] = {}
     for result in results:
+        if result.is_of_a_test:  # whose search is its own affair
+            continue
         suites.setdefault(result.path, []).append(result)
     return tuple(_table(some) for some in suites.values() if len(some) > 1)
 

@@ -8,11 +8,13 @@ from math import isfinite
 from typing import get_args
 
 from pytest_irquality.storage.provenance import UPDATE
+from pytest_irquality.suite.keys import AuditKind
 from pytest_irquality.suite.model import BoundKind, GuardKind, RuleKind
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.facts import Change, Fact, Finding
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.answers import NO_VARIANTS, in_answers, of_variants, variants_value
 from pytest_irquality.wording.moves import move, name, place, seen
 from pytest_irquality.wording.numbers import (
     apart,
@@ -106,7 +108,7 @@ def queries(result: SuiteResult, ids: Sequence[str]) -> str:
 
 def sentence(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
     """A demand with the query or tag it was made of, unless that is the check's own."""
-    said = demand(result, finding)
+    said = demand(result, finding) + in_answers(finding)
     if not finding.subject or verdict.scope == "query":
         return said
     if verdict.scope != "each_query":
@@ -189,6 +191,8 @@ def _value(result: SuiteResult, finding: Finding) -> str:
     now, limit = apart(finding.value or 0.0, finding.limit or 0.0, finding.unit)
     holds, breaks = HOLDS[finding.kind]
     said = f"{finding.measure} is {now}, {holds if finding.ok else breaks} {limit}"
+    if finding.variants:
+        return variants_value(result, finding, said)
     if finding.measure == "zero_results" and not finding.subject and not finding.ok:
         empty = [query.id for query in result.queries if query.returned_nothing]
         said = f"{said}: {queries(result, empty)}"
@@ -199,7 +203,10 @@ def _change(result: SuiteResult, finding: Finding) -> str:
     change = finding.change
     if finding.lacks or change is None:
         return _no_value(finding)
-    said = f"{finding.measure} {moved(change, result.unit(finding.measure))}"
+    unit = result.unit(finding.measure)
+    said = f"{finding.measure} {moved(change, unit)}"
+    if finding.variants:
+        said = of_variants(finding, change, unit)
     worsened = change.difference if finding.kind == "max_rise" else -change.difference
     beyond = finding.value is None or finding.value > (finding.limit or 0.0) + EQUAL
     if worsened > EQUAL:
@@ -234,6 +241,8 @@ def _certainty(change: Change, ok: bool) -> str:
     corrected = ""
     if change.adjusted is not None and change.adjusted != change.p:
         corrected = f" ({probability(change.adjusted)} corrected for several limits)"
+    if ok and change.noise and abs(change.difference) <= change.noise:
+        return f"which is no more than unchanged code does (±{change.noise:.3f})"
     verb = "which may be chance" if ok else "which chance does not explain"
     return f"{verb}: {probability(change.p)}{corrected}"
 
@@ -243,6 +252,8 @@ def _no_value(finding: Finding) -> str:
     lacks, measure, kind = finding.lacks, finding.measure, finding.kind
     if lacks is None:
         return f"{measure} is undefined"
+    if lacks.kind == "variants":
+        return f"{measure} is undefined: {NO_VARIANTS}"
     if lacks.kind in ("baseline", "depth"):
         limit = f"{kind} {exact(finding.limit or 0.0, finding.unit)}"
         return f"{measure}: {limit} has nothing to compare with: {_no_baseline(lacks)}"
@@ -277,6 +288,28 @@ def _trend(result: SuiteResult, finding: Finding) -> str:
     )
 
 
+AUDITED: Mapping[AuditKind, tuple[str, str]] = {
+    "dead": ("judged document no longer exists", "judged documents no longer exist"),
+    "unprotected": (
+        "query is in no rule, limit or guard",
+        "queries are in no rule, limit or guard",
+    ),
+    "toothless": ("limit could not be broken", "limits could not be broken"),
+    "redundant": ("query asks what another asks", "queries ask what others ask"),
+}
+"""What is counted under ``audit``, of one and of several."""
+
+
+def _audited(result: SuiteResult, finding: Finding) -> str:
+    if finding.lacks:
+        why = result.audit.no_answer if result.audit else ""
+        return f"nobody can say which documents exist: {why or 'the retriever has no exists(id)'}"
+    one, many = AUDITED[finding.kind]  # type: ignore[index]
+    number = int(finding.value or 0)
+    within = "within" if finding.ok else "more than"
+    return f"{counted(number, one, many)}, {within} the {finding.limit or 0:g} allowed"
+
+
 DEMANDS: Mapping[str, Callable[[SuiteResult, Finding], str]] = {
     "must_find": _must_find,
     "must_find_any": _must_find_any,
@@ -286,6 +319,7 @@ DEMANDS: Mapping[str, Callable[[SuiteResult, Finding], str]] = {
     "lost_all_relevant": _guard(_lost_all_relevant),
     "new_zero_results": _guard(_new_zero_results),
     "trend": _trend,
+    **dict.fromkeys(AUDITED, _audited),
     **dict.fromkeys(HOLDS, _value),
     **dict.fromkeys(ON_CHANGE, _change),
 }
@@ -507,7 +541,45 @@ def _(fact: facts.LeftIndex, result: SuiteResult) -> str:
     left = counted(len(fact.documents), "document has", "documents have")
     least = "at least " if fact.at_least else ""
     named = few(list(map(name, fact.documents)))
-    return f"{least}{left} left the index, which no ranking can mend: {named}"
+    said = f"{least}{left} left the index, which no ranking can mend: {named}"
+    if not fact.queries:
+        return said
+    verb = "it decides" if len(fact.documents) == 1 else "they decide"
+    return f"{said}; {verb} {queries(result, fact.queries)}"
+
+
+@note.register
+def _(fact: facts.SeveralJudges, result: SuiteResult) -> str:
+    pairs = counted(fact.pairs, "pair was", "pairs were")
+    judges = few([judge or "nobody named" for judge in fact.judges])
+    return f"{pairs} graded by more than one judge ({judges}): {HOW[fact.counts.split(':')[0]]}"
+
+
+HOW: Mapping[str, str] = {
+    "mean": "their mean counts, and half of them make a document relevant",
+    "median": "the median counts",
+    "majority": "the grade given most often counts",
+    "{prefer": "the judge preferred by the suite counts",
+}
+
+
+@note.register
+def _(fact: facts.OtherJudge, result: SuiteResult) -> str:
+    pairs = counted(fact.pairs, "pair", "pairs")
+    would = [
+        f"{few(list(map(repr, labels)))} would {verb}"
+        for labels, verb in ((fact.fails, "fail"), (fact.passes, "pass"))
+        if labels
+    ]
+    return f"under the grades of {fact.judge} alone, other on {pairs}, {' and '.join(would)}"
+
+
+def otherwise(verdict: Verdict) -> str:
+    """Under whose grades alone a check would end otherwise; "" where under nobody's."""
+    if not verdict.otherwise:
+        return ""
+    verb = "fail" if verdict.outcome == "passed" else "pass"
+    return f"it would {verb} under the grades of {few(list(verdict.otherwise))} alone"
 
 
 @note.register

@@ -69,8 +69,14 @@ def revision(commit: str) -> str:
     return "-".join((digest[:12], *rest))
 
 
+OF_A_TEST = " · "
+"""Between a test's node id and which of its results is meant."""
+
+
 def rerun(path: str, check: str | None, retriever: str) -> str:
     """The command that runs one check again, or the whole suite, quoted for a shell."""
+    if "::" in retriever:  # a test that judged the suite
+        return f"pytest --ir-suite {shell_word(retriever.partition(OF_A_TEST)[0])}"
     variant = f"[{retriever}]" if retriever else ""
     return f"pytest --ir-suite {shell_word(f'{path}::{check}{variant}' if check else path)}"
 

@@ -20,7 +20,7 @@ def suite(repeat: int = 1, **keys: object) -> Suite:
         for query in QUERIES
         for number in (1, 2)
     )
-    return Suite("s", "s.ir.yaml", QUERIES, repeat=repeat, variants=variants, **keys)  # type: ignore[arg-type]
+    return Suite("s", "s.ir.yaml", QUERIES, repeat=repeat, reworded=variants, **keys)  # type: ignore[arg-type]
 
 
 @dataclass

@@ -91,13 +91,16 @@ SOMETHING = {
     "match": "text", "duplicates": "error", "concurrency": 2, "timeout": "5s", "warmup": 1,
     "errors": {"max": 1}, "metrics": ["mrr@5"], "thresholds": {"mrr@5": 0.1},
     "tags": {"head": {"mrr@5": 0.2}}, "each_tag": {"mrr@5": 0.3}, "each_query": {"mrr@5": 0.4},
-    "baseline": {"retriever": "other"}, "judgments": [],
+    "baseline": {"retriever": "other"}, "judgments": [], "repeat": 2, "perturb": ["case"],
+    "robustness": {"case": {"mrr@5": 0.1}},
+    "judges": "median", "show": ["price"], "audit": {"dead": 1},
 }  # fmt: skip
 EACH_QUERY = {
     "query": "chair", "id": "q", "tags": "head", "why": "sells", "relevant": ["d"],
     "must_find": ["d"], "must_find_any": ["d"], "must_not_find": ["e"], "in_order": ["d", "f"],
     "thresholds": {"mrr@5": 0.5}, "weight": 2, "params": {"b": 2}, "known_issue": "S-1",
     "expect_no_results": False, "match": {"text": 0.9}, "passages": ["paid in full"],
+    "variants": ["a chair"], "robustness": {"variants": {"mrr@5": 0.1}},
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import pytest
 from pytest_irquality.metrics import Judgments, parse_measure
 from pytest_irquality.retrieval import Ranking, Run
 from pytest_irquality.suite import Query, Suite
+from pytest_irquality.suite.model import Bound, Check, Guard, Limits, Place, Rule
 from pytest_irquality.verdict import judge
 
 MEASURES = tuple(map(parse_measure, ("mrr@10", "zero_results", "latency_p95", "stability@2")))
@@ -65,3 +66,115 @@ def test_the_baseline_may_know_more_queries() -> None:
     change = judge(SUITE, side({"q1": ["good"]}), before=before).means[0].change
     assert change is not None
     assert (change.before, change.now, change.queries) == (1.0, 1.0, 1)
+
+
+# -- guards and rules ------------------------------------------------------------------------------------------------
+
+FOUND, LOST = {"q1": ["good"]}, {"q1": ["x"]}
+
+
+def one_query(query: Query, *, guard: bool = False) -> Suite:
+    checks = [Check("own", "own", Place(1), query=query)]
+    if guard:
+        lost = Guard("lost_all_relevant")
+        checks = [Check("guard", "guard", Place(1), scope="each_query", guard=lost)]
+    return Suite("s", "s.ir.yaml", (query,), metrics=MEASURES[:1], checks=tuple(checks))
+
+
+@pytest.mark.parametrize(
+    ("rule", "answers", "outcome", "warned"),
+    [
+        (Rule("must_find", {"good": 1}), [FOUND, FOUND, LOST], "passed", 1),
+        (Rule("must_find", {"good": 1}), [LOST, LOST, LOST], "failed", 0),
+        (Rule("must_find_any", {"good": 1, "y": 1}), [LOST, FOUND, LOST], "passed", 2),
+        (Rule("in_order", {"good": 1, "x": 1}), [FOUND, LOST, FOUND], "passed", 1),
+        (Rule("must_not_find", {"x": 3}), [FOUND, FOUND, LOST], "failed", 1),
+        (Rule("expect_no_results", {}), [{"q1": []}, {"q1": []}, LOST], "failed", 1),
+    ],
+)
+def test_rules_over_answers(
+    rule: Rule, answers: list[dict[str, list[str]]], outcome: str, warned: int
+) -> None:
+    query = Query("q1", "chair", Judgments({"good": 1}), rules=(rule,))
+    if rule.kind == "expect_no_results":
+        query = replace(query, judgments=Judgments({}))
+    (verdict,) = judge(one_query(query), side(*answers)).verdicts
+    assert verdict.outcome == outcome
+    if warned:
+        assert [f.broken_in for f in verdict.findings if not f.ok] == [warned]
+        assert [f.answers for f in verdict.findings if not f.ok] == [3]
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "outcome"),
+    [
+        ([LOST], [FOUND], "failed"),
+        ([LOST] * 3, [FOUND] * 3, "failed"),
+        ([LOST, LOST, FOUND], [FOUND] * 3, "passed"),  # one answer still finds it
+        ([LOST] * 3, [FOUND, FOUND, LOST], "passed"),  # it wavered before
+        ([LOST, FOUND], [FOUND], "passed"),
+    ],
+)
+def test_the_guard_over_answers(
+    now: list[dict[str, list[str]]], before: list[dict[str, list[str]]], outcome: str
+) -> None:
+    query = Query("q1", "chair", Judgments({"good": 1}))
+    suite = one_query(query, guard=True)
+    (verdict,) = judge(suite, side(*now), suite.checks, before=side(*before)).verdicts
+    assert verdict.outcome == outcome
+
+
+def test_wavering_elsewhere_excuses_a_loss_and_names_it() -> None:
+    queries = [Query(f"q{n}", f"text {n}", Judgments({"good": 1})) for n in range(12)]
+    guard = Check("guard", "guard", Place(1), scope="each_query", guard=Guard("lost_all_relevant"))
+    suite = Suite("s", "s.ir.yaml", (*queries,), metrics=MEASURES[:1], checks=(guard,))
+    good, bad = Ranking(("good",)), Ranking(("x",))
+
+    def answers(patterns: Sequence[str]) -> Run:
+        runs = [
+            Run("", {f"q{n}": good if p[a] == "1" else bad for n, p in enumerate(patterns)})
+            for a in range(3)
+        ]
+        return replace(runs[0], again=tuple(runs[1:]))
+
+    # q0 was lost outright; the others are found in three answers of six, scattered over both sides
+    wavers = ["110"] * 11
+    before, now = answers(["111", *wavers]), answers(["000", *(["100"] * 11)])
+    (verdict,) = judge(suite, now, suite.checks, before=before).verdicts
+    assert verdict.outcome == "passed"
+    assert [(f.subject, f.ok, f.wavering) for f in verdict.findings] == [("q0", False, 11)]
+
+
+def test_a_drop_must_exceed_what_unchanged_code_does() -> None:
+    limits = Limits(MEASURES[0], (Bound("max_significant_drop", 0.01),))
+    queries = tuple(Query(f"q{n}", f"text {n}", Judgments({"good": 1})) for n in range(12))
+    check = Check("mrr", "mrr", Place(1), limits=limits)
+    suite = Suite("s", "s.ir.yaml", queries, metrics=MEASURES[:1], checks=(check,))
+
+    def answer(found: int) -> dict[str, list[str]]:
+        return {f"q{n}": ["good"] if n < found else ["x", "good"] for n in range(12)}
+
+    def outcome(now: Sequence[int], before: Sequence[int]) -> str:
+        sides = [side(*map(answer, found)) for found in (now, before)]
+        return judge(suite, sides[0], suite.checks, before=sides[1]).verdicts[0].outcome
+
+    assert outcome([2], [12]) == "failed"
+    assert outcome([2, 2], [12, 12]) == "failed"
+    assert outcome([2, 12], [12, 12]) == "passed"  # today's answers differ by as much
+    assert outcome([2, 3, 2], [12, 11, 12]) == "failed"
+
+
+def test_what_unchanged_code_does() -> None:
+    now = side(
+        {"q1": ["good", "a"], "q2": ["x"]},
+        {"q1": ["a", "b"], "q2": ["x"]},
+        builds=[0, 1],
+    )
+    noise = judge(SUITE, now).noise
+    assert noise is not None
+    assert (noise.answers, noise.builds, noise.total) == (2, 2, 1)
+    (wavering,) = noise.wavering
+    assert (wavering.query, wavering.overlap, wavering.low, wavering.high) == ("q1", 0.5, 0.0, 1.0)
+    assert {document.id for document in wavering.documents} == {"good", "b"}
+    assert (noise.spreads[0].low, noise.spreads[0].high) == (0.0, 0.5)
+    assert judge(SUITE, side({"q1": ["good"], "q2": []})).noise is None

@@ -56,19 +56,23 @@ def rank_biased_overlap(k: int, p: float) -> Compute:
     def score(hits: Hits) -> float | None:
         if hits.before is None:
             return None
-        now, before = top(hits.ranking, k), top(hits.before, k)
-        seen_now: set[str] = set()
-        seen_before: set[str] = set()
-        total, weights, weight = 0.0, 0.0, 1.0
-        for depth in range(max(len(now), len(before))):
-            seen_now.update(now[depth : depth + 1])
-            seen_before.update(before[depth : depth + 1])
-            total += weight * len(seen_now & seen_before) / (depth + 1)
-            weights += weight
-            weight *= p
-        return total / weights if weights else 1.0
+        return biased_overlap(top(hits.ranking, k), top(hits.before, k), p)
 
     return score
+
+
+def biased_overlap(one: Sequence[str], other: Sequence[str], p: float = 0.9) -> float:
+    """The documents of both at every depth, the topmost weighing most; 1 where both are empty."""
+    seen: set[str] = set()
+    seen_in_other: set[str] = set()
+    total, weights, weight = 0.0, 0.0, 1.0
+    for depth in range(max(len(one), len(other))):
+        seen.update(one[depth : depth + 1])
+        seen_in_other.update(other[depth : depth + 1])
+        total += weight * len(seen & seen_in_other) / (depth + 1)
+        weights += weight
+        weight *= p
+    return total / weights if weights else 1.0
 
 
 DEFINITIONS = (

@@ -26,11 +26,12 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "grade": ("rating", "grade", "score", "relevance", "rel", "label", "judgment", "judgement", "gain"),
     "tags": ("tags", "tag"),
     "weight": ("weight",),
+    "count": ("count", "searches", "frequency", "freq"),
     "why": ("why",),
     "judge": ("judge", "annotator", "rater", "assessor", "grader"),
     "date": ("date", "judgedat", "gradedat"),
 }  # fmt: skip
-PAIR = ("id", "query", "document", "grade", "judge", "date")
+PAIR = ("id", "query", "document", "grade", "judge", "date", "count")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 QUEPID_HEADER = {"query", "docid", "rating"}
 
@@ -154,7 +155,7 @@ def table(delimiters: str) -> Callable[[Iterable[str]], Iterator[Record]]:
         delimiter = next((d for d in delimiters if is_header(cells_of(header, d))), delimiters[0])
         names = [name.strip() for name in cells_of(header, delimiter)]
         columns = named(names)
-        read = from_csv if tuple(names) == OUR_COLUMNS else str
+        read = from_csv if tuple(names) in OUR_COLUMNS else str
         if not is_header(names):
             there = ", ".join(short(name) for name in names[:8])
             raise Bad(

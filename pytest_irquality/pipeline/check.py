@@ -1,0 +1,269 @@
+"""The whole path from Python: a suite file and a search give what ``pytest --ir-suite`` would say."""
+
+from __future__ import annotations
+
+import html
+import sys
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pytest_irquality.edges.git import checkout_above, package_version
+from pytest_irquality.metrics import Definition, with_own
+from pytest_irquality.pipeline.files import Against, Files, Target
+from pytest_irquality.pipeline.judge import judge_run, version_of
+from pytest_irquality.report.html import html_report
+from pytest_irquality.report.text import explain, headline, name_of, summaries
+from pytest_irquality.retrieval import Run, retrieve
+from pytest_irquality.storage import baseline as stored
+from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.storage.stored import StoredRunError
+from pytest_irquality.suite import Suite, load_suite
+from pytest_irquality.suite.lint import IRQualityWarning, lint
+from pytest_irquality.verdict import SuiteResult, Verdict
+from pytest_irquality.verdict.result import BAD
+from pytest_irquality.wording.sentences import reason
+
+Compared = bool | str | Path
+"""True: the baseline beside the suite. False: nothing. Else a file, a folder of them, or ``git:REF``."""
+
+FRAMES = ("pandas", "polars")
+HEIGHT = 720  # of the report in a notebook, in pixels
+
+
+class SearchQualityError(AssertionError):
+    """A suite that failed. Its text is what the terminal says of each check that failed."""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What judging a suite gave, for each retriever.
+
+    Printed it says what the terminal says; in a notebook it shows as the report.
+    """
+
+    results: tuple[SuiteResult, ...]
+
+    @property
+    def failed(self) -> bool:
+        """Whether anything failed. A known issue that is still broken has not."""
+        return any(result.failed for result in self.results)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Everything about each check that failed, as in pytest's FAILURES."""
+        return tuple(
+            _told(result, verdict)
+            for result in self.results
+            for verdict in result.verdicts
+            if verdict.outcome in BAD
+        )
+
+    def raise_for_failures(self) -> None:
+        """Raise ``SearchQualityError`` where anything failed."""
+        __tracebackhide__ = True
+        if self.failed:
+            raise SearchQualityError("\n\n".join(self.failures))
+
+    def to_frame(self) -> Any:
+        """One row a query and retriever, with every measure now and in the baseline, as pandas or polars has it.
+
+        Raises ``ImportError`` where neither is installed.
+        """
+        rows = [row for result in self.results for row in _rows(result)]
+        return _frame_library().DataFrame(rows)
+
+    def to_html(self) -> str:
+        """The report, a whole page."""
+        formulas = {
+            measure: formula
+            for result in self.results
+            for measure, formula in zip(result.measures, result.formulas, strict=True)
+        }
+        made = (
+            f"Made by pytest-irquality {package_version()} on {datetime.now():%Y-%m-%d at %H:%M}."
+        )
+        return html_report(self.results, definitions=formulas, generated=made)
+
+    def __str__(self) -> str:
+        return "\n\n".join((*self.failures, "\n".join(summaries(self.results))))
+
+    def __repr__(self) -> str:
+        told = (f"{name_of(result)}: {headline(result)}" for result in self.results)
+        return f"<{type(self).__name__} {'; '.join(told)}>"
+
+    def _repr_html_(self) -> str:
+        # In a frame of its own, where neither side's styles and scripts reach the other's.
+        return (
+            f'<iframe srcdoc="{html.escape(self.to_html())}" title="search quality"'
+            f' style="width: 100%; height: {HEIGHT}px; border: 0"></iframe>'
+        )
+
+
+def check(
+    suite: Path | str,
+    retriever: object = None,
+    *,
+    retrievers: Mapping[str, object] | None = None,
+    rankings: Mapping[str, object] | None = None,
+    baseline: Compared = True,
+    update_baseline: bool = False,
+    concurrency: int | None = None,
+    measures: Iterable[Definition] = (),
+    start: Path | None = None,
+) -> CheckResult:
+    """Judge a suite file as ``pytest --ir-suite`` does.
+
+    What answers its queries is one of: ``retriever``, whatever the fixture may give; ``retrievers``, several of them by
+    name; ``rankings``, results that are there already, by the query's id or text. ``baseline`` says what to compare
+    with: what stands in ``.ir-baseline/`` beside the suite (True), nothing (False), a file or folder, or ``git:REF``;
+    with ``update_baseline`` it is written. ``measures`` are the project's own, made by ``own_measure``. Paths are
+    relative to ``start`` (default: the working directory), and so are those that are printed.
+
+    Raises ``SuiteError`` for a suite that cannot be read, ``StoredRunError`` for such a baseline, ``RetrieverError``
+    for a retriever that cannot be called. A call that fails is an error of its query.
+    """
+    start = (start or Path.cwd()).absolute()
+    file = start / suite
+    read = load_suite(file, shown=_shown(file, start), definitions=with_own(list(measures)))
+    _warn(read, file, start)
+    asked = _asked(read, retriever, retrievers, rankings)
+    files = Files(
+        start,
+        checkout_above(file.parent) or file.parent,
+        None if baseline is True else str(baseline),
+        update_baseline,
+        targets=len(asked),
+    )
+    if wrong := baseline and files.unknown_revision():
+        raise StoredRunError(wrong)
+    results = _judge_all(
+        Target(read, file, ""), asked, files, baseline=baseline, concurrency=concurrency
+    )
+    return CheckResult(tuple(results))
+
+
+def _shown(file: Path, start: Path) -> str:
+    """How messages name a file, as the command does."""
+    return file.relative_to(start).as_posix() if file.is_relative_to(start) else str(file)
+
+
+def _warn(suite: Suite, file: Path, start: Path) -> None:
+    for place, text in lint(suite):
+        at = str(start / place.path if place.path else file)
+        warnings.warn_explicit(IRQualityWarning(text), None, at, place.line)
+
+
+def _asked(
+    suite: Suite,
+    retriever: object,
+    retrievers: Mapping[str, object] | None,
+    rankings: Mapping[str, object] | None,
+) -> dict[str, object]:
+    """What is to be asked, by name, first what others are compared with."""
+    if [retriever, retrievers, rankings].count(None) != 2:
+        raise TypeError(
+            "check() takes one of a retriever, retrievers by name, or rankings by query"
+        )
+    if rankings is not None:
+        retriever = _Rankings(suite, rankings)
+    named = dict(retrievers) if retrievers is not None else {"": retriever}
+    base = suite.baseline_retriever
+    if base is None:
+        return named
+    if base not in named:
+        known = ", ".join(map(repr, retrievers or ())) or "no retriever has a name"
+        raise ValueError(f"{suite.path} compares with the retriever {base!r}; here: {known}")
+    return {base: named.pop(base), **named}
+
+
+class _Rankings:
+    """Results that are there already, given out as if they were asked for."""
+
+    def __init__(self, suite: Suite, rankings: Mapping[str, object]) -> None:
+        texts = [query.text for query in suite.queries]
+        known = {name for query in suite.queries for name in (query.id, query.text)}
+        if unknown := [name for name in rankings if name not in known]:
+            raise ValueError(f"{suite.path} has no query {unknown[0]!r}, whose ranking is given")
+        if twice := next((text for text in texts if texts.count(text) > 1), None):
+            raise ValueError(
+                f"{suite.path} has two queries {twice!r}: rankings cannot tell them apart"
+            )
+        self.by_text = {
+            query.text: rankings[name]
+            for query in suite.queries
+            for name in (query.text, query.id)
+            if name in rankings
+        }
+
+    def search(self, query: str, **params: object) -> object:
+        if query not in self.by_text:
+            raise LookupError("no ranking of this query is given")
+        return self.by_text[query]
+
+
+def _judge_all(
+    target: Target,
+    asked: Mapping[str, object],
+    files: Files,
+    *,
+    baseline: Compared,
+    concurrency: int | None,
+) -> Iterable[SuiteResult]:
+    """Each retriever's result; ``target`` is the one without a name."""
+    runs: dict[str, Run] = {}
+    suite, base = target.suite, target.suite.baseline_retriever
+    if base or (baseline and stored.expected(target.file, files.compared)):
+        suite = suite.guarded()
+    for name, retriever in asked.items():
+        here = Target(suite, target.file, name)
+        # A baseline that is damaged is reported before anything is asked.
+        stands = baseline and base is None
+        against = files.before(here, suite.by_id) if stands else Against(None, None)
+        run = retrieve(suite, retriever, name=name, concurrency=concurrency)
+        run = runs[name] = replace(run, version=version_of(retriever))
+        if base is not None:
+            other = runs[base]
+            known = Baseline(base, len(other.rankings), version=other.version)
+            against = Against(other, known)
+        yield judge_run(
+            files, here, run, checks=suite.checks, compared=against, retriever=retriever
+        )
+
+
+def _told(result: SuiteResult, verdict: Verdict) -> str:
+    if verdict.outcome in ("failed", "fixed"):
+        return explain(result, verdict)
+    return f"{reason(result, verdict)}\n  at {result.place(verdict)}"
+
+
+def _rows(result: SuiteResult) -> Iterable[dict[str, Any]]:
+    outcomes = {verdict.query: verdict.outcome for verdict in result.verdicts if verdict.query}
+    undefined = (None,) * len(result.measures)
+    for query in result.queries:
+        yield {
+            "retriever": result.retriever,
+            "id": query.id,
+            "query": query.text,
+            "tags": ", ".join(query.tags),
+            "outcome": outcomes.get(query.id),
+            **dict(zip(result.measures, query.values or undefined, strict=True)),
+            **{
+                f"{measure} before": value
+                for measure, value in zip(result.measures, query.before or undefined, strict=True)
+            },
+        }
+
+
+def _frame_library() -> Any:
+    """The library of data frames that is in use here, or else one that is installed."""
+    for name in sorted(FRAMES, key=lambda name: name not in sys.modules):
+        try:
+            return import_module(name)
+        except ImportError:
+            pass
+    raise ImportError(f"to_frame() needs {' or '.join(FRAMES)}: neither is installed")

@@ -1,0 +1,56 @@
+"""One retriever's run, judged: the step that pytest's items and ``check`` share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from pytest_irquality.pipeline.audit import audited
+from pytest_irquality.pipeline.explain import with_reasons
+from pytest_irquality.pipeline.files import Against, Files, Target
+from pytest_irquality.retrieval import Run
+from pytest_irquality.suite import Check
+from pytest_irquality.verdict import SuiteResult, judge
+from pytest_irquality.verdict.trend import Past
+
+
+def judge_run(
+    files: Files,
+    target: Target,
+    run: Run,
+    *,
+    checks: Collection[Check],
+    compared: Against,
+    retriever: object,
+    notes: Sequence[str] = (),
+    audit: bool = False,
+    past: Past | None = None,
+) -> SuiteResult:
+    """One retriever's run held against checks of its suite, with reasons, with an ``audit`` where one is
+    asked for, and with what was written of it.
+
+    Raises ``MeasureError`` where a measure of the project's own fails.
+    """
+    updating = (
+        files.updating and target.suite.baseline_retriever is None
+    )  # else no file would mend a drop
+    asked = files.part(target.suite)
+    result = judge(
+        asked,
+        run,
+        checks,
+        before=compared.run,
+        baseline=compared.baseline,
+        updating=updating,
+        accepting=compared.accepting,
+        past=past,
+    )
+    if audit:
+        before, known = compared.run, compared.baseline
+        result = audited(asked, run, result, retriever, before=before, baseline=known)
+    return files.completed(target, run, with_reasons(result, retriever), notes)
+
+
+def version_of(retriever: object) -> str | None:
+    """What a retriever says of its own version, to be kept with the baseline."""
+    version = getattr(retriever, "version", None)
+    return str(version) if isinstance(version, (str, int, float)) else None

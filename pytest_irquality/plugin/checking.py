@@ -1,0 +1,76 @@
+"""The fixture ``ir_check``: a suite that is judged inside an ordinary test, and joins the reports by its node id."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_irquality.pipeline.check import CheckResult, Compared, check
+from pytest_irquality.plugin.items import Broken
+from pytest_irquality.report.data import encode
+from pytest_irquality.verdict import SuiteResult
+from pytest_irquality.wording.words import OF_A_TEST
+
+CHECKED = pytest.StashKey[list[SuiteResult]]()
+
+
+class Checker:
+    """What the fixture gives: called with a suite and what answers it, it fails as the suite's own items do."""
+
+    def __init__(self, item: pytest.Item) -> None:
+        self._item = item
+
+    def __call__(
+        self,
+        suite: Path | str,
+        retriever: object = None,
+        *,
+        retrievers: Mapping[str, object] | None = None,
+        rankings: Mapping[str, object] | None = None,
+        baseline: Compared = False,
+        concurrency: int | None = None,
+    ) -> CheckResult:
+        """Judge a suite, whose path is relative to the test's file, as ``check`` does.
+
+        Unlike there nothing is compared with unless ``baseline`` says so.
+        """
+        __tracebackhide__ = True
+        item = self._item
+        own = item.ihook.pytest_ir_measures(config=item.config)
+        result = check(
+            item.path.parent / suite,
+            retriever,
+            retrievers=retrievers,
+            rankings=rankings,
+            baseline=baseline,
+            concurrency=concurrency,
+            measures=[measure for given in own for measure in given or ()],
+            start=item.config.invocation_params.dir,
+        )
+        known = item.stash.setdefault(CHECKED, [])
+        known += (replace(one, retriever=self._name(one, len(known))) for one in result.results)
+        if result.failed:
+            raise Broken("\n\n".join(result.failures), pytrace=False)
+        return result
+
+    def _name(self, result: SuiteResult, before: int) -> str:
+        """What the reports call the result: the test, its retriever where it names any, and which of several."""
+        parts = self._item.nodeid, result.retriever, str(before + 1) if before else ""
+        return OF_A_TEST.join(filter(None, parts))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Send what a test has judged home on its report: reports travel through xdist as JSON."""
+    report = yield
+    checked = item.stash.get(CHECKED, None)
+    if report.when == "call" and checked:
+        away = hasattr(item.config, "workerinput")
+        vars(report)["ir_checked"] = [encode(one) if away else one for one in checked]
+        del item.stash[CHECKED]
+    return report

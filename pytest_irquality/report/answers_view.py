@@ -1,0 +1,141 @@
+"""What several answers and other wordings show, as tables for the page and for Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pytest_irquality.verdict.facts import Noise, Robustness, VariantLoss
+from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.wording.answers import (
+    common,
+    kind_name,
+    since_baseline,
+    spread_of,
+    units_said,
+)
+from pytest_irquality.wording.numbers import apart, counted, figure, signed
+
+
+@dataclass(frozen=True)
+class WorstText:
+    """A variant that lost, with its text as it may be copied under ``variants``."""
+
+    text: str
+    query: str
+    values: str
+
+
+@dataclass(frozen=True)
+class LossRow:
+    """A kind of variants and a measure."""
+
+    kind: str
+    measure: str
+    queries: int
+    own: str
+    variants: str
+    loss: str
+    interval: str
+    since: str
+    worst: tuple[WorstText, ...]
+
+
+@dataclass(frozen=True)
+class KindTexts:
+    """All variants of a kind, query by query, and those that find nothing."""
+
+    kind: str
+    said: str
+    empty: tuple[WorstText, ...]
+    texts: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True)
+class WaveringRow:
+    """A query that is not answered alike each time."""
+
+    query: str
+    common: str
+    rbo: str
+    values: str
+    documents: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NoiseView:
+    """What unchanged code does."""
+
+    said: str
+    spreads: tuple[str, ...]
+    rows: tuple[WaveringRow, ...]
+    more: str
+
+
+def loss_rows(result: SuiteResult) -> tuple[LossRow, ...]:
+    """A row for each kind of variants and measure shown."""
+    return tuple(_loss(result, kind, loss) for kind in result.robustness for loss in kind.losses)
+
+
+def _loss(result: SuiteResult, kind: Robustness, loss: VariantLoss) -> LossRow:
+    unit, change = result.unit(loss.measure), loss.change
+    own, variants = apart(change.before, change.now, unit)
+    interval = ""
+    if change.low is not None and change.high is not None:
+        interval = f"{signed(change.low, unit)} to {signed(change.high, unit)}"
+    return LossRow(
+        kind_name(kind.kind),
+        loss.measure,
+        change.queries,
+        own,
+        variants,
+        signed(change.difference, unit),
+        interval,
+        since_baseline(loss, unit),
+        tuple(
+            WorstText(
+                worst.text,
+                result.query(worst.query).text,
+                f"{figure(worst.own, unit)} → {figure(worst.value, unit)}",
+            )
+            for worst in loss.worst
+        ),
+    )
+
+
+def kinds(result: SuiteResult) -> Iterator[KindTexts]:
+    """What was asked of each kind, text by text."""
+    for kind in result.robustness:
+        said = f"{kind.variants} of {counted(kind.queries, 'query', 'queries')}"
+        if kind.unanswered:
+            said = f"{said}, {kind.unanswered} could not be answered"
+        empty = (WorstText(one.text, result.query(one.query).text, "") for one in kind.empty)
+        texts = ((result.query(query).text, variants) for query, variants in kind.texts.items())
+        yield KindTexts(kind_name(kind.kind), said, tuple(empty), tuple(texts))
+
+
+def noise_view(result: SuiteResult) -> NoiseView | None:
+    """What unchanged code does; None where each query has one answer."""
+    noise = result.noise
+    if noise is None:
+        return None
+    rows = tuple(_wavering(result, noise))
+    left = noise.total - len(rows)
+    more = f"{counted(left, 'more query', 'more queries')} waver" if left > 0 else ""
+    spreads = tuple(spread_of(spread, result.unit(spread.measure)) for spread in noise.spreads)
+    return NoiseView(units_said(noise), spreads, rows, more)
+
+
+def _wavering(result: SuiteResult, noise: Noise) -> Iterator[WaveringRow]:
+    unit = result.unit(result.shown[0]) if result.shown else ""
+    for one in noise.wavering:
+        values = ""
+        if one.low is not None and one.high is not None:
+            least, most = apart(one.low, one.high, unit)
+            values = least if least == most else f"{least} to {most}"
+        documents = tuple(
+            f"{document.title or document.id} (in {document.in_answers} of {one.answers})"
+            for document in one.documents
+        )
+        text = result.query(one.query).text
+        yield WaveringRow(text, common(one), f"{one.rbo:.2f}", values, documents)

@@ -1,0 +1,258 @@
+"""Several answers to a query: what each unit of a side scores and finds, and what of it may be
+wavering.
+
+A unit is a build of the index or, where a side has one build, an answer; the rules are in
+``noise.py``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import fsum
+
+from pytest_irquality.metrics import Measure, Scores
+from pytest_irquality.metrics.families.agreement import biased_overlap, shared
+from pytest_irquality.suite.model import Query, Rule
+from pytest_irquality.verdict.facts import Finding, Noise, RankedDocument, Spread, Wavering
+from pytest_irquality.verdict.measured import Measured, counts
+from pytest_irquality.verdict.noise import exceeds_wavering
+from pytest_irquality.verdict.rules import check_rule
+
+Units = Sequence[Sequence[Measured]]
+
+Scored = Callable[[Measured], Scores]
+
+
+def in_baseline_order(answer: Measured) -> Scores:
+    """What drops are measured by."""
+    return answer.scores_compared
+
+
+def as_returned(answer: Measured) -> Scores:
+    """What users see."""
+    return answer.scores
+
+
+BREAKS_IN_ANY = ("must_not_find", "expect_no_results")
+"""Rules on what may never be shown: one answer that shows it is one too many."""
+
+
+def units_now(measured: Measured) -> Units:
+    """Today's answers, unit by unit."""
+    return _units(measured.answers)
+
+
+def units_before(measured: Measured) -> Units:
+    """The baseline's."""
+    return _units(measured.answers_before)
+
+
+def _units(answers: Sequence[Measured]) -> Units:
+    builds: dict[int, list[Measured]] = {}
+    for answer in answers:
+        builds.setdefault(answer.run.build, []).append(answer)
+    return list(builds.values()) if len(builds) > 1 else [[answer] for answer in answers]
+
+
+def unit_means(
+    units: Units, measure: Measure, weights: Mapping[str, float], scored: Scored = in_baseline_order
+) -> list[float]:
+    """What each unit scores over some queries, each with its weight."""
+    total = 1.0 if measure.aggregate == "sum" else fsum(weights.values())
+    means = []
+    for unit in units:
+        column = unit[0].suite.measures.index(measure)
+        rows = [scored(answer).values for answer in unit]
+        weighed = (
+            weight * (row[id][column] or 0.0) for row in rows for id, weight in weights.items()
+        )
+        means.append(fsum(weighed) / total / len(unit))
+    return means
+
+
+# -- guards ----------------------------------------------------------------------------------------
+
+Finds = Callable[[Measured, Query], bool]
+"""Whether an answer has what a guard watches over."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The queries that were found in every unit of the baseline and in none of today's.
+
+    ``wavering`` others were found in as many units as the baseline has, scattered over both sides.
+    ``beyond_chance`` is False where as many losses may be wavering alone.
+    """
+
+    queries: tuple[Query, ...]
+    wavering: int
+    beyond_chance: bool
+
+
+def lost(measured: Measured, finds: Finds) -> Lost:
+    """What a guard sees over all units of both sides."""
+    now, before = units_now(measured), units_before(measured)
+    gone, wavering = [], 0
+    for query in measured.suite.queries:
+        if query.id not in measured.before or query.expects_nothing:
+            continue
+        then = [any(finds(answer, query) for answer in unit) for unit in before]
+        today = [any(finds(answer, query) for answer in unit) for unit in now]
+        found = sum(then) + sum(today)
+        if all(then) and not any(today):
+            gone.append(query)
+        elif found == len(before) and any(then):  # one that flipped wholly upwards tells nothing
+            wavering += 1
+    beyond = exceeds_wavering(len(gone), wavering, len(before), len(now))
+    return Lost(tuple(gone), wavering, beyond)
+
+
+# -- rules -----------------------------------------------------------------------------------------
+
+
+def check_rule_in_answers(rule: Rule, query: Query, measured: Measured) -> Iterator[Finding]:
+    """The findings of a rule over all answers to its query.
+
+    What must be found fails where every answer lacks it, and warns where some do; what must not be
+    shown fails where any answer shows it. ``broken_in`` counts the answers.
+    """
+    answers = [
+        list(check_rule(rule, query, answer.ranks(query), measured.title))
+        for answer in measured.answers
+    ]
+    if rule.kind == "in_order":
+        answers = [[_worst(findings)] for findings in answers]
+    for alike in zip(*answers, strict=True):
+        broken = [finding for finding in alike if not finding.ok]
+        if not broken:
+            yield replace(alike[0], ranked=_medians(alike))
+            continue
+        fails = rule.kind in BREAKS_IN_ANY or len(broken) == len(alike)
+        yield replace(
+            broken[0],
+            fails=fails,
+            ranked=_medians(broken),
+            broken_in=len(broken),
+            answers=len(alike),
+        )
+
+
+def _worst(findings: Sequence[Finding]) -> Finding:
+    return next((finding for finding in findings if not finding.ok), findings[0])
+
+
+def _medians(findings: Iterable[Finding]) -> tuple[RankedDocument, ...]:
+    """The documents of the first finding, each at the median of its ranks."""
+    findings = list(findings)
+    return tuple(
+        replace(document, rank=median_rank([_rank(finding, document.id) for finding in findings]))
+        for document in findings[0].ranked
+    )
+
+
+def _rank(finding: Finding, document: str) -> int | None:
+    return next((known.rank for known in finding.ranked if known.id == document), None)
+
+
+def median_rank(ranks: Sequence[int | None]) -> int | None:
+    """The middle rank, the better of two; a document that was not returned ranks last."""
+    ordered = sorted(ranks, key=lambda rank: (rank is None, rank or 0))
+    return ordered[(len(ordered) - 1) // 2] if ordered else None
+
+
+# -- what unchanged code does ----------------------------------------------------------------------
+
+SHOWN = 10
+
+
+def unchanged_code(measured: Measured) -> Noise | None:
+    """How far the answers of a side differ among themselves; None where each query has one
+    answer.
+    """
+    if not measured.several:
+        return None
+    now, before = units_now(measured), units_before(measured)
+    wavering = [found for query in measured.asked if (found := _wavering(measured, query))]
+    wavering.sort(key=lambda found: found.overlap)
+    return Noise(
+        len(measured.answers),
+        len({answer.run.build for answer in measured.answers}),
+        len(measured.answers_before),
+        len({answer.run.build for answer in measured.answers_before}),
+        tuple(_spread(measured, measure, now, before) for measure in _shown(measured)),
+        tuple(wavering[:SHOWN]),
+        len(wavering),
+    )
+
+
+def _shown(measured: Measured) -> Iterator[Measure]:
+    for measure in measured.suite.metrics:
+        if measure.unit != "seconds" and not measure.definition.compares:
+            yield measure
+
+
+def _spread(measured: Measured, measure: Measure, now: Units, before: Units) -> Spread:
+    means = _plain_means(measured, measure, now)
+    then = _plain_means(measured, measure, before)
+    return Spread(
+        str(measure),
+        len(now),
+        min(means, default=0.0),
+        max(means, default=0.0),
+        len(before),
+        min(then, default=None),
+        max(then, default=None),
+    )
+
+
+def _plain_means(measured: Measured, measure: Measure, units: Units) -> list[float]:
+    """What each unit scores over the queries that define the measure on all sides."""
+    column = measured.suite.measures.index(measure)
+    answers = [answer.scores.values for unit in units for answer in unit]
+    weights = {}
+    for query in measured.suite.queries:
+        defined = all(
+            query.id in values and values[query.id][column] is not None for values in answers
+        )
+        weight = query.weight if measure.weighted else 1.0
+        if defined and weight and counts(measure, query):
+            weights[query.id] = weight
+    return unit_means(units, measure, weights, as_returned) if weights else []
+
+
+def _wavering(measured: Measured, query: Query) -> Wavering | None:
+    """A query whose answers of today differ."""
+    k = measured.suite.top_k
+    tops = [
+        answer.rankings[query.id][:k] for answer in measured.answers if query.id in answer.rankings
+    ]
+    if len(set(tops)) < 2:
+        return None
+    pairs = list(combinations(tops, 2))
+    overlap = fsum(shared(one, other) for one, other in pairs) / len(pairs)
+    rbo = fsum(biased_overlap(one, other) for one, other in pairs) / len(pairs)
+    first = (
+        measured.suite.measures.index(measured.suite.metrics[0]) if measured.suite.metrics else None
+    )
+    values = [
+        value
+        for answer in measured.answers
+        if first is not None and (value := answer.scores.values[query.id][first]) is not None
+    ]
+    often = Counter(id for top in tops for id in top)
+    come_and_go = [id for id, times in often.items() if times < len(tops)]
+    return Wavering(
+        query.id,
+        len(tops),
+        overlap,
+        rbo,
+        min(values, default=None),
+        max(values, default=None),
+        tuple(
+            RankedDocument(id, title=measured.title(id), in_answers=often[id])
+            for id in come_and_go[:SHOWN]
+        ),
+    )

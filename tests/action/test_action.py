@@ -1,0 +1,216 @@
+"""The action's shell, the pre-commit hook and the workflows: run as their services run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pytest_irquality.plugin.hooks import PATTERNS
+
+ROOT = Path(__file__).parents[2]
+ACTIONS = [
+    yaml.safe_load((ROOT / name).read_text("utf-8"))
+    for name in ("action.yml", "comment/action.yml")
+]
+STEPS = [step for action in ACTIONS for step in action["runs"]["steps"]]
+HOOK = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))[0]
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32" or not shutil.which("bash"), reason="needs bash"
+)
+
+GREEN = "queries: [{query: office chair, relevant: [d1]}, {query: desk, relevant: [d2]}]\nthresholds: {mrr@10: 0.9}\n"
+RED = GREEN.replace("relevant: [d1]", "must_find: [d9]")
+RETRIEVER = """
+import pytest
+@pytest.fixture
+def retriever():
+    return lambda query: {"office chair": ["d1"], "desk": ["d2"]}[query]
+"""
+
+# What the action needs of `gh api`, over a file of comments; --jq is jq.
+GH = """#!{python}
+import json, os, subprocess, sys
+from pathlib import Path
+store = Path(os.environ["STORE"])
+comments = json.loads(store.read_text()) if store.exists() else []
+options = sys.argv[2:]
+method = options[options.index("--method") + 1] if "--method" in options else "GET"
+if method == "GET" and options[2].endswith("/pulls"):
+    known = {{"head=stranger:fix": [{{"number": 7}}]}}.get(next(o for o in options if o.startswith("head=")), [])
+    jq = options[options.index("--jq") + 1]
+    sys.exit(subprocess.run(["jq", "-r", jq], input=json.dumps(known), text=True).returncode)
+if method == "GET":
+    done = subprocess.run(["jq", "-r", options[options.index("--jq") + 1]], input=json.dumps(comments), text=True)
+    sys.exit(done.returncode)
+field = options[options.index("-F") + 1]
+body = Path(field.removeprefix("body=@")).read_text()
+place = next(option for option in options if option.startswith("repos/"))
+if method == "POST":
+    assert place == "repos/o/r/issues/7/comments", place
+    comments.append({{"id": 100 + len(comments), "user": {{"type": "Bot"}}, "body": body}})
+else:
+    (known,) = (comment for comment in comments if place == f"repos/o/r/issues/comments/{{comment['id']}}")
+    known["body"] = body
+store.write_text(json.dumps(comments))
+"""
+
+
+def bash(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return subprocess.run(
+        ["bash", str(ROOT / "action" / script)], cwd=folder, env={**kept, **environment},
+        text=True, capture_output=True, check=False,
+    )  # fmt: skip
+
+
+def judge(folder: Path, args: str = "") -> tuple[subprocess.CompletedProcess[str], dict[str, str]]:
+    output = folder / "output"
+    output.write_text("")
+    done = bash(
+        "judge.sh", folder, IR_PYTHON=sys.executable, IR_ARGS=args, RUNNER_TEMP=str(folder / "temp"),
+        GITHUB_OUTPUT=str(output), PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_PLUGINS="pytest_irquality.plugin.hooks",
+        PYTHONPATH=str(ROOT),
+    )  # fmt: skip
+    return done, dict(line.split("=", 1) for line in output.read_text().splitlines())
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    (tmp_path / "conftest.py").write_text(RETRIEVER)
+    (tmp_path / "shop.ir.yaml").write_text(GREEN)
+    (tmp_path / "temp").mkdir()
+    return tmp_path
+
+
+def kept(folder: Path) -> set[str]:
+    return {path.name for path in (folder / "temp/irquality").iterdir()}
+
+
+@pytest.mark.parametrize(("suite", "status"), [(GREEN, "0"), (RED, "1"), ("queries: 3\n", "2")])
+def test_the_status_waits_until_the_report_is_kept(shop: Path, suite: str, status: str) -> None:
+    (shop / "shop.ir.yaml").write_text(suite)
+    done, output = judge(shop)
+    assert done.returncode == 0, done.stderr
+    assert output.pop("exit-status") == status
+    evaluated = status in "01"
+    assert output == ({"report": "true"} if evaluated else {})
+    assert kept(shop) == ({"report.html", "report.md", "report.json"} if evaluated else set())
+
+
+def test_an_older_report_is_not_taken_for_this_one(shop: Path) -> None:
+    judge(shop)
+    (shop / "shop.ir.yaml").write_text("queries: 3\n")
+    judge(shop)
+    assert kept(shop) == set()
+
+
+def test_arguments_are_words_and_nothing_in_them_runs(shop: Path) -> None:
+    done, output = judge(shop, "-k 'office and chair' --co")
+    assert output["exit-status"] == "0"
+    assert "shop.ir.yaml" in done.stdout or "office-chair" in done.stdout
+    assert "1/3" in done.stdout  # of three items one is selected
+    judge(shop, "-k '$(touch ran)' `touch ran` ; touch ran")
+    assert not (shop / "ran").exists()
+
+
+@pytest.mark.skipif(not shutil.which("jq"), reason="needs jq")
+class TestComment:
+    @pytest.fixture
+    def comment(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+        gh = tmp_path / "bin/gh"
+        gh.parent.mkdir()
+        gh.write_text(GH.format(python=sys.executable))
+        gh.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{gh.parent}{os.pathsep}{os.environ['PATH']}")
+        self.store = tmp_path / "comments.json"
+
+        def comment(
+            text: str, name: str = "search quality", number: str = "7", head: str = ""
+        ) -> list[Any]:
+            (tmp_path / "report.md").write_text(text)
+            done = bash(
+                "comment.sh", tmp_path, IR_NAME=name, IR_NUMBER=number, IR_HEAD=head, STORE=str(self.store),
+                IR_MARKDOWN=str(tmp_path / "report.md"), GITHUB_REPOSITORY="o/r",
+            )  # fmt: skip
+            assert done.returncode == 0, done.stderr
+            comments: list[Any] = json.loads(self.store.read_text()) if self.store.exists() else []
+            return comments
+
+        return comment
+
+    def test_one_comment_a_name_is_written_anew(self, comment: Any) -> None:
+        assert len(comment("red")) == 1
+        (one,) = comment("green")
+        assert one["body"].splitlines() == ["<!-- pytest-irquality: search quality -->", "green"]
+        assert len(comment("other", name="rag")) == 2
+
+    def test_what_people_wrote_stays(self, comment: Any) -> None:
+        theirs = {
+            "id": 1,
+            "user": {"type": "User"},
+            "body": "<!-- pytest-irquality: search quality -->",
+        }
+        self.store.write_text(json.dumps([theirs]))
+        assert [one["id"] for one in comment("red")] == [1, 101]
+
+    def test_a_name_can_end_neither_the_marker_nor_the_filter(self, comment: Any) -> None:
+        (one,) = comment("red", name='a --> b") | .id, ("')
+        assert one["body"].startswith("<!-- pytest-irquality: a ___ b__ _ .id_ __ -->\n")
+
+    def test_the_pull_request_of_a_fork_is_asked_of_github(self, comment: Any) -> None:
+        assert len(comment("red", number="", head="stranger:fix")) == 1
+        assert len(comment("green", number="", head="stranger:fix")) == 1
+        assert len(comment("red", number="", head="stranger:closed")) == 1
+
+    def test_a_text_of_any_length_is_a_comment(self, comment: Any) -> None:
+        (one,) = comment("x" * 100_000)
+        assert len(one["body"]) < 65_536
+
+    @pytest.mark.parametrize("number", ["", "7/../8", "7; ls"])
+    def test_the_number_is_a_number(self, comment: Any, number: str) -> None:
+        with pytest.raises(AssertionError, match="not the number"):
+            comment("red", number=number)
+
+
+def test_every_step_of_the_action_runs_a_script_that_is_there() -> None:
+    scripts = {
+        script for step in STEPS for script in re.findall(r"action/\w+\.sh", step.get("run", ""))
+    }
+    assert sorted(scripts) == sorted(
+        path.relative_to(ROOT).as_posix() for path in (ROOT / "action").glob("*.sh")
+    )
+
+
+def test_no_step_puts_what_others_wrote_into_its_shell() -> None:
+    assert [step["run"] for step in STEPS if "${{" in step.get("run", "")] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["shop.ir.yaml", "a/b.ir.yml", "ir_shop.yaml", "a/ir_b.yml", "fir_x.yaml", "ir.yaml", "x.yaml"],
+)
+def test_the_hook_takes_the_files_that_the_plugin_takes(name: str) -> None:
+    assert bool(re.search(HOOK["files"], name)) == any(map(Path(name).match, PATTERNS))
+
+
+@pytest.mark.parametrize(
+    ("suite", "status"), [(GREEN, 0), ("queries: [{query: a, relevent: [d]}]\n", 2)]
+)
+def test_the_hook_reads_suites_and_calls_no_retriever(
+    pytester: pytest.Pytester, suite: str, status: int
+) -> None:
+    pytester.path.joinpath("shop.ir.yaml").write_text(suite)
+    name, *arguments = HOOK["entry"].split()
+    result = pytester.runpytest(*arguments, "shop.ir.yaml")
+    assert (name, result.ret) == ("pytest", status)
+    if status:
+        result.stdout.fnmatch_lines(["*shop.ir.yaml:1:22: unknown key 'relevent'*"])

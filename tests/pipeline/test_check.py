@@ -1,0 +1,199 @@
+"""``check``: what the command says, from Python."""
+
+from __future__ import annotations
+
+import html
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_irquality import (
+    CheckResult,
+    IRQualityWarning,
+    SearchQualityError,
+    SuiteError,
+    check,
+    own_measure,
+)
+from tests.conftest import Project
+
+EXAMPLE = Path(__file__).parents[2] / "example_project"
+SUITE = """
+queries:
+  - {query: chair, relevant: [d1], tags: [a]}
+  - {query: desk, id: q2, relevant: [d2], must_find: {d2: 1}, known_issue: SHOP-1}
+thresholds: {mrr@10: 0.5}
+"""
+GOOD = {"chair": ["d1"], "desk": ["d9", "d2"]}
+BAD = {"chair": ["d8"], "desk": ["d9"]}
+
+
+def search(query: str, k: int) -> list[str]:
+    return GOOD[query][:k]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop.ir.yaml").write_text(SUITE)
+    return tmp_path
+
+
+@pytest.mark.parametrize("broken", [False, True], ids=["green", "red"])
+def test_it_says_what_the_command_says(project: Project, broken: bool) -> None:
+    shutil.copytree(EXAMPLE, project.path, dirs_exist_ok=True)
+    source = project.path / "shop_search.py"
+    if broken:
+        source.write_text(
+            source.read_text("utf-8").replace('"title": 8.0', '"title": 1.0'), "utf-8"
+        )
+    command = project.run()
+    sys.modules.pop("shop_search", None)
+    sys.path.insert(0, str(project.path))
+    try:
+        from shop_search import ShopSearch  # type: ignore[import-not-found,unused-ignore]
+    finally:
+        sys.path.remove(str(project.path))
+        sys.modules.pop("shop_search", None)
+    shop = ShopSearch()
+    result = check("shop.ir.yaml", shop.search)
+    shop.close()
+    assert result.failed == (command.ret == 1) == broken
+    seen = [line.rstrip() for line in command.outlines]
+    for line in str(result).splitlines():
+        assert line.rstrip() in seen
+    assert len(result.failures) == sum(line.startswith("FAILED ") for line in seen)
+
+
+def test_a_known_issue_is_no_failure(folder: Path) -> None:
+    result = check("shop.ir.yaml", search)
+    assert not result.failed
+    assert result.failures == ()
+    result.raise_for_failures()
+    assert "known issue SHOP-1" in str(result)
+    assert repr(result) == "<CheckResult shop: passed: 2 queries, 1 limit, 1 known issue>"
+
+
+def test_what_failed_is_raised_in_full(folder: Path) -> None:
+    result = check("shop.ir.yaml", rankings=BAD)
+    with pytest.raises(SearchQualityError, match=r"mrr@10 is 0.000, below its floor 0.500"):
+        result.raise_for_failures()
+    with pytest.raises(AssertionError, match=r"at shop\.ir\.yaml:5"):
+        result.raise_for_failures()
+
+
+def test_the_committed_baseline_is_compared_with_and_can_be_written(folder: Path) -> None:
+    (folder / "shop.ir.yaml").write_text(SUITE.replace("0.5", "0.2"))
+    written = check("shop.ir.yaml", search, update_baseline=True)
+    assert "baseline written: .ir-baseline/shop.jsonl" in str(written)
+    lost = check("shop.ir.yaml", rankings={**GOOD, "chair": ["d8"]})
+    assert "each_query: lost_all_relevant" in str(lost)
+    assert lost.failed
+    assert not check("shop.ir.yaml", rankings={**GOOD, "chair": ["d8"]}, baseline=False).failed
+    shutil.move(folder / ".ir-baseline", folder / "kept")
+    assert check(
+        "shop.ir.yaml", rankings={**GOOD, "chair": ["d8"]}, baseline="kept/shop.jsonl"
+    ).failed
+
+
+def test_several_retrievers_stand_side_by_side(folder: Path) -> None:
+    (folder / "shop.ir.yaml").write_text(SUITE + "baseline: {retriever: bm25}\n")
+    worse = {"hybrid": lambda query: BAD[query], "bm25": search}
+    result = check("shop.ir.yaml", retrievers=worse)
+    assert [one.retriever for one in result.results] == ["bm25", "hybrid"]
+    assert result.failed
+    assert "retrievers side by side" in str(result)
+    with pytest.raises(ValueError, match="compares with the retriever 'bm25'; here: 'hybrid'"):
+        check("shop.ir.yaml", retrievers={"hybrid": search})
+
+
+def test_rankings_are_found_by_text_or_id(folder: Path) -> None:
+    assert not check("shop.ir.yaml", rankings={"chair": ["d1"], "q2": ["d9"]}).failed
+    with pytest.raises(ValueError, match="has no query 'sofa', whose ranking is given"):
+        check("shop.ir.yaml", rankings={"sofa": []})
+
+
+def test_a_ranking_that_is_not_given_is_no_empty_one(folder: Path) -> None:
+    result = check("shop.ir.yaml", rankings={"chair": ["d1"]})
+    assert result.failed
+    assert "no ranking of this query is given" in str(result)
+    assert result.results[0].verdicts[0].outcome == "passed"
+
+
+def test_a_call_that_fails_is_an_error_of_its_query(folder: Path) -> None:
+    def fails(query: str) -> list[str]:
+        raise ConnectionError("refused")
+
+    result = check("shop.ir.yaml", fails)
+    assert result.failed
+    assert "ConnectionError: refused" in str(result)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_one_row_a_query(folder: Path, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Frame:  # what both libraries' DataFrame takes
+        def __init__(self, rows: list[dict[str, Any]]) -> None:
+            self.rows = rows
+
+    module = pytest.importorskip(library) if library in sys.modules else None
+    monkeypatch.setitem(sys.modules, library, module or type(sys)(library))
+    monkeypatch.setattr(sys.modules[library], "DataFrame", Frame, raising=False)
+    for other in {"pandas", "polars"} - {library}:
+        monkeypatch.delitem(sys.modules, other, raising=False)
+    check("shop.ir.yaml", search, update_baseline=True)
+    first, second = check("shop.ir.yaml", rankings={**GOOD, "q2": ["d2"]}).to_frame().rows
+    assert first == {
+        "retriever": "", "id": "chair", "query": "chair", "tags": "a", "outcome": None, "mrr@10": 1.0,
+        "mrr@10 before": 1.0,
+    } | {name: first[name] for name in first if "mrr" not in name}  # fmt: skip
+    assert (second["mrr@10"], second["mrr@10 before"], second["outcome"]) == (1.0, 0.5, "fixed")
+
+
+def test_without_any_library_of_frames_it_says_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("pandas", "polars"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(
+        ImportError, match=r"to_frame\(\) needs pandas or polars: neither is installed"
+    ):
+        check("shop.ir.yaml", search).to_frame()
+
+
+def test_a_notebook_shows_the_report_in_a_frame_of_its_own(folder: Path) -> None:
+    shown = check("shop.ir.yaml", search)._repr_html_()
+    (page,) = re.findall(r'^<iframe srcdoc="([^"]*)"', shown)
+    assert html.unescape(page).startswith("<!doctype html>")
+    assert html.unescape(page).rstrip().endswith("</html>")
+
+
+def test_mistakes_are_told_in_one_line(folder: Path) -> None:
+    with pytest.raises(SuiteError, match=r"^nope\.ir\.yaml:1:1: no such file$"):
+        check("nope.ir.yaml", search)
+    for given in ({}, {"retriever": search, "rankings": GOOD}):
+        with pytest.raises(
+            TypeError, match="takes one of a retriever, retrievers by name, or rankings"
+        ):
+            check("shop.ir.yaml", **given)  # type: ignore[arg-type]
+
+
+def test_doubts_are_warnings_at_their_line(folder: Path) -> None:
+    (folder / "shop.ir.yaml").write_text(SUITE.replace("relevant: [d1], ", ""))
+    with pytest.warns(IRQualityWarning) as caught:
+        check("shop.ir.yaml", search)
+    assert [(Path(one.filename).name, one.lineno) for one in caught] == [("shop.ir.yaml", 3)]
+
+
+def test_measures_of_the_projects_own(folder: Path) -> None:
+    def firsts(ranking: Any, grades: Any, k: int) -> float:
+        """How many of the first results are called d1."""
+        return float(list(ranking[:k]).count("d1"))
+
+    (folder / "shop.ir.yaml").write_text(SUITE + "metrics: [firsts@3]\n")
+    own = own_measure("firsts", firsts, range=(0, 3), needs_relevant=False)
+    result: CheckResult = check("shop.ir.yaml", search, measures=[own])
+    assert result.results[0].whole["firsts@3"].value == 0.5

@@ -1,0 +1,102 @@
+"""The fixture ``ir_check``: an ordinary test that judges a suite."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.conftest import Project
+
+SUITE = "queries: [{query: chair, relevant: [d1], must_find: {d1: 1}}]\nthresholds: {mrr@10: 0.9}\n"
+TESTS = """
+import pytest
+
+@pytest.mark.parametrize("first", ["d1", "d9"])
+def test_first(ir_check, first):
+    result = ir_check("shop.ir.yaml", lambda query: [first, "d1"])
+    assert not result.failed
+
+def test_rankings(ir_check):
+    ir_check("shop.ir.yaml", rankings={"chair": ["d1"]})
+    ir_check("shop.ir.yaml", retrievers={"bm25": lambda query: ["d1"]})
+"""
+
+
+@pytest.fixture
+def shop(project: Project) -> Project:
+    project.suite(SUITE, "sub/shop.ir.yaml")
+    (project.path / "sub/test_shop.py").write_text(TESTS)
+    return project
+
+
+def test_it_fails_with_the_text_of_the_suites_items(shop: Project) -> None:
+    result = shop.pytester.runpytest("sub/test_shop.py")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "'chair': d1 must be in the top 1: it is at rank 2",
+            "*✗ d1 must be in the top 1: it is at rank 2",
+            "*at sub/shop.ir.yaml:1",
+            "mrr@10 is 0.500, below its floor 0.900",
+            "FAILED sub/test_shop.py::test_first?d9? - Broken: 'chair': d1 must be in the *",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*checking.py*")
+    assert not (shop.path / "ir-report.html").exists()
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "xdist"])
+def test_it_joins_the_reports_by_its_node_id(shop: Project, workers: tuple[str, ...]) -> None:
+    result = shop.run("sub/test_shop.py", *workers)
+    assert result.ret == 1
+    assert {suite["retriever"]: _failed(suite) for suite in shop.data["suites"]} == {
+        "sub/test_shop.py::test_first[d1]": False,
+        "sub/test_shop.py::test_first[d9]": True,
+        "sub/test_shop.py::test_rankings": False,
+        "sub/test_shop.py::test_rankings · bm25 · 2": False,
+    }
+    assert shop.data["side_by_side"] == []
+    page = (shop.path / "ir-report.html").read_text("utf-8")
+    assert "pytest --ir-suite &#39;sub/test_shop.py::test_first[d9]&#39;" in page
+
+
+def test_it_stands_beside_the_suites_own_items(shop: Project) -> None:
+    shop.conftest("@pytest.fixture\ndef retriever():\n    return lambda query: ['d1']\n")
+    shop.run().assert_outcomes(passed=4, failed=1)
+    assert shop.data["suites"][0]["retriever"] == ""
+    assert len(shop.data["suites"]) == 5
+
+
+def test_it_compares_with_a_baseline_only_where_it_is_given_one(shop: Project) -> None:
+    shop.suite("queries: [{query: chair, relevant: [d1]}]\n", "sub/shop.ir.yaml")
+    (shop.path / "sub/test_shop.py").write_text(
+        "import pytest\n"
+        "from pytest_irquality import check\n"
+        "def test_kept():\n"
+        "    check('sub/shop.ir.yaml', lambda query: ['d1'], update_baseline=True)\n"
+        "@pytest.mark.parametrize('baseline', [False, True, 'sub/.ir-baseline/shop.jsonl'])\n"
+        "def test_compared(ir_check, baseline):\n"
+        "    ir_check('shop.ir.yaml', lambda query: ['d9'], baseline=baseline)\n"
+    )
+    result = shop.pytester.runpytest("sub/test_shop.py")
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines(["*chair*lost all its relevant documents*"])
+
+
+def test_measures_of_the_project_are_known(shop: Project) -> None:
+    shop.suite(SUITE + "metrics: [mine@3]\n", "sub/shop.ir.yaml")
+    shop.conftest(
+        "from pytest_irquality import own_measure\n"
+        "def pytest_ir_measures():\n"
+        "    def mine(ranking, grades, k):\n"
+        '        """Mine."""\n'
+        "        return 1.0\n"
+        "    return [own_measure('mine', mine)]\n"
+    )
+    shop.run("sub/test_shop.py", "-k", "rankings").assert_outcomes(passed=1)
+    assert "mine@3" in shop.data["suites"][0]["shown"]
+
+
+def _failed(suite: dict[str, object]) -> bool:
+    return '"outcome": "failed"' in json.dumps(suite["verdicts"])

@@ -33,6 +33,7 @@ COMMAND = re.compile(r"^\s*:(?=:)|##(?=\w*\[)")
 
 def terminal(text: str) -> str:
     """One line of a terminal or a log: nothing in it moves a cursor, begins a line or speaks to a CI system."""
+    text = text.replace("\N{NARROW NO-BREAK SPACE}", " ")  # in numbers of ours, and harmless
     if not text.isprintable():
         text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
     return COMMAND.sub(_escaped, text) if ":" in text or "##" in text else text

@@ -22,8 +22,8 @@ except ImportError:  # Windows, where a file that is open cannot be removed anyw
 
 
 def write_text(path: Path, text: str, allowed: Allowed | None = None) -> None:
-    """``write`` of a text: UTF-8, lines end as they stand in it, half a surrogate pair as its escape."""
-    write(path, [encoded(text)], allowed)
+    """``write`` of a text that can be made again: UTF-8, LF as it stands in it, half a surrogate pair as its escape."""
+    write(path, [encoded(text)], allowed, sync=False)
 
 
 def encoded(text: str) -> bytes:
@@ -31,8 +31,12 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def write(path: Path, chunks: Iterable[bytes], allowed: Allowed | None = None) -> None:
+def write(
+    path: Path, chunks: Iterable[bytes], allowed: Allowed | None = None, *, sync: bool = True
+) -> None:
     """Replace a file. A kill at any moment leaves the old one or the new one. Raises ``OSError``.
+
+    ``sync``: the same of a power cut, which is waited for.
 
     ``allowed`` None: the path is the command line's own, and may lead anywhere but by a link that a commit brought.
     A target that is no regular file, a device or a pipe, is written in place.
@@ -47,7 +51,8 @@ def write(path: Path, chunks: Iterable[bytes], allowed: Allowed | None = None) -
     with _temporary(real) as (temporary, file):
         file.writelines(chunks)
         file.flush()
-        os.fsync(file.fileno())
+        if sync:
+            os.fsync(file.fileno())
         with suppress(FileNotFoundError):
             os.chmod(temporary, stat.S_IMODE(real.stat().st_mode))
         if fcntl is None:

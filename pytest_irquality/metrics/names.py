@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from math import isfinite
 
+from pytest_irquality.edges import bounds
 from pytest_irquality.metrics.catalogue import DEFINITIONS
 from pytest_irquality.metrics.definition import Definition, Parameter, Value
 from pytest_irquality.metrics.errors import MeasureError
@@ -42,6 +43,8 @@ def parse_measure(
     text: str, top_k: int = 10, definitions: Mapping[str, Definition] = DEFINITIONS
 ) -> Measure:
     """The measure that `text` names; one that takes a cutoff and names none is taken at `top_k`."""
+    if len(text) > bounds.NAME:
+        raise MeasureError(f"a measure's name longer than {bounds.NAME} characters")
     shape = SHAPE.fullmatch(text.strip())
     if shape is None:
         raise MeasureError(
@@ -93,6 +96,8 @@ def read_cutoff(text: str, at: str) -> int:
     """A whole number of 1 or more."""
     if not re.fullmatch(r"[0-9]{1,9}", at.strip()) or int(at) < 1:
         raise MeasureError(f"{text!r}: a cutoff is a whole number of 1 or more, not {at.strip()!r}")
+    if int(at) > bounds.CUTOFF:
+        raise MeasureError(f"{text!r}: a cutoff is at most {bounds.CUTOFF}")
     return int(at)
 
 

@@ -137,7 +137,7 @@ def check(
         checkout_above(file.parent) or file.parent,
         None if baseline is True else str(baseline),
         update_baseline,
-        targets=len(asked),
+        targets=[Target(read, file, name) for name in asked],
     )
     if wrong := baseline and files.unknown_revision():
         raise StoredRunError(wrong)

@@ -13,7 +13,7 @@ from pytest_irquality.edges import git as provenance
 from pytest_irquality.edges.git import Repository
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.pipeline.base.told import RUNS, Answer, Answers, Key
-from pytest_irquality.retrieval.run import Fault, Run
+from pytest_irquality.retrieval.run import JUDGMENTS, Fault, Run
 from pytest_irquality.storage import baseline
 from pytest_irquality.storage.history import Entry, HistoryError, read_history
 from pytest_irquality.storage.jsonl import parse_run, read_run, write_run
@@ -41,6 +41,11 @@ class Target(NamedTuple):
     suite: Suite
     file: Path
     retriever: str
+
+
+def _name(target: Target) -> str:
+    path, retriever = target.suite.path, target.retriever
+    return f"{path} [{retriever}]" if retriever else path
 
 
 class Against(NamedTuple):
@@ -76,7 +81,7 @@ class Files:
     kept: Sequence[str] = ()
     saved: str | None = None
     shard: Shard | None = None
-    targets: int = 1
+    targets: Sequence[Target] = ()
     named: Sequence[Path] = ()
     outside: Sequence[Path] = ()
     base: Path | None = None
@@ -178,9 +183,14 @@ class Files:
     def _before(
         self, target: Target, needed: Collection[str]
     ) -> tuple[Run, Baseline] | tuple[None, None]:
-        if self.saved and is_trec(Path(self.saved)) and self.targets > 1:
+        if self.saved and is_trec(Path(self.saved)) and len(self.targets) > 1:
             raise StoredRunError(
-                f"--ir-save-runs {self.saved} is one file and here are {self.targets} runs: name a folder, or one suite"
+                f"--ir-save-runs {self.saved} is one file and here are {len(self.targets)} runs: name a folder, or one suite"
+            )
+        if (self.updating or self.saved) and (other := self._shares_a_file(target)):
+            ours, theirs = (_name(some) for some in (target, other))
+            raise StoredRunError(
+                f"{ours} and {theirs} would be kept in one file: give one of them another name"
             )
         known = self.read_baseline(target)
         if known.damage and len(needed) < len(target.suite.queries):
@@ -214,6 +224,12 @@ class Files:
             return provenance.time_of(int(repository.output("log", "-1", "--format=%ct")))
         except (OSError, ValueError):
             return provenance.now()
+
+    def _shares_a_file(self, target: Target) -> Target | None:
+        """Another one whose file has the same name, on file systems that know no case, too."""
+        path = str(self._place(target).path).casefold()
+        others = (other for other in self.targets if other != target)
+        return next((o for o in others if str(self._place(o).path).casefold() == path), None)
 
     def completed(
         self, target: Target, run: Run, result: SuiteResult, notes: Sequence[str] = ()
@@ -314,10 +330,12 @@ def _concluded(result: SuiteResult) -> Entry | None:
 
 
 def _values(suite: Suite, query: QueryResult) -> dict[str, float]:
-    """What a query scored by the measures that rest on judgments."""
+    """What a query scored by the measures that rest on judgments, and how many judgments it had."""
     values = zip(suite.measures, query.values, strict=True)
-    return {
+    scored = {
         str(measure): value
         for measure, value in values
         if value is not None and measure.definition.needs and not measure.definition.compares
     }
+    judged = len(suite.by_id[query.id].judgments.grades)
+    return {**scored, JUDGMENTS: judged} if scored else {}

@@ -70,7 +70,6 @@ def pytest_runtest_makereport(
     report = yield
     checked = item.stash.get(CHECKED, None)
     if report.when == "call" and checked:
-        away = hasattr(item.config, "workerinput")
-        vars(report)["ir_checked"] = [encode(one) if away else one for one in checked]
+        vars(report)["ir_checked"] = list(map(encode, checked))
         del item.stash[CHECKED]
     return report

@@ -8,52 +8,54 @@ from __future__ import annotations
 import os
 import types
 import warnings
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
+from glob import has_magic
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_irquality.edges.printable import terminal
-from pytest_irquality.metrics import MeasureError, with_own
+from pytest_irquality.metrics import Definition, MeasureError, with_own
 from pytest_irquality.pipeline.files import Files, Target
-from pytest_irquality.plugin.hooks import is_suite
+from pytest_irquality.plugin.internals import (
+    check_function,
+    every_item,
+    hide_source,
+    made_of,
+    named_on_command_line,
+    pasteable,
+)
+from pytest_irquality.plugin.options import shown_path
 from pytest_irquality.storage import baseline
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import StoredRunError
-from pytest_irquality.suite import Check, Place, Suite, SuiteError, load_suite
+from pytest_irquality.suite import Place, Suite, SuiteError, load_suite
 from pytest_irquality.suite.lint import IRQualityWarning, lint
 from pytest_irquality.suite.names import slug
+from pytest_irquality.verdict import SuiteResult
 
 FILES = pytest.StashKey[Files]()
+VARIANT = pytest.StashKey[str]()
+RESULTS = pytest.StashKey[dict[str, SuiteResult]]()
+"""What the items of this process found, by node id, until the reporter takes it."""
+COLLECTED = pytest.StashKey[set[Path]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Gather the options that name files. Raises ``pytest.UsageError`` where they contradict each other."""
-    option = config.option
-    try:
-        shard = Shard.parse(option.ir_shard) if option.ir_shard else None
-    except ValueError as error:
-        raise pytest.UsageError(f"--ir-shard: {error}") from None
-    for other, given in (
-        ("--ir-runs", option.ir_runs),
-        ("--ir-update-baseline", option.ir_update_baseline),
-    ):
-        if shard and given:
-            raise pytest.UsageError(
-                f"--ir-shard asks a share of the queries, and {other} is for all of them"
-            )
+    option, start = config.option, config.invocation_params.dir
+    shard = _shard(option)
     in_file = option.ir_baseline and not option.ir_baseline.startswith(baseline.COMMITS)
     compared = [option.ir_baseline] if in_file and not option.ir_update_baseline else []
     for name, paths in (("--ir-runs", option.ir_runs), ("--ir-baseline", compared)):
         for path in paths:
-            if not Path(config.invocation_params.dir, path).exists():
+            if not Path(start, path).exists():
                 raise pytest.UsageError(f"{name} {path}: there is no such file or folder")
     config.stash[FILES] = Files(
-        config.invocation_params.dir, config.rootpath, option.ir_baseline, option.ir_update_baseline,
-        tuple(option.ir_runs), option.ir_save_runs, shard,
-        named=tuple(_named_folders(config)),
+        start, config.rootpath, option.ir_baseline, option.ir_update_baseline, tuple(option.ir_runs),
+        option.ir_save_runs, shard, named=tuple(_named_folders(config)),
         outside=tuple(config.rootpath / name for name in config.getini("ir_allow_outside")),
         history=Path(config.invocation_params.dir, option.ir_history) if option.ir_history else None,
         accepts_nothing=_choice(config, "ir_accepted", ("xfail", "fail")) == "fail",
@@ -67,11 +69,25 @@ def _choice(config: pytest.Config, key: str, choices: Sequence[str]) -> str:
     return value
 
 
+def _shard(option: Any) -> Shard | None:
+    if not option.ir_shard:
+        return None
+    others = {"--ir-runs": option.ir_runs, "--ir-update-baseline": option.ir_update_baseline}
+    for other, given in others.items():
+        if given:
+            raise pytest.UsageError(
+                f"--ir-shard asks a share of the queries, and {other} is for all of them"
+            )
+    try:
+        return Shard.parse(option.ir_shard)
+    except ValueError as error:
+        raise pytest.UsageError(f"--ir-shard: {error}") from None
+
+
 def _named_folders(config: pytest.Config) -> Iterator[Path]:
     """The folders that the command line names, and those of the files that it names."""
-    for arg in config.args:
-        path = Path(os.path.abspath(config.invocation_params.dir / arg.partition("::")[0]))
-        yield path if path.is_dir() else path.parent
+    for path in map(os.path.abspath, named_on_command_line(config)):
+        yield Path(path) if os.path.isdir(path) else Path(path).parent
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -98,9 +114,7 @@ def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iter
     base = module.suite.baseline_retriever
     own = {item.name: item for item in items if item.parent is module}
     checks = {getattr(item, "originalname", "") for item in own.values() if variant(item) != base}
-    everything = [
-        item for item in pytest.Module.collect(module) if isinstance(item, pytest.Function)
-    ]
+    everything = every_item(module)
     module.variants = list({variant(item): None for item in everything})
     twins = [item for item in everything if variant(item) == base]
     first = [
@@ -124,7 +138,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         for item in session.items
         if isinstance(item.parent, SuiteModule)
     }
-    files.targets = len(targets)
+    files.targets = [Target(module.suite, module.path, key) for module, key in targets]
     if (
         targets
         and not hasattr(session.config, "workerinput")
@@ -160,12 +174,12 @@ class SuiteModule(pytest.Module):
 
     def _make(self) -> types.ModuleType:
         shown = shown_path(self.config, self.path)
+        if terminal(shown) != shown or "::" in shown:
+            raise self.CollectError(
+                f"{terminal(shown)}: a suite's path may hold no '::' and nothing that a terminal or CI would act on"
+            )
         try:
-            own = [
-                measure
-                for given in self.ihook.pytest_ir_measures(config=self.config)
-                for measure in given or ()
-            ]
+            own = self._own_measures()
             self.suite = load_suite(
                 self.path,
                 shown=shown,
@@ -191,10 +205,28 @@ class SuiteModule(pytest.Module):
             pytest.mark.usefixtures(self.suite.retriever),
         ]
         for name, check in self.checks.items():
-            vars(module)[name] = _function(check, self._file(check.place), module.__name__)
+            hide_source(self.file_of(check.place))
+            vars(module)[name] = check_function(
+                self.file_of(check.place), check.place.line, name, module.__name__
+            )
         return module
 
-    def _file(self, place: Place) -> Path:
+    def _own_measures(self) -> list[Definition]:
+        """The measures that conftests give. Raises ``MeasureError`` where it is no list of them."""
+        own: list[Definition] = []
+        for given in self.ihook.pytest_ir_measures(config=self.config):
+            measures = [given] if isinstance(given, Definition) else given or ()
+            if not isinstance(measures, Iterable) or isinstance(measures, (str, bytes)):
+                raise MeasureError(f"pytest_ir_measures must give a list, not {given!r}")
+            own += measures
+        for measure in own:
+            if not isinstance(measure, Definition):
+                raise MeasureError(
+                    f"pytest_ir_measures must give what own_measure makes, not {measure!r}"
+                )
+        return own
+
+    def file_of(self, place: Place) -> Path:
         """The file of a place: a query of a JSONL file may carry rules of its own."""
         return Path(self.config.invocation_params.dir, place.path) if place.path else self.path
 
@@ -213,6 +245,7 @@ class SuiteModule(pytest.Module):
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """The items, with tags and query text as keywords for ``-k``. Doubts about the suite become warnings."""
+        self.config.stash.setdefault(COLLECTED, set()).add(self.path)
         _ = self.obj
         self._warn()
         for item in super().collect():
@@ -225,14 +258,17 @@ class SuiteModule(pytest.Module):
                     else (check.label, slug(check.label))
                 )
                 item.extra_keyword_matches.update(words)
+                assert isinstance(item, pytest.Function)
+                pasteable(item)
             yield item
 
     def _warn(self) -> None:
+        hide_source(self.path)
         for place, text in lint(self.suite):
             try:
                 # As node.warn does it, which knows no line but the file's first.
                 warnings.warn_explicit(
-                    IRQualityWarning(terminal(text)), None, str(self._file(place)), place.line
+                    IRQualityWarning(terminal(text)), None, str(self.file_of(place)), place.line
                 )
             except IRQualityWarning as error:  # under -W error
                 raise self.CollectError(
@@ -240,57 +276,33 @@ class SuiteModule(pytest.Module):
                 ) from None
 
 
-def shown_path(config: pytest.Config, path: Path) -> str:
-    """How messages name a file: from where pytest was called."""
-    try:
-        return path.relative_to(config.invocation_params.dir).as_posix()
-    except ValueError:
-        return str(path)
-
-
-def _function(check: Check, path: Path, module: str) -> Callable[..., None]:
-    """A test function of its own whose place is the check's line of its file."""
-
-    def verdict(_ir_run: Callable[[], None]) -> None:
-        _ir_run()
-
-    code = verdict.__code__.replace(
-        co_filename=str(path), co_firstlineno=check.place.line, co_name=check.name
-    )
-    function = types.FunctionType(code, verdict.__globals__, check.name)
-    function.__module__ = module
-    return function
+def hidden_suites(config: pytest.Config) -> Iterator[str]:
+    """Suites that were not collected though a committed baseline, or the ini file, names them."""
+    collected = config.stash.get(COLLECTED, set())
+    if hasattr(config, "workerinput") or not collected.isdisjoint(named_on_command_line(config)):
+        return
+    folders = [path.resolve() for path in named_on_command_line(config)]
+    plain = [name for name in config.getini("ir_suite_files") if not has_magic(name)]
+    named = {config.rootpath / name: "the ini key ir_suite_files names it" for name in plain}
+    named |= dict.fromkeys(baseline.suites_in_git(config.rootpath), "it has a baseline in git")
+    for path, why in named.items():
+        asked = any(path.resolve().is_relative_to(folder) for folder in folders)
+        if asked and path.is_file() and path not in collected:
+            shown = shown_path(config, path)
+            yield f"{shown} was NOT COLLECTED, though {why}: pytest passes over its folder (norecursedirs)"
 
 
 def variant(item: pytest.Item) -> str:
     """``bm25`` of the item ``ndcg-10[bm25]``: which retriever of a parametrised fixture."""
-    return (
-        item.name.removeprefix(getattr(item, "originalname", item.name))
-        .removeprefix("[")
-        .removesuffix("]")
-    )
+    assert isinstance(item, pytest.Function)
+    assert isinstance(item.parent, SuiteModule)
+    if VARIANT not in item.stash:
+        item.stash[VARIANT] = made_of(item, item.parent.suite.retriever)
+    return item.stash[VARIANT]
 
 
-def suite_of(item: Any) -> tuple[str, str] | None:
+def suite_of(item: pytest.Item) -> tuple[str, str] | None:
     """Which suite and retriever an item belongs to, or None for other items."""
     if isinstance(item.parent, SuiteModule):
         return item.parent.suite.path, variant(item)
     return None
-
-
-def suites_of(config: pytest.Config, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The same for items that another process has collected, by their node ids."""
-    named = {
-        Path(config.invocation_params.dir, arg.partition("::")[0]).resolve() for arg in config.args
-    }
-    shown: dict[str, str | None] = {}
-    for file, _, name in (id.partition("::") for id in ids):
-        if file not in shown:
-            path = config.rootpath / file
-            shown[file] = (
-                shown_path(config, path)
-                if is_suite(config, path, path.resolve() in named)
-                else None
-            )
-        if (suite := shown[file]) is not None:
-            yield suite, name.partition("[")[2].removesuffix("]")

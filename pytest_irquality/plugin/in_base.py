@@ -34,7 +34,7 @@ def take_over(config: pytest.Config) -> None:
         if name.startswith("ir_"):
             option[name] = type(value)() if isinstance(value, (bool, list)) else None
     option.update(
-        settings["options"], ir_suite="", ir_report="none", ir_save_runs=str(folder / RUNS)
+        settings["options"], ir_suite=True, ir_report="none", ir_save_runs=str(folder / RUNS)
     )
     config.args = [os.path.join(settings["tree"], suite) for suite in settings["suites"]]
     config.pluginmanager.register(_Witness(Path(settings["tree"]), folder), "irquality-in-base")

@@ -155,7 +155,9 @@ def _detail(query: Query) -> str:
     rules = _list(
         f"{rule.state.symbol} {markdown(cut(rule.text, CELL))}" for rule in query.rules[:NOTES]
     )
-    why = f"Why it matters: {markdown(cut(query.why, CELL))}\n\n" if query.why else ""
+    remarks = "".join(
+        f"{markdown(name)}: {markdown(cut(text, CELL))}\n\n" for name, text in query.remarks
+    )
     told = _list(
         f"{markdown_code(id)}: {markdown(cut(text, CELL))}" for id, text in query.told[:NOTES]
     )
@@ -164,7 +166,7 @@ def _detail(query: Query) -> str:
     documents = _table(
         ["Rank", "Document", "Moved", "Grade"], map(_document, [*moved, *query.missing][:NOTES])
     )
-    return f"{why}{fault}{rules}\n{documents}\n{told}\n{markdown(query.place)} · {markdown_code(query.rerun)}\n"
+    return f"{remarks}{fault}{rules}\n{documents}\n{told}\n{markdown(query.place)} · {markdown_code(query.rerun)}\n"
 
 
 def _document(document: Document) -> list[str]:

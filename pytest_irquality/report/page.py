@@ -11,6 +11,7 @@ from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
 from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
+from pytest_irquality.wording.caveats import caveats, with_caveats
 from pytest_irquality.wording.numbers import counted
 
 REASONS = 6
@@ -71,6 +72,15 @@ def _foremost(reasons: Sequence[Reason]) -> Sequence[Reason]:
     ]
 
 
+def _caveats(results: Sequence[SuiteResult]) -> tuple[str, ...]:
+    """What no pass may stand without; of several suites whose it is."""
+    return tuple(
+        f"{result.suite}: {said}" if len(results) > 1 else said
+        for result in results
+        for said in caveats(result)
+    )
+
+
 def _headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> tuple[State, str]:
     """The verdict in words, counted in checks as pytest counts them."""
     verdicts = [verdict for result in results for verdict in result.verdicts]
@@ -114,6 +124,7 @@ def _headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> t
     )
     if bad:
         return State("bad", "✗", "FAIL"), words
+    words = with_caveats(words, _caveats(results))
     if partial or not verdicts:
         return State("warn", "⚠", "PARTIAL" if partial else "NOTHING JUDGED"), words
     return State("good", "✓", "PASS"), words

@@ -114,7 +114,7 @@ def _detail(query: Query, flat: Any, states: Index, texts: Index) -> dict[str, A
     """Only what there is: most queries have neither a fault nor a reason to exist. What many share is numbered."""
     told = {
         "whole": query.whole,
-        "why": query.why,
+        "remarks": query.remarks,
         "fault": query.fault,
         "rules": [[states[rule.state], rule.text] for rule in query.rules],
         "ranked": texts[query.ranked],

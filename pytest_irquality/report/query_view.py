@@ -208,7 +208,7 @@ class QueryViews:
             outcome=f"known issue {issue}" if outcome == "known" and issue else state.word,
             said=self.said(query, own, outcome),
             kinds=self.kinds(query),
-            why=query.why or "",
+            remarks=tuple((name.capitalize(), text) for name, text in query.remarks.items()),
             fault=query.fault or "",
             rules=tuple(self.rules(query, own)),
             ranking=tuple(self.document(d, _came(d, query), forbidden) for d in query.ranking),

@@ -112,6 +112,7 @@ class SuiteView:
         result, before = self.result, self.result.baseline
         facts = [
             f"suite {result.path}",
+            *(f"{name} {text}" for name, text in result.remarks.items()),
             f"retriever {result.retriever}{f' {result.version}' if result.version else ''}"
             if result.retriever
             else "",

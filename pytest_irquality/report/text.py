@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.storage.provenance import Baseline
@@ -79,8 +79,7 @@ def _query_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     yield from (f"  {_mark(finding)} {demand(result, finding)}" for finding in verdict.findings)
     yield ""
     yield from ranking_lines(query)
-    if query.why:
-        yield f"  why: {query.why}"
+    yield from _remarks(query.remarks, "  ")
 
 
 def ranking_lines(query: QueryResult) -> Iterator[str]:
@@ -145,8 +144,13 @@ def _reasons(result: SuiteResult, finding: Finding) -> Iterator[str]:
     for document in {document.id: document for document in named}.values():
         if why := _why(document):
             yield f"      {_words(document)}{why}"
-    if query.why:
-        yield f"      why: {query.why}"
+    yield from _remarks(query.remarks, "      ")
+
+
+def _remarks(remarks: Mapping[str, str], indent: str) -> Iterator[str]:
+    """What the suite wants shown, such as why a query matters."""
+    for name, text in remarks.items():
+        yield f"{indent}{name}: {text}"
 
 
 def _change_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
@@ -168,7 +172,10 @@ def _change_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
         counts = f"{change.worse} worse, {change.better} better, {change.equal} equal"
         yield f"  change {signed(change.difference, mean.unit)}{sure}; {counts}"
     if not finding.subject:
-        slices = sorted((_worsening(mean), mean.tag or "", mean) for mean in means if mean.tag)
+        tags = {tag for query in result.queries for tag in query.tags}
+        slices = sorted(
+            (_worsening(mean), mean.tag or "", mean) for mean in means if mean.tag in tags
+        )
         lost = [(tag, mean) for worse, tag, mean in reversed(slices) if worse > EQUAL][:WORST]
         if lost:
             named = [
@@ -317,6 +324,7 @@ def summary(result: SuiteResult) -> Iterator[str]:
     for number, line in enumerate(accepted(result)):
         yield f"  {line}" if number else line
     yield f"{name_of(result)} ({result.path})  {headline(result)}"
+    yield from _remarks(result.remarks, "  ")
     if result.baseline:
         yield f"  baseline: {provenance(result.baseline)}"
     yield from _table(list(_rows(result)))

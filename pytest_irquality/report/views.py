@@ -187,7 +187,7 @@ class Query:
     outcome: str
     said: str
     kinds: frozenset[str]
-    why: str
+    remarks: tuple[tuple[str, str], ...]
     fault: str
     rules: tuple[Rule, ...]
     ranking: tuple[Document, ...]

@@ -60,11 +60,11 @@ def retrieve(
     variants = tuple(variant for variant in suite.reworded if variant.of in own)
     concurrency = concurrency or suite.concurrency or 1
     jobs_of = _batches if takes_batches(retriever) else _singles
-    jobs = deque(
-        replace(job, answer=answer)
-        for answer in range(suite.repeat)  # a whole round before the next: repeats lie apart
-        for job in jobs_of(suite, retriever, (*asked, *variants), partial(_read, suite, details))
-    )
+    read_hits = partial(_read, suite, details)
+    jobs: deque[Job] = deque()
+    for answer in range(suite.repeat):  # a whole round before the next: repeats lie apart
+        for job in jobs_of(suite, retriever, (*asked, *variants), read_hits):
+            jobs.append(replace(job, answer=answer))
     warmup = deque(islice(cycle(jobs), suite.warmup))
     kept = _Kept(jobs, max(GIVE_UP, 3 * concurrency), progress)
     interrupted = False
@@ -75,13 +75,12 @@ def retrieve(
     kept.interrupted = interrupted
     # No query of a batch has a time of its own.
     timed = not takes_batches(retriever)
-    runs = [
-        replace(
-            kept.run(suite, name, asked, answer, timed),
-            variants=kept.run(suite, name, variants, answer, timed) if variants else None,
-        )
-        for answer in range(suite.repeat)
-    ]
+    runs = []
+    for answer in range(suite.repeat):
+        run = kept.run(suite, name, asked, answer, timed)
+        if variants:
+            run = replace(run, variants=kept.run(suite, name, variants, answer, timed))
+        runs.append(run)
     return _one(runs)
 
 
@@ -120,48 +119,54 @@ class _Kept:
         details: dict[str, Details] = {}
         for query in asked:
             answer = self.answers.get((number, query.id))
-            if answer is None:
-                if not self.interrupted:
-                    faults[query.id] = Fault(
-                        f"not asked: {self.give_up_after} calls in a row had timed out"
-                    )
-            elif fault := _fault(query, answer, suite.timeout):
+            fault = self._fault(query, answer, suite.timeout)
+            if fault is not None:
                 faults[query.id] = fault
-            else:
-                hits: Hits = answer.value
-                ids = hits.ids
-                if hits.texts:
-                    ids = apart(hits.ids, map(hits.texts.__getitem__, hits.ids), texts)
-                rankings[query.id] = Ranking(ids, hits.scores, answer.seconds if timed else None)
-                for own, document in zip(ids, hits.ids, strict=True) if hits.titles else ():
-                    if document in hits.titles:
-                        titles.setdefault(own, hits.titles[document])
-                details.update(hits.details)
+            if fault is not None or answer is None:
+                continue
+            hits: Hits = answer.value
+            ids = hits.ids
+            if hits.texts:
+                ids = apart(hits.ids, map(hits.texts.__getitem__, hits.ids), texts)
+            seconds = answer.seconds if timed else None
+            rankings[query.id] = Ranking(ids, hits.scores, seconds)
+            for own, document in zip(ids, hits.ids, strict=True):
+                if document in hits.titles:
+                    titles.setdefault(own, hits.titles[document])
+            details.update(hits.details)
         return Run(
             name, rankings, faults, titles, texts, interrupted=self.interrupted, details=details
         )
+
+    def _fault(self, query: Query, answer: Answer | None, timeout: float | None) -> Fault | None:
+        """Why a query has no ranking; nothing where the user ended the pass before its turn."""
+        if answer is not None:
+            return _fault(query, answer, timeout)
+        if self.interrupted:
+            return None
+        return Fault(f"not asked: {self.give_up_after} calls in a row had timed out")
 
 
 def _one(runs: Sequence[Run]) -> Run:
     """The answers as one run. A query that one of them lacks has none: what is left would not be
     its mean.
     """
-    first, *others = runs
-    faults = {id: fault for run in reversed(runs) for id, fault in run.faults.items()}
-    complete = set(first.rankings).intersection(*(run.rankings for run in others))
-    if not others:
-        return first
-    whole = [
-        replace(
-            run,
-            rankings={id: ranking for id, ranking in run.rankings.items() if id in complete},
-            faults=faults,
-            variants=None,
-        )
-        for run in runs
-    ]
-    variants = [run.variants for run in runs if run.variants]
-    return replace(whole[0], again=tuple(whole[1:]), variants=_one(variants) if variants else None)
+    if len(runs) == 1:
+        return runs[0]
+    complete = set.intersection(*(set(run.rankings) for run in runs))
+    faults: dict[str, Fault] = {}
+    variants = []
+    for run in runs:
+        for id, fault in run.faults.items():
+            faults.setdefault(id, fault)
+        if run.variants:
+            variants.append(run.variants)
+    whole = []
+    for run in runs:
+        rankings = {id: ranking for id, ranking in run.rankings.items() if id in complete}
+        whole.append(replace(run, rankings=rankings, faults=faults, variants=None))
+    first, *others = whole
+    return replace(first, again=tuple(others), variants=_one(variants) if variants else None)
 
 
 def _singles(
@@ -191,17 +196,12 @@ def _batches(
 ) -> Iterable[Job]:
     """A call for all queries that share their params, which has no latency of a single query."""
     __tracebackhide__ = True
-    owners = [check.query.thresholds if check.query else (check.limits,) for check in suite.checks]
-    for limits in (
-        limits
-        for owner in owners
-        for limits in owner
-        if limits and limits.measure.unit == "seconds"
-    ):
-        raise RetrieverError(
-            f"{limits.measure} is the time of one query, and {type(retriever).__name__}.batch"
-            " answers many at once; let the fixture give what takes a single query"
-        )
+    for measure in suite.limited:
+        if measure.unit == "seconds":
+            raise RetrieverError(
+                f"{measure} is the time of one query, and {type(retriever).__name__}.batch answers"
+                " many at once; let the fixture give what takes a single query"
+            )
     groups: dict[str, list[Query]] = {}
     for query in asked:
         groups.setdefault(repr(sorted(query.params.items())), []).append(query)
@@ -294,8 +294,10 @@ def _fault(query: Query, answer: Answer, timeout: float | None) -> Fault | None:
 
 def _message(error: BaseException) -> str:
     text = " ".join(str(error).split())
-    text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if len(text) > LONGEST:
+        text = text[: LONGEST - 1] + "…"
+    name = type(error).__name__
+    return f"{name}: {text}" if text else name
 
 
 def _hint(error: BaseException) -> str:

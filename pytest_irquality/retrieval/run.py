@@ -63,13 +63,16 @@ class Fault:
         """
         if isinstance(self.error, UnreadableResult):
             return self.error.cause
-        forms = "|".join(
-            re.escape(form)
-            for form in {self.asked, quote(self.asked), quote_plus(self.asked)}
-            if form
-        )
-        text = re.sub(rf"(?<!\w)({forms})(?!\w)", "…", self.message) if forms else self.message
+        text = self.message
+        if self.asked:
+            forms = {self.asked, quote(self.asked), quote_plus(self.asked)}
+            either = "|".join(map(re.escape, forms))
+            text = re.sub(rf"(?<!\w)({either})(?!\w)", "…", text)
         return VARYING.sub("#", text)
+
+
+JUDGMENTS = "judgments"
+"""In ``Run.scored``, beside what a query scored, how many judgments it had."""
 
 
 @dataclass(frozen=True)
@@ -120,13 +123,11 @@ class Run:
 
     def retried(self, again: Run) -> Run:
         """The same run with what asking the queries that had faults once more gave."""
+        unanswered = {id: fault for id, fault in self.faults.items() if id not in again.rankings}
         return replace(
             self,
             rankings={**self.rankings, **again.rankings},
-            faults={
-                **{id: fault for id, fault in self.faults.items() if id not in again.rankings},
-                **again.faults,
-            },
+            faults={**unanswered, **again.faults},
             titles={**again.titles, **self.titles},
             texts={**again.texts, **self.texts},
             details={**again.details, **self.details},

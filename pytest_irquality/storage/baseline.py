@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pytest_irquality.edges.git import Repository, now, package_version, time_of
 from pytest_irquality.edges.open import Allowed
@@ -150,7 +150,7 @@ class Place:
         """What the file holds that an update writes, None where there is none. Raises ``StoredRunError``."""
         try:
             return self._own(read_run(self.path, self.shown, self.allowed))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             raise StoredRunError(
@@ -192,6 +192,24 @@ class Place:
         # A suite that had no baseline there is as good as new once this change brings one; without it nothing would
         # ever be compared, which must not look like a pass.
         return Found(source, new=not was_there or self.path.is_file())
+
+
+def suites_in_git(root: Path) -> Iterator[Path]:
+    """The suite files that committed baselines are beside, in the checkout of pytest's rootdir."""
+    try:
+        repository = Repository.holding(root)
+        listed = repository.output("ls-files", "-z").decode(errors="surrogateescape").split("\0")
+    except OSError:
+        return
+    kept = [PurePosixPath(name) for name in listed if f"{FOLDER}/" in name]
+    for file in kept:
+        if file.parent.name == FOLDER and file.suffix == ".jsonl":
+            folder = repository.top / file.parent.parent
+            stem = file.stem
+            for name in (stem, stem.rpartition(".")[0]):
+                for suffix in (".ir.yaml", ".ir.yml", ".yaml", ".yml"):
+                    if name and (path := folder / f"{name}{suffix}").is_file():
+                        yield path
 
 
 def unknown_revision(root: Path, option: str) -> str | None:

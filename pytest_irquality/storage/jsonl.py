@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
+from pytest_irquality.edges import bounds
 from pytest_irquality.edges.open import Allowed, bounded_lines
 from pytest_irquality.edges.write import write
 from pytest_irquality.retrieval.run import Ranking
@@ -167,7 +168,6 @@ def _text(line: bytes) -> str:
 
 
 NEEDED = ("suite", "path", "depth")
-HEADER_TYPES: Mapping[str, type] = {"depth": int}  # every other is a text
 LARGEST = 1e15  # of numbers that are no scores of documents
 
 
@@ -191,9 +191,7 @@ def _header(lines: Iterable[bytes], shown: str) -> Header:
         )
     known = {name: data[name] for name in Header.__dataclass_fields__ if name in data}
     wrong = [name for name in NEEDED if name not in known]
-    wrong += [
-        name for name, value in known.items() if type(value) is not HEADER_TYPES.get(name, str)
-    ]
+    wrong += [name for name, value in known.items() if not HEADER_TYPES.get(name, _is_name)(value)]
     if wrong:
         raise DamagedRunError(f"{where}: damaged: no {wrong[0]!r} in the header, or no such thing")
     return Header(**known)
@@ -203,6 +201,8 @@ def _query(data: dict[str, Any], where: str, same: dict[Any, Any]) -> StoredQuer
     id, text, params = data.get("id"), data.get("query"), data.get("params", {})
     if not isinstance(id, str) or not isinstance(text, str) or not isinstance(params, dict):
         raise DamagedRunError(f"{where}: damaged: a line needs 'id' and 'query'")
+    if params and not _can_be_written(params):
+        raise DamagedRunError(f"{where}: damaged: 'params' holds what is no number")
     if isinstance(fault := data.get("fault"), str):
         return StoredQuery(id, text, params, fault=fault)
     documents, seconds = data.get("docs"), data.get("seconds")
@@ -220,10 +220,11 @@ def _query(data: dict[str, Any], where: str, same: dict[Any, Any]) -> StoredQuer
         raise DamagedRunError(f"{where}: damaged: a document is [id, score, title, text]")
     ids, scores, titles, texts = (*columns, (), (), (), ())[:4]
     ids, titles, texts = (tuple(map(same.setdefault, some, some)) for some in (ids, titles, texts))
-    try:
-        ranking = Ranking(ids, _scores(scores), seconds)
-    except OverflowError:
-        raise DamagedRunError(f"{where}: damaged: a score is too large") from None
+    if len(ids) > bounds.CUTOFF:
+        raise DamagedRunError(f"{where}: damaged: more than {bounds.CUTOFF:,} documents")
+    if not all(score is None or abs(score) <= bounds.NUMBER for score in scores):
+        raise DamagedRunError(f"{where}: damaged: a score is too large")
+    ranking = Ranking(ids, _scores(scores), seconds)
     return StoredQuery(id, text, params, ranking, None, titles, texts, version, values)
 
 
@@ -239,6 +240,25 @@ def _scores(column: Sequence[float | None]) -> tuple[float, ...] | None:
     if all(score is None for score in column):
         return None
     return tuple(math.nan if score is None else float(score) for score in column)
+
+
+def _can_be_written(value: object) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_name(value: object) -> bool:
+    return type(value) is str and len(value) <= bounds.PATH
+
+
+def _is_depth(value: object) -> bool:
+    return type(value) is int and 1 <= value <= bounds.CUTOFF
+
+
+HEADER_TYPES: Mapping[str, Callable[[object], bool]] = {"depth": _is_depth}  # others are texts
 
 
 def _is_number(value: object) -> bool:

@@ -23,6 +23,7 @@ from pytest_irquality.suite.model import Suite
 
 SUFFIXES = (".run", ".trec", ".run.gz", ".trec.gz")
 TAG = "pytest-irquality"
+LARGEST = 3.4028234663852886e38  # of 32 bits; what is beyond is infinite to trec_eval
 UNFIT = re.compile(r"\s|%(?=[0-9A-Fa-f]{2})|^%$")
 ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
@@ -70,8 +71,9 @@ def read_trec(
                 if math.isnan(ranked[document]):
                     raise ValueError
         except ValueError:
+            shown_score = score[:60].decode(errors="replace")
             raise StoredRunError(
-                f"{where}:{number}: the score {score.decode(errors='replace')!r} is no number"
+                f"{where}:{number}: the score {shown_score!r} is no number"
             ) from None
     try:
         return {_read_id(query, ours): _ranking(ranked, ours) for query, ranked in found.items()}
@@ -82,9 +84,8 @@ def read_trec(
 def _ranking(scores: Mapping[bytes, float], ours: bool) -> Ranking:
     # strcmp and Python compare bytes alike.
     ordered = sorted(zip(array("f", scores.values()), scores, strict=True), reverse=True)
-    return Ranking(
-        tuple(_read_id(id, ours) for _, id in ordered), tuple(score for score, _ in ordered)
-    )
+    finite = tuple(min(max(score, -LARGEST), LARGEST) for score, _ in ordered)
+    return Ranking(tuple(_read_id(id, ours) for _, id in ordered), finite)
 
 
 def _read_id(id: bytes, ours: bool) -> str:

@@ -1,7 +1,7 @@
 """The keys of a suite, of its queries and of the files it names: each is one line of a table.
 
 A key that later stages use as it is written belongs into ``SuiteSettings`` or ``QuerySettings``,
-and ``Suite`` and ``Query`` have it at once. One whose meaning depends on other keys belongs into
+and ``Suite`` and ``Query`` have it at once; with ``shown=True`` every report shows it. One whose meaning depends on other keys belongs into
 ``WrittenSuite`` or ``WrittenQuery``; ``reader.py`` works it out. ``tools/renew.py`` brings the JSON
 Schema and the reference page up to date.
 """
@@ -286,7 +286,9 @@ class QuerySettings:
     """What a query says of itself and is used as it is written."""
 
     tags: tuple[str, ...] = key(TEXT_OR_TEXTS, "The slices this query belongs to.", ())
-    why: str | None = key(TEXT, "Why it matters; shown with every failure.", None, "nothing")
+    why: str | None = key(
+        TEXT, "Why it matters; shown with every failure.", None, "nothing", shown=True
+    )
     weight: float = key(WEIGHT, "Read by `weighted` measures.", 1.0)
     variants: tuple[str, ...] = key(
         TEXT_OR_TEXTS,

@@ -16,6 +16,7 @@ from pytest_irquality.suite.blocks import BoundKind, Guard, GuardKind, KnownIssu
 from pytest_irquality.suite.judges import UNNAMED, Votes
 from pytest_irquality.suite.keys import AuditKind, QuerySettings, SuiteSettings
 from pytest_irquality.suite.rules import Rule, RuleKind
+from pytest_irquality.suite.tables import remarks
 from pytest_irquality.suite.yaml import Place
 
 __all__ = [
@@ -125,6 +126,11 @@ class Query(QuerySettings):
         return bool(self.rules or self.thresholds or self.robustness)
 
     @property
+    def remarks(self) -> Mapping[str, str]:
+        """What reports show of it, by key: its ``why``."""
+        return remarks(QuerySettings, self)
+
+    @property
     def quoted(self) -> str:
         """The text as messages quote it, never longer than a line."""
         text = self.text
@@ -193,6 +199,11 @@ class Suite(SuiteSettings):
     doubts: tuple[tuple[Place, str], ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
+
+    @property
+    def remarks(self) -> Mapping[str, str]:
+        """What reports show of it, by key."""
+        return remarks(SuiteSettings, self)
 
     @cached_property
     def by_id(self) -> Mapping[str, Query]:
@@ -265,13 +276,16 @@ class Suite(SuiteSettings):
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """Every measure that is shown or held to a limit, shown ones first, each once."""
-        measures = list(self.metrics)
-        checks = (*self.checks, *self.trends)
-        measures += (check.limits.measure for check in checks if check.limits)
+        return tuple(dict.fromkeys([*self.metrics, *self.limited]))
+
+    @cached_property
+    def limited(self) -> tuple[Measure, ...]:
+        """Every measure that is held to a limit."""
+        measures = [check.limits.measure for check in (*self.checks, *self.trends) if check.limits]
         for query in self.queries:
             measures += (limits.measure for limits in query.thresholds)
             measures += (limits.measure for _, limits in query.robustness)
-        return tuple(dict.fromkeys(measures))
+        return tuple(measures)
 
     def with_trends(self) -> Suite:
         """The suite with its limits on many changes together, for where there is a history."""

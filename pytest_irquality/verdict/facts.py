@@ -244,6 +244,13 @@ class Remark(Fact):
 
 
 @dataclass(frozen=True)
+class Loud(Remark):
+    """One that no pass may stand without; ``short`` is for the headline."""
+
+    short: str = ""
+
+
+@dataclass(frozen=True)
 class Interrupted(Fact):
     """The run was stopped after so many queries."""
 
@@ -401,7 +408,10 @@ class TiesMoved(Fact):
 
 @dataclass(frozen=True)
 class JudgmentsChanged(Fact):
-    """The baseline's own ``rankings`` score otherwise than when they were saved, those of so many ``queries``."""
+    """The baseline's own ``rankings`` score otherwise than when they were saved, those of so many ``queries``.
+
+    ``new`` is how many judgments all of these rankings' queries have more than then.
+    """
 
     measure: str
     unit: str
@@ -409,6 +419,7 @@ class JudgmentsChanged(Fact):
     today: float
     queries: int
     rankings: int
+    new: int = 0
 
 
 @dataclass(frozen=True)

@@ -170,6 +170,7 @@ class _Judge:
             path=suite.path,
             retriever=now.run.retriever,
             top_k=suite.top_k,
+            remarks=suite.remarks,
             measures=tuple(map(str, suite.measures)),
             formulas=tuple(measure.definition.formula for measure in suite.measures),
             shown=tuple(map(str, suite.metrics)),

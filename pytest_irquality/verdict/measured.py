@@ -12,7 +12,7 @@ from math import fsum
 
 from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
 from pytest_irquality.metrics.scores import together
-from pytest_irquality.retrieval.run import Run
+from pytest_irquality.retrieval.run import JUDGMENTS, Run
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.facts import Cause
 from pytest_irquality.verdict.passages import one_gain_each, ranks_of, recall_counts_passages
@@ -126,6 +126,16 @@ class Measured:
         compared.
         """
         return [id for id, ids in self.aligned.items() if ids != self.rankings[id]]
+
+    @cached_property
+    def new_judgments(self) -> int:
+        """How many judgments the compared queries have more than when the baseline was saved."""
+        scored = self.baseline_run.scored if self.baseline_run else {}
+        return sum(
+            len(self.suite.by_id[id].judgments.grades) - int(scored[id][JUDGMENTS])
+            for id in self.before
+            if JUDGMENTS in scored.get(id, {})
+        )
 
     @cached_property
     def moved(self) -> Mapping[str, None]:

@@ -145,7 +145,10 @@ def _judgments(sides: Comparison) -> Iterator[Fact]:
         change = sides.judged_otherwise(measure)
         if change and (queries := change.better + change.worse):
             name, then, today = str(measure), change.before, change.now
-            yield facts.JudgmentsChanged(name, measure.unit, then, today, queries, change.queries)
+            new = sides.measured.new_judgments
+            yield facts.JudgmentsChanged(
+                name, measure.unit, then, today, queries, change.queries, new
+            )
             return
 
 

@@ -6,7 +6,7 @@ No sentences: ``wording.sentences`` says what these facts say.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -84,7 +84,7 @@ class QueryResult:
     ``ranking_before`` holds the baseline's top documents (``before`` is their rank then, ``rank`` today's) and is empty
     where they are those of today. ``new``: there is a baseline, but it lacks this query, or has it with another text
     or params. ``check`` is the name of the query's item, None for bulk queries. ``file`` is where the query stands, at
-    ``line``, if not in the suite itself. ``returned`` and ``returned_before`` count documents.
+    ``line``, if not in the suite itself. ``remarks`` is what the suite wants shown, by key. ``returned`` and ``returned_before`` count documents.
     """
 
     id: str
@@ -103,7 +103,7 @@ class QueryResult:
     new: bool = False
     check: str | None = None
     tags: tuple[str, ...] = ()
-    why: str | None = None
+    remarks: Mapping[str, str] = field(default_factory=dict)
     seconds: float | None = None
     file: str = ""
     weight: float = 1.0
@@ -140,7 +140,9 @@ class SuiteResult:
     ranking, the most frequent first. ``gated`` is False where nothing in the suite could fail.
     ``commit`` and ``version`` are those of the code and of the retriever today, where known. ``written`` says in lines
     for people which files this run brought up to date, and what that changed. ``robustness`` is what
-    each kind of variants loses, ``noise`` what several answers tell of unchanged code. ``entry`` is today's line of the history,
+    each kind of variants loses, ``noise`` what several answers tell of unchanged code. ``remarks`` is
+    what the suite wants shown of itself, by key. ``skipped`` names the checks that a mark kept from
+    running, each with its reason: they have no verdict. ``entry`` is today's line of the history,
     ``trails`` what measures with limits were over the last changes.
     """
 
@@ -168,6 +170,8 @@ class SuiteResult:
     audit: Audit | None = None
     robustness: tuple[Robustness, ...] = ()
     noise: Noise | None = None
+    remarks: Mapping[str, str] = field(default_factory=dict)
+    skipped: tuple[str, ...] = ()
     entry: Entry | None = None
     trails: tuple[Trail, ...] = ()
 

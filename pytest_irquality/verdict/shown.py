@@ -62,7 +62,7 @@ def query_result(now: Measured, query: Query, check: str | None) -> QueryResult:
         new=now.is_new(query),
         check=check,
         tags=query.tags,
-        why=query.why,
+        remarks=query.remarks,
         weight=query.weight,
         seconds=raw.seconds if raw else None,
     )

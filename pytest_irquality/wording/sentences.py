@@ -468,6 +468,12 @@ def _(fact: facts.TiesMoved, result: SuiteResult) -> str:
 @note.register
 def _(fact: facts.JudgmentsChanged, result: SuiteResult) -> str:
     was, today = apart(fact.then, fact.today, fact.unit)
+    if fact.new > 0:
+        return (
+            f"{counted(fact.new, 'new judgment')} since the baseline was saved: {fact.measure} {was} →"
+            f" {today} on its {counted(fact.rankings, 'unchanged ranking')}; the change above is that of"
+            " rankings alone"
+        )
     return (
         f"judgments of {counted(fact.queries, 'query', 'queries')} changed since the baseline was saved:"
         f" over its {counted(fact.rankings, 'ranking')} {fact.measure} was {was}, and is"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_irquality.plugin.hooks import PATTERNS
+from pytest_irquality.plugin.options import PATTERNS
 
 ROOT = Path(__file__).parents[2]
 ACTIONS = [

@@ -307,3 +307,23 @@ def test_the_number_to_write_tells_of_the_loss_and_holds_today() -> None:
         assert write is not None
         assert lost < write <= value
     assert floor_between(0.5, 0.5000001) is None
+
+
+def test_the_next_run_says_what_new_grades_changed(project: Project) -> None:
+    project.suite(
+        "judgments: j.csv\nqueries: [{query: a}, {query: b}]\nthresholds: {mrr@10: {max_drop: 0}}\n"
+    )
+    rows = "query,docid,rating\na,d,1\nb,d,1\n"
+    (project.path / "j.csv").write_text(rows)
+    project.answers({"a": ["x", "d"], "b": ["d"]})
+    project.run("--ir-update-baseline")
+    project.run().stdout.no_fnmatch_line("*new judgment*")
+    (project.path / "j.csv").write_text(f"{rows}a,x,2\na,y,0\n")
+    result = project.run()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "*2 new judgments since the baseline was saved: mrr@10 0.750 → 1.000 on its 2 unchanged"
+            " rankings; the change above is that of rankings alone"
+        ]
+    )

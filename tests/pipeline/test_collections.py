@@ -96,7 +96,7 @@ def test_a_query_that_expects_nothing_is_in_no_mean_and_counts_only_if_it_finds(
 
 def test_a_limit_over_no_defined_query_fails(project: Project) -> None:
     path = project.suite(
-        "queries: [{query: a, must_find: [d]}]\nthresholds: {mrr: 0}\neach_query: {mrr: 0}\n"
+        "queries: [{query: a, must_find: [d]}]\nthresholds: {mrr: 0.1}\neach_query: {mrr: 0.1}\n"
     )
     suite = load_suite(path)
     outcomes = [

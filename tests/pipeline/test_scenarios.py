@@ -289,7 +289,7 @@ def test_s11_a_document_that_left_the_index_is_told_apart(project: Project) -> N
             "'q0' lost all its relevant documents of the top 10: d0 (Oak desk) 1 → not returned",
             '*d0  Oak desk  ← no longer in the index; {"stock": "filtered"}',
             "*1 relevant document of the baseline is in no ranking now: d0 (Oak desk)",
-            "*1 document has left the index, which no ranking can mend: d0 (Oak desk)",
+            "*1 document has left the index, which no ranking can mend: d0 (Oak desk)*",
         ]
     )
     missing = project.data["suites"][0]["queries"][0]["missing"][0]

@@ -96,7 +96,7 @@ def test_a_skip_when_called_skips_the_suite_once(project: Project) -> None:
     result = project.run("-rs")
     result.assert_outcomes(skipped=10)
     result.stdout.fnmatch_lines(
-        ["shop.ir.yaml: NOT EVALUATED", "ASKED ['q0']", "SKIPPED *no GPU here"]
+        ["shop.ir.yaml: no GPU here: NOT EVALUATED", "ASKED ['q0']", "SKIPPED *no GPU here"]
     )
 
 

@@ -175,13 +175,15 @@ def test_verdict_in_words_when_green() -> None:
     page = parse(
         html_report([suite(query("sofa"), verdicts=(check("sofa"), floor(0.9, 0.8, "passed")))])
     )
-    assert page.one("h1").text == "✓ PASS — 1 query, 1 limit holds"
+    assert page.one("h1").text == "✓ PASS — 1 query, 1 limit holds, but nothing was compared"
     assert "reasons" not in {e.attributes.get("class") for e in page.all("ul")}
 
 
 def test_nothing_gated_and_nothing_judged_are_said() -> None:
     gated = html_report([suite(query("sofa"), verdicts=(check("sofa", findings=()),))])
-    assert parse(gated).one("h1").text == "✓ PASS — 1 query, nothing gated"
+    assert (
+        parse(gated).one("h1").text == "✓ PASS — 1 query, nothing gated, but nothing was compared"
+    )
     assert "NOTHING JUDGED" in parse(html_report([])).one("h1").text
 
 
@@ -270,7 +272,7 @@ def test_a_failed_query_opens_to_everything_about_it() -> None:
         text="office chair",
         line=31,
         check="it's",
-        why="3 % of revenue",
+        remarks={"why": "3 % of revenue"},
         tags=("head",),
         seconds=0.04,
     )
@@ -439,7 +441,7 @@ def everything(hostile: str) -> str:
         1,
         fault=hostile,
         tags=(hostile,),
-        why=hostile,
+        remarks={"why": hostile},
     )
     ruled = replace(asked, id=hostile + "2", fault=None)
     finding = Finding(hostile, "min", False, True, "ndcg@10", 0.5, 0.8, 1)

@@ -115,7 +115,7 @@ def test_a_beir_folder_asks_the_queries_of_one_split(tmp_path: Path) -> None:
 def test_lines_of_jsonl_carry_what_a_query_may(project: Project) -> None:
     path = project.suite((DATA / "rules.jsonl").read_text("utf-8"), "rules.jsonl")
     path = project.suite(
-        "queries: [rules.jsonl, {query: inline, must_find: [d1]}]\njudgments: q.trec\nthresholds: {mrr: 0}\n"
+        "queries: [rules.jsonl, {query: inline, must_find: [d1]}]\njudgments: q.trec\nthresholds: {zero_results: 9}\n"
     )
     project.suite("1 0 d1 2\n", "q.trec")
     loaded = load_suite(path, shown="shop.ir.yaml")
@@ -138,7 +138,7 @@ def test_lines_of_jsonl_carry_what_a_query_may(project: Project) -> None:
         "1": "failed",
         "inline": "passed",
         "every-query-answered": "passed",
-        "mrr-10": "passed",
+        "zero_results": "passed",
     }
 
 

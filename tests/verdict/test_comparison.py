@@ -275,7 +275,7 @@ def test_a_deeper_ranking_than_the_baselines_is_no_change_by_itself(tmp_path: Pa
 
 
 def test_measures_that_became_undefined_are_no_changed_judgments(tmp_path: Path) -> None:
-    text = twenty("thresholds: {judged@10: 0, mrr: 0}\n")
+    text = twenty("thresholds: {judged@10: 0.01, mrr: 0.01}\n")
     saved = judged(tmp_path, text, run_of(FIRST | {"q0": ["d0"]}), None)
     scored = {
         query.id: {

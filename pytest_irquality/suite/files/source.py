@@ -37,6 +37,7 @@ FORMATS: Mapping[str, Format] = {
     "topics": Format("topics", topics),
     "text": Format("a plain list of queries", plain),
 }
+assert set(FORMATS) == set(NAMES), "every format holds queries, or judgments, or both"
 
 
 @dataclass(frozen=True)

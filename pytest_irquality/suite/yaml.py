@@ -54,7 +54,9 @@ class SuiteError(Exception):
 
     def __init__(self, path: str, line: int, column: int, message: str) -> None:
         super().__init__(terminal(f"{path}:{line}:{column}: {message}"))
-        self.path, self.line, self.column = path, line, column
+        self.path: str = path
+        self.line: int = line
+        self.column: int = column
 
 
 def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:

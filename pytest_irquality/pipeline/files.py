@@ -22,6 +22,7 @@ from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import (
     DamagedRunError,
+    Header,
     StoredRun,
     StoredRunError,
     stored_run,
@@ -119,7 +120,7 @@ class Files:
     def _found(self, target: Target) -> baseline.Found:
         """What is compared with: the base's answer, or the baseline. Raises ``StoredRunError``."""
         if self._answers is None:
-            return self._place(target).find()
+            return self._trec_baseline(target) or self._place(target).find()
         answer = self._answer(target)
         source, commit = f"run:{self._answers.ref}", self._answers.commit[:7]
         if answer.run is None:
@@ -127,6 +128,24 @@ class Files:
         assert self.base is not None
         stored = read_run(self.base / RUNS / answer.run, source)
         return baseline.Found(source, stored, False, commit, self._answers.time)
+
+    def _trec_baseline(self, target: Target) -> baseline.Found | None:
+        """A TREC run that is compared with, found as those of ``--ir-runs`` are; None where another is asked for.
+
+        A query that it does not have is new: such a file cannot say that a query returned nothing.
+        """
+        place, option = self._place(target), self.compared or ""
+        given = self.start / option
+        folder = given.is_dir() and not place.path.is_file() and any(map(is_trec, given.rglob("*")))
+        if not option or place.in_git or not (folder or is_trec(given)):
+            return None
+        suite = target.suite
+        run, _ = Kept((option,), self.start).run(suite, target.file, target.retriever, suite.by_id)
+        answered = replace(
+            run, rankings={i: r for i, r in run.rankings.items() if r.ids}, faults={}
+        )
+        header = Header(suite.name, suite.path, run.depth or suite.depth, target.retriever)
+        return baseline.Found(option, stored_run(suite, answered, header))
 
     @cached_property
     def _answers(self) -> Answers | None:

@@ -9,6 +9,7 @@ from functools import cached_property
 from math import inf
 
 from pytest_irquality.report.change_view import changes
+from pytest_irquality.report.charts import charts
 from pytest_irquality.report.query_table import table
 from pytest_irquality.report.query_view import QueryViews, side
 from pytest_irquality.report.views import (
@@ -202,6 +203,7 @@ class SuiteView:
             facts=self.facts,
             said=self.said,
             warnings=warnings(result),
+            charts=charts(result.trails),
             notes=(*notes(result), *result.written),
             compared=self.queries.compared,
             measures=tuple(self.names[measure] for measure in result.shown),

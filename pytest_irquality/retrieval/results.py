@@ -224,7 +224,7 @@ def _scores(column: Column) -> tuple[float, ...] | None:
         return None
     try:
         scores = tuple(column) if kinds == {float} else tuple(map(float, column))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # a whole number of hundreds of digits
         return None
     return scores if all(map(isfinite, scores)) else None
 

@@ -58,7 +58,7 @@ def _nearly(passage: Sequence[str], text: Sequence[str], share: float) -> Found 
     best: Found | None = None
     tries = max(MOST_COMPARED // (len(passage) * reach), 1)
     deciding, negating = decides(passage), negates(text)
-    for start in _likely(passage, text, least, reach)[:tries]:
+    for start in likely(passage, text, least, reach)[:tries]:
         pairs = in_order(passage, text[start : start + reach])
         if len(pairs) < least or not deciding <= {pair.own for pair in pairs}:
             continue
@@ -72,7 +72,7 @@ def _nearly(passage: Sequence[str], text: Sequence[str], share: float) -> Found 
     return best
 
 
-def _likely(passage: Sequence[str], text: Sequence[str], least: int, reach: int) -> list[int]:
+def likely(passage: Sequence[str], text: Sequence[str], least: int, reach: int) -> list[int]:
     """Where the next ``reach`` words hold enough of the passage's, in whatever order: those with most first."""
     wanted = Counter(passage)
     held: Counter[str] = Counter()

@@ -22,9 +22,11 @@ from pytest_irquality.retrieval import Run, retrieve
 from pytest_irquality.storage import baseline as stored
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.storage.stored import StoredRunError
-from pytest_irquality.suite import Suite, load_suite
+from pytest_irquality.suite import Suite, SuiteError, load_suite
 from pytest_irquality.suite.lint import IRQualityWarning, lint
+from pytest_irquality.suite.model import Place
 from pytest_irquality.verdict import SuiteResult, Verdict
+from pytest_irquality.verdict.facts import Loss
 from pytest_irquality.verdict.result import BAD
 from pytest_irquality.wording.sentences import reason
 
@@ -224,6 +226,7 @@ def _judge_all(
         # A baseline that is damaged is reported before anything is asked.
         stands = baseline and base is None
         against = files.before(here, suite.by_id) if stands else Against(None, None)
+        lost = _in_no_chunk(suite, retriever, target)
         run = retrieve(suite, retriever, name=name, concurrency=concurrency)
         run = runs[name] = replace(run, version=version_of(retriever))
         if base is not None:
@@ -231,8 +234,27 @@ def _judge_all(
             known = Baseline(base, len(other.rankings), version=other.version)
             against = Against(other, known)
         yield judge_run(
-            files, here, run, checks=suite.checks, compared=against, retriever=retriever
+            files,
+            here,
+            run,
+            checks=suite.checks,
+            compared=against,
+            retriever=retriever,
+            nowhere=lost,
         )
+
+
+def _in_no_chunk(suite: Suite, retriever: object, target: Target) -> Mapping[str, Loss]:
+    """The passages that no ranking can find; an error where the suite wants one."""
+    if not any(map(suite.reads_texts, suite.queries)):
+        return {}
+    from pytest_irquality.pipeline.corpus import nowhere, told  # noqa: PLC0415 - only where texts are matched
+
+    lost = nowhere(suite, retriever, target.file.parent)
+    if lost and suite.corpus.missing == "fail":
+        place = suite.places.get("corpus") or Place(1)
+        raise SuiteError(suite.path, place.line, place.column, told(suite, lost))
+    return lost
 
 
 def _told(result: SuiteResult, verdict: Verdict) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pytest_irquality.pipeline.audit import audited
 from pytest_irquality.pipeline.explain import with_reasons
@@ -10,6 +10,7 @@ from pytest_irquality.pipeline.files import Against, Files, Target
 from pytest_irquality.retrieval import Run
 from pytest_irquality.suite import Check
 from pytest_irquality.verdict import SuiteResult, judge
+from pytest_irquality.verdict.facts import Loss
 from pytest_irquality.verdict.trend import Past
 
 
@@ -22,11 +23,14 @@ def judge_run(
     compared: Against,
     retriever: object,
     notes: Sequence[str] = (),
+    nowhere: Mapping[str, Loss] | None = None,
     audit: bool = False,
     past: Past | None = None,
 ) -> SuiteResult:
     """One retriever's run held against checks of its suite, with reasons, with an ``audit`` where one is
     asked for, and with what was written of it.
+
+    ``nowhere`` are the passages that stand in no chunk of the corpus.
 
     Raises ``MeasureError`` where a measure of the project's own fails.
     """
@@ -43,11 +47,12 @@ def judge_run(
         updating=updating,
         accepting=compared.accepting,
         past=past,
+        nowhere=nowhere,
     )
     if audit:
         before, known = compared.run, compared.baseline
         result = audited(asked, run, result, retriever, before=before, baseline=known)
-    return files.completed(target, run, with_reasons(result, retriever), notes)
+    return files.completed(target, run, with_reasons(result, retriever, asked), notes)
 
 
 def version_of(retriever: object) -> str | None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import types
 import warnings
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from glob import has_magic
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.suite import Place, Suite, SuiteError, load_suite
 from pytest_irquality.suite.lint import IRQualityWarning, lint
 from pytest_irquality.suite.names import slug
+from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS, Perturbation
 from pytest_irquality.verdict import SuiteResult
 
 FILES = pytest.StashKey[Files]()
@@ -184,6 +186,7 @@ class SuiteModule(pytest.Module):
                 self.path,
                 shown=shown,
                 definitions=with_own(own),
+                perturbations=self._perturbations(),
                 allowed=self.config.stash[FILES].allowed(self.path),
             )
             if self.config.option.ir_history:
@@ -192,6 +195,8 @@ class SuiteModule(pytest.Module):
                 self.path, self.config.option.ir_baseline
             ):
                 self.suite = self.suite.guarded()
+            if self.config.option.ir_repeat:
+                self.suite = replace(self.suite, repeat=self.config.option.ir_repeat)
             if self.config.option.ir_audit:
                 self.suite = self.suite.audited()
         except (SuiteError, MeasureError) as error:
@@ -225,6 +230,20 @@ class SuiteModule(pytest.Module):
                     f"pytest_ir_measures must give what own_measure makes, not {measure!r}"
                 )
         return own
+
+    def _perturbations(self) -> Mapping[str, Perturbation]:
+        """The kinds of variants, those of conftests too. Raises ``MeasureError`` for what is none."""
+        kinds = dict(PERTURBATIONS)
+        for given in self.ihook.pytest_ir_perturbations(config=self.config):
+            if not isinstance(given, Mapping) or not all(map(callable, given.values())):
+                raise MeasureError(
+                    f"pytest_ir_perturbations must give functions by name, not {given!r}"
+                )
+            for name, make in given.items():
+                if name in kinds or name == BY_HAND:
+                    raise MeasureError(f"the kind of variants {name!r} is taken")
+                kinds[str(name)] = make
+        return kinds
 
     def file_of(self, place: Place) -> Path:
         """The file of a place: a query of a JSONL file may carry rules of its own."""

@@ -97,6 +97,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Keep N calls in flight at once, whatever the suites say (default: what a suite says, else the ini key"
         " ir_concurrency, else 1).",
     )  # fmt: skip
+    group.addoption(
+        "--ir-repeat", metavar="N", type=at_least_one, default=None,
+        help="Ask every query N times, for engines that answer otherwise each time (default: what a suite"
+        " says under 'repeat', else once).",
+    )  # fmt: skip
     group = parser.getgroup("irquality-judgments", "search quality: queries and judgments")
     group.addoption(
         "--ir-unjudged", metavar="PATH", default=None,

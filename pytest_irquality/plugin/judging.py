@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import pytest
 
+from pytest_irquality.edges.printable import terminal
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.metrics.names import did_you_mean
 from pytest_irquality.pipeline.files import Against, Target
@@ -14,10 +16,12 @@ from pytest_irquality.pipeline.judge import judge_run, version_of
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
 from pytest_irquality.plugin.options import concurrency
 from pytest_irquality.plugin.progress import shown_progress
-from pytest_irquality.retrieval import RetrieverError, Run, retrieve
+from pytest_irquality.retrieval import RetrieverError, Run, UnreadableResult, retrieve
 from pytest_irquality.storage.stored import StoredRunError
-from pytest_irquality.suite import Check
+from pytest_irquality.suite import Check, Place, SuiteError
+from pytest_irquality.suite.lint import IRQualityWarning
 from pytest_irquality.verdict import Baseline, SuiteResult, Verdict
+from pytest_irquality.verdict.facts import Loss
 from pytest_irquality.verdict.pool import Pool, pool
 
 
@@ -70,6 +74,7 @@ def judged(
     try:
         # One that is damaged is told before anything is asked.
         compared = _baseline(module, key, needed)
+        lost = _in_no_chunk(module, retriever)
         if files.kept:
             run, notes = files.kept_run(target, needed)
         else:
@@ -81,7 +86,7 @@ def judged(
     try:
         result = judge_run(
             files, target, run, checks=checks, compared=known, retriever=retriever, notes=notes,
-            audit=item.config.option.ir_audit, past=past,
+            nowhere=lost, audit=item.config.option.ir_audit, past=past,
         )  # fmt: skip
     except MeasureError as error:  # a measure of the project's own
         raise NotJudged(f"{error} ({suite.path})") from None
@@ -133,6 +138,28 @@ def _ask(
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
     return replace(earlier.run.retried(run) if earlier else run, version=version_of(retriever))
+
+
+def _in_no_chunk(module: SuiteModule, retriever: object) -> Mapping[str, Loss]:
+    """The passages that no ranking can find, said before anything is asked."""
+    suite = module.suite
+    if not any(map(suite.reads_texts, suite.queries)):
+        return {}
+    from pytest_irquality.pipeline.corpus import nowhere, told  # noqa: PLC0415 - only where texts are matched
+
+    allowed = module.config.stash[FILES].allowed(module.path)
+    try:
+        lost = nowhere(suite, retriever, module.path.parent, allowed)
+    except (SuiteError, UnreadableResult) as error:
+        raise NotJudged(str(error)) from None
+    if lost:
+        place = suite.places.get("corpus") or Place(1)
+        said = f"{suite.path}:{place.line}: {told(suite, lost)}"
+        if suite.corpus.missing == "fail":
+            raise NotJudged(said)
+        warning = IRQualityWarning(terminal(said))
+        warnings.warn_explicit(warning, None, str(module.path), place.line)
+    return lost
 
 
 def _baseline(module: SuiteModule, key: str, needed: Collection[str]) -> Against | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,6 +20,7 @@ from pytest_irquality.retrieval.results import (
     read_result,
     split_batch,
 )
+from pytest_irquality.retrieval.retries import is_retried, wait_before
 from pytest_irquality.retrieval.run import Fault, Ranking, Run
 from pytest_irquality.suite.model import Query, Suite
 
@@ -70,6 +72,13 @@ def retrieve(
     interrupted = False
     try:
         _ask([(warmup, _forget), (jobs, kept.keep)], concurrency, suite.timeout)
+        for round in range(suite.retry.times):
+            again = kept.to_retry(suite.retry.on)
+            if not again or kept.in_a_row >= kept.give_up_after:
+                break
+            time.sleep(wait_before(round, kept.errors(again)))
+            kept.retries += len(again)
+            _ask([(deque(again), kept.keep)], concurrency, suite.timeout)
     except KeyboardInterrupt:
         interrupted = True
     kept.interrupted = interrupted
@@ -92,12 +101,30 @@ class _Kept:
     give_up_after: int
     progress: Progress | None
     total: int = 0
+    retries: int = 0
+    made: tuple[Job, ...] = ()
     in_a_row: int = 0
     interrupted: bool = False
     answers: dict[tuple[int, str], Answer] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.total = sum(len(job.subject) for job in self.jobs)
+        self.made = tuple(self.jobs)
+
+    def to_retry(self, on: Iterable[str]) -> list[Job]:
+        """The calls that failed in one of these ways, as they were made first."""
+        on = frozenset(on)
+        return [
+            job for job in self.made if any(is_retried(error, on) for error in self.errors([job]))
+        ]
+
+    def errors(self, jobs: Iterable[Job]) -> Iterator[BaseException]:
+        """What the calls raised, the last time that they were made."""
+        for job in jobs:
+            for query in job.subject:
+                answer = self.answers.get((job.answer, query.id))
+                if answer is not None and answer.error is not None:
+                    yield answer.error
 
     def keep(self, job: Job, answer: Answer) -> None:
         self.in_a_row = self.in_a_row + 1 if isinstance(answer.error, TimedOut) else 0
@@ -135,7 +162,14 @@ class _Kept:
                     titles.setdefault(own, hits.titles[document])
             details.update(hits.details)
         return Run(
-            name, rankings, faults, titles, texts, interrupted=self.interrupted, details=details
+            name,
+            rankings,
+            faults,
+            titles,
+            texts,
+            interrupted=self.interrupted,
+            details=details,
+            retries=self.retries,
         )
 
     def _fault(self, query: Query, answer: Answer | None, timeout: float | None) -> Fault | None:

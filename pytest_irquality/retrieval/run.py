@@ -12,10 +12,11 @@ from urllib.parse import quote, quote_plus
 from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.results import UnreadableResult
 
-# Hexadecimal of any length, dotted numbers, and whole numbers but for those of three digits: an
-# HTTP status stays.
+# Hexadecimal of any length, dotted numbers, and words with a digit (ids, times with their unit) but
+# for numbers of three digits: an HTTP status stays.
 VARYING = re.compile(
-    r"0x[0-9a-fA-F]+|\b(?=[a-f-]*\d)[0-9a-fA-F-]{8,}\b|\d+(\.\d+)+|\b(?!\d{3}\b)\d+\b"
+    r"0x[0-9a-fA-F]+|\b(?=[a-f-]*\d)[0-9a-fA-F-]{8,}\b|\d+(\.\d+)+"
+    r"|\b(?!\d{3}\b)[^\W\d]*-?\d[\w-]*"
 )
 
 
@@ -34,7 +35,13 @@ class Ranking:
     seconds: float | None = None
     besides: Mapping[str, str] = field(default_factory=dict)
     holders: Mapping[str, str] = field(default_factory=dict)
+    own: tuple[str, ...] = ()
     shares: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def raw(self) -> tuple[str, ...]:
+        """The results by their own ids, whatever passages they stand for."""
+        return self.own or self.ids
 
     def collapsed(self, depth: int) -> tuple[str, ...]:
         """The first ``depth`` documents, later copies of a document removed and the ranks closed
@@ -86,6 +93,8 @@ class Run:
     ``depth`` is the number of results asked for, where a kept run says so;
     ``version`` the retriever's own.
 
+    ``retries`` counts the calls that were made again after a failure.
+
     ``again`` holds the other answers to the same queries, each a run of its own; ``build`` numbers
     the builds of the index that they came from. ``variants`` is the run of the queries' other
     wordings. ``scored`` is what a baseline's rankings scored on the day they were kept, by query id
@@ -105,6 +114,7 @@ class Run:
     variants: Run | None = None
     details: Mapping[str, Details] = field(default_factory=dict)
     scored: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    retries: int = 0
 
     @property
     def answers(self) -> tuple[Run, ...]:

@@ -22,6 +22,7 @@ from pytest_irquality.storage.stored import (
     StoredRunError,
     answered,
     digest,
+    stored_variants,
 )
 from pytest_irquality.suite.model import Suite
 
@@ -244,7 +245,7 @@ def compare_with(
     stored = found.stored
     matching = stored.matching(suite)
     known = Baseline(
-        found.source, len(stored.queries), found.commit, found.time, stored.version,
+        found.source, sum(not line.of for line in stored.queries.values()), found.commit, found.time, stored.version,
         left=matching.gone,
         edited=tuple(matching.edited),
         renamed=len(matching.renamed),
@@ -313,22 +314,50 @@ def update(place: Place, old: StoredRun | None, run: Run, damage: str = "") -> t
     stay = f"; {len(run.faults)} could not be answered, and stay as they were" if run.faults else ""
     if damage:
         said = [f"{len(queries)} rankings, all anew, since the file could not be read"]
+    variants = _variants_to_keep(suite, old, run)
+    if not said and variants != _variants_of(old):
+        said = ["other wordings changed"]
     if not said:
         return (
             f"baseline unchanged: {place.shown}: {len(queries)} ranking{'s' * (len(queries) != 1)}{stay}",
         )
     # Nothing in it changes from update to update, nor with the folder that pytest was called in: branches must merge.
     header = Header(suite.name, place.file.name, depth, run.retriever)
-    write_run(place.path, StoredRun(header, queries), place.allowed)
+    write_run(place.path, StoredRun(header, {**queries, **variants}), place.allowed)
     return (f"baseline written: {place.shown}: {', '.join(said)}{stay}", *_moves(was, changed))
+
+
+def _variants_of(old: StoredRun | None) -> Mapping[str, StoredQuery]:
+    return {id: line for id, line in old.queries.items() if line.of} if old else {}
+
+
+def _variants_to_keep(suite: Suite, old: StoredRun | None, run: Run) -> Mapping[str, StoredQuery]:
+    """The lines of today's other wordings: as they stand where nothing changed or nothing was asked."""
+    was = _variants_of(old)
+    fresh = stored_variants(suite, run)
+    kept: dict[str, StoredQuery] = {}
+    for variant in suite.reworded:
+        before, now = was.get(variant.id), fresh.get(variant.id)
+        if now is None or now.ranking is None:
+            stands = before
+        else:
+            now = _without_time(now)
+            stands = before if before is not None and before.same_ranking(now) else now
+        if stands is not None:
+            kept[variant.id] = stands
+    return kept
 
 
 def _to_keep(query: StoredQuery, run: Run) -> StoredQuery:
     """A line of a baseline: no times, which never are the same, but what the ranking scores today."""
-    ranking = replace(query.ranking, seconds=None) if query.ranking else None
     scored = run.scored.get(query.id, {})
     values = {measure: round(value, DIGITS) for measure, value in scored.items()}
-    return replace(query, ranking=ranking, version=run.version, values=values)
+    return replace(_without_time(query), version=run.version, values=values)
+
+
+def _without_time(query: StoredQuery) -> StoredQuery:
+    ranking = replace(query.ranking, seconds=None) if query.ranking else None
+    return replace(query, ranking=ranking, answers=tuple(map(_without_time, query.answers)))
 
 
 def _under_todays_ids(old: StoredRun, suite: Suite) -> Mapping[str, StoredQuery]:
@@ -336,7 +365,7 @@ def _under_todays_ids(old: StoredRun, suite: Suite) -> Mapping[str, StoredQuery]
     same = old.matching(suite).same
     was = {id: replace(old.queries[stored], id=id) for id, stored in same.items()}
     matched = {*same.values()}
-    rest = {id: query for id, query in old.queries.items() if id not in matched}
+    rest = {id: query for id, query in old.queries.items() if id not in matched and not query.of}
     return {**rest, **was}
 
 

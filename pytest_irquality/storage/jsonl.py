@@ -59,17 +59,32 @@ def _lines(stored: StoredRun) -> Iterator[bytes]:
 
 def _data(query: StoredQuery) -> dict[str, Any]:
     data: dict[str, Any] = {"id": query.id, "query": query.text}
+    if query.of:
+        data["of"] = query.of
     if query.params:
         data["params"] = query.params
     if query.ranking is None:
         return {**data, "fault": query.fault}
-    if query.ranking.seconds is not None:
-        data["seconds"] = query.ranking.seconds
-    data["docs"] = _documents(query, query.ranking)
+    data |= _answer(query, query.ranking)
     if query.values:
         data["values"] = query.values
     if query.version is not None:
         data["version"] = query.version
+    if query.answers:
+        data["answers"] = [
+            _answer(answer, answer.ranking) for answer in query.answers if answer.ranking
+        ]
+    return data
+
+
+def _answer(query: StoredQuery, ranking: Ranking) -> dict[str, Any]:
+    """One answer: its documents, how long it took, and of which build it is where there are several."""
+    data: dict[str, Any] = {}
+    if ranking.seconds is not None:
+        data["seconds"] = ranking.seconds
+    if query.build:
+        data["build"] = query.build
+    data["docs"] = _documents(query, ranking)
     return data
 
 
@@ -203,8 +218,19 @@ def _query(data: dict[str, Any], where: str, same: dict[Any, Any]) -> StoredQuer
         raise DamagedRunError(f"{where}: damaged: a line needs 'id' and 'query'")
     if params and not _can_be_written(params):
         raise DamagedRunError(f"{where}: damaged: 'params' holds what is no number")
+    of = data.get("of", "")
+    if not isinstance(of, str):
+        raise DamagedRunError(f"{where}: damaged: 'of' is the id of a query")
     if isinstance(fault := data.get("fault"), str):
-        return StoredQuery(id, text, params, fault=fault)
+        return StoredQuery(id, text, params, fault=fault, of=of)
+    others = data.get("answers", [])
+    if not isinstance(others, list) or not all(isinstance(other, dict) for other in others):
+        raise DamagedRunError(f"{where}: damaged: 'answers' is a list of answers")
+    asked = {"id": id, "query": text, "params": params}
+    answers = tuple(_query({**other, **asked, "answers": []}, where, same) for other in others)
+    build = data.get("build", 0)
+    if type(build) is not int or not 0 <= build < LARGEST:
+        raise DamagedRunError(f"{where}: damaged: 'build' is a whole number")
     documents, seconds = data.get("docs"), data.get("seconds")
     if not isinstance(documents, list) or not (seconds is None or _is_number(seconds)):
         raise DamagedRunError(f"{where}: damaged: the query {id!r} has neither 'docs' nor 'fault'")
@@ -225,7 +251,9 @@ def _query(data: dict[str, Any], where: str, same: dict[Any, Any]) -> StoredQuer
     if not all(score is None or abs(score) <= bounds.NUMBER for score in scores):
         raise DamagedRunError(f"{where}: damaged: a score is too large")
     ranking = Ranking(ids, _scores(scores), seconds)
-    return StoredQuery(id, text, params, ranking, None, titles, texts, version, values)
+    return StoredQuery(
+        id, text, params, ranking, None, titles, texts, version, values, answers, build, of
+    )
 
 
 COLUMNS: Sequence[set[type]] = (

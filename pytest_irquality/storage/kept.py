@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -31,8 +31,39 @@ class Kept:
     ) -> tuple[Run, tuple[str, ...]]:
         """What was kept of the ``needed`` queries of a suite and retriever, and what a reader must know of it.
 
-        Raises ``StoredRunError`` where there is no such run, more than one, or shares that do not make a whole.
+        Each of the files and folders given is a build of its own, unless they hold the shares of one.
+        Raises ``StoredRunError`` where there is no such run, more than one in a folder, builds of several commits, or
+        shares that do not make a whole.
         """
+        builds = self._builds(suite, retriever)
+        if not builds:
+            return self._one(suite, file, retriever, needed)
+        runs, notes = zip(
+            *(build._one(suite, file, retriever, needed) for build in builds), strict=True
+        )
+        return joined_builds(runs), tuple(dict.fromkeys(note for some in notes for note in some))
+
+    def _builds(self, suite: Suite, retriever: str) -> Sequence[Kept]:
+        """What was given, one by one, where several of it hold a run of the suite; () where there is one build."""
+        given = [Kept((one,), self.start) for one in self.given]
+        holding = [(kept, kept._chosen(suite, retriever)) for kept in given]
+        holding = [(kept, chosen) for kept, chosen in holding if chosen]
+        headers = [header for _, chosen in holding for _, header in chosen]
+        shards = [header.shard for header in headers]
+        of_one_build = all(shards) and len({*shards}) == len(shards)
+        if len(holding) < 2 or of_one_build:
+            return ()
+        commits = sorted({header.commit for header in headers if header.commit})
+        if len(commits) > 1:
+            raise StoredRunError(
+                f"the kept runs of {_name(suite.path, retriever)} are of several commits"
+                f" ({', '.join(commits)}): the builds of one side are of one"
+            )
+        return [kept for kept, _ in holding]
+
+    def _one(
+        self, suite: Suite, file: Path, retriever: str, needed: Collection[str]
+    ) -> tuple[Run, tuple[str, ...]]:
         stored = self._stored(suite, retriever)
         if stored is None:
             return self._trec(suite, file, retriever, needed)
@@ -61,11 +92,14 @@ class Kept:
             if lacks
             else ()
         )
-        return Run(
-            retriever, rankings, faults, run.titles, run.texts, run.version, run.depth
-        ), notes
+        again = tuple(_of(answer, needed) for answer in run.again)
+        kept = replace(
+            run, retriever=retriever, rankings=rankings, faults=faults, again=again, scored={}
+        )
+        return kept, notes
 
-    def _stored(self, suite: Suite, retriever: str) -> StoredRun | None:
+    def _chosen(self, suite: Suite, retriever: str) -> Sequence[tuple[Path, Header]]:
+        """The files that hold the run of a suite and retriever, or shares of it."""
         of_it = [(path, header) for path, header in self._headers if header.retriever == retriever]
         exact = [(path, header) for path, header in of_it if header.path == suite.path]
         alike = [
@@ -74,7 +108,10 @@ class Kept:
             if Path(header.path).name == Path(suite.path).name
         ]
         # Another job may have been started in another folder; a name that fits one suite alone is good enough.
-        chosen = exact or (alike if len({header.path for _, header in alike}) == 1 else [])
+        return exact or (alike if len({header.path for _, header in alike}) == 1 else [])
+
+    def _stored(self, suite: Suite, retriever: str) -> StoredRun | None:
+        chosen = self._chosen(suite, retriever)
         if not chosen:
             return None
         whole = [path for path, header in chosen if header.shard is None]
@@ -199,3 +236,25 @@ def _name(path: str, retriever: str) -> str:
 def _some(texts: Sequence[str], of: int) -> str:
     more = f" and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
     return f"{len(texts)} of {of} queries ({', '.join(map(repr, texts[:NAMED]))}{more})"
+
+
+def joined_builds(runs: Sequence[Run]) -> Run:
+    """Runs of several builds as one side. A query that one of them lacks has no answer."""
+    answers = [
+        replace(answer, build=build, again=())
+        for build, run in enumerate(runs)
+        for answer in run.answers
+    ]
+    everywhere = set(answers[0].rankings).intersection(*(answer.rankings for answer in answers))
+    faults = {id: fault for run in runs for id, fault in run.faults.items()}
+    first, *again = [replace(_of(answer, everywhere), faults=faults) for answer in answers]
+    variants = [run.variants for run in runs if run.variants]
+    return replace(
+        first,
+        again=tuple(again),
+        variants=joined_builds(variants) if len(variants) == len(runs) else None,
+    )
+
+
+def _of(run: Run, ids: Collection[str]) -> Run:
+    return replace(run, rankings={id: found for id, found in run.rankings.items() if id in ids})

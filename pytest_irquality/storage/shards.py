@@ -83,8 +83,9 @@ def join(suite: Suite, shares: Sequence[tuple[str, StoredRun]]) -> StoredRun:
     queries = {id: query for _, stored in shares for id, query in stored.queries.items()}
     versions = {stored.header.version for _, stored in shares}
     header = replace(first, shard=None, version=versions.pop() if len(versions) == 1 else None)
+    asked = (*suite.queries, *suite.reworded)
     return StoredRun(
-        header, {query.id: queries[query.id] for query in suite.queries if query.id in queries}
+        header, {query.id: queries[query.id] for query in asked if query.id in queries}
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -55,6 +55,9 @@ class StoredQuery:
     ``titles`` and ``texts`` are those of its documents, one each where any is known. In a baseline ``version`` is that
     of the retriever which gave this ranking, and ``values`` is what it scored, by measure, under the judgments of that
     day: changed judgments are told from it.
+
+    ``answers`` are further answers to the query, each with the number of the ``build`` it came from. A line that is
+    ``of`` another query (its id) is a variant's.
     """
 
     id: str
@@ -66,6 +69,13 @@ class StoredQuery:
     texts: Sequence[str | None] = ()
     version: str | None = None
     values: Mapping[str, float] = field(default_factory=dict)
+    answers: tuple[StoredQuery, ...] = ()
+    build: int = 0
+    of: str = ""
+
+    def answer(self, number: int) -> StoredQuery:
+        """One of its answers. A query with fewer than others, as a partial update leaves it, repeats its own."""
+        return (self, *self.answers)[number % (1 + len(self.answers))]
 
     def by_document(self, words: Sequence[str | None]) -> dict[str, str]:
         """Its ``titles`` or ``texts`` by document id."""
@@ -79,7 +89,12 @@ class StoredQuery:
     def same_ranking(self, other: StoredQuery) -> bool:
         """Whether both got the same documents in the same order for the same question: scores and titles may wobble."""
         ids = [query.ranking.ids if query.ranking else None for query in (self, other)]
-        return ids[0] == ids[1] and (*self.texts,) == (*other.texts,) and self.same_question(other)
+        same = ids[0] == ids[1] and (*self.texts,) == (*other.texts,) and self.same_question(other)
+        return (
+            same
+            and len(self.answers) == len(other.answers)
+            and all(map(StoredQuery.same_ranking, self.answers, other.answers))
+        )
 
 
 @dataclass(frozen=True)
@@ -91,13 +106,34 @@ class StoredRun:
 
     def run(self, suite: Suite) -> Run:
         """What it holds of today's queries. One that has another text or other params by now is not among them."""
+        same = {id: self.queries[of] for id, of in self.matching(suite).same.items()}
+        run = self._answers(same)
+        lines = {asks(line): line for line in self.queries.values() if line.of}
+        reworded = {
+            variant.id: line
+            for variant in suite.reworded
+            if (line := lines.get(asks(asked(suite, variant)))) is not None
+        }
+        return replace(run, variants=self._answers(reworded)) if reworded else run
+
+    def _answers(self, lines: Mapping[str, StoredQuery]) -> Run:
+        """Every answer to some queries, by their ids of today: the first, with the others as its ``again``."""
+        count = max((1 + len(line.answers) for line in lines.values()), default=1)
+        first, *again = [
+            self._one({id: line.answer(number) for id, line in lines.items()})
+            for number in range(count)
+        ]
+        return replace(first, again=tuple(again)) if again else first
+
+    def _one(self, lines: Mapping[str, StoredQuery]) -> Run:
         rankings: dict[str, Ranking] = {}
         scored: dict[str, Mapping[str, float]] = {}
         faults: dict[str, Fault] = {}
         titles: dict[str, str] = {}
         texts: dict[str, str] = {}
-        for id, stored_id in self.matching(suite).same.items():
-            stored = self.queries[stored_id]
+        build = 0
+        for id, stored in lines.items():
+            build = max(build, stored.build)
             if stored.ranking is None:
                 faults[id] = Fault(stored.fault or "no ranking was kept")
             else:
@@ -116,6 +152,7 @@ class StoredRun:
             self.version,
             header.depth,
             scored=scored,
+            build=build,
         )
 
     @property
@@ -131,7 +168,8 @@ class StoredRun:
 
     def matching(self, suite: Suite) -> Matching:
         """Which of its queries is which of today's."""
-        return Matching([*self.queries.values()], [asked(suite, query) for query in suite.queries])
+        lines = [line for line in self.queries.values() if not line.of]
+        return Matching(lines, [asked(suite, query) for query in suite.queries])
 
 
 def asked(suite: Suite, query: Query) -> StoredQuery:
@@ -150,15 +188,35 @@ def answered(suite: Suite, query: Query, run: Run) -> StoredQuery:
     titles, texts = (
         tuple(map(words.get, ranking.ids)) if words else () for words in (run.titles, run.texts)
     )
-    return StoredQuery(query.id, query.text, question.params, ranking, None, titles, texts)
+    return StoredQuery(
+        query.id,
+        query.text,
+        question.params,
+        ranking,
+        None,
+        titles,
+        texts,
+        answers=tuple(answered(suite, query, other) for other in run.again),
+        build=run.build,
+        of=query.of,
+    )
 
 
 def stored_run(suite: Suite, run: Run, header: Header) -> StoredRun:
     """A run as it is to be written: every query that was asked, in the suite's order."""
-    known = run.rankings.keys() | run.faults.keys()
     return StoredRun(
-        header, {q.id: answered(suite, q, run) for q in suite.queries if q.id in known}
+        header, {**_lines_of(suite, suite.queries, run), **stored_variants(suite, run)}
     )
+
+
+def stored_variants(suite: Suite, run: Run) -> Mapping[str, StoredQuery]:
+    """The lines of the queries' other wordings, as far as they were asked."""
+    return _lines_of(suite, suite.reworded, run.variants) if run.variants else {}
+
+
+def _lines_of(suite: Suite, queries: Iterable[Query], run: Run) -> Mapping[str, StoredQuery]:
+    known = run.rankings.keys() | run.faults.keys()
+    return {query.id: answered(suite, query, run) for query in queries if query.id in known}
 
 
 def digest(suite: Suite) -> str:

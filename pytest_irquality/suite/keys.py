@@ -8,6 +8,7 @@ Schema and the reference page up to date.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, get_args
@@ -68,6 +69,49 @@ from pytest_irquality.suite.values import (
 from pytest_irquality.suite.yaml import Document, Place, as_number, position, short
 
 # -- pipelines -------------------------------------------------------------------------------------------------------
+
+
+def _failures(document: Document, event: Event, what: str) -> tuple[str, ...]:
+    found = TEXT_OR_TEXTS.read(document, event, what)
+    for one in found:
+        if one != "timeout" and not re.fullmatch(r"[45](\d\d|xx)", one):
+            document.fail(
+                event, f"{what} has {short(one)}: each is 429, 5xx and the like, or timeout"
+            )
+    return found
+
+
+USUAL_FAILURES = ("429", "5xx", "timeout")
+FAILURES: Kind[tuple[str, ...]] = Kind(
+    _failures, one_or_many(ANY_TEXT), "statuses (`429`, `5xx`) and `timeout`"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retry:
+    """How often a failed call is made again, and after which failures."""
+
+    times: int = required(COUNT, "How often.", "write {times: 3}")
+    on: tuple[str, ...] = key(
+        FAILURES, "After which failures.", USUAL_FAILURES, "`[429, 5xx, timeout]`"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Corpus:
+    """The chunks as they were indexed: files with a chunk a line, as JSON. ``missing``: what a passage is that stands
+    in none of them.
+    """
+
+    files: tuple[str, ...] = key(
+        TEXT_OR_TEXTS,
+        "Files or patterns, a chunk a line, as JSON.",
+        (),
+        "the retriever's `texts()`",
+    )
+    missing: Literal["warn", "fail"] = key(
+        choice("warn", "fail"), "A passage that stands in no chunk: a warning, or an error.", "warn"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -411,6 +455,18 @@ class SuiteSettings:
         "Where a result keeps its text, as in `payload.content`.",
         None,
         "seen from the results",
+    )
+    retry: Retry = key(
+        table(Retry, "`{times: …, on: …}`"),
+        "Failed calls that are made again; the wait is in no latency.",
+        Retry(times=0),
+        "none is",
+    )
+    corpus: Corpus = key(
+        table(Corpus, "`{files: …, missing: …}`"),
+        "The chunks as indexed, to see which passages stand in none of them.",
+        Corpus(),
+        "the retriever's `texts()`, if it has one",
     )
     pipeline: Ends = key(
         table(Ends, "`{input: …, output: …}`"),

@@ -214,6 +214,11 @@ class Suite(SuiteSettings):
         """Whether all that a query's judgments and rules name are passages."""
         return (query.match or self.match) == "text"
 
+    def names(self, query: Query) -> frozenset[str]:
+        """Every document and passage that a query's judgments and rules name, and those of all queries."""
+        rules = [*query.rules, *(check.rule for check in self.checks if check.rule)]
+        return frozenset(query.judgments.grades).union(*(rule.documents for rule in rules))
+
     def reads_texts(self, query: Query) -> bool:
         """Whether it looks for any passage, in the texts of its results."""
         return self.by_text(query) or bool(query.passages)

@@ -8,6 +8,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+LossKind = Literal["cut", "changed", "further down", "in no chunk", "not retrieved"]
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A result, or a chunk of the corpus, that holds a part of a passage. ``rank`` None: it was not returned."""
+
+    id: str
+    rank: int | None = None
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Why a passage was not found in the top results. It is told, and never credited.
+
+    ``cut``: ``holders`` hold its parts in order, not all of it where it is not ``whole``. ``changed`` and
+    ``in no chunk``: the one that holds the most of its words, a ``share`` of them, with the words that are ``missing``
+    there and those that were ``added``. ``further down``: the holder below the top.
+    """
+
+    kind: LossKind
+    holders: tuple[Holder, ...] = ()
+    whole: bool = True
+    share: float | None = None
+    missing: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+
 
 @dataclass(frozen=True)
 class RankedDocument:
@@ -16,6 +43,7 @@ class RankedDocument:
 
     ``limit`` is the worst rank that a rule accepts, or the last one that a rule forbids.
     ``in_answers`` is how many of a query's answers hold it, where there are several.
+    ``loss`` says of a passage why it was not found.
     """
 
     id: str
@@ -23,6 +51,7 @@ class RankedDocument:
     before: int | None = None
     limit: int | None = None
     title: str | None = None
+    loss: Loss | None = None
     in_answers: int | None = None
 
 
@@ -518,6 +547,53 @@ class OtherJudge(Fact):
     pairs: int
     passes: tuple[str, ...]
     fails: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Nowhere:
+    """A passage that stands in no chunk of the corpus, and what stands nearest to it."""
+
+    query: str
+    passage: str
+    loss: Loss
+
+
+@dataclass(frozen=True)
+class InNoChunk(Fact):
+    """Passages of ``total`` that stand in no chunk of the corpus: no ranking can find them."""
+
+    passages: tuple[Nowhere, ...]
+    total: int
+
+
+@dataclass(frozen=True)
+class FewerThanAsked(Fact):
+    """So many queries of ``total`` have fewer than ``k`` results, so that no measure at k can see k.
+
+    ``results`` is the most that any has; where ``collapsed``, the fewest: there more were returned, several of one
+    document.
+    """
+
+    queries: int
+    total: int
+    k: int
+    results: int
+    collapsed: bool
+
+
+@dataclass(frozen=True)
+class Retried(Fact):
+    """So many calls were made again after a failure that the suite retries; their waits are in no latency."""
+
+    calls: int
+
+
+@dataclass(frozen=True)
+class EmptyChunks(Fact):
+    """So many results of so many queries have an empty text, and so hold no passage."""
+
+    results: int
+    queries: int
 
 
 @dataclass(frozen=True)

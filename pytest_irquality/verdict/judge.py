@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 
@@ -21,8 +21,9 @@ from pytest_irquality.verdict.accepted import (
 )
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.condensed import condensed
-from pytest_irquality.verdict.facts import Fact, Finding, Lack, Trail
+from pytest_irquality.verdict.facts import Fact, Finding, Lack, Loss, Trail
 from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare, undecided
+from pytest_irquality.verdict.losses import Losses
 from pytest_irquality.verdict.measured import Measured, counts_zero
 from pytest_irquality.verdict.noticed import can_fail, noticed
 from pytest_irquality.verdict.opinions import with_other_judges
@@ -51,6 +52,7 @@ def judge(
     updating: bool = False,
     accepting: Accepting | None = None,
     past: Past | None = None,
+    nowhere: Mapping[str, Loss] | None = None,
 ) -> SuiteResult:
     """Hold a run against every check of its suite, or against the given ones.
 
@@ -62,6 +64,7 @@ def judge(
     drops are shown and do not fail. ``accepting`` is the baseline that the change itself commits: what fails against
     ``before`` alone, and holds where the queries that return what was committed are compared with that, is accepted.
     ``past`` is the history, which limits on many changes together are held against.
+    ``nowhere`` are the passages that stand in no chunk of the corpus.
     """
     run, before = by_passages(suite, run), before and by_passages(suite, before, today=run)
     if accepting:
@@ -78,7 +81,7 @@ def judge(
 
     def judged(of: Suite, held: Sequence[Check]) -> _Judge:
         sides = Comparison(Measured(of, run, before), tuple(held))
-        return _Judge(sides, baseline, updating, accepting, past)
+        return _Judge(sides, baseline, updating, accepting, past, nowhere or {})
 
     result = judged(suite, chosen).result()
     return with_other_judges(suite, result, lambda of, held: judged(of, held).verdicts)
@@ -91,6 +94,7 @@ class _Judge:
     updating: bool
     accepting: Accepting | None = None
     past: Past | None = None
+    nowhere: Mapping[str, Loss] = field(default_factory=dict)
 
     @property
     def now(self) -> Measured:
@@ -165,6 +169,10 @@ class _Judge:
     def result(self) -> SuiteResult:
         suite, now = self.suite, self.now
         judged, returned = now.judged_share(now.rankings)
+        losses = Losses(now, self.nowhere)
+        verdicts = tuple(
+            replace(verdict, findings=losses.named(verdict.findings)) for verdict in self.verdicts
+        )
         return SuiteResult(
             suite=suite.name,
             path=suite.path,
@@ -176,13 +184,13 @@ class _Judge:
             shown=tuple(map(str, suite.metrics)),
             means=tuple(self.means()),
             queries=tuple(
-                query_result(now, query, self.items.get(query.id)) for query in now.asked
+                query_result(now, query, self.items.get(query.id), losses) for query in now.asked
             ),
-            verdicts=self.verdicts,
+            verdicts=verdicts,
             facts=(
                 *self.acceptance,
                 *self.lowest(),
-                *noticed(self.sides, self.baseline, self.verdicts, self.pardoned),
+                *noticed(self.sides, self.baseline, self.verdicts, self.pardoned, self.nowhere),
             ),
             causes=tuple(now.causes),
             gated=any(map(can_fail, suite.checks)),

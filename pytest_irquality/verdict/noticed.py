@@ -13,7 +13,7 @@ from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Query
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
-from pytest_irquality.verdict.facts import Change, Fact, RankedDocument
+from pytest_irquality.verdict.facts import Change, Fact, Loss, RankedDocument
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.result import Verdict
 
@@ -29,11 +29,16 @@ def noticed(
     baseline: Baseline | None,
     verdicts: Sequence[Verdict],
     pardoned: Sequence[str],
+    nowhere: Mapping[str, Loss],
 ) -> Iterator[Fact]:
     """Every fact, the most general first. ``pardoned``: what would hold if unjudged documents were left out."""
     now = sides.measured
     yield from _retrieval(now)
     yield from _unknown_ids(now)
+    if now.run.retries:
+        yield facts.Retried(now.run.retries)
+    yield from _few_results(now)
+    yield from _in_no_chunk(now, nowhere)
     yield from map(facts.Remark, now.suite.notes)
     if baseline is not None:
         yield from _queries_on_one_side(now, baseline)
@@ -97,6 +102,43 @@ def _like(
         if all(map(pattern.fullmatch, returned)) and not any(map(pattern.fullmatch, known)):
             return words
     return ""
+
+
+def _few_results(now: Measured) -> Iterator[Fact]:
+    """That measures see fewer results than their cutoff says, and that some of these hold nothing."""
+    k = now.suite.top_k
+    found = {id: len(ids) for id, ids in now.rankings.items() if ids}
+    collapsed = [
+        id for id, many in found.items()
+        if many < k <= len(now.run.rankings[id].raw[: now.suite.depth])
+    ]  # fmt: skip
+    if collapsed:
+        fewest = min(found[id] for id in collapsed)
+        yield facts.FewerThanAsked(len(collapsed), len(found), k, fewest, True)
+    elif len(found) > 1 and max(found.values()) < k:
+        yield facts.FewerThanAsked(len(found), len(found), k, max(found.values()), False)
+    empty = {
+        id: sum(now.run.texts.get(result, "-") == "" for result in now.run.rankings[id].raw)
+        for id in found
+    }
+    if held := [many for many in empty.values() if many]:
+        yield facts.EmptyChunks(sum(held), len(held))
+
+
+def _in_no_chunk(now: Measured, nowhere: Mapping[str, Loss]) -> Iterator[Fact]:
+    asked: dict[str, str] = {}
+    for query in now.suite.queries:
+        if now.suite.reads_texts(query):
+            for name in query.judgments.relevant:
+                if now.suite.by_text(query) or name in query.passages:
+                    asked.setdefault(name, query.id)
+    lost = [
+        facts.Nowhere(asked[passage], passage, loss)
+        for passage, loss in nowhere.items()
+        if passage in asked
+    ]
+    if lost:
+        yield facts.InNoChunk(tuple(lost), len(asked))
 
 
 def _queries_on_one_side(now: Measured, baseline: Baseline) -> Iterator[Fact]:

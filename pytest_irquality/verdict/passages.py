@@ -130,18 +130,23 @@ def _by_what_it_holds(
         for passage in found:
             del left[passage]
     ids = tuple(names.get(id) or besides.get(documents[id], documents[id]) for id in ranking.ids)
-    return replace(ranking, ids=ids, besides=besides, holders=holders, shares=shares)
+    return replace(
+        ranking, ids=ids, besides=besides, holders=holders, shares=shares, own=ranking.ids
+    )
 
 
 def _by_ids_of(today: Run, run: Run, queries: Set[str]) -> Run:
-    """The run with the ids that ``today`` has for its texts; an id that means another text by now is marked."""
+    """The run with the ids that ``today`` has for its texts, whatever their form; an id that means another text by now
+    is marked.
+    """
     known: dict[str, list[str]] = {}
     for id, text in today.texts.items():  # a text may be that of several chunks
-        known.setdefault(text, []).append(id)
+        known.setdefault(normal(text).line, []).append(id)
     names = {}
     for id, text in run.texts.items():
         own = f"{id} (then)" if id in today.texts else id
-        names[id] = known[text].pop(0) if known.get(text) else own
+        same = known.get(normal(text).line)
+        names[id] = same.pop(0) if same else own
     return _renamed(run, names, queries)
 
 

@@ -13,7 +13,16 @@ from typing import Literal
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.verdict.audit_facts import Audit
-from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding, Noise, Robustness, Trail
+from pytest_irquality.verdict.facts import (
+    Cause,
+    Change,
+    Fact,
+    Finding,
+    Loss,
+    Noise,
+    Robustness,
+    Trail,
+)
 
 Outcome = Literal["passed", "failed", "error", "known", "accepted", "fixed", "not evaluated"]
 """``accepted``: worse than the merge base, and the change's own committed baseline says that this is wanted. ``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer breaks, loud as a failure."""
@@ -60,7 +69,8 @@ class ShownDocument:
 
     ``before`` is its rank in the baseline, None where it was not there or the query has no baseline. ``gone`` is True
     where the retriever says that the document left the index. ``explanation`` is the retriever's own word on it.
-    ``share`` is how much of a passage's words was found, where not all of them stand in a row.
+    ``share`` is how much of a passage's words was found, where not all of them stand in a row; ``loss`` why a passage
+    was not found.
     """
 
     rank: int | None
@@ -73,6 +83,7 @@ class ShownDocument:
     gone: bool = False
     explanation: str | None = None
     share: float | None = None
+    loss: Loss | None = None
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from pytest_irquality.storage.provenance import UPDATE
 from pytest_irquality.suite.keys import AuditKind
 from pytest_irquality.suite.model import BoundKind, GuardKind, RuleKind
 from pytest_irquality.verdict import facts
-from pytest_irquality.verdict.facts import Change, Fact, Finding
+from pytest_irquality.verdict.facts import Change, Fact, Finding, RankedDocument
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.answers import NO_VARIANTS, in_answers, of_variants, variants_value
+from pytest_irquality.wording.losses import because, loss
 from pytest_irquality.wording.moves import move, name, place, seen
 from pytest_irquality.wording.numbers import (
     apart,
@@ -124,12 +125,20 @@ def demand(result: SuiteResult, finding: Finding) -> str:
 
 def _must_find(result: SuiteResult, finding: Finding) -> str:
     (document,) = finding.ranked
-    return f"{name(document)} must be in the top {document.limit}: {seen(document.rank)}"
+    said = f"{name(document)} must be in the top {document.limit}: {seen(document.rank)}"
+    why = because(document.loss)
+    return f"{said}; {why}" if why else said
+
+
+def _because(document: RankedDocument) -> str:
+    why = because(document.loss)
+    return f" ({why})" if why else ""
 
 
 def _must_find_any(result: SuiteResult, finding: Finding) -> str:
     wanted = " or ".join(f"{name(d)} in the top {d.limit}" for d in finding.ranked)
-    return f"must find {wanted}: {', '.join(f'{d.id} {place(d.rank)}' for d in finding.ranked)}"
+    seen_at = [f"{d.id} {place(d.rank)}{_because(d)}" for d in finding.ranked]
+    return f"must find {wanted}: {', '.join(seen_at)}"
 
 
 def _must_not_find(result: SuiteResult, finding: Finding) -> str:
@@ -167,7 +176,7 @@ def _guard(done: Callable[[SuiteResult, Finding], str]) -> Callable[[SuiteResult
 
 
 def _lost_all_relevant(result: SuiteResult, finding: Finding) -> str:
-    lost = few(list(map(move, finding.ranked)))
+    lost = few([f"{move(d)}{_because(d)}" for d in finding.ranked])
     return f"lost all its relevant documents of the top {result.top_k}: {lost}"
 
 
@@ -586,6 +595,49 @@ def otherwise(verdict: Verdict) -> str:
         return ""
     verb = "fail" if verdict.outcome == "passed" else "pass"
     return f"it would {verb} under the grades of {few(list(verdict.otherwise))} alone"
+
+
+@note.register
+def _(fact: facts.InNoChunk, result: SuiteResult) -> str:
+    lost = [
+        f"{quoted(one.passage)} of {query(result, one.query)} is {loss(one.loss)}"
+        for one in fact.passages
+    ]
+    return (
+        f"{share(len(fact.passages), fact.total)} passages stand in no chunk of the corpus, so no ranking can"
+        f" find them: {few(lost)}"
+    )
+
+
+@note.register
+def _(fact: facts.FewerThanAsked, result: SuiteResult) -> str:
+    results = counted(fact.results, "result")
+    if fact.collapsed:
+        return (
+            f"{share(fact.queries, fact.total)} queries have fewer than {fact.k} documents once the chunks of one"
+            f" are one (the fewest: {fact.results}): ask for more with 'depth: {3 * fact.k}'"
+        )
+    return (
+        f"no query returned more than {results}: recall@{fact.k} and its like are over {results}; let the"
+        f" retriever return {fact.k}, or name the cutoff that it has"
+    )
+
+
+@note.register
+def _(fact: facts.Retried, result: SuiteResult) -> str:
+    were = "was" if fact.calls == 1 else "were"
+    return (
+        f"{counted(fact.calls, 'failed call')} {were} made again ('retry'); waits are in no latency"
+    )
+
+
+@note.register
+def _(fact: facts.EmptyChunks, result: SuiteResult) -> str:
+    holds = "holds" if fact.results == 1 else "hold"
+    return (
+        f"{counted(fact.results, 'result')} of {counted(fact.queries, 'query', 'queries')} had an empty text,"
+        f" and so {holds} no passage"
+    )
 
 
 @note.register

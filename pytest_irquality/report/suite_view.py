@@ -10,6 +10,7 @@ from math import inf
 
 from pytest_irquality.report.answers_view import kinds, loss_rows, noise_view
 from pytest_irquality.report.change_view import changes
+from pytest_irquality.report.charts import charts
 from pytest_irquality.report.query_table import table
 from pytest_irquality.report.query_view import QueryViews, side
 from pytest_irquality.report.views import (
@@ -204,6 +205,7 @@ class SuiteView:
             facts=self.facts,
             said=self.said,
             warnings=warnings(result),
+            charts=charts(result.trails),
             notes=(*notes(result), *result.written),
             compared=self.queries.compared,
             measures=tuple(self.names[measure] for measure in result.shown),

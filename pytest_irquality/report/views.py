@@ -303,6 +303,16 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Chart:
+    """A measure over the last changes: lines in a box of 300 by 40, broken where others were measured."""
+
+    measure: str
+    said: str
+    lines: tuple[str, ...]
+    limit: str = ""
+
+
+@dataclass(frozen=True)
 class Section:
     """A suite and retriever. ``queries`` are the first of ``table``, for readers without scripts."""
 
@@ -315,6 +325,7 @@ class Section:
     said: str
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+    charts: tuple[Chart, ...]
     compared: bool
     measures: tuple[Name, ...]
     lines: tuple[Line, ...]

@@ -15,6 +15,7 @@ from pytest_irquality.edges.open import Allowed
 from pytest_irquality.pipeline.base.told import RUNS, Answer, Answers, Key
 from pytest_irquality.retrieval.run import JUDGMENTS, Fault, Run
 from pytest_irquality.storage import baseline
+from pytest_irquality.storage.history import Entry, HistoryError, read_history
 from pytest_irquality.storage.jsonl import parse_run, read_run, write_run
 from pytest_irquality.storage.kept import Kept
 from pytest_irquality.storage.provenance import Baseline
@@ -22,6 +23,7 @@ from pytest_irquality.storage.renamed import Shelved, Trees
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import (
     DamagedRunError,
+    Header,
     StoredRunError,
     stored_run,
 )
@@ -29,7 +31,9 @@ from pytest_irquality.storage.trec import is_trec, write_trec
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.accepted import Accepting
 from pytest_irquality.verdict.facts import Remark
-from pytest_irquality.verdict.result import QueryResult, SuiteResult
+from pytest_irquality.verdict.result import BAD, QueryResult, SuiteResult
+from pytest_irquality.verdict.trend import Past
+from pytest_irquality.wording.sentences import reason
 
 
 class Target(NamedTuple):
@@ -84,6 +88,7 @@ class Files:
     named: Sequence[Path] = ()
     outside: Sequence[Path] = ()
     base: Path | None = None
+    history: Path | None = None
     accepts_nothing: bool = False
     _read: dict[tuple[Path, str], _Known] = field(default_factory=dict)
 
@@ -118,7 +123,7 @@ class Files:
     def _found(self, target: Target) -> baseline.Found:
         """What is compared with: the base's answer, or the baseline. Raises ``StoredRunError``."""
         if self._answers is None:
-            return self._place(target).find()
+            return self._trec_baseline(target) or self._place(target).find()
         answer = self._answer(target)
         source, commit = f"run:{self._answers.ref}", self._answers.commit[:7]
         if answer.run is None:
@@ -126,6 +131,24 @@ class Files:
         assert self.base is not None
         stored = read_run(self.base / RUNS / answer.run, source)
         return baseline.Found(source, stored, "", commit, self._answers.time)
+
+    def _trec_baseline(self, target: Target) -> baseline.Found | None:
+        """A TREC run that is compared with, found as those of ``--ir-runs`` are; None where another is asked for.
+
+        A query that it does not have is new: such a file cannot say that a query returned nothing.
+        """
+        place, option = self._place(target), self.compared or ""
+        given = self.start / option
+        folder = given.is_dir() and not place.path.is_file() and any(map(is_trec, given.rglob("*")))
+        if not option or place.in_git or not (folder or is_trec(given)):
+            return None
+        suite = target.suite
+        run, _ = Kept((option,), self.start).run(suite, target.file, target.retriever, suite.by_id)
+        answered = replace(
+            run, rankings={i: r for i, r in run.rankings.items() if r.ids}, faults={}
+        )
+        header = Header(suite.name, suite.path, run.depth or suite.depth, target.retriever)
+        return baseline.Found(option, stored_run(suite, answered, header))
 
     @cached_property
     def _answers(self) -> Answers | None:
@@ -204,6 +227,31 @@ class Files:
             return None, None  # about to be replaced by one that has them
         return baseline.compare_with(found, target.suite, target.retriever)
 
+    def past(self, target: Target, needed: Collection[str]) -> Past | None:
+        """What the history holds of a suite and retriever. Raises ``StoredRunError``.
+
+        None where there is no history, or where only some of the queries are asked, which is no line of it.
+        """
+        if self.history is None or self.shard or len(needed) < len(target.suite.queries):
+            return None
+        try:
+            entries = read_history(self.history, self.history.name)
+        except HistoryError as error:
+            raise StoredRunError(str(error)) from None
+        mine = [
+            e for e in entries if (e.suite, e.retriever) == (target.suite.path, target.retriever)
+        ]
+        return Past(mine, self.commit or provenance.now(), self.commit_time)
+
+    @cached_property
+    def commit_time(self) -> str:
+        """When the commit of the code was made, or now."""
+        try:
+            repository = Repository.holding(self.root)
+            return provenance.time_of(int(repository.output("log", "-1", "--format=%ct")))
+        except (OSError, ValueError):
+            return provenance.now()
+
     def _shares_a_file(self, target: Target) -> Target | None:
         """Another one whose file has the same name, on file systems that know no case, too."""
         path = str(self._place(target).path).casefold()
@@ -220,6 +268,7 @@ class Files:
             facts=(*map(Remark, notes), *result.facts),
             commit=self.commit if result.baseline else None,
             written=tuple(self._write(target, run, result)),
+            entry=None if result.interrupted else _concluded(result),
         )
 
     def _notes(self, target: Target) -> Iterator[str]:
@@ -325,6 +374,19 @@ class Files:
     def commit(self) -> str | None:
         """The commit of the code, asked for once."""
         return provenance.commit(self.root)
+
+
+def _concluded(result: SuiteResult) -> Entry | None:
+    """The line of the history, with what the run came to."""
+    if result.entry is None:
+        return None
+    bad = [verdict for verdict in result.verdicts if verdict.outcome in BAD]
+    return replace(
+        result.entry,
+        outcome="failed" if bad else "passed",
+        reason=reason(result, bad[0]) if bad else "",
+        accepted=any(verdict.outcome == "accepted" for verdict in result.verdicts),
+    )
 
 
 def _values(suite: Suite, query: QueryResult) -> dict[str, float]:

@@ -11,6 +11,7 @@ from pytest_irquality.retrieval import Run
 from pytest_irquality.suite import Check
 from pytest_irquality.verdict import SuiteResult, judge
 from pytest_irquality.verdict.facts import Loss
+from pytest_irquality.verdict.trend import Past
 
 
 def judge_run(
@@ -24,6 +25,7 @@ def judge_run(
     notes: Sequence[str] = (),
     nowhere: Mapping[str, Loss] | None = None,
     audit: bool = False,
+    past: Past | None = None,
 ) -> SuiteResult:
     """One retriever's run held against checks of its suite, with reasons, with an ``audit`` where one is
     asked for, and with what was written of it.
@@ -44,6 +46,7 @@ def judge_run(
         baseline=compared.baseline,
         updating=updating,
         accepting=compared.accepting,
+        past=past,
         nowhere=nowhere,
     )
     if audit:

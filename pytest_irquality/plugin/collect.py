@@ -59,6 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
         start, config.rootpath, option.ir_baseline, option.ir_update_baseline, tuple(option.ir_runs),
         option.ir_save_runs, shard, named=tuple(_named_folders(config)),
         outside=tuple(config.rootpath / name for name in config.getini("ir_allow_outside")),
+        history=Path(config.invocation_params.dir, option.ir_history) if option.ir_history else None,
         accepts_nothing=_choice(config, "ir_accepted", ("xfail", "fail")) == "fail",
         patterns=tuple(config.getini("ir_suite_files")),
     )  # fmt: skip
@@ -197,6 +198,8 @@ class SuiteModule(pytest.Module):
                 perturbations=self._perturbations(),
                 allowed=files.allowed(self.path),
             )
+            if self.config.option.ir_history:
+                self.suite = self.suite.with_trends()
             if self.suite.baseline_retriever or files.expects_baseline(self.suite, self.path):
                 self.suite = self.suite.guarded()
             if self.config.option.ir_repeat:

@@ -72,6 +72,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
     group = parser.getgroup("irquality-runs", "search quality: kept runs and shares")
     group.addoption(
+        "--ir-history", metavar="FILE", default=None,
+        help="Add a line a suite and retriever to FILE, which is kept outside the change, and show what measures did over"
+        " the last changes (default: no history).",
+    )  # fmt: skip
+    group.addoption(
         "--ir-save-runs", metavar="DIR", default=None,
         help="Keep what was retrieved in DIR, to be judged again by --ir-runs, or as FILE.run one run in TREC's format"
         " (default: not kept).",

@@ -79,13 +79,14 @@ def judged(
             run, notes = files.kept_run(target, needed)
         else:
             run, notes = _ask(item, retriever, needed, earlier), ()
+        past = files.past(target, needed)
     except StoredRunError as error:
         raise NotJudged(str(error)) from None
     known = compared or Against(run, Baseline(key, len(run.rankings), version=run.version))
     try:
         result = judge_run(
             files, target, run, checks=checks, compared=known, retriever=retriever, notes=notes,
-            nowhere=lost, audit=item.config.option.ir_audit,
+            nowhere=lost, audit=item.config.option.ir_audit, past=past,
         )  # fmt: skip
     except MeasureError as error:  # a measure of the project's own
         raise NotJudged(f"{error} ({suite.path})") from None

@@ -20,10 +20,12 @@ from pytest_irquality.plugin.options import REPORT
 from pytest_irquality.report.annotations import github_annotations
 from pytest_irquality.report.data import decode, decode_pool, document
 from pytest_irquality.report.text import quiet, summary
+from pytest_irquality.storage.history import HistoryError, record
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.joined import joined
 from pytest_irquality.verdict.pool import Pool
 from pytest_irquality.verdict.result import BAD
+from pytest_irquality.wording.numbers import counted
 
 ANNOTATES_TOO = "pytest_github_actions_annotate_failures"
 LOOKS_ONLY = ("collectonly", "setupplan", "showfixtures", "show_fixtures_per_test")
@@ -179,6 +181,8 @@ class Session:
             self._write(html, _page(results, missing), asked=option.ir_report is not None)
         if option.ir_json:
             self._write(option.ir_json, document(results, missing))
+        if option.ir_history:
+            self._record(option.ir_history)
         if option.ir_unjudged or option.ir_judge:
             self._write_what_to_grade(results)
         summary = os.environ.get("GITHUB_STEP_SUMMARY")
@@ -190,6 +194,15 @@ class Session:
                 self._write(option.ir_markdown, text)
             if summary:
                 self._append(Path(summary), text)
+
+    def _record(self, name: str) -> None:
+        entries = [result.entry for result in self.ordered if result.entry is not None]
+        try:
+            record(Path(self.config.invocation_params.dir, name), name, entries)
+        except (OSError, HistoryError) as error:
+            self.not_written.append(f"NOT WRITTEN: {name}: {error}")
+        else:
+            self.written.append(f"history: {name}: {counted(len(entries), 'line')}")
 
     def _write_what_to_grade(self, results: Sequence[SuiteResult]) -> None:
         from pytest_irquality.report.judging import judging_page, to_grade  # noqa: PLC0415

@@ -10,6 +10,7 @@ from math import inf
 
 from pytest_irquality.report.answers_view import kinds, loss_rows, noise_view
 from pytest_irquality.report.change_view import changes
+from pytest_irquality.report.charts import charts
 from pytest_irquality.report.query_table import table
 from pytest_irquality.report.query_view import QueryViews, side
 from pytest_irquality.report.views import (
@@ -208,6 +209,7 @@ class SuiteView:
                 ]
             ),
             warnings=warnings(result),
+            charts=charts(result.trails),
             notes=(*self.story.notes, *result.written),
             compared=self.queries.compared,
             measures=tuple(self.names[measure] for measure in result.shown),

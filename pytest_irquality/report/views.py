@@ -323,6 +323,16 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Chart:
+    """A measure over the last changes: lines in a box of 300 by 40, broken where others were measured."""
+
+    measure: str
+    said: str
+    lines: tuple[str, ...]
+    limit: str = ""
+
+
+@dataclass(frozen=True)
 class Section:
     """A suite and retriever. ``queries`` are the first of ``table``, for readers without scripts."""
 
@@ -337,6 +347,7 @@ class Section:
     risen: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+    charts: tuple[Chart, ...]
     compared: bool
     measures: tuple[Name, ...]
     lines: tuple[Line, ...]

@@ -23,10 +23,12 @@ from pytest_irquality.suite.blocks import (
     PERTURB,
     ROBUSTNESS,
     TAG_BLOCKS,
+    TREND,
     KnownIssue,
     LimitLine,
     Line,
     TagBlock,
+    TrendLine,
     VariantBlock,
     offered,
 )
@@ -580,6 +582,9 @@ class WrittenSuite(SuiteSettings):
         "Limits, guards and rules that every query must keep.",
         (),
         "`lost_all_relevant: fail` where there is a baseline",
+    )
+    trend: tuple[TrendLine, ...] = key(
+        TREND, "What the last changes together may lose, under `--ir-history`.", ()
     )
     places: Mapping[str, Place] = field(default_factory=dict)
 

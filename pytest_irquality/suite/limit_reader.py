@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import NoReturn
 
@@ -207,6 +207,12 @@ class LimitReader:
         checks += [
             self._check("each_query", line) for line in written.each_query if not _is_off(line)
         ]
+        for trend in written.trend:
+            check = self._check("trend", trend.line)
+            bounds = check.limits.bounds if check.limits else ()
+            if any(bound.relative for bound in bounds):
+                self.fail(trend.line.place, "a trend is limited in points, not in percent")
+            checks.append(replace(check, over=trend.over))
         self._refuse_repeated(checks)
         return sorted(checks, key=lambda check: check.place.line)
 

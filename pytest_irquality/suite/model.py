@@ -37,7 +37,7 @@ __all__ = [
 LONGEST_QUOTE = 100
 ON_CHANGE: tuple[BoundKind, ...] = ("max_drop", "max_rise", "max_significant_drop")
 
-Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk", "robustness", "audit"]
+Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk", "robustness", "audit", "trend"]
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,7 @@ class Check:
     ``rule``, ``guard``, ``audit`` (what is counted, and how many there may be) is set, or the scope
     is "bulk": every bulk query must be answered, no more.
     ``variants`` is the kind of variants that a limit on robustness is about.
+    Limits of scope "trend" are on the last ``over`` changes together.
     """
 
     name: str
@@ -165,6 +166,7 @@ class Check:
     guard: Guard | None = None
     audit: tuple[AuditKind, int] | None = None
     variants: str = ""
+    over: int = 0
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ class Suite(SuiteSettings):
     does unless written. ``judged_on`` are the first and the last day on which somebody graded
     something, where a file says so. ``places`` holds the place of each key that is written.
     ``reworded`` are the queries' variants, written and generated: asked like them, but in no mean,
-    rule or guard. ``files`` are those, and the BEIR folders, that queries and judgments were read
+    rule or guard. ``trends`` are the checks of the history. ``files`` are those, and the BEIR folders, that queries and judgments were read
     from.
     """
 
@@ -192,6 +194,7 @@ class Suite(SuiteSettings):
     default_guard: bool = True
     metrics: tuple[Measure, ...] = ()
     checks: tuple[Check, ...] = ()
+    trends: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
     doubts: tuple[tuple[Place, str], ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
@@ -283,11 +286,15 @@ class Suite(SuiteSettings):
     @cached_property
     def limited(self) -> tuple[Measure, ...]:
         """Every measure that is held to a limit."""
-        measures = [check.limits.measure for check in self.checks if check.limits]
+        measures = [check.limits.measure for check in (*self.checks, *self.trends) if check.limits]
         for query in self.queries:
             measures += (limits.measure for limits in query.thresholds)
             measures += (limits.measure for _, limits in query.robustness)
         return tuple(measures)
+
+    def with_trends(self) -> Suite:
+        """The suite with its limits on many changes together, for where there is a history."""
+        return replace(self, trends=(), checks=(*self.checks, *self.trends))
 
     def guarded(self) -> Suite:
         """The suite with the guard that nobody needs to write, for where there is a baseline."""

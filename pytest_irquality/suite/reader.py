@@ -120,6 +120,7 @@ class _Assembly:
             for query, entry in zip(queries, entries, strict=True)
         )
         checks = [*self._query_checks(queries), *limits.checks(written, queries)]
+        named = list(check_names(checks))
         suite = Suite(
             name=written.name or self.path.name.rsplit(".", 1)[0].removesuffix(".ir"),
             path=self.document.path,
@@ -130,7 +131,8 @@ class _Assembly:
             share=written.match.share,
             default_guard=all(line.name != "lost_all_relevant" for line in written.each_query),
             metrics=tuple(self.limits.measure(text, place) for text, place in written.metrics),
-            checks=tuple(check_names(checks)),
+            checks=tuple(check for check in named if check.scope != "trend"),
+            trends=tuple(check for check in named if check.scope == "trend"),
             notes=(*self.notes, *(judged.notes() if judged else ())),
             doubts=tuple(doubts),
             judged_on=judged.dates if judged else (),

@@ -130,10 +130,11 @@ class Finding:
     queries the value is over, ``lacks`` why there is none. ``broken_in`` of ``answers`` is how
     often a rule was broken, where a query has several; ``wavering`` that a loss may be wavering,
     so many other queries waver as much. ``variants`` is the kind of variants that a limit is about: its
-    ``change`` is from the queries (before) to the mean over their variants (now). Of a change ``of`` is how many
-    queries the limit is on, compared or not. ``as_returned``, where a limit holds in the order of
-    equal scores and would break as returned, is the value in that order; of a guard how many
-    queries break it then.
+    ``change`` is from the queries (before) to the mean over their variants (now). Of a change ``of``
+    is how many queries the limit is on, compared or not. ``as_returned``, where a limit holds in the
+    order of equal scores and would break as returned, is the value in that order; of a guard how
+    many queries break it then. Of kind "trend" ``queries`` counts changes, and ``since`` is the
+    commit of the first that lost anything.
     """
 
     subject: str
@@ -154,6 +155,7 @@ class Finding:
     variants: str = ""
     of: int = 0
     as_returned: float | None = None
+    since: str = ""
 
 
 @dataclass(frozen=True)
@@ -252,6 +254,24 @@ class Cause:
 
     message: str
     queries: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A measure after one change. ``apart``: queries, judgments or depth are others than in the point before."""
+
+    commit: str
+    value: float
+    apart: bool = False
+
+
+@dataclass(frozen=True)
+class Trail:
+    """A measure over the last changes, today's last, and the ``limit`` it is held to, if any."""
+
+    measure: str
+    points: tuple[Point, ...]
+    limit: float | None = None
 
 
 class Fact:
@@ -380,6 +400,15 @@ class Accepted(Fact):
     moved: tuple[tuple[str, tuple[RankedDocument, ...]], ...] = ()
     lacks: str = ""
     refused: bool = False
+
+
+@dataclass(frozen=True)
+class LowestSince(Fact):
+    """A measure has not been as bad since a commit, so many changes ago."""
+
+    measure: str
+    commit: str
+    changes: int
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from itertools import chain
 
 from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Run
+from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Guard, Limits, Query, Rule, Suite
 from pytest_irquality.verdict import guards
@@ -20,7 +21,7 @@ from pytest_irquality.verdict.accepted import (
 )
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.condensed import condensed
-from pytest_irquality.verdict.facts import Fact, Finding, Lack, Loss
+from pytest_irquality.verdict.facts import Fact, Finding, Lack, Loss, Trail
 from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare, undecided
 from pytest_irquality.verdict.losses import Losses
 from pytest_irquality.verdict.measured import Measured, counts_zero
@@ -31,6 +32,13 @@ from pytest_irquality.verdict.result import Mean, Outcome, SuiteResult, Verdict
 from pytest_irquality.verdict.robustness import Variants, measured_variants
 from pytest_irquality.verdict.rules import check_rule
 from pytest_irquality.verdict.shown import query_result
+from pytest_irquality.verdict.trend import (
+    Past,
+    lowest_since,
+    measured_now,
+    trails,
+    trend,
+)
 from pytest_irquality.verdict.wavering import check_rule_in_answers, lost, unchanged_code
 
 
@@ -43,6 +51,7 @@ def judge(
     baseline: Baseline | None = None,
     updating: bool = False,
     accepting: Accepting | None = None,
+    past: Past | None = None,
     nowhere: Mapping[str, Loss] | None = None,
 ) -> SuiteResult:
     """Hold a run against every check of its suite, or against the given ones.
@@ -54,6 +63,7 @@ def judge(
     ``baseline`` what is known of it; with one, the default guard is among the suite's checks. While ``updating`` it,
     drops are shown and do not fail. ``accepting`` is the baseline that the change itself commits: what fails against
     ``before`` alone, and holds where the queries that return what was committed are compared with that, is accepted.
+    ``past`` is the history, which limits on many changes together are held against.
     ``nowhere`` are the passages that stand in no chunk of the corpus.
     """
     run, before = by_passages(suite, run), before and by_passages(suite, before, today=run)
@@ -71,7 +81,7 @@ def judge(
 
     def judged(of: Suite, held: Sequence[Check]) -> _Judge:
         sides = Comparison(Measured(of, run, before), tuple(held), baseline)
-        return _Judge(sides, baseline, updating, accepting, nowhere or {})
+        return _Judge(sides, baseline, updating, accepting, past, nowhere or {})
 
     result = judged(suite, chosen).result()
     return with_other_judges(suite, result, lambda of, held: judged(of, held).verdicts)
@@ -83,6 +93,7 @@ class _Judge:
     baseline: Baseline | None
     updating: bool
     accepting: Accepting | None = None
+    past: Past | None = None
     nowhere: Mapping[str, Loss] = field(default_factory=dict)
 
     @property
@@ -120,7 +131,34 @@ class _Judge:
         now = Measured(self.suite, self.now.run, before)
         sides = Comparison(now, self.sides.checks, self.baseline)
         known = self.baseline or Baseline("HEAD", len(before.rankings))
-        return _Judge(sides, known, self.updating)
+        return _Judge(sides, known, self.updating, None, self.past)
+
+    @cached_property
+    def entry(self) -> Entry | None:
+        """Today's line of the history."""
+        return measured_now(self.sides, self.past) if self.past else None
+
+    @cached_property
+    def history(self) -> Sequence[Entry]:
+        return self.past.with_now(self.entry) if self.past and self.entry else ()
+
+    @property
+    def trails(self) -> Iterator[Trail]:
+        """The measures with limits over the last changes."""
+        limited: dict[str, float | None] = {}
+        for check in self.suite.checks:
+            if check.limits and check.scope in ("suite", "trend"):
+                floors = [b.value for b in check.limits.bounds if b.kind in ("min", "max")]
+                limited[str(check.limits.measure)] = (
+                    floors[0] if floors else limited.get(str(check.limits.measure))
+                )
+        yield from trails(self.history, limited)
+
+    def lowest(self) -> Iterator[Fact]:
+        better = {str(measure): measure.higher_is_better for measure in self.suite.measures}
+        for trail in self.trails:
+            if fact := lowest_since(trail, better[trail.measure]):
+                yield fact
 
     @property
     def acceptance(self) -> Sequence[Fact]:
@@ -152,6 +190,7 @@ class _Judge:
             verdicts=verdicts,
             facts=(
                 *self.acceptance,
+                *self.lowest(),
                 *noticed(self.sides, self.baseline, self.verdicts, self.pardoned, self.nowhere),
             ),
             causes=tuple(now.causes),
@@ -162,6 +201,8 @@ class _Judge:
             seconds=sum(ranking.seconds or 0.0 for ranking in now.run.rankings.values()),
             baseline=self.compared_with(),
             version=now.run.version,
+            entry=self.entry,
+            trails=tuple(self.trails),
             robustness=tuple(kind.robustness() for kind in self.variants.values()),
             noise=unchanged_code(now),
         )
@@ -263,6 +304,9 @@ class _Judge:
             yield from chain.from_iterable(self.over_rule(check.rule, query) for query in needed)
         elif check.guard:
             yield from self.over_guard(check.guard)
+        elif check.limits and check.scope == "trend":
+            for bound in check.limits.bounds:
+                yield trend(self.history, check.limits.measure, bound, check.over)
         elif check.limits and check.variants:
             yield from self.over_variants(check.variants, check.limits, check.tag or "", needed)
         elif check.limits:
@@ -458,6 +502,8 @@ def _outcome(findings: Sequence[Finding], issue: str | None, excused: bool) -> O
 
 
 def _rests_on_judgments(check: Check) -> bool:
+    if check.scope == "trend":
+        return False
     if check.guard:
         return check.guard.kind == "lost_all_relevant"
     limits = [

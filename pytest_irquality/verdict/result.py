@@ -10,9 +10,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.verdict.audit_facts import Audit
-from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding, Loss, Noise, Robustness
+from pytest_irquality.verdict.facts import (
+    Cause,
+    Change,
+    Fact,
+    Finding,
+    Loss,
+    Noise,
+    Robustness,
+    Trail,
+)
 
 Outcome = Literal["passed", "failed", "error", "known", "accepted", "fixed", "not evaluated"]
 """``accepted``: worse than the merge base, and the change's own committed baseline says that this is wanted. ``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer breaks, loud as a failure."""
@@ -162,7 +172,8 @@ class SuiteResult:
     for people which files this run brought up to date, and what that changed. ``robustness`` is what
     each kind of variants loses, ``noise`` what several answers tell of unchanged code. ``remarks`` is
     what the suite wants shown of itself, by key. ``skipped`` names the checks that a mark kept from
-    running, each with its reason: they have no verdict.
+    running, each with its reason: they have no verdict. ``entry`` is today's line of the history,
+    ``trails`` what measures with limits were over the last changes.
     """
 
     suite: str
@@ -191,6 +202,8 @@ class SuiteResult:
     noise: Noise | None = None
     remarks: Mapping[str, str] = field(default_factory=dict)
     skipped: tuple[str, ...] = ()
+    entry: Entry | None = None
+    trails: tuple[Trail, ...] = ()
 
     @property
     def is_of_a_test(self) -> bool:

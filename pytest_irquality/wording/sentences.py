@@ -296,6 +296,22 @@ def _nothing(result: SuiteResult, lacks: facts.Lack) -> str:
     return f"no query here has a value on both sides; {renew}"
 
 
+def _trend(result: SuiteResult, finding: Finding) -> str:
+    """What many changes lost together, each against its own baseline."""
+    assert finding.value is not None
+    assert finding.limit is not None
+    if not finding.queries:
+        return f"no change of {finding.measure} is in the history yet"
+    changes = counted(finding.queries, "change")
+    lost, most = apart(finding.value, finding.limit, finding.unit)
+    if finding.ok:
+        return f"{finding.measure} lost {lost} in the last {changes} together, of at most {most}"
+    return (
+        f"{finding.measure} lost {lost} in the last {changes} together, each against its own"
+        f" baseline: more than {most}; it began with {finding.since}"
+    )
+
+
 AUDITED: Mapping[AuditKind, tuple[str, str]] = {
     "dead": ("judged document no longer exists", "judged documents no longer exist"),
     "unprotected": (
@@ -326,6 +342,7 @@ DEMANDS: Mapping[str, Callable[[SuiteResult, Finding], str]] = {
     "expect_no_results": _expect_no_results,
     "lost_all_relevant": _guard(_lost_all_relevant),
     "new_zero_results": _guard(_new_zero_results),
+    "trend": _trend,
     **dict.fromkeys(AUDITED, _audited),
     **dict.fromkeys(HOLDS, _value),
     **dict.fromkeys(ON_CHANGE, _change),
@@ -429,6 +446,15 @@ def _(fact: facts.UnknownIds, result: SuiteResult) -> str:
     return (
         f"no query returned any document that this suite names: {which}, and the suite names {named};"
         " if a result keeps that id in another place, say where with 'id_field'"
+    )
+
+
+@note.register
+def _(fact: facts.LowestSince, result: SuiteResult) -> str:
+    better = result.whole[fact.measure].higher_is_better if fact.measure in result.whole else True
+    word = "lowest" if better else "highest"
+    return (
+        f"{fact.measure} is the {word} since {fact.commit}, {counted(fact.changes, 'change')} ago"
     )
 
 

@@ -1,4 +1,6 @@
-"""GitHub's annotations: each failure beside its line of the suite file, as workflow commands in the output."""
+"""GitHub's annotations: each failure beside its line of the suite file, as workflow commands in the
+output.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ def github_annotations(
 ) -> Iterator[str]:
     """``::error file=search/shop.ir.yaml,line=7,title=ndcg@10::...``: limits first, then queries.
 
-    Paths of suites are relative to ``folder``; GitHub wants them relative to the repository, ``root``.
+    Paths of suites are relative to ``folder``; GitHub wants them relative to the repository,
+    ``root``.
     """
     failed, warned = [], []
     for result in results:

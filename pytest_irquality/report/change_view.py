@@ -1,4 +1,6 @@
-"""What every query did since the baseline, drawn: a histogram of the changes and a plot of before against after."""
+"""What every query did since the baseline, drawn: a histogram of the changes and a plot of before
+against after.
+"""
 
 from __future__ import annotations
 
@@ -56,9 +58,11 @@ def changes(views: QueryViews) -> Changes | None:
             ("quiet", str(same), "unchanged"),
             ("good", str(better), "better"),
         ),
-        said=f"{f'all {same}' if same == len(both) else f'{same} of {len(both)}'} compared "
-        f"{'query is' if len(both) == 1 else 'queries are'} unchanged in {measure}"
-        f"{'' if same == len(both) else f', {worse} worse, {better} better'}",
+        said=(
+            f"{f'all {same}' if same == len(both) else f'{same} of {len(both)}'} compared "
+            f"{'query is' if len(both) == 1 else 'queries are'} unchanged in {measure}"
+            f"{'' if same == len(both) else f', {worse} worse, {better} better'}"
+        ),
         bins=tuple(_bins(both, span, views, measure)),
         bin_ticks=tuple(
             Tick(HALF * (1 + at), TALL + 20, signed(at * span, unit) if at else "0")
@@ -80,7 +84,9 @@ def _span(largest: float) -> float:
 
 
 def _bins(both: Sequence[Pair], span: float, views: QueryViews, measure: str) -> Iterable[Bin]:
-    """Bars left and right of no change. What did not change is in the tally, where it cannot dwarf the rest."""
+    """Bars left and right of no change. What did not change is in the tally, where it cannot dwarf
+    the rest.
+    """
     width = span / BINS
     counts: Counter[int] = Counter()
     for _, _, then, now in both:
@@ -102,7 +108,10 @@ def _bins(both: Sequence[Pair], span: float, views: QueryViews, measure: str) ->
             middle=round(HALF + HALF * (at + 0.5) / BINS, 1),
             above=round(TALL - tall - 4, 1),
             label=str(count),
-            title=f"{counted(count, 'query', 'queries')} changed by {signed(low, unit)} to {signed(high, unit)}",
+            title=(
+                f"{counted(count, 'query', 'queries')} changed by {signed(low, unit)} to"
+                f" {signed(high, unit)}"
+            ),
         )
 
 

@@ -29,7 +29,9 @@ def markdown_report(
     not_evaluated: Sequence[str] = (),
     now: datetime | None = None,
 ) -> str:
-    """Verdict, limits, the worst queries with the documents that moved: under 65,000 characters, whatever the run."""
+    """Verdict, limits, the worst queries with the documents that moved: under 65,000 characters,
+    whatever the run.
+    """
     page = page_view(
         results, MappingProxyType({}), not_evaluated, "", now or datetime.now(timezone.utc)
     )
@@ -44,9 +46,13 @@ def markdown_report(
 def _blocks(page: Page) -> Iterator[str]:
     """Whole pieces, the weightiest first, so that a report that must be cut is cut between them."""
     yield _list(f"⚠ {markdown(line)}" for line in page.accepted)
-    yield f"## {page.state.symbol} {page.state.word}{f' — {markdown(page.headline)}' if page.headline else ''}\n"
+    yield (
+        f"## {page.state.symbol}"
+        f" {page.state.word}{f' — {markdown(page.headline)}' if page.headline else ''}\n"
+    )
     reasons = [
-        f"{reason.state.symbol} {reason.state.word}{f' **{markdown(reason.where)}**' if reason.where else ''}"
+        f"{reason.state.symbol}"
+        f" {reason.state.word}{f' **{markdown(reason.where)}**' if reason.where else ''}"
         f" {markdown(reason.text)}"
         for reason in page.reasons
     ]
@@ -177,7 +183,10 @@ def _detail(query: Query) -> str:
     documents = _table(
         ["Rank", "Document", "Moved", "Grade"], map(_document, [*moved, *query.missing][:NOTES])
     )
-    return f"{remarks}{fault}{rules}\n{documents}\n{told}\n{markdown(query.place)} · {markdown_code(query.rerun)}\n"
+    return (
+        f"{remarks}{fault}{rules}\n{documents}\n{told}\n{markdown(query.place)} ·"
+        f" {markdown_code(query.rerun)}\n"
+    )
 
 
 def _document(document: Document) -> list[str]:
@@ -197,7 +206,7 @@ def _values(row: Row) -> list[str]:
     ]
 
 
-# -- Markdown ----------------------------------------------------------------------------------------------------------
+# -- Markdown --------------------------------------------------------------------------------------
 
 
 def _list(items: Iterable[str]) -> str:

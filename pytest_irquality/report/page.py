@@ -1,4 +1,6 @@
-"""The whole report as values: the verdict in words, the few reasons for it, and a section a suite and retriever."""
+"""The whole report as values: the verdict in words, the few reasons for it, and a section a suite
+and retriever.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,10 @@ def page_view(
     reasons = [reason for view in views for reason in view.reasons(several)]
     more = len(reasons) - REASONS
     return Page(
-        title=f"{state.word}: {', '.join(dict.fromkeys(result.suite for result in results)) or 'search quality'}",
+        title=(
+            f"{state.word}:"
+            f" {', '.join(dict.fromkeys(result.suite for result in results)) or 'search quality'}"
+        ),
         state=state,
         headline=words,
         accepted=tuple(line for result in results for line in accepted(result)),
@@ -61,7 +66,9 @@ def page_view(
 
 
 def _foremost(reasons: Sequence[Reason]) -> Sequence[Reason]:
-    """The few that stand under the headline, loudest first: some of every kind, so that no kind crowds out another."""
+    """The few that stand under the headline, loudest first: some of every kind, so that no kind
+    crowds out another.
+    """
     kinds: dict[tuple[int, bool], list[Reason]] = {}
     for reason in reasons:
         kinds.setdefault((loudness(reason.state.word), reason.query is not None), []).append(reason)
@@ -112,9 +119,11 @@ def _headline(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> t
         gated = any(finding.fails for verdict in verdicts for finding in verdict.findings)
         said = [
             counted(sum(len(result.queries) for result in results), "query", "queries"),
-            f"{counted(limits, 'limit')} {'holds' if limits == 1 else 'hold'}"
-            if limits and gated
-            else "",
+            (
+                f"{counted(limits, 'limit')} {'holds' if limits == 1 else 'hold'}"
+                if limits and gated
+                else ""
+            ),
             "" if gated else "nothing gated",
         ]
     words = ", ".join(

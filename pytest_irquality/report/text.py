@@ -45,7 +45,9 @@ FINDINGS = 20
 
 
 def explain(result: SuiteResult, verdict: Verdict) -> str:
-    """Everything about one check that ended badly: a short first line, then what was demanded and what was seen."""
+    """Everything about one check that ended badly: a short first line, then what was demanded and
+    what was seen.
+    """
     lines = [reason(result, verdict), ""]
     if verdict.query is not None:
         lines += _query_lines(result, verdict)
@@ -65,7 +67,9 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
 
 
 def _outcome(verdict: Verdict) -> str:
-    """A verdict's mark; one that passed although something it demands is not so gets that of a warning."""
+    """A verdict's mark; one that passed although something it demands is not so gets that of a
+    warning.
+    """
     warned = verdict.outcome == "passed" and not all(finding.ok for finding in verdict.findings)
     if verdict.caveat:
         return CAVEATS[verdict.caveat]
@@ -76,7 +80,7 @@ def _mark(finding: Finding) -> str:
     return "✓" if finding.ok else "✗" if finding.fails else "!"
 
 
-# -- one query --------------------------------------------------------------------------------------------------------
+# -- one query -------------------------------------------------------------------------------------
 
 
 def _query_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
@@ -88,7 +92,9 @@ def _query_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
 
 
 def ranking_lines(query: QueryResult) -> Iterator[str]:
-    """The top of a ranking with grades and old ranks, then the documents that should be in it, or were."""
+    """The top of a ranking with grades and old ranks, then the documents that should be in it, or
+    were.
+    """
     compared = query.before is not None
     if query.ranking:
         yield f"  rank  {'was  ' * compared}grade  document"
@@ -108,7 +114,10 @@ def ranking_lines(query: QueryResult) -> Iterator[str]:
 
 def _document(document: ShownDocument, compared: bool) -> str:
     was = f"{_rank(document.before):>3}  " if compared else ""
-    return f"  {_rank(document.rank):>4}  {was}{_grade(document):>5}  {_words(document)}{_why(document)}"
+    return (
+        f"  {_rank(document.rank):>4}  {was}{_grade(document):>5} "
+        f" {_words(document)}{_why(document)}"
+    )
 
 
 def _rank(rank: int | None) -> str:
@@ -133,7 +142,7 @@ def _why(document: ShownDocument) -> str:
     return f"  ← {said}" if said else ""
 
 
-# -- one line of limits -----------------------------------------------------------------------------------------------
+# -- one line of limits ----------------------------------------------------------------------------
 
 
 def _reasons(result: SuiteResult, finding: Finding) -> Iterator[str]:
@@ -268,7 +277,7 @@ def _worst_queries(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
         yield f"    {figure(value)}  {one_line(query.text)} ({result.place(query)}){lost}"
 
 
-# -- the summary ------------------------------------------------------------------------------------------------------
+# -- the summary -----------------------------------------------------------------------------------
 
 
 def headline(result: SuiteResult) -> str:
@@ -302,7 +311,10 @@ def verdict_words(result: SuiteResult) -> str:
     said = ", ".join(filter(None, bad))
     if not said:
         plain = len(limits) - sum(bool(verdict.caveat) for verdict in result.verdicts)
-        said = f"passed: {counted(len(result.queries), 'query', 'queries')}, {counted(plain, 'limit', 'limits')}"
+        said = (
+            f"passed: {counted(len(result.queries), 'query', 'queries')},"
+            f" {counted(plain, 'limit', 'limits')}"
+        )
         said += "" if result.gated else ", nothing gated"
     else:
         said = f"FAILED: {said}"
@@ -331,7 +343,9 @@ def provenance(baseline: Baseline) -> str:
 
 
 def summary(result: SuiteResult) -> Iterator[str]:
-    """The table of a suite: each measure, what it was and is, its limits, how many queries it rests on."""
+    """The table of a suite: each measure, what it was and is, its limits, how many queries it rests
+    on.
+    """
     for number, line in enumerate(accepted(result)):
         yield f"  {line}" if number else line
     yield f"{name_of(result)} ({result.path})  {headline(result)}"
@@ -360,7 +374,10 @@ def summary(result: SuiteResult) -> Iterator[str]:
             if before
             else ""
         )
-        yield f"  {unjudged} results in the top {result.top_k} are unjudged{was if before and before.returned else ''}"
+        yield (
+            f"  {unjudged} results in the top {result.top_k} are"
+            f" unjudged{was if before and before.returned else ''}"
+        )
     yield from (f"  {line}" for line in result.written)
 
 
@@ -405,7 +422,8 @@ def _extreme(finding: Finding | None) -> tuple[str, str]:
 
 
 def _row(label: str, mean: Mean, limit: str, verdict: Verdict | None, on: str = "") -> Row:
-    """A measure over the suite or a slice, with the digits that tell its figures from the limits they break.
+    """A measure over the suite or a slice, with the digits that tell its figures from the limits
+    they break.
 
     Where other queries are compared than are shown, both counts stand.
     """
@@ -472,16 +490,23 @@ def _bulk(result: SuiteResult) -> Iterator[str]:
 
 
 def _worst(verdict: Verdict) -> Finding | None:
-    """The demand that is nearest to its limit or furthest beyond it, as the one to show of many; none where none is."""
+    """The demand that is nearest to its limit or furthest beyond it, as the one to show of many;
+    none where none is.
+    """
     findings = verdict.broken or verdict.findings
     known = [finding for finding in findings if finding.value is not None]
     return min(known or findings, key=margin, default=None)
 
 
 def beside(table: SideBySide) -> Iterator[str]:
-    """The retrievers of a suite in columns: the best marked, the others with what sets them apart from it."""
+    """The retrievers of a suite in columns: the best marked, the others with what sets them apart
+    from it.
+    """
     tested = any(side.p is not None for row in table.rows for side in row.sides)
-    yield f"{table.suite} ({table.path})  retrievers side by side, ★ the best{', p two-sided' if tested else ''}"
+    yield (
+        f"{table.suite} ({table.path})  retrievers side by side, ★ the"
+        f" best{', p two-sided' if tested else ''}"
+    )
     rows = [("measure", *table.retrievers)]
     for row in table.rows:
         alike = len({side.queries for side in row.sides}) == 1

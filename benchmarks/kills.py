@@ -2,9 +2,10 @@
 
     python benchmarks/kills.py [kills] [seed]
 
-A small suite of 200 queries is run with everything that writes: an update of the baseline, kept runs as JSONL and TREC,
-HTML, JSON, Markdown and CSV. Each run is killed after a random part of the time that one takes; then every file must be
-the old one or the new one, whole. After the last kill one run to its end must leave no other file behind.
+A small suite of 200 queries is run with everything that writes: an update of the baseline, kept
+runs as JSONL and TREC, HTML, JSON, Markdown and CSV. Each run is killed after a random part of the
+time that one takes; then every file must be the old one or the new one, whole. After the last kill
+one run to its end must leave no other file behind.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Retrieval for a help desk's answers: a handbook cut into chunks, searched with SQLite's full-text index."""
+"""Retrieval for a help desk's answers: a handbook cut into chunks, searched with SQLite's full-text
+index.
+"""
 
 from __future__ import annotations
 

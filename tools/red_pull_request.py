@@ -1,4 +1,5 @@
-"""The example's red pull request: ``python -m tools.red_pull_request FOLDER`` writes its report and its comment.
+"""The example's red pull request: ``python -m tools.red_pull_request FOLDER`` writes its report and
+its comment.
 
 The change is the one that ``example_project/README.md`` shows.
 """

@@ -1,6 +1,8 @@
-"""Whether every public name is typed in full: reads ``pyright --verifytypes pytest_irquality --outputjson`` from stdin.
+"""Whether every public name is typed in full: reads ``pyright --verifytypes pytest_irquality
+--outputjson`` from stdin.
 
-Public are the names of ``pytest_irquality.__all__`` and their members; the rest of the package may be inferred.
+Public are the names of ``pytest_irquality.__all__`` and their members; the rest of the package may
+be inferred.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Files that we write: the old one or the new one whatever happens, never by a stranger's link out of the project."""
+"""Files that we write: the old one or the new one whatever happens, never by a stranger's link out
+of the project.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ except ImportError:  # Windows, where a file that is open cannot be removed anyw
 
 
 def write_text(path: Path, text: str, allowed: Allowed | None = None) -> None:
-    """``write`` of a text that can be made again: UTF-8, LF as it stands in it, half a surrogate pair as its escape."""
+    """``write`` of a text that can be made again: UTF-8, LF as it stands in it, half a surrogate
+    pair as its escape.
+    """
     write(path, [encoded(text)], allowed, sync=False)
 
 
@@ -38,8 +42,8 @@ def write(
 
     ``sync``: the same of a power cut, which is waited for.
 
-    ``allowed`` None: the path is the command line's own, and may lead anywhere but by a link that a commit brought.
-    A target that is no regular file, a device or a pipe, is written in place.
+    ``allowed`` None: the path is the command line's own, and may lead anywhere but by a link that a
+    commit brought. A target that is no regular file, a device or a pipe, is written in place.
     """
     real = _target(path, allowed)
     if real.exists() and not real.is_file():
@@ -68,12 +72,14 @@ def write_new(path: Path, text: str, allowed: Allowed | None = None) -> None:
 
 
 def append(path: Path, text: str) -> None:
-    """Add a text to a file that the machine itself names, as a CI system names the summary of a job."""
+    """Add a text to a file that the machine itself names, as a CI system names the summary of a
+    job.
+    """
     with path.open("ab") as file:
         file.write(encoded(text))
 
 
-# -- where ----------------------------------------------------------------------------------------------------------------
+# -- where -----------------------------------------------------------------------------------------
 
 
 def _target(path: Path, allowed: Allowed | None) -> Path:
@@ -102,7 +108,7 @@ def _committed_link(path: Path, real: Path) -> str | None:
     return None
 
 
-# -- temporary files ------------------------------------------------------------------------------------------------------
+# -- temporary files -------------------------------------------------------------------------------
 
 
 def _prefix(target: Path) -> str:
@@ -111,7 +117,9 @@ def _prefix(target: Path) -> str:
 
 @contextmanager
 def _temporary(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """A file beside the target, locked as long as somebody writes it, and removed where that failed."""
+    """A file beside the target, locked as long as somebody writes it, and removed where that
+    failed.
+    """
     # Not tempfile's: its files are private, and this one is to be read like any other.
     while True:
         path = target.with_name(f"{_prefix(target)}{os.urandom(8).hex()}.tmp")

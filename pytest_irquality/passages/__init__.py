@@ -1,4 +1,6 @@
-"""Passages: the words of a text, whatever its form, and where a passage stands in it. Knows nothing of suites and runs."""
+"""Passages: the words of a text, whatever its form, and where a passage stands in it. Knows nothing
+of suites and runs.
+"""
 
 from pytest_irquality.passages.deciding import too_short
 from pytest_irquality.passages.find import Found, find

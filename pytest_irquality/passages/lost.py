@@ -20,7 +20,9 @@ TRIED = 3  # places of one text that are compared word by word
 
 
 class Part(NamedTuple):
-    """Words ``start`` to ``end`` (not included) of a passage, and the place of the text that holds them."""
+    """Words ``start`` to ``end`` (not included) of a passage, and the place of the text that holds
+    them.
+    """
 
     start: int
     end: int
@@ -28,9 +30,11 @@ class Part(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """The text (by its place) that holds most of a passage's words in order, and how the two differ.
+    """The text (by its place) that holds most of a passage's words in order, and how the two
+    differ.
 
-    ``missing`` are words of the passage that are not there, ``added`` words of the text between the others.
+    ``missing`` are words of the passage that are not there, ``added`` words of the text between the
+    others.
     """
 
     text: int
@@ -42,8 +46,8 @@ class Nearest(NamedTuple):
 def parts(passage: Normal, texts: Sequence[Normal]) -> list[Part]:
     """The parts that a passage was cut into, in its own order; empty where it was not cut.
 
-    All of it must be found but for one word at each cut, and a text must begin or end where it was cut. Where the rest
-    was not returned, one part at the edge of its text is enough.
+    All of it must be found but for one word at each cut, and a text must begin or end where it was
+    cut. Where the rest was not returned, one part at the edge of its text is enough.
     """
     words = passage.words
     found: list[Part] = []
@@ -66,7 +70,9 @@ def parts(passage: Normal, texts: Sequence[Normal]) -> list[Part]:
 
 
 def nearest(passage: Normal, texts: Sequence[Normal], least: float = MOST) -> Nearest | None:
-    """The text with the largest share of a passage's words in order, if that is at least ``least``."""
+    """The text with the largest share of a passage's words in order, if that is at least
+    ``least``.
+    """
     words = passage.words
     best: Nearest | None = None
     reach = int(NEARNESS * len(words)) + 1
@@ -91,7 +97,9 @@ def _differences(
 
 
 def _longest(words: Sequence[str], start: int, texts: Sequence[Normal]) -> Part | None:
-    """The text that holds the longest run of a passage from ``start`` on, if it is long enough to mean anything."""
+    """The text that holds the longest run of a passage from ``start`` on, if it is long enough to
+    mean anything.
+    """
     best: Part | None = None
     for place, text in enumerate(texts):
         length = _run(words, start, text)
@@ -115,7 +123,9 @@ def _run(words: Sequence[str], start: int, text: Normal) -> int:
 
 
 def _slack(part: Part) -> int:
-    """How far from the edge a part may stand that is all there is: two words must be at the edge itself."""
+    """How far from the edge a part may stand that is all there is: two words must be at the edge
+    itself.
+    """
     return SLACK if part.end - part.start >= FEW else 0
 
 
@@ -127,7 +137,9 @@ def _ends(words: Sequence[str], text: Normal, part: Part, slack: int = SLACK) ->
 
 
 def _begins(words: Sequence[str], text: Normal, part: Part, slack: int = SLACK) -> bool:
-    """Whether the part is where its text begins, what it has in common with the text before it aside."""
+    """Whether the part is where its text begins, what it has in common with the text before it
+    aside.
+    """
     line = Normal(tuple(words[part.start : part.end])).line
     before = text.words[: text.line.count("\n", 0, text.line.find(line))]
     shared = 0
@@ -146,7 +158,9 @@ def _cut_between(words: Sequence[str], texts: Sequence[Normal], one: Part, other
 
 
 def _edge(words: Sequence[str], texts: Sequence[Normal]) -> list[Part]:
-    """The first or the last words of a passage where a text was cut, if the rest was not returned."""
+    """The first or the last words of a passage where a text was cut, if the rest was not
+    returned.
+    """
     least = max(2, ceil(len(words) / 3))
     for place, text in enumerate(texts):
         first = Part(0, _run(words, 0, text), place)

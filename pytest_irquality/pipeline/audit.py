@@ -1,4 +1,6 @@
-"""``--ir-audit``: what the retriever says of judged documents, and the audit that follows from it."""
+"""``--ir-audit``: what the retriever says of judged documents, and the audit that follows from
+it.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,9 @@ def existing(retriever: object, documents: Sequence[str]) -> Mapping[str, bool] 
 
 
 def _all(method: Any, documents: Sequence[str]) -> Mapping[str, bool]:
-    """What ``exists_all`` says: a mapping, a set of those that exist, or an answer each in order."""
+    """What ``exists_all`` says: a mapping, a set of those that exist, or an answer each in
+    order.
+    """
     answer = _answer(method, list(documents))
     if isinstance(answer, Mapping):
         return {document: bool(answer.get(document)) for document in documents}

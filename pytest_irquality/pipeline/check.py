@@ -1,4 +1,6 @@
-"""The whole path from Python: a suite file and a search give what ``pytest --ir-suite`` would say."""
+"""The whole path from Python: a suite file and a search give what ``pytest --ir-suite`` would
+say.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,8 @@ class CheckResult:
             raise SearchQualityError("\n\n".join(self.failures))
 
     def to_frame(self) -> Any:
-        """One row a query and retriever, with every measure now and in the baseline, as pandas or polars has it.
+        """One row a query and retriever, with every measure now and in the baseline, as pandas or
+        polars has it.
 
         Raises ``ImportError`` where neither is installed.
         """
@@ -122,14 +125,17 @@ def check(
 ) -> CheckResult:
     """Judge a suite file as ``pytest --ir-suite`` does.
 
-    What answers its queries is one of: ``retriever``, whatever the fixture may give; ``retrievers``, several of them by
-    name; ``rankings``, results that are there already, by the query's id or text. ``baseline`` says what to compare
-    with: what stands in ``.ir-baseline/`` beside the suite (True), nothing (False), a file or folder, or ``git:REF``;
-    with ``update_baseline`` it is written. ``measures`` are the project's own, made by ``own_measure``. Paths are
-    relative to ``start`` (default: the working directory), and so are those that are printed.
+    What answers its queries is one of: ``retriever``, whatever the fixture may give;
+    ``retrievers``, several of them by name; ``rankings``, results that are there already, by the
+    query's id or text. ``baseline`` says what to compare with: what stands in ``.ir-baseline/``
+    beside the suite (True), nothing (False), a file or folder, or ``git:REF``; with
+    ``update_baseline`` it is written. ``measures`` are the project's own, made by ``own_measure``.
+    Paths are relative to ``start`` (default: the working directory), and so are those that are
+    printed.
 
-    Raises ``SuiteError`` for a suite that cannot be read, ``StoredRunError`` for such a baseline, ``RetrieverError``
-    for a retriever that cannot be called. A call that fails is an error of its query.
+    Raises ``SuiteError`` for a suite that cannot be read, ``StoredRunError`` for such a baseline,
+    ``RetrieverError`` for a retriever that cannot be called. A call that fails is an error of its
+    query.
     """
     start = (start or Path.cwd()).absolute()
     file = start / suite
@@ -250,7 +256,10 @@ def _in_no_chunk(suite: Suite, retriever: object, target: Target) -> Mapping[str
     """The passages that no ranking can find; an error where the suite wants one."""
     if not any(map(suite.reads_texts, suite.queries)):
         return {}
-    from pytest_irquality.pipeline.corpus import nowhere, told  # noqa: PLC0415 - only where texts are matched
+    from pytest_irquality.pipeline.corpus import (  # noqa: PLC0415
+        nowhere,
+        told,
+    )
 
     lost = nowhere(suite, retriever, target.file.parent)
     if lost and suite.corpus.missing == "fail":

@@ -1,4 +1,5 @@
-"""The corpus as it was indexed: which passages stand in none of its chunks, before anything is asked.
+"""The corpus as it was indexed: which passages stand in none of its chunks, before anything is
+asked.
 
 It comes from the files that ``corpus`` names, or from the retriever's own ``texts()``.
 """
@@ -27,9 +28,11 @@ LEAST_NEAR = 0.4
 def nowhere(
     suite: Suite, retriever: object, folder: Path, allowed: Allowed | None = None
 ) -> Mapping[str, Loss]:
-    """The passages that stand in no chunk, each with the chunk that is nearest; empty where no corpus is known.
+    """The passages that stand in no chunk, each with the chunk that is nearest; empty where no
+    corpus is known.
 
-    Raises ``SuiteError`` for a file that cannot be read, ``UnreadableResult`` for ``texts()`` that give no texts.
+    Raises ``SuiteError`` for a file that cannot be read, ``UnreadableResult`` for ``texts()`` that
+    give no texts.
     """
     wanted = {passage: normal(passage) for passage in _passages(suite)}
     if not wanted:
@@ -110,7 +113,9 @@ def _read(suite: Suite, chunks: Any, instead: str) -> Iterator[tuple[str, str]]:
 def _lost(
     wanted: Mapping[str, Normal], chunks: Iterable[tuple[str, str]], shares: Mapping[str, float]
 ) -> Mapping[str, Loss]:
-    """The passages that no chunk holds. Only chunks with a passage's rarest word are looked through for it."""
+    """The passages that no chunk holds. Only chunks with a passage's rarest word are looked through
+    for it.
+    """
     ids: list[str] = []
     texts: list[Normal] = []
     having: defaultdict[str, list[int]] = defaultdict(list)
@@ -160,4 +165,7 @@ def told(suite: Suite, lost: Mapping[str, Loss]) -> str:
     named = "; ".join(f"{short(passage)} is {loss(why)}" for passage, why in [*lost.items()][:3])
     more = f"; and {len(lost) - 3} more" if len(lost) > 3 else ""
     some = "1 passage stands" if len(lost) == 1 else f"{len(lost)} passages stand"
-    return f"{some} in no chunk of the corpus, so no ranking can find {'it' if len(lost) == 1 else 'them'}: {named}{more}"
+    return (
+        f"{some} in no chunk of the corpus, so no ranking can find"
+        f" {'it' if len(lost) == 1 else 'them'}: {named}{more}"
+    )

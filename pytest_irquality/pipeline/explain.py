@@ -90,7 +90,9 @@ def with_reasons(result: SuiteResult, retriever: object, suite: Suite) -> SuiteR
 
 
 def _gone(retriever: object, ids: Sequence[str]) -> Mapping[str, bool]:
-    """Which of the documents the retriever no longer has; what it fails to say leaves them there."""
+    """Which of the documents the retriever no longer has; what it fails to say leaves them
+    there.
+    """
     one = _method(retriever, "exists")
     if one is not None:
         return {id: _ask(one, id) is False for id in ids}
@@ -103,7 +105,8 @@ def _gone(retriever: object, ids: Sequence[str]) -> Mapping[str, bool]:
 def _named(result: SuiteResult, suite: Suite) -> Mapping[str, Mapping[str, None]]:
     """The documents that failures name as lost or forbidden, by query, in the order they are told.
 
-    Of a query that looks for passages, only what the suite itself names: its results have ids that are mere labels.
+    Of a query that looks for passages, only what the suite itself names: its results have ids that
+    are mere labels.
     """
     named: dict[str, dict[str, None]] = {}
     known = {query.id: query for query in result.queries}

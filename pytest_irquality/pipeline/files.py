@@ -1,4 +1,6 @@
-"""What the options ask to be read and written: baselines, kept runs, shares. Knows nothing of pytest."""
+"""What the options ask to be read and written: baselines, kept runs, shares. Knows nothing of
+pytest.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def _name(target: Target) -> str:
 
 
 class Against(NamedTuple):
-    """What is compared with, what is known of it, and what accepts drops from it; None where there is nothing."""
+    """What is compared with, what is known of it, and what accepts drops from it; None where there
+    is nothing.
+    """
 
     run: Run | None
     baseline: Baseline | None
@@ -68,11 +72,12 @@ class _Known:
 
 @dataclass
 class Files:
-    """The options, and what was read for them so far. Paths are relative to ``start``; git is asked in ``root``.
+    """The options, and what was read for them so far. Paths are relative to ``start``; git is asked
+    in ``root``.
 
-    ``named`` are the folders that the command line names, or whose files it does; ``outside`` those that the ini file
-    allows besides the project. ``base`` is the folder in which the base's answers are, under ``run:REF``.
-    ``accepts_nothing``: a change's own baseline accepts no drop.
+    ``named`` are the folders that the command line names, or whose files it does; ``outside`` those
+    that the ini file allows besides the project. ``base`` is the folder in which the base's answers
+    are, under ``run:REF``. ``accepts_nothing``: a change's own baseline accepts no drop.
     """
 
     start: Path
@@ -111,7 +116,9 @@ class Files:
         return baseline.unknown_revision(self.root, self.compared)
 
     def read_baseline(self, target: Target) -> _Known:
-        """What a target is compared with, and what an update replaces, as it first was. Raises ``StoredRunError``."""
+        """What a target is compared with, and what an update replaces, as it first was. Raises
+        ``StoredRunError``.
+        """
         if not self.updating:  # it may be large, and is asked for once
             found = self._found(target)
             return _Known(found, found)
@@ -133,7 +140,8 @@ class Files:
         return baseline.Found(source, stored, "", commit, self._answers.time)
 
     def _trec_baseline(self, target: Target) -> baseline.Found | None:
-        """A TREC run that is compared with, found as those of ``--ir-runs`` are; None where another is asked for.
+        """A TREC run that is compared with, found as those of ``--ir-runs`` are; None where another
+        is asked for.
 
         A query that it does not have is new: such a file cannot say that a query returned nothing.
         """
@@ -212,7 +220,8 @@ class Files:
     ) -> tuple[Run, Baseline] | tuple[None, None]:
         if self.saved and is_trec(Path(self.saved)) and len(self.targets) > 1:
             raise StoredRunError(
-                f"--ir-save-runs {self.saved} is one file and here are {len(self.targets)} runs: name a folder, or one suite"
+                f"--ir-save-runs {self.saved} is one file and here are {len(self.targets)} runs:"
+                " name a folder, or one suite"
             )
         if (self.updating or self.saved) and (other := self._shares_a_file(target)):
             ours, theirs = (_name(some) for some in (target, other))
@@ -230,7 +239,8 @@ class Files:
     def past(self, target: Target, needed: Collection[str]) -> Past | None:
         """What the history holds of a suite and retriever. Raises ``StoredRunError``.
 
-        None where there is no history, or where only some of the queries are asked, which is no line of it.
+        None where there is no history, or where only some of the queries are asked, which is no
+        line of it.
         """
         if self.history is None or self.shard or len(needed) < len(target.suite.queries):
             return None
@@ -261,7 +271,9 @@ class Files:
     def completed(
         self, target: Target, run: Run, result: SuiteResult, notes: Sequence[str] = ()
     ) -> SuiteResult:
-        """The result with what these files add to it, after everything that is asked for was written."""
+        """The result with what these files add to it, after everything that is asked for was
+        written.
+        """
         notes = [*notes, *self._notes(target)]
         return replace(
             result,
@@ -274,7 +286,10 @@ class Files:
     def _notes(self, target: Target) -> Iterator[str]:
         if self.shard:
             here, total = len(self.part(target.suite).queries), len(target.suite.queries)
-            yield f"share {self.shard}: {here} of {total} queries; limits over many wait for --ir-runs"
+            yield (
+                f"share {self.shard}: {here} of {total} queries; limits over many wait for"
+                " --ir-runs"
+            )
         yield from self._orphans(target)
 
         if self._answers is not None:
@@ -282,13 +297,18 @@ class Files:
             yield from (*([answer.new] if answer.new else ()), *answer.notes, *self._answers.notes)
 
     def _orphans(self, target: Target) -> Iterator[str]:
-        """The baselines beside a suite that nothing is compared with any more, as the first suite there reports them."""
+        """The baselines beside a suite that nothing is compared with any more, as the first suite
+        there reports them.
+        """
         folder, retrievers = target.file.parent, self.variants.get(target.file, ("",))
         if target.file != self._trees.first_suite(folder) or target.retriever != retrievers[0]:
             return
         for shelved in self._trees.gone_beside(folder):
             if self._trees.here.needed(shelved) is None:
-                yield f"{shelved.name} is the baseline of {shelved.of}, which is not there any more: delete it"
+                yield (
+                    f"{shelved.name} is the baseline of {shelved.of}, which is not there any more:"
+                    " delete it"
+                )
 
     def _write(self, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
         for shown, write in ((self.saved, self._save), (self._place(target).shown, self._update)):
@@ -324,7 +344,10 @@ class Files:
             yield f"baseline not written: {self._place(target).shown}: interrupted"
             return
         if other := target.suite.baseline_retriever:
-            yield f"baseline not written: {target.suite.path} compares with the retriever {other!r}, not with a file"
+            yield (
+                f"baseline not written: {target.suite.path} compares with the retriever {other!r},"
+                " not with a file"
+            )
             return
         faulty = {
             query.id for query in result.queries if query.fault
@@ -338,7 +361,9 @@ class Files:
             yield from self._put_away(known.old.taken, target)
 
     def _put_away(self, taken: Shelved, target: Target) -> Iterator[str]:
-        """Remove the file that a baseline was taken over from, unless another suite or retriever has none but this."""
+        """Remove the file that a baseline was taken over from, unless another suite or retriever
+        has none but this.
+        """
         others = self.variants.get(target.file, ()) if not taken.header.retriever else ()
         waiting = [
             name
@@ -360,7 +385,9 @@ class Files:
         )  # fmt: skip
 
     def allowed(self, suite: Path) -> Allowed:
-        """The folders that what a suite names may lie in, and what is kept beside it be written to."""
+        """The folders that what a suite names may lie in, and what is kept beside it be written
+        to.
+        """
         named = [folder for folder in self.named if suite.is_relative_to(folder)]
         return Allowed.project(self.root, *self.outside, *named)
 

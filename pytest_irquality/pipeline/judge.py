@@ -27,8 +27,8 @@ def judge_run(
     audit: bool = False,
     past: Past | None = None,
 ) -> SuiteResult:
-    """One retriever's run held against checks of its suite, with reasons, with an ``audit`` where one is
-    asked for, and with what was written of it.
+    """One retriever's run held against checks of its suite, with reasons, with an ``audit`` where
+    one is asked for, and with what was written of it.
 
     ``nowhere`` are the passages that stand in no chunk of the corpus.
 

@@ -1,4 +1,6 @@
-"""``--ir-baseline=run:REF`` in pytest: when the base is run, and what is said where it cannot be."""
+"""``--ir-baseline=run:REF`` in pytest: when the base is run, and what is said where it cannot
+be.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ HANDED_ON = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take the place for the base's answers, where everybody who judges looks. Raises ``pytest.UsageError``."""
+    """Take the place for the base's answers, where everybody who judges looks. Raises
+    ``pytest.UsageError``.
+    """
     try:
         repository = Repository.holding(config.rootpath)
         if hasattr(config, "workerinput"):
@@ -68,7 +72,9 @@ class Today:
         )
 
     def _keys(self, items: Iterable[pytest.Item]) -> list[Key]:
-        """Each suite and retriever once. Raises ``pytest.UsageError`` for a suite outside the checkout."""
+        """Each suite and retriever once. Raises ``pytest.UsageError`` for a suite outside the
+        checkout.
+        """
         try:
             return [
                 Key(self.repository.path(Path(os.path.realpath(module.path))), retriever)
@@ -114,7 +120,9 @@ class Head(Today):
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any) -> None:
-        """Under xdist: no worker runs anything until all of them have collected and this returned."""
+        """Under xdist: no worker runs anything until all of them have collected and this
+        returned.
+        """
         note = self.folder / f"{COLLECTED}-{node.gateway.id}"
         if not self.ran and note.exists() and (collected := Collected.read(note)).keys:
             self._run(collected)

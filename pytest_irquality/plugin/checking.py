@@ -1,4 +1,6 @@
-"""The fixture ``ir_check``: a suite that is judged inside an ordinary test, and joins the reports by its node id."""
+"""The fixture ``ir_check``: a suite that is judged inside an ordinary test, and joins the reports
+by its node id.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ CHECKED = pytest.StashKey[list[SuiteResult]]()
 
 
 class Checker:
-    """What the fixture gives: called with a suite and what answers it, it fails as the suite's own items do."""
+    """What the fixture gives: called with a suite and what answers it, it fails as the suite's own
+    items do.
+    """
 
     def __init__(self, item: pytest.Item) -> None:
         self._item = item
@@ -59,7 +63,9 @@ class Checker:
         return result
 
     def _name(self, result: SuiteResult, before: int) -> str:
-        """What the reports call the result: the test, its retriever where it names any, and which of several."""
+        """What the reports call the result: the test, its retriever where it names any, and which
+        of several.
+        """
         parts = self._item.nodeid, result.retriever, str(before + 1) if before else ""
         return OF_A_TEST.join(filter(None, parts))
 

@@ -1,6 +1,7 @@
 """A suite file as a pytest module: one item a check.
 
-The module object is made from the YAML, so pytest's own machinery does fixtures, parameters, selection and reports.
+The module object is made from the YAML, so pytest's own machinery does fixtures, parameters,
+selection and reports.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ COLLECTED = pytest.StashKey[set[Path]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Gather the options that name files. Raises ``pytest.UsageError`` where they contradict each other."""
+    """Gather the options that name files. Raises ``pytest.UsageError`` where they contradict each
+    other.
+    """
     option, start = config.option, config.invocation_params.dir
     shard = _shard(option)
     in_file = option.ir_baseline and not option.ir_baseline.startswith(baseline.COMMITS)
@@ -97,7 +100,9 @@ def _named_folders(config: pytest.Config) -> Iterator[Path]:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None, None, None]:
-    """Under ``--ir-shard`` keep what a share of the queries can tell; bring along what others are compared with."""
+    """Under ``--ir-shard`` keep what a share of the queries can tell; bring along what others are
+    compared with.
+    """
     yield  # to -k, --lf and whatever else selects
     if shard := config.stash[FILES].shard:
         here = [
@@ -113,7 +118,9 @@ def pytest_collection_modifyitems(
 
 
 def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iterator[pytest.Item]:
-    """The items, those of the retriever that others are compared with before the others, and selected with them."""
+    """The items, those of the retriever that others are compared with before the others, and
+    selected with them.
+    """
     base = module.suite.baseline_retriever
     own = {item.name: item for item in items if item.parent is module}
     checks = {getattr(item, "originalname", "") for item in own.values() if variant(item) != base}
@@ -187,7 +194,8 @@ class SuiteModule(pytest.Module):
         shown = shown_path(self.config, self.path)
         if terminal(shown) != shown or "::" in shown:
             raise self.CollectError(
-                f"{terminal(shown)}: a suite's path may hold no '::' and nothing that a terminal or CI would act on"
+                f"{terminal(shown)}: a suite's path may hold no '::' and nothing that a terminal or"
+                " CI would act on"
             )
         try:
             files, own = self.config.stash[FILES], self._own_measures()
@@ -211,7 +219,8 @@ class SuiteModule(pytest.Module):
         self.checks = {check.name: check for check in self.suite.checks}
         module = types.ModuleType(slug(self.suite.name))
         module.__file__ = str(self.path)
-        # usefixtures rather than an argument: a parametrised retriever gives every item its [bm25], [hybrid].
+        # usefixtures rather than an argument: a parametrised retriever gives every item its [bm25],
+        # [hybrid].
         vars(module)["pytestmark"] = [
             pytest.mark.ir_suite,
             pytest.mark.usefixtures(self.suite.retriever),
@@ -239,7 +248,9 @@ class SuiteModule(pytest.Module):
         return own
 
     def _perturbations(self) -> Mapping[str, Perturbation]:
-        """The kinds of variants, those of conftests too. Raises ``MeasureError`` for what is none."""
+        """The kinds of variants, those of conftests too. Raises ``MeasureError`` for what is
+        none.
+        """
         kinds = dict(PERTURBATIONS)
         for given in self.ihook.pytest_ir_perturbations(config=self.config):
             if not isinstance(given, Mapping) or not all(map(callable, given.values())):
@@ -257,7 +268,9 @@ class SuiteModule(pytest.Module):
         return Path(self.config.invocation_params.dir, place.path) if place.path else self.path
 
     def is_in(self, shard: Shard, item: pytest.Item) -> bool:
-        """Whether a share of the queries is enough for this item: its own query's, or that all were answered."""
+        """Whether a share of the queries is enough for this item: its own query's, or that all were
+        answered.
+        """
         check = self.checks[getattr(item, "originalname", "")]
         return shard.holds(check.query.id) if check.query else check.scope == "bulk"
 
@@ -270,7 +283,9 @@ class SuiteModule(pytest.Module):
         return False
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """The items, with tags and query text as keywords for ``-k``. Doubts about the suite become warnings."""
+        """The items, with tags and query text as keywords for ``-k``. Doubts about the suite become
+        warnings.
+        """
         self.config.stash.setdefault(COLLECTED, set()).add(self.path)
         _ = self.obj
         self._warn()
@@ -315,7 +330,10 @@ def hidden_suites(config: pytest.Config) -> Iterator[str]:
         asked = any(path.resolve().is_relative_to(folder) for folder in folders)
         if asked and path.is_file() and path not in collected:
             shown = shown_path(config, path)
-            yield f"{shown} was NOT COLLECTED, though {why}: pytest passes over its folder (norecursedirs)"
+            yield (
+                f"{shown} was NOT COLLECTED, though {why}: pytest passes over its folder"
+                " (norecursedirs)"
+            )
 
 
 def variant(item: pytest.Item) -> str:

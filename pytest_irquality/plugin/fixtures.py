@@ -1,4 +1,6 @@
-"""A fixture that is missing, or that nothing awaits: one line of which pytest says more and less."""
+"""A fixture that is missing, or that nothing awaits: one line of which pytest says more and
+less.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,14 @@ def _no_such_fixture(suite: Suite, error: pytest.FixtureLookupError) -> str | No
     if name == suite.retriever:
         return _no_retriever(suite, near)
     if asking == suite.retriever and name in (*QUERY_NAMES, *CUTOFF_NAMES):
-        return f"{suite.path}: the fixture {asking!r} takes {name!r} itself; it must return a function that does"
-    return f"{suite.path}: no fixture {name!r}, which the fixture {asking!r} asks for, is found from here{near}"
+        return (
+            f"{suite.path}: the fixture {asking!r} takes {name!r} itself; it must return a function"
+            " that does"
+        )
+    return (
+        f"{suite.path}: no fixture {name!r}, which the fixture {asking!r} asks for, is found from"
+        f" here{near}"
+    )
 
 
 def _no_retriever(suite: Suite, near: str) -> str:

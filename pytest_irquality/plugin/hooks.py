@@ -1,4 +1,6 @@
-"""pytest's hooks. Thin: everything hands over at once, and nothing heavy is imported until a suite is collected."""
+"""pytest's hooks. Thin: everything hands over at once, and nothing heavy is imported until a suite
+is collected.
+"""
 
 from __future__ import annotations
 
@@ -182,7 +184,9 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
-    """Collect the list of ``--ir-init`` like a file that was named: the fixtures are those of its folder."""
+    """Collect the list of ``--ir-init`` like a file that was named: the fixtures are those of its
+    folder.
+    """
     if queries := early_config.known_args_namespace.ir_init:
         collect_too(early_config, args, queries)
 
@@ -248,7 +252,9 @@ def _activate(config: pytest.Config) -> None:
 def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
 ) -> SuiteModule | FirstSuite | None:
-    """Collect a suite: one that matches, or under ``--ir-suite`` any YAML file the command line names."""
+    """Collect a suite: one that matches, or under ``--ir-suite`` any YAML file the command line
+    names.
+    """
     if queries := parent.config.getoption("ir_init"):
         if file_path != Path(parent.config.invocation_params.dir, queries).resolve():
             return None
@@ -268,6 +274,8 @@ def pytest_collect_file(
 @pytest.fixture
 def ir_check(request: pytest.FixtureRequest) -> Checker:
     """Judge a suite in a test of yours, which then fails as the suite's own items do."""
-    from pytest_irquality.plugin.checking import Checker  # noqa: PLC0415 - for tests that use it only
+    from pytest_irquality.plugin.checking import (  # noqa: PLC0415
+        Checker,
+    )
 
     return Checker(request.node)

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 @pytest.hookspec
 def pytest_ir_measures(config: pytest.Config) -> Iterable[Definition]:  # type: ignore[empty-body]
-    """Give measures, made with ``pytest_irquality.own_measure``, to the suites at and below this conftest."""
+    """Give measures, made with ``pytest_irquality.own_measure``, to the suites at and below this
+    conftest.
+    """
 
 
 @pytest.hookspec

@@ -1,4 +1,6 @@
-"""pytest in the base's process: today's suites are asked and their runs kept, and nothing else is done."""
+"""pytest in the base's process: today's suites are asked and their runs kept, and nothing else is
+done.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from pytest_irquality.pipeline.base.told import RUNS, TOLD, Key, Told
 from pytest_irquality.pipeline.files import Target
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
 
-# What selects, reports, stops early or starts other processes, over the command line and the base's own addopts.
+# What selects, reports, stops early or starts other processes, over the command line and the base's
+# own addopts.
 QUIET: dict[str, Any] = {
     "allure_report_dir": None, "basetemp": None, "collectonly": False, "deselect": None, "dist": "no",
     "exitfirst": False, "failedfirst": False, "htmlpath": None, "ignore": None, "ignore_glob": None,
@@ -41,7 +44,9 @@ def take_over(config: pytest.Config) -> None:
 
 
 class _Witness:
-    """Notes which runs were kept, and at the end whether any code of the head was in the process."""
+    """Notes which runs were kept, and at the end whether any code of the head was in the
+    process.
+    """
 
     def __init__(self, tree: Path, folder: Path) -> None:
         self.tree, self.folder = tree, folder

@@ -1,4 +1,6 @@
-"""``--ir-init QUERIES``: one item that asks the project's own retriever every query of a list and writes a suite."""
+"""``--ir-init QUERIES``: one item that asks the project's own retriever every query of a list and
+writes a suite.
+"""
 
 from __future__ import annotations
 
@@ -133,8 +135,8 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
 
 
 def _write_page(judged: Path, page: Path, pools: Sequence[Pool]) -> None:
-    """The page, and a file of judgments without any: the suite reads what is saved beside it, and is
-    to pass before there is any.
+    """The page, and a file of judgments without any: the suite reads what is saved beside it, and
+    is to pass before there is any.
     """
     if not judged.exists():
         _new(judged, f"{','.join(GRADED_COLUMNS)}\n")
@@ -156,7 +158,9 @@ def _fault(run: Run, query: str) -> str | None:
 
 
 def _sample(queries: Sequence[Logged], option: Any) -> Sample | None:
-    """What is drawn of a log; None of a list of queries that counts nothing, unless a size is asked for."""
+    """What is drawn of a log; None of a list of queries that counts nothing, unless a size is asked
+    for.
+    """
     counts = [query.searches for query in queries]
     if not any(count is not None for count in counts):
         if option.ir_init_size is None:

@@ -1,4 +1,6 @@
-"""Items when they run: one pass a suite and retriever in the setup of the first, and verdicts looked up in the call."""
+"""Items when they run: one pass a suite and retriever in the setup of the first, and verdicts
+looked up in the call.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,8 @@ def _ir_run(request: pytest.FixtureRequest) -> Callable[[], None]:
     verdict = outcome.verdicts[item.originalname]
     if verdict.outcome in ("error", "not evaluated"):
         _raise_fault(item, verdict, outcome)
-    # Under --runxfail pytest.xfail does nothing, so what is broken fails; what is fixed must then pass.
+    # Under --runxfail pytest.xfail does nothing, so what is broken fails; what is fixed must then
+    # pass.
     runxfail = request.config.getoption("runxfail", False)
     if verdict.outcome == "passed" or (verdict.outcome == "fixed" and runxfail):
         return _hold
@@ -120,7 +123,9 @@ def _attempt(item: pytest.Item) -> int:
 
 
 def _must_ask(item: pytest.Function, outcome: Outcome | None) -> bool:
-    """Whether the retriever is needed: at first, and once a rerun for what had no answer. Verdicts on answers stand."""
+    """Whether the retriever is needed: at first, and once a rerun for what had no answer. Verdicts
+    on answers stand.
+    """
     if outcome is None:
         return True
     if _attempt(item) <= outcome.attempt:
@@ -139,7 +144,7 @@ def _briefly(error: BaseException) -> str:
     return terminal(f": {type(error).__name__}: {error}".split("\n", 1)[0])
 
 
-# -- how an item ends ------------------------------------------------------------------------------------------------------
+# -- how an item ends ------------------------------------------------------------------------------
 
 
 def _hold() -> None:
@@ -160,7 +165,9 @@ def _breaks(result: SuiteResult, verdict: Verdict) -> Callable[[], None]:
 
 
 def _fail(item: pytest.Item, text: str, place: Place | None = None) -> NoReturn:
-    """Fail in words, as if from the line of the item's check, or from another place of the suite."""
+    """Fail in words, as if from the line of the item's check, or from another place of the
+    suite.
+    """
     __tracebackhide__ = True
     module = item.parent
     assert isinstance(module, SuiteModule)
@@ -202,8 +209,8 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Send home whose item this was, and the result on the setup report of the item that retrieved.
 
-    Through xdist a result travels as JSON; where the reporter is in this process it is left for it, so that the report
-    itself holds plain values only.
+    Through xdist a result travels as JSON; where the reporter is in this process it is left for it,
+    so that the report itself holds plain values only.
     """
     report = yield
     if not isinstance(item.parent, SuiteModule) or not isinstance(item, pytest.Function):

@@ -1,4 +1,6 @@
-"""From a retriever to its result: one pass over the queries that the selected items need, judged once."""
+"""From a retriever to its result: one pass over the queries that the selected items need, judged
+once.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,12 @@ class NotJudged(Exception):
 
 @dataclass
 class Judged:
-    """A retriever's result, kept for the items that look their verdicts up. ``told``: causes already shown in full.
+    """A retriever's result, kept for the items that look their verdicts up. ``told``: causes
+    already shown in full.
 
-    ``run`` is whole where it may be needed again: for a rerun, or by a retriever that is compared with this one.
-    ``attempt``: which run of an item this is of, where a plugin runs those again that failed.
+    ``run`` is whole where it may be needed again: for a rerun, or by a retriever that is compared
+    with this one. ``attempt``: which run of an item this is of, where a plugin runs those again
+    that failed.
     """
 
     run: Run
@@ -47,7 +51,9 @@ class Judged:
 
 @dataclass(frozen=True)
 class Ended:
-    """A retriever that gave no result: it is not tried again, and every further item ends with such an ``error``."""
+    """A retriever that gave no result: it is not tried again, and every further item ends with such
+    an ``error``.
+    """
 
     error: type[BaseException]
     reason: str
@@ -61,9 +67,11 @@ OUTCOMES = pytest.StashKey[dict[str, Outcome]]()
 def judged(
     item: pytest.Function, retriever: object, earlier: Judged | None, attempt: int
 ) -> Judged:
-    """Ask every query the selected items of this suite and retriever need, and judge those items' checks.
+    """Ask every query the selected items of this suite and retriever need, and judge those items'
+    checks.
 
-    After an ``earlier`` attempt only those queries are asked that had no answer then. Raises ``NotJudged``.
+    After an ``earlier`` attempt only those queries are asked that had no answer then. Raises
+    ``NotJudged``.
     """
     __tracebackhide__ = True
     module, key = _module(item), variant(item)
@@ -120,7 +128,9 @@ def _selected(item: pytest.Function) -> list[Check]:
 def _ask(
     item: pytest.Function, retriever: object, needed: Collection[str], earlier: Judged | None
 ) -> Run:
-    """The run of today: the queries that are needed, after an earlier attempt those of them that had no answer then."""
+    """The run of today: the queries that are needed, after an earlier attempt those of them that
+    had no answer then.
+    """
     __tracebackhide__ = True
     suite = _module(item).suite
     wanted = earlier.run.faults if earlier else needed
@@ -163,7 +173,9 @@ def _in_no_chunk(module: SuiteModule, retriever: object) -> Mapping[str, Loss]:
 
 
 def _baseline(module: SuiteModule, key: str, needed: Collection[str]) -> Against | None:
-    """What a retriever is compared with: a stored run, or another retriever of this session; None: with itself."""
+    """What a retriever is compared with: a stored run, or another retriever of this session; None:
+    with itself.
+    """
     other = module.suite.baseline_retriever
     if other is None:
         return module.config.stash[FILES].before(Target(module.suite, module.path, key), needed)

@@ -1,7 +1,8 @@
-"""What pytest's marks excuse, our reports excuse: said by pytest's own reports of the items, and mapped here alone.
+"""What pytest's marks excuse, our reports excuse: said by pytest's own reports of the items, and
+mapped here alone.
 
-An item that ended as xfailed is a known issue with the mark's reason. One that was skipped is not evaluated. One that a
-strict mark expected to fail, and that passed, is a known issue that is fixed.
+An item that ended as xfailed is a known issue with the mark's reason. One that was skipped is not
+evaluated. One that a strict mark expected to fail, and that passed, is a known issue that is fixed.
 """
 
 from __future__ import annotations

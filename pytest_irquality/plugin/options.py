@@ -1,4 +1,6 @@
-"""What the options and ini keys say: whether suites are collected, which files are suites, how many calls at once."""
+"""What the options and ini keys say: whether suites are collected, which files are suites, how many
+calls at once.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ INT_INI: Literal["int", "string"] = "int" if pytest.version_tuple >= (8, 4) else
 
 
 def imply_suites(config: pytest.Config) -> None:
-    """Turn ``--ir-suite`` on for an option on the command line itself that means nothing without suites.
+    """Turn ``--ir-suite`` on for an option on the command line itself that means nothing without
+    suites.
 
     Those of ``addopts`` do not: they stand there for whenever suites are run.
     """

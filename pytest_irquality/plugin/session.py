@@ -1,4 +1,6 @@
-"""What happens once a session, in the process that reports: results are gathered, written and summed up."""
+"""What happens once a session, in the process that reports: results are gathered, written and
+summed up.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ class Session:
         self.not_written: list[str] = []
         self.pools: list[Pool] = []
 
-    # -- what there is ---------------------------------------------------------------------------------------------
+    # -- what there is -----------------------------------------------------------------------------
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which items there are, and of which suite and retriever."""
@@ -56,7 +58,9 @@ class Session:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        """The same under xdist, where the items are elsewhere and a worker that dies can report nothing."""
+        """The same under xdist, where the items are elsewhere and a worker that dies can report
+        nothing.
+        """
         patterns = self.config.getini("ir_suite_files")
         for id in ids:
             if any(map(Path(id.partition("::")[0]).match, patterns)):
@@ -65,7 +69,8 @@ class Session:
     def pytest_report_collectionfinish(
         self, config: pytest.Config, items: Sequence[pytest.Item]
     ) -> list[str]:
-        """What a reader would otherwise take for a pass: no suite in a folder, or one that pytest does not look for.
+        """What a reader would otherwise take for a pass: no suite in a folder, or one that pytest
+        does not look for.
 
         Nothing where ``--ir-suite`` stands in the project's settings: it then means "suites, too".
         """
@@ -79,7 +84,8 @@ class Session:
             empty = folder.is_dir() and not any(
                 path.resolve().is_relative_to(folder) for path in found
             )
-            # A suite may be there and deselected, so what was not collected is looked for on the disk.
+            # A suite may be there and deselected, so what was not collected is looked for on the
+            # disk.
             if empty and not any(next(folder.rglob(pattern), None) for pattern in patterns):
                 shown = os.path.relpath(named, config.invocation_params.dir)
                 lines.append(
@@ -87,7 +93,7 @@ class Session:
                 )
         return list(map(terminal, lines))
 
-    # -- what became of it -----------------------------------------------------------------------------------------
+    # -- what became of it -------------------------------------------------------------------------
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take from a report what it carries: a result, and what became of one check's item."""
@@ -117,11 +123,15 @@ class Session:
 
     @property
     def ordered(self) -> list[SuiteResult]:
-        """The results as their items ended, in an order that does not depend on who finished first."""
+        """The results as their items ended, in an order that does not depend on who finished
+        first.
+        """
         return [excused(self.results[key], self._marks(key)) for key in sorted(self.results)]
 
     def _marks(self, key: Key) -> dict[str, Mark]:
-        """What excuses the checks of a suite; one that was run several times only where all of them are excused."""
+        """What excuses the checks of a suite; one that was run several times only where all of them
+        are excused.
+        """
         found: dict[str, Mark] = {}
         for check, by_item in self.marks.get(key, {}).items():
             marks = [mark for mark in by_item.values() if mark]
@@ -131,7 +141,9 @@ class Session:
 
     @property
     def missing(self) -> list[str]:
-        """Suites that were collected and have no result, each with the reason where its items were skipped."""
+        """Suites that were collected and have no result, each with the reason where its items were
+        skipped.
+        """
         return list(dict.fromkeys(self._missing()))
 
     def _missing(self) -> Iterator[str]:
@@ -148,7 +160,7 @@ class Session:
             reason = next(iter(marks.values())).reason if all_marked else ""
             yield f"{name}: {reason}" if reason else name
 
-    # -- what is made of it ------------------------------------------------------------------------------------------
+    # -- what is made of it ------------------------------------------------------------------------
 
     @property
     def looks_only(self) -> bool:
@@ -165,7 +177,9 @@ class Session:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _contradicts(self) -> bool:
-        """Whether a verdict is bad that no item could show: workers disagree, or no item's call was made."""
+        """Whether a verdict is bad that no item could show: workers disagree, or no item's call was
+        made.
+        """
         disputed = [verdict for some in self.disputed.values() for verdict in some]
         if any(verdict.outcome in BAD for verdict in disputed):
             return True
@@ -241,7 +255,9 @@ class Session:
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter, exitstatus: int
     ) -> None:
-        """The table of each suite, and last one line each, which is all under ``-q``; nothing where nothing ran."""
+        """The table of each suite, and last one line each, which is all under ``-q``; nothing where
+        nothing ran.
+        """
         nothing = not self.results and not self.missing
         if nothing or self.looks_only or exitstatus == pytest.ExitCode.USAGE_ERROR:
             return
@@ -283,10 +299,15 @@ def _page(results: Sequence[SuiteResult], missing: Sequence[str]) -> str:
     from datetime import datetime  # noqa: PLC0415
     from importlib.metadata import version  # noqa: PLC0415
 
-    from pytest_irquality.report.html import html_report  # noqa: PLC0415 - jinja2 only where a page is made
+    from pytest_irquality.report.html import (  # noqa: PLC0415
+        html_report,
+    )
 
     formulas: dict[str, Any] = {}
     for result in results:
         formulas |= dict(zip(result.measures, result.formulas, strict=True))
-    made = f"Made by pytest-irquality {version('pytest-irquality')} on {datetime.now():%Y-%m-%d at %H:%M}."
+    made = (
+        f"Made by pytest-irquality {version('pytest-irquality')} on"
+        f" {datetime.now():%Y-%m-%d at %H:%M}."
+    )
     return html_report(results, definitions=formulas, not_evaluated=missing, generated=made)

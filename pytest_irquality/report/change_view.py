@@ -1,4 +1,6 @@
-"""What every query did since the baseline, drawn: a histogram of the changes and a plot of before against after."""
+"""What every query did since the baseline, drawn: a histogram of the changes and a plot of before
+against after.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,9 @@ def changed(pair: Pair) -> float:
 
 
 def _bins(both: Sequence[Pair], span: float, views: QueryViews, measure: str) -> Iterable[Bin]:
-    """Bars left and right of no change. What did not change is in the tally, where it cannot dwarf the rest."""
+    """Bars left and right of no change. What did not change is in the tally, where it cannot dwarf
+    the rest.
+    """
     width = span / BINS
     counts: Counter[int] = Counter()
     for _, _, then, now in both:

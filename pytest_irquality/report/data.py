@@ -1,4 +1,6 @@
-"""``SuiteResult`` as JSON and back: the report of ``--ir-json``, and what a worker of pytest-xdist sends home."""
+"""``SuiteResult`` as JSON and back: the report of ``--ir-json``, and what a worker of pytest-xdist
+sends home.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,12 @@ VERSION: Literal[1] = 1
 
 @dataclass(frozen=True)
 class Timing:
-    """All of one suite and retriever that is a time, or rests on one, and so differs between equal runs.
+    """All of one suite and retriever that is a time, or rests on one, and so differs between equal
+    runs.
 
-    ``seconds`` is the time spent retrieving, ``queries`` that of each query's call by its id. ``means`` and
-    ``verdicts`` are those on latency in full: under ``suites`` they stand without numbers and words. ``lines`` are
-    warnings and notes that name a latency.
+    ``seconds`` is the time spent retrieving, ``queries`` that of each query's call by its id.
+    ``means`` and ``verdicts`` are those on latency in full: under ``suites`` they stand without
+    numbers and words. ``lines`` are warnings and notes that name a latency.
     """
 
     path: str
@@ -42,9 +45,11 @@ class Timing:
 
 @dataclass(frozen=True)
 class Report:
-    """The whole document. ``not_evaluated`` names the suites that were collected and have no result.
+    """The whole document. ``not_evaluated`` names the suites that were collected and have no
+    result.
 
-    ``side_by_side`` has a table for each suite that several retrievers answered, without measures that are times.
+    ``side_by_side`` has a table for each suite that several retrievers answered, without measures
+    that are times.
     """
 
     version: Literal[1]
@@ -94,7 +99,9 @@ def _decoded(text: str, kind: Any) -> Any:
 
 
 def document(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> str:
-    """The JSON report: byte-identical between equal runs but for ``timing``, which alone holds times."""
+    """The JSON report: byte-identical between equal runs but for ``timing``, which alone holds
+    times.
+    """
     tables = (
         replace(table, rows=tuple(row for row in table.rows if row.unit != "seconds"))
         for table in side_by_side(results)

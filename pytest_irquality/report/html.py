@@ -1,6 +1,7 @@
 """The HTML report: one self-contained page, drawn from ``SuiteResult`` by way of plain view values.
 
-Everything a person reads is put into words before the templates and the script see it; they only lay it out.
+Everything a person reads is put into words before the templates and the script see it; they only
+lay it out.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ def html_report(
     generated: str = "",
     now: datetime | None = None,
 ) -> str:
-    """The whole page. ``definitions`` says what measures mean, ``generated`` when and by what the page was made.
+    """The whole page. ``definitions`` says what measures mean, ``generated`` when and by what the
+    page was made.
 
     ``now`` is the time that a baseline's age is told from.
     """

@@ -37,7 +37,9 @@ def to_grade(pools: Sequence[Pool]) -> ToGrade:
 
 
 def judging_page(pools: Sequence[Pool]) -> str:
-    """The page. Queries stand in the order of the pools; nothing tells how a document was ranked."""
+    """The page. Queries stand in the order of the pools; nothing tells how a document was
+    ranked.
+    """
     return (
         environment()
         .get_template("judging.html")

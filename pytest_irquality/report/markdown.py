@@ -304,7 +304,7 @@ def _value(mean: Mean | None, *, named: bool = False) -> str:
     return f"{measure}{figure(mean.value, mean.unit)} ({signed(change.difference, mean.unit)})"
 
 
-# -- Markdown ----------------------------------------------------------------------------------------------------------
+# -- Markdown --------------------------------------------------------------------------------------
 
 
 def _list(items: Iterable[str]) -> str:

@@ -1,4 +1,6 @@
-"""The whole report as values: the verdict in words, the few reasons for it, and a section a suite and retriever."""
+"""The whole report as values: the verdict in words, the few reasons for it, and a section a suite
+and retriever.
+"""
 
 from __future__ import annotations
 

@@ -50,7 +50,9 @@ OPENED = 3
 
 @dataclass(frozen=True)
 class QueryViews:
-    """The queries of a result, worst first, under a prefix that keeps their anchors apart on the page."""
+    """The queries of a result, worst first, under a prefix that keeps their anchors apart on the
+    page.
+    """
 
     result: SuiteResult
     prefix: str
@@ -127,7 +129,7 @@ class QueryViews:
             else now - before
         )
 
-    # -- outcomes ------------------------------------------------------------------------------------------------------
+    # -- outcomes ----------------------------------------------------------------------------------
 
     @cached_property
     def own(self) -> Mapping[str, Verdict]:
@@ -183,7 +185,7 @@ class QueryViews:
             if self.compared or key not in COMPARED
         )
 
-    # -- the view ------------------------------------------------------------------------------------------------------
+    # -- the view ----------------------------------------------------------------------------------
 
     def views(self) -> tuple[Query, ...]:
         return tuple(map(self.view, self.ordered))
@@ -270,7 +272,8 @@ class QueryViews:
         told = [
             *(f"lost {_named(d)} (was {d.before})" for d in lost),
             *(
-                f"{_named(d)} {'rose' if (d.rank or 0) < (d.before or 0) else 'fell'} {d.before} → {d.rank}"
+                f"{_named(d)} {'rose' if (d.rank or 0) < (d.before or 0) else 'fell'} {d.before} →"
+                f" {d.rank}"
                 for d in went
             ),
             *(f"found {_named(d)} at {d.rank}" for d in came),
@@ -330,7 +333,7 @@ class QueryViews:
             if finding.kind == "must_not_find" and not finding.ok:
                 yield from (document.id for document in finding.ranked)
 
-    # -- documents -----------------------------------------------------------------------------------------------------
+    # -- documents ---------------------------------------------------------------------------------
 
     @cached_property
     def top_grade(self) -> float:
@@ -353,9 +356,11 @@ class QueryViews:
         return Document(
             rank=str(document.rank or ""),
             id=cut(document.id),
-            title=cut(document.title, LONG_TITLE)
-            if document.title and document.title != document.id
-            else "",
+            title=(
+                cut(document.title, LONG_TITLE)
+                if document.title and document.title != document.id
+                else ""
+            ),
             css=css,
             grade=said,
             move=move,
@@ -373,7 +378,9 @@ class QueryViews:
         return replace(shown_then, css=f"{shown_then.css} lost") if lost else shown_then
 
     def absent(self, document: ShownDocument) -> Document:
-        """A document that the shown ranking lacks: what it would have been worth, and where it is instead."""
+        """A document that the shown ranking lacks: what it would have been worth, and where it is
+        instead.
+        """
         beyond = document.rank is not None
         place = (
             f"at rank {document.rank}" if beyond else LEFT_INDEX if document.gone else NOT_RETURNED

@@ -62,7 +62,9 @@ SPREAD = ("each_tag", "each_query")
 
 @dataclass(frozen=True)
 class SuiteView:
-    """A result under a prefix that keeps its anchors apart from those of other results on the page."""
+    """A result under a prefix that keeps its anchors apart from those of other results on the
+    page.
+    """
 
     result: SuiteResult
     prefix: str
@@ -128,21 +130,27 @@ class SuiteView:
         facts = [
             f"suite {result.path}",
             *(f"{name} {text}" for name, text in result.remarks.items()),
-            f"retriever {result.retriever}{f' {result.version}' if result.version else ''}"
-            if result.retriever
-            else "",
-            f"retriever version {result.version}"
-            if result.version and not result.retriever
-            else "",
+            (
+                f"retriever {result.retriever}{f' {result.version}' if result.version else ''}"
+                if result.retriever
+                else ""
+            ),
+            (
+                f"retriever version {result.version}"
+                if result.version and not result.retriever
+                else ""
+            ),
             f"commit {revision(result.commit)}" if result.commit else "",
         ]
         if before:
             of = [
                 f"commit {revision(before.commit)}" if before.commit else "",
                 age(before.time, self.now) if before.time else "",
-                f"retriever version {before.version}"
-                if before.version and before.version != result.version
-                else "",
+                (
+                    f"retriever version {before.version}"
+                    if before.version and before.version != result.version
+                    else ""
+                ),
                 "both sides scored with today's judgments",
             ]
             facts.append(f"compared with {before.source} ({', '.join(filter(None, of))})")
@@ -216,23 +224,28 @@ class SuiteView:
             lines=tuple(map(self.line, sorted(self.lines_verdicts, key=self.line_order))),
             total=self.means_row(None),
             tags=shown_tags,
-            tags_title="Tags, most damaged first"
-            if self.queries.compared
-            else "Tags, lowest first",
+            tags_title=(
+                "Tags, most damaged first" if self.queries.compared else "Tags, lowest first"
+            ),
             tags_same=same_tags,
             tags_folded=f"{counted(len(same_tags), 'tag')} unchanged",
-            coverage=f"{share(result.judged, result.returned)} results in the top {result.top_k} are judged."
-            if result.returned
-            else "",
+            coverage=(
+                f"{share(result.judged, result.returned)} results in the top {result.top_k} are"
+                " judged."
+                if result.returned
+                else ""
+            ),
             coverage_top=self.coverage_top,
             coverage_bar=Bar("quiet", _percent(judged)) if judged is not None else None,
             changes=self.changes if self.changes and self.changes.bins else None,
             chips=self.queries.chips(views),
             queries=views[:LISTED],
             table=table(self.queries, views),
-            unlisted=counted(len(views) - LISTED, "more query", "more queries")
-            if len(views) > LISTED
-            else "",
+            unlisted=(
+                counted(len(views) - LISTED, "more query", "more queries")
+                if len(views) > LISTED
+                else ""
+            ),
             left=result.baseline.left if result.baseline else (),
             losses=loss_rows(result),
             kinds=tuple(kinds(result)),
@@ -249,7 +262,7 @@ class SuiteView:
         said = f"{share(unjudged, len(top))} places in the top 3 hold an unjudged document"
         return f"{said}; --ir-unjudged PATH lists what to judge first."
 
-    # -- limits ----------------------------------------------------------------------------------------------------
+    # -- limits ------------------------------------------------------------------------------------
 
     def line(self, verdict: Verdict) -> Line:
         held = [(finding, self.held(verdict, finding)) for finding in verdict.findings]
@@ -280,9 +293,11 @@ class SuiteView:
             place=self.result.place(verdict),
             state=STATES["warned"] if warned else self.state_of(verdict),
             reason="" if told else reason(self.result, verdict),
-            rerun=rerun(self.result.path, verdict.check, self.result.retriever)
-            if verdict.outcome in BAD
-            else "",
+            rerun=(
+                rerun(self.result.path, verdict.check, self.result.retriever)
+                if verdict.outcome in BAD
+                else ""
+            ),
             only=held[0][1] if alone else None,
             spread=() if alone else tuple(broken[:most]),
             kept=() if alone else tuple(kept[:FOLDED]),
@@ -340,7 +355,9 @@ class SuiteView:
         )
 
     def said_of(self, verdict: Verdict, finding: Finding) -> str:
-        """A demand in words; what is broken stands in a row of the query's own, what holds has none."""
+        """A demand in words; what is broken stands in a row of the query's own, what holds has
+        none.
+        """
         if finding.ok:
             return sentence(self.result, verdict, finding)
         return demand(self.result, finding)
@@ -383,13 +400,15 @@ class SuiteView:
             css, filled, tick, _percent(before / scale) if before is not None and scale else None
         )
 
-    # -- tags --------------------------------------------------------------------------------------------------------
+    # -- tags --------------------------------------------------------------------------------------
 
     @property
     def tags(self) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
-        """A row each, most damaged first: broken limits, then the largest loss, then the lowest value.
+        """A row each, most damaged first: broken limits, then the largest loss, then the lowest
+        value.
 
-        Where something is compared, the tags in which nothing changed and nothing is broken come apart.
+        Where something is compared, the tags in which nothing changed and nothing is broken come
+        apart.
         """
         main = self.queries.main
         first = self.result.measures[main] if main is not None else ""
@@ -514,7 +533,9 @@ class SuiteView:
 
 
 def change_said(change: Change, unit: str) -> str:
-    """What a change is, and what statistics say of it: ``changed by −0.054 (90 % interval −0.170 … +0.030; ...)``."""
+    """What a change is, and what statistics say of it: ``changed by −0.054 (90 % interval −0.170 …
+    +0.030; ...)``.
+    """
     told = []
     if change.low is not None and change.high is not None:
         told.append(f"90 % interval {signed(change.low, unit)} … {signed(change.high, unit)}")

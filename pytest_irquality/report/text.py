@@ -149,7 +149,9 @@ def _query_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
 
 
 def ranking_lines(query: QueryResult) -> Iterator[str]:
-    """The top of a ranking with grades and old ranks, then the documents that should be in it, or were."""
+    """The top of a ranking with grades and old ranks, then the documents that should be in it, or
+    were.
+    """
     compared = query.before is not None
     if query.ranking:
         yield "  rank  was  grade  document" if compared else "  rank  grade  document"
@@ -586,7 +588,9 @@ def _aligned(text: str, width: int, *, right: bool) -> str:
 
 
 def beside(table: SideBySide) -> Iterator[str]:
-    """The retrievers of a suite in columns: the best marked, the others with what sets them apart from it."""
+    """The retrievers of a suite in columns: the best marked, the others with what sets them apart
+    from it.
+    """
     tested = any(side.p is not None for row in table.rows for side in row.sides)
     two_sided = ", p two-sided" if tested else ""
     yield f"{table.suite} ({table.path})  retrievers side by side, ★ the best{two_sided}"

@@ -1,5 +1,5 @@
-"""``--ir-unjudged``: what was returned and never judged, as Quepid CSV to be filled in, what matters
-most first.
+"""``--ir-unjudged``: what was returned and never judged, as Quepid CSV to be filled in, what
+matters most first.
 """
 
 from __future__ import annotations

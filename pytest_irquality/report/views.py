@@ -1,4 +1,6 @@
-"""What the templates and the script of the HTML report are given: words and widths, nothing left to compute."""
+"""What the templates and the script of the HTML report are given: words and widths, nothing left to
+compute.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ class Name:
 
 @dataclass(frozen=True)
 class Bar:
-    """Percent of the width: how far it is filled, where the limit's tick stands and where the baseline's."""
+    """Percent of the width: how far it is filled, where the limit's tick stands and where the
+    baseline's.
+    """
 
     css: str
     filled: str
@@ -71,7 +75,9 @@ class Bar:
 
 @dataclass(frozen=True)
 class Reason:
-    """A line under the headline, linked to where the rest is told. ``query`` is its row in the section, or None."""
+    """A line under the headline, linked to where the rest is told. ``query`` is its row in the
+    section, or None.
+    """
 
     state: State
     where: str
@@ -118,7 +124,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Cell:
-    """A mean, marked where a limit on it is broken. ``over`` says of how many, where its row does not.
+    """A mean, marked where a limit on it is broken. ``over`` says of how many, where its row does
+    not.
 
     ``best``: no retriever of the suite has a better one. ``note`` is how it stands beside the best.
     """
@@ -151,7 +158,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Document:
-    """A document in a ranking. ``css`` is its grade's colour and ``grade`` that in words; ``move`` where it went."""
+    """A document in a ranking. ``css`` is its grade's colour and ``grade`` that in words; ``move``
+    where it went.
+    """
 
     rank: str
     id: str
@@ -172,7 +181,9 @@ class Rule:
 
 @dataclass(frozen=True)
 class Value:
-    """A measure's value for one query; ``before`` and ``change`` are "" where nothing is compared."""
+    """A measure's value for one query; ``before`` and ``change`` are "" where nothing is
+    compared.
+    """
 
     measure: str
     now: str
@@ -300,8 +311,9 @@ class Changes:
 class Column:
     """A column of the query table, a cell for each query. ``order`` are the rows as sorted by it.
 
-    ``key`` is what the page's address calls it. Rows that have nothing to be sorted by are not in ``order``. ``sides``
-    are the colours of the cells, empty where they have none; a column that is not ``listed`` is seen in details only.
+    ``key`` is what the page's address calls it. Rows that have nothing to be sorted by are not in
+    ``order``. ``sides`` are the colours of the cells, empty where they have none; a column that is
+    not ``listed`` is seen in details only.
     """
 
     key: str
@@ -324,7 +336,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Chart:
-    """A measure over the last changes: lines in a box of 300 by 40, broken where others were measured."""
+    """A measure over the last changes: lines in a box of 300 by 40, broken where others were
+    measured.
+    """
 
     measure: str
     said: str
@@ -334,7 +348,9 @@ class Chart:
 
 @dataclass(frozen=True)
 class Section:
-    """A suite and retriever. ``queries`` are the first of ``table``, for readers without scripts."""
+    """A suite and retriever. ``queries`` are the first of ``table``, for readers without
+    scripts.
+    """
 
     anchor: str
     title: str

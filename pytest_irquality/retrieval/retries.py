@@ -1,4 +1,6 @@
-"""Which failed calls are made again, and when: engines that are paid for limit how often they are asked."""
+"""Which failed calls are made again, and when: engines that are paid for limit how often they are
+asked.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def status_of(error: BaseException) -> int | None:
 
 
 def wait_before(round: int, errors: Iterable[BaseException]) -> float:
-    """Seconds to wait before a round of retries (from 0): the longest ``Retry-After``, or twice as long each time."""
+    """Seconds to wait before a round of retries (from 0): the longest ``Retry-After``, or twice as
+    long each time.
+    """
     asked = [seconds for error in errors if (seconds := _retry_after(error)) is not None]
     return min(max(asked, default=FIRST_WAIT * 2**round), LONGEST_WAIT)
 

@@ -52,9 +52,9 @@ def retrieve(
     ``concurrency`` calls are in flight (None: as many as the suite says, or one): plain functions
     in threads, coroutines in one event loop. One call at a time and without a time-out is made in
     the caller's own thread. ``progress`` is told how many queries were answered, and of how many.
-    ``name`` tells retrievers of one suite apart. With ``details`` the run keeps what people must see
-    of a document to grade it. Raises ``RetrieverError`` where the object cannot
-    be called at all. Ctrl-C ends the pass and marks it interrupted.
+    ``name`` tells retrievers of one suite apart. With ``details`` the run keeps what people must
+    see of a document to grade it. Raises ``RetrieverError`` where the object cannot be called at
+    all. Ctrl-C ends the pass and marks it interrupted.
     """
     __tracebackhide__ = True
     asked = suite.queries if queries is None else tuple(queries)

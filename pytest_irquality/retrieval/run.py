@@ -89,9 +89,9 @@ class Run:
 
     ``titles`` holds the words that results came with, by document id: a title belongs to a
     document, not to a query. ``texts`` holds whole passages by document id, kept only for suites
-    that match by text; ``details`` what people must see of a document to grade it, kept where they will.
-    ``depth`` is the number of results asked for, where a kept run says so;
-    ``version`` the retriever's own.
+    that match by text; ``details`` what people must see of a document to grade it, kept where they
+    will. ``depth`` is the number of results asked for, where a kept run says so; ``version`` the
+    retriever's own.
 
     ``retries`` counts the calls that were made again after a failure.
 

@@ -44,10 +44,10 @@ DIGITS = 6  # of the values kept
 class Found:
     """A baseline and where it came from; ``stored`` is None where there is none.
 
-    ``new``: the suite did not exist at the revision asked for, or had no baseline there and this change brings the
-    first, so that nothing in it can have got worse. ``taken`` is the file of another name that was found for it, ``of``
-    the suite and retriever that made what was found, where they have other names now. ``commit`` and ``time`` are
-    those of its last change.
+    ``new``: the suite did not exist at the revision asked for, or had no baseline there and this
+    change brings the first, so that nothing in it can have got worse. ``taken`` is the file of
+    another name that was found for it, ``of`` the suite and retriever that made what was found,
+    where they have other names now. ``commit`` and ``time`` are those of its last change.
     """
 
     source: str
@@ -60,13 +60,17 @@ class Found:
 
 
 def file_name(suite_file: Path, retriever: str, suffix: str = ".jsonl") -> str:
-    """``shop.bm25.jsonl`` of ``shop.ir.yaml`` and the retriever ``bm25``, percent-encoded where need be."""
+    """``shop.bm25.jsonl`` of ``shop.ir.yaml`` and the retriever ``bm25``, percent-encoded where
+    need be.
+    """
     variant = f".{safe(retriever)}" if retriever else ""
     return suite_file.stem.removesuffix(".ir") + variant + suffix
 
 
 def below(folder: Path, suite: Suite, name: str) -> Path:
-    """Where a folder of runs keeps the one of a suite: as deep in it as the suite stands in the project."""
+    """Where a folder of runs keeps the one of a suite: as deep in it as the suite stands in the
+    project.
+    """
     parts = [
         part
         for part in Path(suite.path).parent.parts
@@ -79,9 +83,9 @@ def below(folder: Path, suite: Suite, name: str) -> Path:
 class Place:
     """Where the baseline of one suite and retriever is, after the value of ``--ir-baseline``.
 
-    ``file`` is the suite's own, ``start`` the folder that paths are relative to, ``root`` pytest's rootdir, whose
-    checkout answers for git. ``project`` is where a file of no name of the user's may be, ``trees`` what lies
-    elsewhere.
+    ``file`` is the suite's own, ``start`` the folder that paths are relative to, ``root`` pytest's
+    rootdir, whose checkout answers for git. ``project`` is where a file of no name of the user's
+    may be, ``trees`` what lies elsewhere.
     """
 
     suite: Suite
@@ -108,7 +112,9 @@ class Place:
 
     @property
     def path(self) -> Path:
-        """The file that is read, and written by an update. Under ``git:REF`` that is the default one."""
+        """The file that is read, and written by an update. Under ``git:REF`` that is the default
+        one.
+        """
         name = file_name(self.file, self.retriever)
         if self.option is None or self.in_git:
             return self.file.parent / FOLDER / name
@@ -134,13 +140,17 @@ class Place:
         return self.trees.here.of(self.suite, self.file) is not None
 
     def find(self) -> Found:
-        """What to compare with. Raises ``StoredRunError``: damaged, of another suite, or a revision that git lacks."""
+        """What to compare with. Raises ``StoredRunError``: damaged, of another suite, or a revision
+        that git lacks.
+        """
         return self._at(self.option) if self.option and self.in_git else self.here()
 
     def _provenance(
         self, stored: StoredRun, file: Path, at: str | None = None
     ) -> tuple[str | None, str | None]:
-        """The commit and the time that made it. A kept run says so itself; a baseline's header must merge."""
+        """The commit and the time that made it. A kept run says so itself; a baseline's header must
+        merge.
+        """
         if stored.header.time:
             return stored.header.commit, stored.header.time
         try:
@@ -173,7 +183,8 @@ class Place:
         return Found(taken.name, stored, "", commit, time, taken, taken.of)
 
     def _own(self, stored: StoredRun, source: str, at: str | None = None) -> Found:
-        """What has the right name: refuse the file of another suite or retriever, unless the user named this very file.
+        """What has the right name: refuse the file of another suite or retriever, unless the user
+        named this very file.
 
         A suite that was renamed together with its baseline has the old name in it still.
         """
@@ -212,7 +223,8 @@ class Place:
             raise StoredRunError(f"--ir-baseline {option}: {error}") from None
         if found.stored is not None:
             return found
-        # Without a baseline in this change either nothing would ever be compared, which must not look like a pass.
+        # Without a baseline in this change either nothing would ever be compared, which must not
+        # look like a pass.
         if not was_there:
             return replace(found, new="suite")
         return replace(found, new="baseline" if self.path.is_file() else "")
@@ -249,13 +261,14 @@ def _named(path: str, retriever: str) -> str:
     return f"{path} [{retriever}]" if retriever else path
 
 
-# -- comparing --------------------------------------------------------------------------------------------------------
+# -- comparing -------------------------------------------------------------------------------------
 
 
 def compare_with(
     found: Found, suite: Suite, retriever: str
 ) -> tuple[Run, Baseline] | tuple[None, None]:
-    """What ``judge`` is given: the baseline's rankings of today's queries, and where they come from.
+    """What ``judge`` is given: the baseline's rankings of today's queries, and where they come
+    from.
 
     Raises ``StoredRunError`` where it has no texts to look for passages in.
     """
@@ -264,7 +277,8 @@ def compare_with(
         return (Run(retriever, {}), new) if found.new else (None, None)
     if found.stored.lacks_texts(suite):
         raise StoredRunError(
-            f"{found.source}: kept without texts, which 'match: text' needs; renew it with `{UPDATE}`"
+            f"{found.source}: kept without texts, which 'match: text' needs; renew it with"
+            f" `{UPDATE}`"
         )
     stored = found.stored
     matching = stored.matching(suite)
@@ -278,7 +292,7 @@ def compare_with(
     return found.stored.run(suite), known
 
 
-# -- updating ---------------------------------------------------------------------------------------------------------
+# -- updating --------------------------------------------------------------------------------------
 
 
 def header_of(suite: Suite, run: Run, commit: str | None, shard: str | None = None) -> Header:
@@ -290,12 +304,14 @@ def header_of(suite: Suite, run: Run, commit: str | None, shard: str | None = No
 
 
 def update(place: Place, found: Found, run: Run, damage: str = "") -> tuple[str, ...]:
-    """Write what was retrieved over the baseline that was found, and say in a few lines what that changes.
+    """Write what was retrieved over the baseline that was found, and say in a few lines what that
+    changes.
 
-    ``damage`` is what is wrong with a file that is to be written anew, which takes an answer to every query.
+    ``damage`` is what is wrong with a file that is to be written anew, which takes an answer to
+    every query.
 
-    Queries that were not asked or not answered keep their line; those that left the suite lose it. Where no ranking
-    changed the file is not touched. Raises ``OSError``.
+    Queries that were not asked or not answered keep their line; those that left the suite lose it.
+    Where no ranking changed the file is not touched. Raises ``OSError``.
     """
     suite, old = place.suite, found.stored
     was = _under_todays_ids(old, suite) if old else {}
@@ -346,9 +362,13 @@ def update(place: Place, found: Found, run: Run, damage: str = "") -> tuple[str,
         said = ["other wordings changed"]
     if not said:
         return (
-            f"baseline unchanged: {place.shown}: {len(queries)} ranking{'s' * (len(queries) != 1)}{stay}",
+            (
+                f"baseline unchanged: {place.shown}: {len(queries)}"
+                f" ranking{'s' * (len(queries) != 1)}{stay}"
+            ),
         )
-    # Nothing in it changes from update to update, nor with the folder that pytest was called in: branches must merge.
+    # Nothing in it changes from update to update, nor with the folder that pytest was called in:
+    # branches must merge.
     header = Header(suite.name, place.file.name, depth, run.retriever)
     write_run(place.path, StoredRun(header, {**queries, **variants}), place.allowed)
     return (f"baseline written: {place.shown}: {', '.join(said)}{stay}", *_moves(was, changed))
@@ -359,7 +379,9 @@ def _variants_of(old: StoredRun | None) -> Mapping[str, StoredQuery]:
 
 
 def _variants_to_keep(suite: Suite, old: StoredRun | None, run: Run) -> Mapping[str, StoredQuery]:
-    """The lines of today's other wordings: as they stand where nothing changed or nothing was asked."""
+    """The lines of today's other wordings: as they stand where nothing changed or nothing was
+    asked.
+    """
     was = _variants_of(old)
     fresh = stored_variants(suite, run)
     kept: dict[str, StoredQuery] = {}
@@ -376,7 +398,9 @@ def _variants_to_keep(suite: Suite, old: StoredRun | None, run: Run) -> Mapping[
 
 
 def _to_keep(query: StoredQuery, run: Run) -> StoredQuery:
-    """A line of a baseline: no times, which never are the same, but what the ranking scores today."""
+    """A line of a baseline: no times, which never are the same, but what the ranking scores
+    today.
+    """
     scored = run.scored.get(query.id, {})
     values = {measure: round(value, DIGITS) for measure, value in scored.items()}
     return replace(_without_time(query), version=run.version, values=values)
@@ -388,7 +412,9 @@ def _without_time(query: StoredQuery) -> StoredQuery:
 
 
 def _under_todays_ids(old: StoredRun, suite: Suite) -> Mapping[str, StoredQuery]:
-    """The stored queries by the ids that they have today. Those that left have theirs, where no other has it."""
+    """The stored queries by the ids that they have today. Those that left have theirs, where no
+    other has it.
+    """
     same = old.matching(suite).same
     was = {id: replace(old.queries[stored], id=id) for id, stored in same.items()}
     matched = {*same.values()}
@@ -411,7 +437,8 @@ def _moves(was: Mapping[str, StoredQuery], changed: list[StoredQuery]) -> Iterat
             if old.get(id) != now.get(id)
         )
         said = [
-            f"{id}{f' ({titles[id]})' if titles.get(id, id) != id else ''} {old.get(id, '–')} → {now.get(id, '–')}"
+            f"{id}{f' ({titles[id]})' if titles.get(id, id) != id else ''} {old.get(id, '–')} →"
+            f" {now.get(id, '–')}"
             for _, id in moved[:SHOWN_MOVES]
         ]
         said = said or ["other texts under the same ids"]

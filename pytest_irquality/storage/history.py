@@ -1,4 +1,6 @@
-"""The history of a project's suites: one line of JSON a suite, retriever and commit, kept outside the change."""
+"""The history of a project's suites: one line of JSON a suite, retriever and commit, kept outside
+the change.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,9 @@ class Entry:
     """What one run measured. ``values`` are measures with the number of queries they are over.
 
     ``queries``, ``judgments`` and ``baseline`` are digests: of what is asked with which params and
-    how deep, of every grade, and of the rankings compared with. ``changes`` is what each measure did
-    since that baseline, ``accepted``: a drop was accepted in this change. ``time`` is the commit's.
+    how deep, of every grade, and of the rankings compared with. ``changes`` is what each measure
+    did since that baseline, ``accepted``: a drop was accepted in this change. ``time`` is the
+    commit's.
     """
 
     suite: str
@@ -73,7 +76,9 @@ def _digest(value: object) -> str:
 
 
 def read_history(path: Path, shown: str) -> Sequence[Entry]:
-    """The entries of a file, oldest first; none where there is no file yet. Raises ``HistoryError``, ``OSError``."""
+    """The entries of a file, oldest first; none where there is no file yet. Raises
+    ``HistoryError``, ``OSError``.
+    """
     if not path.exists():
         return []
     entries: list[Entry] = []
@@ -111,7 +116,8 @@ def _values(values: Values) -> list[float]:
 def record(path: Path, shown: str, new: Iterable[Entry]) -> None:
     """Add entries; one of the same suite, retriever and commit is replaced where it stands.
 
-    Raises ``HistoryError`` and leaves the file as it is where that holds something else, ``OSError``.
+    Raises ``HistoryError`` and leaves the file as it is where that holds something else,
+    ``OSError``.
     """
     entries = {_key(entry): entry for entry in read_history(path, shown)}
     entries |= {_key(entry): entry for entry in new}

@@ -1,9 +1,11 @@
-"""A stored run as a file: JSONL with a header, one line a query in suite order, and a last line that says so.
+"""A stored run as a file: JSONL with a header, one line a query in suite order, and a last line
+that says so.
 
-The same format serves as a baseline (rankings alone, so that equal rankings are equal bytes), as a kept run (with
-faults and times, to be judged again) and as one share of a run. Every line stands for itself, so that a diff of two
-files reads as the list of queries that changed. Blank lines stand between them: git merges changes of neighbouring
-queries only where a line that nobody changed is between the two.
+The same format serves as a baseline (rankings alone, so that equal rankings are equal bytes), as a
+kept run (with faults and times, to be judged again) and as one share of a run. Every line stands
+for itself, so that a diff of two files reads as the list of queries that changed. Blank lines stand
+between them: git merges changes of neighbouring queries only where a line that nobody changed is
+between the two.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ OURS = json.dumps(FORMAT).encode()
 SIDES = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
 NAMED = 3
 
-# -- writing ----------------------------------------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------------------
 
 
 def write_run(path: Path, stored: StoredRun, allowed: Allowed | None = None) -> None:
@@ -78,7 +80,9 @@ def _data(query: StoredQuery) -> dict[str, Any]:
 
 
 def _answer(query: StoredQuery, ranking: Ranking) -> dict[str, Any]:
-    """One answer: its documents, how long it took, and of which build it is where there are several."""
+    """One answer: its documents, how long it took, and of which build it is where there are
+    several.
+    """
     data: dict[str, Any] = {}
     if ranking.seconds is not None:
         data["seconds"] = ranking.seconds
@@ -89,7 +93,9 @@ def _answer(query: StoredQuery, ranking: Ranking) -> dict[str, Any]:
 
 
 def _documents(query: StoredQuery, ranking: Ranking) -> list[Any]:
-    """``[id, score, title, text]`` as far as any document of the query has them; ids alone as themselves."""
+    """``[id, score, title, text]`` as far as any document of the query has them; ids alone as
+    themselves.
+    """
     scores = [score if math.isfinite(score) else None for score in ranking.scores or ()]
     columns: list[Sequence[object]] = [ranking.ids, scores, query.titles, query.texts]
     while not any(value is not None for value in columns[-1]) and len(columns) > 1:
@@ -109,11 +115,13 @@ def _line(data: Mapping[str, object]) -> bytes:
         )
 
 
-# -- reading ----------------------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
 def read_run(path: Path, shown: str | None = None, allowed: Allowed | None = None) -> StoredRun:
-    """The run in a file. Raises ``StoredRunError`` where it is damaged or something else, ``OSError``."""
+    """The run in a file. Raises ``StoredRunError`` where it is damaged or something else,
+    ``OSError``.
+    """
     with opened(path, shown or str(path), allowed) as file:
         return parse_run(bounded_lines(file), shown or str(path))
 
@@ -146,8 +154,9 @@ def parse_run(lines: Iterable[bytes], shown: str) -> StoredRun:
         query = _query(data, where, same)
         if query.id in queries:
             raise DamagedRunError(
-                f"{where}: the query {query.id!r} stands here twice (line {places[query.id]} is the other), as a merge"
-                f" may leave it: keep one, or write the file anew with `{UPDATE}`"
+                f"{where}: the query {query.id!r} stands here twice (line {places[query.id]} is the"
+                " other), as a merge may leave it: keep one, or write the file anew with"
+                f" `{UPDATE}`"
             )
         queries[query.id], places[query.id] = query, number
     if not ended:
@@ -156,7 +165,9 @@ def parse_run(lines: Iterable[bytes], shown: str) -> StoredRun:
 
 
 def _conflict(marker: bytes, rest: Iterator[bytes]) -> str:
-    """What a conflict is between and about, read to its end: the names of both sides, and the queries between them."""
+    """What a conflict is between and about, read to its end: the names of both sides, and the
+    queries between them.
+    """
     sides, queries = [_text(marker[7:])], dict[str, None]()
     for line in rest:
         if line.startswith(SIDES[-1]):
@@ -173,8 +184,8 @@ def _conflict(marker: bytes, rest: Iterator[bytes]) -> str:
     between = f" between {' and '.join(sides)}" if all(sides) and len(sides) > 1 else ""
     over = f" over {named}{more}" if queries else ""
     return (
-        f"an unresolved merge conflict{between}{over}: keep either line of each query, or write the file anew with"
-        f" `{UPDATE}`"
+        f"an unresolved merge conflict{between}{over}: keep either line of each query, or write the"
+        f" file anew with `{UPDATE}`"
     )
 
 
@@ -197,12 +208,13 @@ def _header(lines: Iterable[bytes], shown: str) -> Header:
     version = data.get("format_version")
     if isinstance(version, int) and version < VERSION:
         raise DamagedRunError(
-            f"{where}: written in format {version}, and this pytest-irquality reads format {VERSION}: write it anew"
-            f" with `{UPDATE}`"
+            f"{where}: written in format {version}, and this pytest-irquality reads format"
+            f" {VERSION}: write it anew with `{UPDATE}`"
         )
     if version != VERSION:
         raise StoredRunError(
-            f"{where}: written in format {version}; this pytest-irquality reads format {VERSION}: a newer one wrote it"
+            f"{where}: written in format {version}; this pytest-irquality reads format {VERSION}: a"
+            " newer one wrote it"
         )
     known = {name: data[name] for name in Header.__dataclass_fields__ if name in data}
     wrong = [name for name in NEEDED if name not in known]

@@ -1,4 +1,6 @@
-"""The runs that ``--ir-runs`` names: which of them is a suite's, whole or as shares, JSONL or TREC."""
+"""The runs that ``--ir-runs`` names: which of them is a suite's, whole or as shares, JSONL or
+TREC.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +31,12 @@ class Kept:
     def run(
         self, suite: Suite, file: Path, retriever: str, needed: Collection[str]
     ) -> tuple[Run, tuple[str, ...]]:
-        """What was kept of the ``needed`` queries of a suite and retriever, and what a reader must know of it.
+        """What was kept of the ``needed`` queries of a suite and retriever, and what a reader must
+        know of it.
 
-        Each of the files and folders given is a build of its own, unless they hold the shares of one.
-        Raises ``StoredRunError`` where there is no such run, more than one in a folder, builds of several commits, or
-        shares that do not make a whole.
+        Each of the files and folders given is a build of its own, unless they hold the shares of
+        one. Raises ``StoredRunError`` where there is no such run, more than one in a folder, builds
+        of several commits, or shares that do not make a whole.
         """
         builds = self._builds(suite, retriever)
         if not builds:
@@ -44,7 +47,9 @@ class Kept:
         return joined_builds(runs), tuple(dict.fromkeys(note for some in notes for note in some))
 
     def _builds(self, suite: Suite, retriever: str) -> Sequence[Kept]:
-        """What was given, one by one, where several of it hold a run of the suite; () where there is one build."""
+        """What was given, one by one, where several of it hold a run of the suite; () where there
+        is one build.
+        """
         given = [Kept((one,), self.start) for one in self.given]
         holding = [(kept, kept._chosen(suite, retriever)) for kept in given]
         holding = [(kept, chosen) for kept, chosen in holding if chosen]
@@ -69,8 +74,8 @@ class Kept:
             return self._trec(suite, file, retriever, needed)
         if stored.header.depth < suite.depth:
             raise StoredRunError(
-                f"the kept run of {_name(suite.path, retriever)} has {stored.header.depth} results a query, and the"
-                f" suite asks for {suite.depth}: retrieve it again"
+                f"the kept run of {_name(suite.path, retriever)} has {stored.header.depth} results"
+                f" a query, and the suite asks for {suite.depth}: retrieve it again"
             )
         if stored.lacks_texts(suite):
             name = _name(suite.path, retriever)
@@ -87,7 +92,10 @@ class Kept:
         ]
         notes = (
             (
-                f"the kept run lacks {_some(lacks, len(needed))}, or has other words or params for them",
+                (
+                    f"the kept run lacks {_some(lacks, len(needed))}, or has other words or params"
+                    " for them"
+                ),
             )
             if lacks
             else ()
@@ -107,7 +115,8 @@ class Kept:
             for path, header in of_it
             if Path(header.path).name == Path(suite.path).name
         ]
-        # Another job may have been started in another folder; a name that fits one suite alone is good enough.
+        # Another job may have been started in another folder; a name that fits one suite alone is
+        # good enough.
         return exact or (alike if len({header.path for _, header in alike}) == 1 else [])
 
     def _stored(self, suite: Suite, retriever: str) -> StoredRun | None:
@@ -155,14 +164,18 @@ class Kept:
             if lacks
             else ()
         )
-        return Run(
-            retriever, {query.id: rankings.get(query.id, Ranking(())) for query in asked}
-        ), notes
+        return (
+            Run(retriever, {query.id: rankings.get(query.id, Ranking(())) for query in asked}),
+            notes,
+        )
 
     def _none_or_many(self, name: str, found: Sequence[Path], names: Sequence[str]) -> str:
         if found:
             files = ", ".join(map(self.shown, found))
-            return f"more than one TREC run may be that of {name}: {files}; name one {names[0]}.run, or give it alone"
+            return (
+                f"more than one TREC run may be that of {name}: {files}; name one {names[0]}.run,"
+                " or give it alone"
+            )
         held = sorted({_name(header.path, header.retriever) for _, header in self._headers})
         held += [self.shown(path) for path in self._trec_files]
         there = f"there is {', '.join(held)}" if held else "there is none of any suite"
@@ -178,7 +191,9 @@ class Kept:
 
     @cached_property
     def _files(self) -> Mapping[Path, Allowed | None]:
-        """Every file that may be a run, and where it may lead to; one that was named itself, anywhere."""
+        """Every file that may be a run, and where it may lead to; one that was named itself,
+        anywhere.
+        """
         found: dict[Path, Allowed | None] = {}
         for name in self.given:
             path = self.start / name
@@ -197,7 +212,9 @@ class Kept:
 
     @cached_property
     def _scanned(self) -> tuple[Sequence[tuple[Path, Header]], Sequence[str]]:
-        """The headers of the JSONL files, and what is wrong with those that have none: a folder may hold other data."""
+        """The headers of the JSONL files, and what is wrong with those that have none: a folder may
+        hold other data.
+        """
         headers, unread = [], []
         for path, allowed in self._files.items():
             if is_trec(path):

@@ -1,8 +1,8 @@
 """Baselines whose suite has another name by now: the queries that they hold tell whose they are.
 
-A suite without a baseline of its own is compared with one that lies elsewhere: with its own, made before the fixture was
-parametrised or named otherwise by hand, or with that of a suite which is gone and asked the same. It never takes the
-baseline of a suite that still exists.
+A suite without a baseline of its own is compared with one that lies elsewhere: with its own, made
+before the fixture was parametrised or named otherwise by hand, or with that of a suite which is
+gone and asked the same. It never takes the baseline of a suite that still exists.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ HALF = 0.5
 
 @dataclass(frozen=True)
 class Shelved:
-    """A baseline where it lies. ``suite`` is the file of the suite that made it, ``gone``: there is no such file.
+    """A baseline where it lies. ``suite`` is the file of the suite that made it, ``gone``: there is
+    no such file.
 
     ``name`` is how messages name it, ``file`` where it is in the working tree.
     """
@@ -57,7 +58,8 @@ class Shelved:
 
 @dataclass
 class Trees:
-    """The baselines under ``root``, in its files and at commits, each looked for once. ``patterns`` name suites.
+    """The baselines under ``root``, in its files and at commits, each looked for once. ``patterns``
+    name suites.
 
     No file is read that leads out of what is ``allowed``.
     """
@@ -99,7 +101,8 @@ class Tree:
     allowed: Allowed | None = None
 
     def of(self, suite: Suite, file: Path, retriever: str | None = None) -> Shelved | None:
-        """The baseline of a suite that has none under its name; of any of its retrievers where none is named.
+        """The baseline of a suite that has none under its name; of any of its retrievers where none
+        is named.
 
         Raises ``StoredRunError`` where there are two.
         """
@@ -134,7 +137,9 @@ class Tree:
 
 
 def shares_half(stored: StoredRun, suite: Suite) -> bool:
-    """Whether a stored run and a suite have at least half of the queries of the smaller one in common."""
+    """Whether a stored run and a suite have at least half of the queries of the smaller one in
+    common.
+    """
     smaller = min(len(stored.queries), len(suite.queries))
     return len(stored.matching(suite).same) >= max(1, HALF * smaller)
 
@@ -148,7 +153,9 @@ def own_files(suite_file: Path) -> Iterator[Path]:
 
 
 def in_folder(root: Path, start: Path, patterns: Sequence[str], allowed: Allowed) -> Tree:
-    """What lies under ``root`` now. Names are relative to ``start``; what is no run of ours is passed over."""
+    """What lies under ``root`` now. Names are relative to ``start``; what is no run of ours is
+    passed over.
+    """
     baselines: list[Shelved] = []
     suites: list[Path] = []
     for folder, inner, files in os.walk(root):
@@ -207,8 +214,8 @@ def _passed_over(name: str) -> bool:
 def _two(suite: Suite, found: Iterable[Shelved]) -> str:
     first, second, *_ = found
     return (
-        f"{suite.path} has no baseline under its name, and two may be its: {first.name} ({first.of})"
-        f" and {second.name} ({second.of}); rename or delete one"
+        f"{suite.path} has no baseline under its name, and two may be its: {first.name}"
+        f" ({first.of}) and {second.name} ({second.of}); rename or delete one"
     )
 
 

@@ -1,4 +1,6 @@
-"""A stored run: a baseline, a kept run or a share of one, as it is known before it is written and after it is read."""
+"""A stored run: a baseline, a kept run or a share of one, as it is known before it is written and
+after it is read.
+"""
 
 from __future__ import annotations
 
@@ -19,21 +21,27 @@ Opener = Callable[[Path, "Allowed | None"], BinaryIO]
 
 
 class StoredRunError(Exception):
-    """A file that is no run, or not the one that is asked for: one line, ``path:line: what is wrong``."""
+    """A file that is no run, or not the one that is asked for: one line, ``path:line: what is
+    wrong``.
+    """
 
 
 class DamagedRunError(StoredRunError):
-    """A run of ours that a merge, a crash or an older version left as it cannot be read: it may be written anew."""
+    """A run of ours that a merge, a crash or an older version left as it cannot be read: it may be
+    written anew.
+    """
 
 
 @dataclass(frozen=True)
 class Header:
-    """What is known of a run but its rankings. ``path`` is the suite's: as messages name it, in a baseline its name.
+    """What is known of a run but its rankings. ``path`` is the suite's: as messages name it, in a
+    baseline its name.
 
-    ``depth`` is how many results were asked for. The rest is known of kept runs only, since a baseline's header holds
-    nothing that two branches would both change. ``digest`` stands for the queries that the suite asks (not for what it
-    demands of them), ``shard`` (``2/5``) says which share of the queries this is, ``version`` is the retriever's own,
-    ``commit`` that of the code, ``time`` ISO 8601 in UTC, ``package`` the version of pytest-irquality.
+    ``depth`` is how many results were asked for. The rest is known of kept runs only, since a
+    baseline's header holds nothing that two branches would both change. ``digest`` stands for the
+    queries that the suite asks (not for what it demands of them), ``shard`` (``2/5``) says which
+    share of the queries this is, ``version`` is the retriever's own, ``commit`` that of the code,
+    ``time`` ISO 8601 in UTC, ``package`` the version of pytest-irquality.
     """
 
     suite: str
@@ -50,14 +58,15 @@ class Header:
 
 @dataclass(frozen=True)
 class StoredQuery:
-    """One line: a query as it was asked and its ranking, or the fault of one that could not be answered.
+    """One line: a query as it was asked and its ranking, or the fault of one that could not be
+    answered.
 
-    ``titles`` and ``texts`` are those of its documents, one each where any is known. In a baseline ``version`` is that
-    of the retriever which gave this ranking, and ``values`` is what it scored, by measure, under the judgments of that
-    day: changed judgments are told from it.
+    ``titles`` and ``texts`` are those of its documents, one each where any is known. In a baseline
+    ``version`` is that of the retriever which gave this ranking, and ``values`` is what it scored,
+    by measure, under the judgments of that day: changed judgments are told from it.
 
-    ``answers`` are further answers to the query, each with the number of the ``build`` it came from. A line that is
-    ``of`` another query (its id) is a variant's.
+    ``answers`` are further answers to the query, each with the number of the ``build`` it came
+    from. A line that is ``of`` another query (its id) is a variant's.
     """
 
     id: str
@@ -74,7 +83,9 @@ class StoredQuery:
     of: str = ""
 
     def answer(self, number: int) -> StoredQuery:
-        """One of its answers. A query with fewer than others, as a partial update leaves it, repeats its own."""
+        """One of its answers. A query with fewer than others, as a partial update leaves it,
+        repeats its own.
+        """
         return (self, *self.answers)[number % (1 + len(self.answers))]
 
     def by_document(self, words: Sequence[str | None]) -> dict[str, str]:
@@ -87,7 +98,9 @@ class StoredQuery:
         return asks(self) == asks(other)
 
     def same_ranking(self, other: StoredQuery) -> bool:
-        """Whether both got the same documents in the same order for the same question: scores and titles may wobble."""
+        """Whether both got the same documents in the same order for the same question: scores and
+        titles may wobble.
+        """
         ids = [query.ranking.ids if query.ranking else None for query in (self, other)]
         same = ids[0] == ids[1] and (*self.texts,) == (*other.texts,) and self.same_question(other)
         return (
@@ -99,13 +112,17 @@ class StoredQuery:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run that was read from a file or is about to be written to one: its queries by id, in suite order."""
+    """A run that was read from a file or is about to be written to one: its queries by id, in suite
+    order.
+    """
 
     header: Header
     queries: Mapping[str, StoredQuery]
 
     def run(self, suite: Suite) -> Run:
-        """What it holds of today's queries. One that has another text or other params by now is not among them."""
+        """What it holds of today's queries. One that has another text or other params by now is not
+        among them.
+        """
         same = {id: self.queries[of] for id, of in self.matching(suite).same.items()}
         run = self._answers(same)
         lines = {asks(line): line for line in self.queries.values() if line.of}
@@ -117,7 +134,9 @@ class StoredRun:
         return replace(run, variants=self._answers(reworded)) if reworded else run
 
     def _answers(self, lines: Mapping[str, StoredQuery]) -> Run:
-        """Every answer to some queries, by their ids of today: the first, with the others as its ``again``."""
+        """Every answer to some queries, by their ids of today: the first, with the others as its
+        ``again``.
+        """
         count = max((1 + len(line.answers) for line in lines.values()), default=1)
         first, *again = [
             self._one({id: line.answer(number) for id, line in lines.items()})
@@ -157,12 +176,16 @@ class StoredRun:
 
     @property
     def version(self) -> str | None:
-        """The retriever's own: one for the whole of a kept run; a baseline may hold rankings of several."""
+        """The retriever's own: one for the whole of a kept run; a baseline may hold rankings of
+        several.
+        """
         several = dict.fromkeys(query.version for query in self.queries.values() if query.version)
         return self.header.version or " and ".join(several) or None
 
     def lacks_texts(self, suite: Suite) -> bool:
-        """Whether it was kept without the passages that the suite now looks for: none of them would be found."""
+        """Whether it was kept without the passages that the suite now looks for: none of them would
+        be found.
+        """
         answered = (query for query in self.queries.values() if query.ranking and query.ranking.ids)
         return suite.match == "text" and any(not query.texts for query in answered)
 
@@ -238,7 +261,9 @@ def _canonical(value: object) -> str:
 def opened(
     path: Path, shown: str, allowed: Allowed | None, how: Opener = open_bytes
 ) -> Iterator[BinaryIO]:
-    """A stored run's file. What is no file to read, in whole or on a line, is a ``StoredRunError``."""
+    """A stored run's file. What is no file to read, in whole or on a line, is a
+    ``StoredRunError``.
+    """
     try:
         with how(path, allowed) as file:
             yield file

@@ -112,7 +112,9 @@ class VariantBlock:
 
 @dataclass(frozen=True)
 class TagBlock:
-    """The limits on one tag, the kinds of variants to generate of its queries, and limits on those."""
+    """The limits on one tag, the kinds of variants to generate of its queries, and limits on
+    those.
+    """
 
     tag: str
     place: Place

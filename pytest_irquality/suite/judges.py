@@ -76,7 +76,7 @@ GRADE_OF: Mapping[How, Callable[[Sequence[float]], float]] = {
 VOTING = ("mean", "prefer")
 
 
-# -- what was said of one query ---------------------------------------------------------------------
+# -- what was said of one query --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,9 @@ class Vote:
     date: datetime | None = None
 
     def after(self, before: Vote) -> Vote | None:
-        """What the judge holds now, having graded the pair ``before``; None where nothing tells which came later."""
+        """What the judge holds now, having graded the pair ``before``; None where nothing tells
+        which came later.
+        """
         if self.grade == before.grade:
             return max(self, before, key=_when)
         if _when(self) == _when(before):
@@ -105,7 +107,9 @@ NamedVotes = dict[str, dict[str, Vote]]
 
 @dataclass(frozen=True)
 class Said:
-    """What the suite and all its files say of one query: grades of nobody in particular, and of judges with names."""
+    """What the suite and all its files say of one query: grades of nobody in particular, and of
+    judges with names.
+    """
 
     grades: Mapping[str, float]
     named: NamedVotes = field(default_factory=dict)

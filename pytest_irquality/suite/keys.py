@@ -1,9 +1,9 @@
 """The keys of a suite, of its queries and of the files it names: each is one line of a table.
 
 A key that later stages use as it is written belongs into ``SuiteSettings`` or ``QuerySettings``,
-and ``Suite`` and ``Query`` have it at once; with ``shown=True`` every report shows it. One whose meaning depends on other keys belongs into
-``WrittenSuite`` or ``WrittenQuery``; ``reader.py`` works it out. ``tools/renew.py`` brings the JSON
-Schema and the reference page up to date.
+and ``Suite`` and ``Query`` have it at once; with ``shown=True`` every report shows it. One whose
+meaning depends on other keys belongs into ``WrittenSuite`` or ``WrittenQuery``; ``reader.py`` works
+it out. ``tools/renew.py`` brings the JSON Schema and the reference page up to date.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ from pytest_irquality.suite.values import (
 )
 from pytest_irquality.suite.yaml import Document, Place, as_number, position, short
 
-# -- pipelines -------------------------------------------------------------------------------------------------------
+# -- pipelines -------------------------------------------------------------------------------------
 
 
 def _failures(document: Document, event: Event, what: str) -> tuple[str, ...]:
@@ -99,8 +99,8 @@ class Retry:
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """The chunks as they were indexed: files with a chunk a line, as JSON. ``missing``: what a passage is that stands
-    in none of them.
+    """The chunks as they were indexed: files with a chunk a line, as JSON. ``missing``: what a
+    passage is that stands in none of them.
     """
 
     files: tuple[str, ...] = key(
@@ -116,8 +116,8 @@ class Corpus:
 
 @dataclass(frozen=True, kw_only=True)
 class Ends:
-    """Where a pipeline of components begins and ends: its ``input`` is given the query, as ``component.input``;
-    ``output`` is the component whose documents are the ranking.
+    """Where a pipeline of components begins and ends: its ``input`` is given the query, as
+    ``component.input``; ``output`` is the component whose documents are the ranking.
     """
 
     input: tuple[str, ...] = key(
@@ -126,7 +126,7 @@ class Ends:
     output: str = key(TEXT, "The component whose documents are the ranking.", "", "the last one")
 
 
-# -- grades ----------------------------------------------------------------------------------------------------------
+# -- grades ----------------------------------------------------------------------------------------
 
 
 class Word(NamedTuple):
@@ -231,7 +231,7 @@ LOWEST_GRADE: Kind[float] = Kind(
     _relevant_from, {"type": "number", "exclusiveMinimum": 0}, "a number above 0"
 )
 
-# -- judges ----------------------------------------------------------------------------------------------------------
+# -- judges ----------------------------------------------------------------------------------------
 
 
 def _judges(document: Document, event: Event, what: str) -> Judges:
@@ -262,7 +262,7 @@ JUDGES: Kind[Judges] = Kind(
     "`mean`, `median`, `majority` or `{prefer: [names]}`",
 )
 
-# -- the audit -------------------------------------------------------------------------------------------------------
+# -- the audit -------------------------------------------------------------------------------------
 
 AuditKind = Literal["dead", "unprotected", "toothless", "redundant"]
 AUDITED: tuple[AuditKind, ...] = get_args(AuditKind)
@@ -283,7 +283,7 @@ AUDIT: Kind[Mapping[AuditKind, int]] = Kind(
     "`{dead: …, unprotected: …, toothless: …, redundant: …}`",
 )
 
-# -- files -----------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
 def _format(document: Document, event: Event, what: str) -> str:

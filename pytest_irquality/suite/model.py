@@ -175,12 +175,12 @@ class Suite(SuiteSettings):
     beside what was used.
 
     ``doubts`` are warnings that the file gave rise to as it was read, each with its place.
-    ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it
-    does unless written. ``judged_on`` are the first and the last day on which somebody graded
-    something, where a file says so. ``places`` holds the place of each key that is written.
-    ``reworded`` are the queries' variants, written and generated: asked like them, but in no mean,
-    rule or guard. ``trends`` are the checks of the history. ``files`` are those, and the BEIR folders, that queries and judgments were read
-    from.
+    ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it does
+    unless written. ``judged_on`` are the first and the last day on which somebody graded something,
+    where a file says so. ``places`` holds the place of each key that is written. ``reworded`` are
+    the queries' variants, written and generated: asked like them, but in no mean, rule or guard.
+    ``trends`` are the checks of the history. ``files`` are those, and the BEIR folders, that
+    queries and judgments were read from.
     """
 
     name: str
@@ -215,7 +215,9 @@ class Suite(SuiteSettings):
         return (query.match or self.match) == "text"
 
     def names(self, query: Query) -> frozenset[str]:
-        """Every document and passage that a query's judgments and rules name, and those of all queries."""
+        """Every document and passage that a query's judgments and rules name, and those of all
+        queries.
+        """
         rules = [*query.rules, *(check.rule for check in self.checks if check.rule)]
         return frozenset(query.judgments.grades).union(*(rule.documents for rule in rules))
 

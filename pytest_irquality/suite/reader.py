@@ -114,9 +114,11 @@ class _Assembly:
         reworded = tuple(self._reworded(queries))
         limits = replace(self.limits, kinds=dict.fromkeys(variant.kind for variant in reworded))
         queries = tuple(
-            replace(query, robustness=tuple(limits.of_variants(entry.robustness)))
-            if entry.robustness
-            else query
+            (
+                replace(query, robustness=tuple(limits.of_variants(entry.robustness)))
+                if entry.robustness
+                else query
+            )
             for query, entry in zip(queries, entries, strict=True)
         )
         checks = [*self._query_checks(queries), *limits.checks(written, queries)]
@@ -342,7 +344,10 @@ class _Assembly:
         listed = [written.passages, *([written.relevant] if by_text else [])]
         if not by_text and not query.passages:
             return
-        from pytest_irquality.passages import normal, too_short  # noqa: PLC0415 - only where texts are matched
+        from pytest_irquality.passages import (  # noqa: PLC0415
+            normal,
+            too_short,
+        )
 
         places = {
             passage: Place(line, 1, written.place.path)
@@ -360,7 +365,10 @@ class _Assembly:
             elif too_short(words):
                 yield (
                     place,
-                    f"the passage {short(passage)} is too short to mean anything: nearly every text holds it",
+                    (
+                        f"the passage {short(passage)} is too short to mean anything: nearly every"
+                        " text holds it"
+                    ),
                 )
 
     def _rules(self, written: WrittenQuery) -> Iterator[Rule]:

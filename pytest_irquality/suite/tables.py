@@ -39,8 +39,8 @@ class Key:
     required one.
 
     ``field`` names the dataclass field that takes its value. ``hint`` is what to write where a
-    required one is missing. ``mistaken`` are other tools' names for it. ``wants_results``: it contradicts
-    ``expect_no_results``. ``shown``: every report shows its value.
+    required one is missing. ``mistaken`` are other tools' names for it. ``wants_results``: it
+    contradicts ``expect_no_results``. ``shown``: every report shows its value.
     """
 
     kind: Kind[object]

@@ -29,7 +29,9 @@ class Accepting:
 
 
 def may_be_accepted(finding: Finding, compares: frozenset[str]) -> bool:
-    """Whether a finding is on a change. ``compares`` are the measures that read the baseline's ranking."""
+    """Whether a finding is on a change. ``compares`` are the measures that read the baseline's
+    ranking.
+    """
     return finding.kind in ON_BASELINE or finding.measure in compares
 
 
@@ -78,7 +80,9 @@ def _within_noise(beside: Measured, id: str) -> bool:
 
 
 def acceptance(now: Measured, accepting: Accepting, source: str) -> facts.Accepted:
-    """What is accepted: the queries that were committed with another ranking, the documents that moved in the first."""
+    """What is accepted: the queries that were committed with another ranking, the documents that
+    moved in the first.
+    """
     base = now.baseline_run.rankings if now.baseline_run else {}
     beside = Measured(now.suite, now.run, now.baseline_run)
     queries = tuple(
@@ -89,7 +93,9 @@ def acceptance(now: Measured, accepting: Accepting, source: str) -> facts.Accept
 
 
 def _moved(beside: Measured, id: str) -> Iterator[RankedDocument]:
-    """The documents that people judged relevant and that stand elsewhere now, or else the first that do."""
+    """The documents that people judged relevant and that stand elsewhere now, or else the first
+    that do.
+    """
     then, now = (
         {document: rank for rank, document in enumerate(ranking, 1)}
         for ranking in (beside.before[id], beside.aligned[id])

@@ -71,7 +71,9 @@ def audit(
 
 
 def judged_documents(suite: Suite) -> list[str]:
-    """Every document that somebody graded or a rule demands, once; no passages, which have no ids."""
+    """Every document that somebody graded or a rule demands, once; no passages, which have no
+    ids.
+    """
     documents = (
         document
         for query in suite.queries
@@ -106,8 +108,8 @@ def dead(now: Measured, exists: Mapping[str, bool]) -> Iterator[Dead]:
 
 
 def never_met(now: Measured) -> Iterator[NeverMet]:
-    """Judged pairs of the queries that were answered, which neither the run nor the baseline holds at
-    any depth; relevant ones first.
+    """Judged pairs of the queries that were answered, which neither the run nor the baseline holds
+    at any depth; relevant ones first.
     """
     runs = [run for side in (now.run, now.baseline_run) if side for run in side.answers]
     found = []
@@ -174,8 +176,8 @@ def defined_for(suite: Suite, measure: Measure, query: Query) -> bool:
 
 
 def weak_limits(now: Measured, result: SuiteResult, judged: Judged) -> Iterator[WeakLimit]:
-    """The limits that hold whichever query in ten loses every relevant document: those lose them whose
-    loss costs the measure most. Only limits that hold today can be weak.
+    """The limits that hold whichever query in ten loses every relevant document: those lose them
+    whose loss costs the measure most. Only limits that hold today can be weak.
     """
     suite = now.suite
     passed = {verdict.check for verdict in result.verdicts if verdict.outcome == "passed"}
@@ -335,7 +337,9 @@ def _both(now: Measured, query: Query, place: int) -> tuple[float, float] | None
 
 
 def alike(queries: Iterable[Query]) -> Iterator[tuple[str, ...]]:
-    """Groups of queries of the same words, in whatever order, case or form, asked with the same params."""
+    """Groups of queries of the same words, in whatever order, case or form, asked with the same
+    params.
+    """
     groups: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for query in queries:
         key = words_of(query.text), repr(sorted(query.params.items()))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two judges agree (kappa), or any number of them (alpha), on ``pairs`` that they share.
+    """How far two judges agree (kappa), or any number of them (alpha), on ``pairs`` that they
+    share.
 
     ``value`` is None where they used one label only; ``low`` to ``high`` is a 95 % interval.
     """
@@ -37,7 +38,9 @@ class Disputed:
 
 @dataclass(frozen=True)
 class Opinions:
-    """What several judges of a suite say: each two of them, all of them, and where they differ most."""
+    """What several judges of a suite say: each two of them, all of them, and where they differ
+    most.
+    """
 
     two: tuple[Agreement, ...]
     all: Agreement
@@ -47,8 +50,8 @@ class Opinions:
 
 @dataclass(frozen=True)
 class Dead:
-    """A judged document that no longer exists, and the queries (texts) that it decides: that find it
-    relevant, or demand it.
+    """A judged document that no longer exists, and the queries (texts) that it decides: that find
+    it relevant, or demand it.
     """
 
     document: str
@@ -67,11 +70,11 @@ class NeverMet:
 
 @dataclass(frozen=True)
 class WeakLimit:
-    """A limit that holds although one query in ten of those it sees lost every relevant document (or,
-    of ``zero_results``, returned nothing).
+    """A limit that holds although one query in ten of those it sees lost every relevant document
+    (or, of ``zero_results``, returned nothing).
 
-    ``toothless``: so do all bounds of its line. Of a floor, ``value`` is today's, ``lost`` what is left
-    in that case, and ``write`` a floor that would have told.
+    ``toothless``: so do all bounds of its line. Of a floor, ``value`` is today's, ``lost`` what is
+    left in that case, and ``write`` a floor that would have told.
     """
 
     check: str
@@ -118,7 +121,8 @@ class Audit:
     ``dead`` is None where nobody can say what exists. ``asked`` documents were looked up. ``alike``
     are groups of queries of the same words, ``perfect`` those whose ranking cannot get better.
     ``graded`` are the first and the last day on which somebody graded something, ``retrieved`` when
-    the baseline was made, each where it is known. ``no_answer`` says why it is not known what exists.
+    the baseline was made, each where it is known. ``no_answer`` says why it is not known what
+    exists.
     """
 
     judged: int

@@ -1,4 +1,6 @@
-"""What changed between the baseline and today, measure by measure, and how sure one can be of it."""
+"""What changed between the baseline and today, measure by measure, and how sure one can be of
+it.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ class Comparison:
         return Lack("documents") if self.measured.renumbered else None
 
     def nothing_compared(self, queries: Iterable[Query]) -> Lack:
-        """Why none of some queries could be compared. Only where all of them are new that is no fault of anybody's."""
+        """Why none of some queries could be compared. Only where all of them are new that is no
+        fault of anybody's.
+        """
         run, baseline, queries = self.measured.baseline_run, self.baseline, [*queries]
         edited = {*baseline.edited} if baseline else set()
         if found := tuple(query.id for query in queries if query.id in edited):
@@ -70,7 +74,9 @@ class Comparison:
         return Lack("compared")
 
     def limited(self, measure: Measure, queries: Iterable[Query]) -> int:
-        """How many of some queries a limit on the measure's change is on: those that have a value today."""
+        """How many of some queries a limit on the measure's change is on: those that have a value
+        today.
+        """
         column = self.measured.suite.measures.index(measure)
         values = self.measured.scores.values
         return sum(
@@ -80,7 +86,9 @@ class Comparison:
         )
 
     def as_returned(self, measure: Measure, queries: Iterable[Query]) -> Change | None:
-        """The change where no tie is put in the baseline's order; None where that makes no difference."""
+        """The change where no tie is put in the baseline's order; None where that makes no
+        difference.
+        """
         moved = {*self.measured.reordered}
         queries = [*queries]
         if not any(query.id in moved for query in queries):
@@ -88,7 +96,9 @@ class Comparison:
         return self.change(measure, queries, tested=True, returned=True)
 
     def agreement_as_returned(self, measure: Measure, queries: Iterable[Query]) -> float | None:
-        """A measure that compares both rankings, in the order as returned; None where that makes no difference."""
+        """A measure that compares both rankings, in the order as returned; None where that makes no
+        difference.
+        """
         moved = {*self.measured.reordered}
         if not measure.definition.compares or not any(query.id in moved for query in queries):
             return None
@@ -99,7 +109,9 @@ class Comparison:
     def pairs(
         self, measure: Measure, queries: Iterable[Query], returned: bool = False
     ) -> Sequence[Pair]:
-        """The values of the queries that have one on both sides. ``returned``: ties in today's order."""
+        """The values of the queries that have one on both sides. ``returned``: ties in today's
+        order.
+        """
         measured = self.measured
         column = measured.suite.measures.index(measure)
         then = measured.scores_before.values
@@ -119,7 +131,9 @@ class Comparison:
         tested: bool = False,
         returned: bool = False,
     ) -> Change | None:
-        """What the measure did over some queries; None where no query has it on both sides, or it is no mean."""
+        """What the measure did over some queries; None where no query has it on both sides, or it
+        is no mean.
+        """
         if (
             measure.unit == "seconds"
             or measure.definition.compares
@@ -133,7 +147,9 @@ class Comparison:
         return replace(change, noise=self.noise(measure, pairs))
 
     def noise(self, measure: Measure, pairs: Iterable[Pair]) -> float | None:
-        """The largest worsening that unchanged code gives nineteen times in twenty, where answers tell."""
+        """The largest worsening that unchanged code gives nineteen times in twenty, where answers
+        tell.
+        """
         if not self.measured.several:
             return None
         now, before = units_now(self.measured), units_before(self.measured)
@@ -141,7 +157,9 @@ class Comparison:
         return drop_noise(unit_means(before, measure, weights), unit_means(now, measure, weights))
 
     def judged_otherwise(self, measure: Measure) -> Change | None:
-        """What changed judgments alone did: the baseline's rankings as they scored when they were saved, and today."""
+        """What changed judgments alone did: the baseline's rankings as they scored when they were
+        saved, and today.
+        """
         measured, name = self.measured, str(measure)
         scored = measured.baseline_run.scored if measured.baseline_run else {}
         column = measured.suite.measures.index(measure)
@@ -161,7 +179,9 @@ class Comparison:
         return Change(before, today, len(pairs), better, worse, equal)
 
     def over(self, measure: Measure, tag: str | None) -> Change | None:
-        """The change over the suite or a tag; tested over the suite, and wherever a limit rests on the test."""
+        """The change over the suite or a tag; tested over the suite, and wherever a limit rests on
+        the test.
+        """
         if (measure, tag) in self._tested:
             return self._tested[measure, tag]
         suite = self.measured.suite
@@ -208,7 +228,9 @@ def _weight(measure: Measure, query: Query) -> float:
 def _ends(
     measure: Measure, gains: Sequence[float], before: float, p: float | None
 ) -> tuple[float, float] | tuple[None, None]:
-    """An interval for the change: never beyond what the measure can be, nor one that contradicts the test."""
+    """An interval for the change: never beyond what the measure can be, nor one that contradicts
+    the test.
+    """
     ends = interval(gains) if measure.aggregate == "mean" else None
     if ends is None:
         return None, None

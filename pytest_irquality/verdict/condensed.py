@@ -1,4 +1,6 @@
-"""Rankings without the documents that nobody judged, to see whether the verdict would be another."""
+"""Rankings without the documents that nobody judged, to see whether the verdict would be
+another.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,11 @@ from pytest_irquality.verdict.measured import Measured
 
 
 def condensed(measured: Measured) -> Measured | None:
-    """Today's side without the unjudged documents that came since the baseline; None where none came, or could have.
+    """Today's side without the unjudged documents that came since the baseline; None where none
+    came, or could have.
 
-    Without a baseline all unjudged documents are left out, which tells something only where documents that are not
-    relevant were judged, too.
+    Without a baseline all unjudged documents are left out, which tells something only where
+    documents that are not relevant were judged, too.
     """
     suite, before = measured.suite, measured.baseline_run
     if all(map(suite.reads_texts, suite.queries)) or (before is None and not _judges_both(suite)):

@@ -13,7 +13,9 @@ LossKind = Literal["cut", "changed", "further down", "in no chunk", "not retriev
 
 @dataclass(frozen=True)
 class Holder:
-    """A result, or a chunk of the corpus, that holds a part of a passage. ``rank`` None: it was not returned."""
+    """A result, or a chunk of the corpus, that holds a part of a passage. ``rank`` None: it was not
+    returned.
+    """
 
     id: str
     rank: int | None = None
@@ -23,9 +25,10 @@ class Holder:
 class Loss:
     """Why a passage was not found in the top results. It is told, and never credited.
 
-    ``cut``: ``holders`` hold its parts in order, not all of it where it is not ``whole``. ``changed`` and
-    ``in no chunk``: the one that holds the most of its words, a ``share`` of them, with the words that are ``missing``
-    there and those that were ``added``. ``further down``: the holder below the top.
+    ``cut``: ``holders`` hold its parts in order, not all of it where it is not ``whole``.
+    ``changed`` and ``in no chunk``: the one that holds the most of its words, a ``share`` of them,
+    with the words that are ``missing`` there and those that were ``added``. ``further down``: the
+    holder below the top.
     """
 
     kind: LossKind
@@ -128,13 +131,13 @@ class Finding:
     taken from ``change``; None also where the value before was 0. ``fails`` is False for bounds
     that warn. ``ranked`` are the documents that a rule or guard speaks of, ``queries`` how many
     queries the value is over, ``lacks`` why there is none. ``broken_in`` of ``answers`` is how
-    often a rule was broken, where a query has several; ``wavering`` that a loss may be wavering,
-    so many other queries waver as much. ``variants`` is the kind of variants that a limit is about: its
-    ``change`` is from the queries (before) to the mean over their variants (now). Of a change ``of``
-    is how many queries the limit is on, compared or not. ``as_returned``, where a limit holds in the
-    order of equal scores and would break as returned, is the value in that order; of a guard how
-    many queries break it then. Of kind "trend" ``queries`` counts changes, and ``since`` is the
-    commit of the first that lost anything.
+    often a rule was broken, where a query has several; ``wavering`` that a loss may be wavering, so
+    many other queries waver as much. ``variants`` is the kind of variants that a limit is about:
+    its ``change`` is from the queries (before) to the mean over their variants (now). Of a change
+    ``of`` is how many queries the limit is on, compared or not. ``as_returned``, where a limit
+    holds in the order of equal scores and would break as returned, is the value in that order; of a
+    guard how many queries break it then. Of kind "trend" ``queries`` counts changes, and ``since``
+    is the commit of the first that lost anything.
     """
 
     subject: str
@@ -258,7 +261,9 @@ class Cause:
 
 @dataclass(frozen=True)
 class Point:
-    """A measure after one change. ``apart``: queries, judgments or depth are others than in the point before."""
+    """A measure after one change. ``apart``: queries, judgments or depth are others than in the
+    point before.
+    """
 
     commit: str
     value: float
@@ -329,8 +334,9 @@ class Unanswered(Fact):
 class ReturnedNothing(Fact):
     """Queries (ids) of ``total`` that returned nothing and should have.
 
-    Those of ``newly`` returned something in the baseline, to which ``compared`` of all were compared. So many are
-    ``undefined``: they have no relevant document, and are in no mean of relevance.
+    Those of ``newly`` returned something in the baseline, to which ``compared`` of all were
+    compared. So many are ``undefined``: they have no relevant document, and are in no mean of
+    relevance.
     """
 
     queries: tuple[str, ...]
@@ -342,7 +348,9 @@ class ReturnedNothing(Fact):
 
 @dataclass(frozen=True)
 class ReturnsFewer(Fact):
-    """Queries (ids) of ``total`` compared ones that return fewer results than before; those of one, as an example."""
+    """Queries (ids) of ``total`` compared ones that return fewer results than before; those of one,
+    as an example.
+    """
 
     queries: tuple[str, ...]
     total: int
@@ -391,8 +399,9 @@ class UnknownIds(Fact):
 class Accepted(Fact):
     """Drops from ``source`` that the change accepts: HEAD commits a baseline with them.
 
-    ``queries`` (ids) return what is committed; ``moved`` are documents of the first of them. ``lacks``: why nothing
-    can be compared with the source itself. ``refused``: the project lets no change accept its own drops.
+    ``queries`` (ids) return what is committed; ``moved`` are documents of the first of them.
+    ``lacks``: why nothing can be compared with the source itself. ``refused``: the project lets no
+    change accept its own drops.
     """
 
     source: str
@@ -413,7 +422,9 @@ class LowestSince(Fact):
 
 @dataclass(frozen=True)
 class NewSuite(Fact):
-    """The revision asked for has no such suite. ``first``: it has, and this change brings its first baseline."""
+    """The revision asked for has no such suite. ``first``: it has, and this change brings its first
+    baseline.
+    """
 
     source: str
     first: bool = False
@@ -483,7 +494,8 @@ class TiesMoved(Fact):
 
 @dataclass(frozen=True)
 class JudgmentsChanged(Fact):
-    """The baseline's own ``rankings`` score otherwise than when they were saved, those of so many ``queries``.
+    """The baseline's own ``rankings`` score otherwise than when they were saved, those of so many
+    ``queries``.
 
     ``new`` is how many judgments all of these rankings' queries have more than then.
     """
@@ -574,8 +586,8 @@ class LeftIndex(Fact):
 
 @dataclass(frozen=True)
 class SeveralJudges(Fact):
-    """So many ``pairs`` of a query and a document were graded by more than one of the ``judges``; ``counts`` is what
-    then counts, as it is written in the suite.
+    """So many ``pairs`` of a query and a document were graded by more than one of the ``judges``;
+    ``counts`` is what then counts, as it is written in the suite.
     """
 
     pairs: int
@@ -585,8 +597,8 @@ class SeveralJudges(Fact):
 
 @dataclass(frozen=True)
 class OtherJudge(Fact):
-    """Checks (labels) that would pass, and that would fail, under this judge's grades alone, on ``pairs`` that the
-    judge graded otherwise.
+    """Checks (labels) that would pass, and that would fail, under this judge's grades alone, on
+    ``pairs`` that the judge graded otherwise.
     """
 
     judge: str
@@ -614,10 +626,11 @@ class InNoChunk(Fact):
 
 @dataclass(frozen=True)
 class FewerThanAsked(Fact):
-    """So many queries of ``total`` have fewer than ``k`` results, so that no measure at k can see k.
+    """So many queries of ``total`` have fewer than ``k`` results, so that no measure at k can see
+    k.
 
-    ``results`` is the most that any has; where ``collapsed``, the fewest: there more were returned, several of one
-    document.
+    ``results`` is the most that any has; where ``collapsed``, the fewest: there more were returned,
+    several of one document.
     """
 
     queries: int
@@ -629,7 +642,9 @@ class FewerThanAsked(Fact):
 
 @dataclass(frozen=True)
 class Retried(Fact):
-    """So many calls were made again after a failure that the suite retries; their waits are in no latency."""
+    """So many calls were made again after a failure that the suite retries; their waits are in no
+    latency.
+    """
 
     calls: int
 

@@ -15,7 +15,8 @@ Documents = tuple[RankedDocument, ...]
 def broken(
     kind: GuardKind, measured: Measured, *, returned: bool = False
 ) -> Iterator[tuple[Query, Documents]]:
-    """Every query with a baseline that did what the guard watches for, and the documents it concerns.
+    """Every query with a baseline that did what the guard watches for, and the documents it
+    concerns.
 
     ``returned``: in the order as returned, not in that of equal scores as the baseline had them.
     """

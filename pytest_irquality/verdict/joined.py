@@ -21,11 +21,12 @@ WORSE: tuple[Outcome, ...] = (
 
 
 def joined(results: Sequence[SuiteResult]) -> tuple[SuiteResult, tuple[Verdict, ...]]:
-    """The worst of them, whatever their order, and those of its verdicts that not all of them share.
+    """The worst of them, whatever their order, and those of its verdicts that not all of them
+    share.
 
-    Every process has asked all queries and judged all checks, so equal answers make equal results but for times.
-    Where they differ, the figures are those of the result with most to complain of, the worse verdict on each check
-    stands, and a fact says so.
+    Every process has asked all queries and judged all checks, so equal answers make equal results
+    but for times. Where they differ, the figures are those of the result with most to complain of,
+    the worse verdict on each check stands, and a fact says so.
     """
     ordered = sorted(results, key=_badness)
     worst = ordered[-1]

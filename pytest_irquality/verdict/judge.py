@@ -1,4 +1,6 @@
-"""The judge: a suite, a run and perhaps a baseline in, verdicts out. Opens no file and asks nobody anything."""
+"""The judge: a suite, a run and perhaps a baseline in, verdicts out. Opens no file and asks nobody
+anything.
+"""
 
 from __future__ import annotations
 
@@ -56,15 +58,17 @@ def judge(
 ) -> SuiteResult:
     """Hold a run against every check of its suite, or against the given ones.
 
-    A query that ``run`` neither answers nor has a fault for was not asked: it is in no figure, and a check that needs
-    it is ``not evaluated``. Nothing is rounded before it is compared; a value within 1e-9 of a limit satisfies it.
+    A query that ``run`` neither answers nor has a fault for was not asked: it is in no figure, and
+    a check that needs it is ``not evaluated``. Nothing is rounded before it is compared; a value
+    within 1e-9 of a limit satisfies it.
 
-    ``before`` is the baseline's run, with those of today's queries that it holds under the same text and params, and
-    ``baseline`` what is known of it; with one, the default guard is among the suite's checks. While ``updating`` it,
-    drops are shown and do not fail. ``accepting`` is the baseline that the change itself commits: what fails against
-    ``before`` alone, and holds where the queries that return what was committed are compared with that, is accepted.
-    ``past`` is the history, which limits on many changes together are held against.
-    ``nowhere`` are the passages that stand in no chunk of the corpus.
+    ``before`` is the baseline's run, with those of today's queries that it holds under the same
+    text and params, and ``baseline`` what is known of it; with one, the default guard is among the
+    suite's checks. While ``updating`` it, drops are shown and do not fail. ``accepting`` is the
+    baseline that the change itself commits: what fails against ``before`` alone, and holds where
+    the queries that return what was committed are compared with that, is accepted. ``past`` is the
+    history, which limits on many changes together are held against. ``nowhere`` are the passages
+    that stand in no chunk of the corpus.
     """
     run, before = by_passages(suite, run), before and by_passages(suite, before, today=run)
     if accepting:
@@ -114,7 +118,9 @@ class _Judge:
         return tuple(self.accepted_or(check, self.verdict(check)) for check in self.sides.checks)
 
     def accepted_or(self, check: Check, verdict: Verdict) -> Verdict:
-        """A verdict, judged once more with what the change commits where it failed on a drop alone."""
+        """A verdict, judged once more with what the change commits where it failed on a drop
+        alone.
+        """
         on_change = all(may_be_accepted(finding, self.comparing) for finding in verdict.broken)
         if verdict.outcome != "failed" or not on_change or self.with_committed is None:
             return verdict
@@ -232,7 +238,9 @@ class _Judge:
 
     @cached_property
     def pardoned(self) -> Sequence[str]:
-        """The labels of the checks that failed and would hold if unjudged documents were left out."""
+        """The labels of the checks that failed and would hold if unjudged documents were left
+        out.
+        """
         failed = {verdict.check for verdict in self.verdicts if verdict.outcome == "failed"}
         checks = [
             check
@@ -247,7 +255,7 @@ class _Judge:
         other = _Judge(replace(self.sides, measured=left_out), self.baseline, self.updating)
         return [check.label for check in checks if other.verdict(check).outcome != "failed"]
 
-    # -- one check ----------------------------------------------------------------------------------------------------
+    # -- one check ---------------------------------------------------------------------------------
 
     def verdict(self, check: Check) -> Verdict:
         needed, now = self.suite.needed(check), self.now
@@ -315,7 +323,9 @@ class _Judge:
     def limits(
         self, limits: Limits, over: Callable[[Limits], Iterable[Finding]]
     ) -> Iterator[Finding]:
-        """The findings of a line; the bounds that lack a baseline are told once, not for each of its subjects."""
+        """The findings of a line; the bounds that lack a baseline are told once, not for each of
+        its subjects.
+        """
         missing = list(nothing_to_compare(self.sides, limits))
         if not self.updating:  # which makes the baseline that is missed
             yield from missing
@@ -366,7 +376,9 @@ class _Judge:
         return self.sides.nothing_compared(self.now.asked)
 
     def by_ties_alone(self, guard: Guard, broken: Sequence[Query]) -> Iterator[Finding]:
-        """The queries that break a guard as returned, where it holds in the order of equal scores alone."""
+        """The queries that break a guard as returned, where it holds in the order of equal scores
+        alone.
+        """
         returned = list(guards.broken(guard.kind, self.now, returned=True))
         if guard.most is not None and len(returned) > guard.most:
             for query, documents in returned:
@@ -381,7 +393,9 @@ class _Judge:
                     )
 
     def over_guard_in_answers(self, guard: Guard) -> Iterator[Finding]:
-        """A guard over several answers: as many losses as wavering may give are named, and fail nothing."""
+        """A guard over several answers: as many losses as wavering may give are named, and fail
+        nothing.
+        """
         seen = lost(self.now, partial(guards.finds, guard.kind))
         fails = guard.most is not None and len(seen.queries) > guard.most and seen.beyond_chance
         documents = {query.id: found for query, found in guards.broken(guard.kind, self.now)}
@@ -423,7 +437,9 @@ class _Judge:
         return hold(self.sides, limits, Subject(tag or "", queries, change, returned))
 
     def over_each_tag(self, limits: Limits, tag: str | None = None) -> Iterator[Finding]:
-        """Tags that no judgment could ever define are passed over; where that leaves none, the line fails."""
+        """Tags that no judgment could ever define are passed over; where that leaves none, the line
+        fails.
+        """
         tags = [
             tag
             for tag, queries in self.suite.tags.items()
@@ -481,7 +497,9 @@ def _compared(held: Sequence[Finding], none: Lack) -> Sequence[Finding]:
 
 
 def _worst(held: Sequence[Finding]) -> Sequence[Finding]:
-    """Every broken demand; where none is, those that ties alone hold up, or else the one that came nearest."""
+    """Every broken demand; where none is, those that ties alone hold up, or else the one that came
+    nearest.
+    """
     broken = [finding for finding in held if not finding.ok]
     tied = [finding for finding in held if finding.as_returned is not None]
     return broken or tied or sorted(held, key=margin)[:1]
@@ -490,7 +508,8 @@ def _worst(held: Sequence[Finding]) -> Sequence[Finding]:
 def _outcome(findings: Sequence[Finding], issue: str | None, excused: bool) -> Outcome:
     """What findings come to. ``excused``: something is broken that fails nothing while updating.
 
-    A known issue is about what was seen: it covers no missing baseline, and what was not seen is not mended.
+    A known issue is about what was seen: it covers no missing baseline, and what was not seen is
+    not mended.
     """
     broken = [finding for finding in findings if finding.fails and not finding.ok]
     measured = all(finding.queries or not finding.measure for finding in broken or findings)

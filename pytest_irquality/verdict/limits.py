@@ -1,4 +1,6 @@
-"""Limits: the value of a measure, or its change since the baseline, held against each bound of a line."""
+"""Limits: the value of a measure, or its change since the baseline, held against each bound of a
+line.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.facts import Change, Finding, Lack
 from pytest_irquality.verdict.statistics import EQUAL
 
-# How far within its bound a value is, negative where it is beyond. What rises too far is above its bound, as a ceiling.
+# How far within its bound a value is, negative where it is beyond. What rises too far is above its
+# bound, as a ceiling.
 WITHIN: Mapping[str, Callable[[float, float], float]] = {
     "min": lambda value, limit: value - limit,
     "max": lambda value, limit: limit - value,
@@ -24,8 +27,8 @@ WITHIN: Mapping[str, Callable[[float, float], float]] = {
 class Subject(NamedTuple):
     """What a limit is held against: the whole suite (name ""), a tag or a query.
 
-    No ``queries``: there are none that the judgments could define the measure for. ``as_returned`` is the change in
-    the order as returned, where that is another one.
+    No ``queries``: there are none that the judgments could define the measure for. ``as_returned``
+    is the change in the order as returned, where that is another one.
     """
 
     name: str
@@ -44,7 +47,9 @@ def hold(sides: Comparison, limits: Limits, subject: Subject) -> Iterator[Findin
 
 
 def nothing_to_compare(sides: Comparison, limits: Limits) -> Iterator[Finding]:
-    """What stands in place of the bounds on a change, once a line, where there is no baseline to take it from."""
+    """What stands in place of the bounds on a change, once a line, where there is no baseline to
+    take it from.
+    """
     lacks = sides.missing_baseline(limits.measure)
     for bound in limits.bounds:
         if lacks and (bound.on_change or limits.measure.definition.compares):
@@ -60,7 +65,9 @@ def margin(finding: Finding) -> float:
 
 
 def undecided(measure: Measure, bound: Bound, subject: str, lacks: Lack, of: int = 0) -> Finding:
-    """A limit that has no value to be held against. It holds only where there is nothing yet that it could be."""
+    """A limit that has no value to be held against. It holds only where there is nothing yet that
+    it could be.
+    """
     return Finding(
         subject,
         bound.kind,

@@ -1,4 +1,6 @@
-"""Why passages were not found: facts for a person, worked out after all verdicts, and never credited."""
+"""Why passages were not found: facts for a person, worked out after all verdicts, and never
+credited.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,18 @@ MOST = 300  # passages of a suite that are looked into; the first that failures 
 
 @dataclass
 class Losses:
-    """Looks into each passage once. ``nowhere`` are those that stand in no chunk of the corpus, where that is known."""
+    """Looks into each passage once. ``nowhere`` are those that stand in no chunk of the corpus,
+    where that is known.
+    """
 
     now: Measured
     nowhere: Mapping[str, Loss] = field(default_factory=dict)
     known: dict[tuple[str, str], Loss | None] = field(default_factory=dict)
 
     def of(self, query: Query, passage: str) -> Loss | None:
-        """Why a query's top results hold no such passage; None for ids, for what is there, and beyond the first many."""
+        """Why a query's top results hold no such passage; None for ids, for what is there, and
+        beyond the first many.
+        """
         key = query.id, passage
         if key not in self.known:
             if len(self.known) >= MOST:

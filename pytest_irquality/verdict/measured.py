@@ -53,7 +53,9 @@ class Measured:
 
     @cached_property
     def causes(self) -> Sequence[Cause]:
-        """Why queries have no ranking, those that failed alike together, the most frequent first."""
+        """Why queries have no ranking, those that failed alike together, the most frequent
+        first.
+        """
         alike: dict[str, list[str]] = {}
         for id in self.faults:
             fault = self.run.faults.get(id)
@@ -227,7 +229,9 @@ class Measured:
 
     @cached_property
     def renumbered(self) -> bool:
-        """Whether the baseline seems to hold other document ids: hardly any is returned or judged today."""
+        """Whether the baseline seems to hold other document ids: hardly any is returned or judged
+        today.
+        """
         suite = self.suite
         by_id = (id for id in self.before if not suite.reads_texts(suite.by_id[id]))
         top = {document for id in by_id for document in self.before[id][: suite.top_k]}

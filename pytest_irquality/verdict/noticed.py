@@ -31,7 +31,9 @@ def noticed(
     pardoned: Sequence[str],
     nowhere: Mapping[str, Loss],
 ) -> Iterator[Fact]:
-    """Every fact, the most general first. ``pardoned``: what would hold if unjudged documents were left out."""
+    """Every fact, the most general first. ``pardoned``: what would hold if unjudged documents were
+    left out.
+    """
     now = sides.measured
     yield from _retrieval(now)
     yield from _unknown_ids(now)
@@ -97,7 +99,9 @@ def _returned_nothing(now: Measured) -> Fact:
 
 
 def _unknown_ids(now: Measured) -> Iterator[Fact]:
-    """That retriever and suite speak of documents by different ids, as it seems where they have none in common."""
+    """That retriever and suite speak of documents by different ids, as it seems where they have
+    none in common.
+    """
     queries = now.suite.queries
     rules = [rule for query in queries for rule in query.rules if rule.kind != "must_not_find"]
     known = dict.fromkeys(d for query in queries for d in query.judgments.grades)
@@ -123,7 +127,9 @@ def _like(
 
 
 def _few_results(now: Measured) -> Iterator[Fact]:
-    """That measures see fewer results than their cutoff says, and that some of these hold nothing."""
+    """That measures see fewer results than their cutoff says, and that some of these hold
+    nothing.
+    """
     k = now.suite.top_k
     found = {id: len(ids) for id, ids in now.rankings.items() if ids}
     collapsed = [
@@ -202,7 +208,9 @@ def _swapped(now: Measured, query: str, depth: int) -> Iterator[RankedDocument]:
 
 
 def _judgments(sides: Comparison) -> Iterator[Fact]:
-    """What changed because judgments did: the baseline's own rankings score otherwise than when they were saved."""
+    """What changed because judgments did: the baseline's own rankings score otherwise than when
+    they were saved.
+    """
     for measure in sides.measured.suite.measures:
         change = sides.judged_otherwise(measure)
         if change and (queries := change.better + change.worse):
@@ -249,7 +257,9 @@ def _got_worse(measure: Measure, change: Change) -> bool:
 
 
 def _unjudged(now: Measured, pardoned: Sequence[str]) -> Iterator[Fact]:
-    """Whether the verdict rests on documents that nobody judged, and which of them to judge first."""
+    """Whether the verdict rests on documents that nobody judged, and which of them to judge
+    first.
+    """
     if not pardoned:
         return
     yield facts.RestsOnUnjudged(tuple(pardoned))
@@ -268,7 +278,9 @@ def _unjudged(now: Measured, pardoned: Sequence[str]) -> Iterator[Fact]:
 
 
 def _in_no_ranking(now: Measured) -> Iterator[Fact]:
-    """Relevant documents that the baseline found and no ranking holds any more: they may have left the index."""
+    """Relevant documents that the baseline found and no ranking holds any more: they may have left
+    the index.
+    """
     if now.faults or len(now.asked) < len(now.suite.queries):
         return
     relevant = {document for query in now.asked for document in query.judgments.relevant}

@@ -24,8 +24,8 @@ Rejudge = Callable[[Suite, Sequence[Check]], Sequence[Verdict]]
 
 @dataclass(frozen=True)
 class Flip:
-    """Under the grades of one judge alone, on the ``pairs`` that this judge graded otherwise, a check
-    would end otherwise. ``passes``: it would pass.
+    """Under the grades of one judge alone, on the ``pairs`` that this judge graded otherwise, a
+    check would end otherwise. ``passes``: it would pass.
     """
 
     judge: str
@@ -128,8 +128,8 @@ def with_other_judges(suite: Suite, result: SuiteResult, rejudge: Rejudge) -> Su
 
 
 def as_judged_by(suite: Suite, judge: str) -> tuple[Suite, int]:
-    """The suite with this judge's grade for every pair that this judge graded, and how many of those
-    now have another grade or another relevance.
+    """The suite with this judge's grade for every pair that this judge graded, and how many of
+    those now have another grade or another relevance.
     """
     judged: dict[str, Judgments] = {}
     pairs = 0

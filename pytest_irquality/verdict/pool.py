@@ -1,10 +1,10 @@
-"""What there is to grade: everything that retrievers, baselines and kept runs returned, and which of
-it matters most.
+"""What there is to grade: everything that retrievers, baselines and kept runs returned, and which
+of it matters most.
 
 A document at rank r adds at most 1 / log2(r + 1) to a query's score, and that over n to a mean of n
-queries. Of the distance between a value and its limit that is a share, at most all of it; the shares
-of all limits that see the query add up. Documents whose grade alone could turn a failing verdict
-stand before all others.
+queries. Of the distance between a value and its limit that is a share, at most all of it; the
+shares of all limits that see the query add up. Documents whose grade alone could turn a failing
+verdict stand before all others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ NEAREST = 1e-9
 class Pooled:
     """A document that something returned for a query; ``rank`` is the best that it had anywhere.
 
-    ``judges`` are those who graded it (``""`` where nobody in particular did), empty where none did.
+    ``judges`` are those who graded it (``""`` where nobody in particular did), empty where none
+    did.
     """
 
     id: str
@@ -55,7 +56,9 @@ class PooledQuery:
 
 @dataclass(frozen=True)
 class Pool:
-    """What a suite's retrievers returned; ``scale`` are the grades to give, lowest first, in words."""
+    """What a suite's retrievers returned; ``scale`` are the grades to give, lowest first, in
+    words.
+    """
 
     path: str
     suite: str
@@ -155,7 +158,9 @@ def _union(queries: Iterable[PooledQuery]) -> tuple[Pooled, ...]:
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit that sees a query: the mean is of ``queries``, and so far from it. ``broken``: fails."""
+    """A limit that sees a query: the mean is of ``queries``, and so far from it. ``broken``:
+    fails.
+    """
 
     queries: int
     distance: float

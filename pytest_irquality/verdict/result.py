@@ -1,4 +1,5 @@
-"""What judging a run gives: plain values, so that one object is a report, a JSON file and a message through xdist.
+"""What judging a run gives: plain values, so that one object is a report, a JSON file and a message
+through xdist.
 
 No sentences: ``wording.sentences`` says what these facts say.
 """
@@ -25,7 +26,10 @@ from pytest_irquality.verdict.facts import (
 )
 
 Outcome = Literal["passed", "failed", "error", "known", "accepted", "fixed", "not evaluated"]
-"""``accepted``: worse than the merge base, and the change's own committed baseline says that this is wanted. ``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer breaks, loud as a failure."""
+"""``accepted``: worse than the merge base, and the change's own committed baseline says that this
+is wanted. ``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer
+breaks, loud as a failure.
+"""
 
 BAD: tuple[Outcome, ...] = ("failed", "error", "fixed", "not evaluated")
 
@@ -34,10 +38,11 @@ BAD: tuple[Outcome, ...] = ("failed", "error", "fixed", "not evaluated")
 class Verdict:
     """The outcome of one check, with every demand it looked at.
 
-    ``file`` is where it stands, at ``line``, if not in the suite itself. ``needed`` is how many queries it reads, of
-    which ``unanswered`` (ids) had a fault and ``unasked`` were not asked. ``allowed`` queries may do what a guard
-    watches for. ``accepted``: the change's own committed baseline says that this is wanted. ``otherwise`` names the
-    judges under whose grades alone it would end otherwise.
+    ``file`` is where it stands, at ``line``, if not in the suite itself. ``needed`` is how many
+    queries it reads, of which ``unanswered`` (ids) had a fault and ``unasked`` were not asked.
+    ``allowed`` queries may do what a guard watches for. ``accepted``: the change's own committed
+    baseline says that this is wanted. ``otherwise`` names the judges under whose grades alone it
+    would end otherwise.
     """
 
     check: str
@@ -66,8 +71,9 @@ class Verdict:
     def caveat(self) -> Literal["", "tied", "new", "uncompared"]:
         """Why a check that passed gets no plain tick.
 
-        ``tied``: a demand holds in the order of equal scores and would break as returned. ``new``: there is nothing
-        yet that its queries could be compared with. ``uncompared``: there is no baseline.
+        ``tied``: a demand holds in the order of equal scores and would break as returned. ``new``:
+        there is nothing yet that its queries could be compared with. ``uncompared``: there is no
+        baseline.
         """
         if self.outcome != "passed":
             return ""
@@ -83,10 +89,10 @@ class Verdict:
 class ShownDocument:
     """A document as shown. ``rank`` None: not returned. ``grade`` None: nobody judged it.
 
-    ``before`` is its rank in the baseline, None where it was not there or the query has no baseline. ``gone`` is True
-    where the retriever says that the document left the index. ``explanation`` is the retriever's own word on it.
-    ``share`` is how much of a passage's words was found, where not all of them stand in a row; ``loss`` why a passage
-    was not found.
+    ``before`` is its rank in the baseline, None where it was not there or the query has no
+    baseline. ``gone`` is True where the retriever says that the document left the index.
+    ``explanation`` is the retriever's own word on it. ``share`` is how much of a passage's words
+    was found, where not all of them stand in a row; ``loss`` why a passage was not found.
     """
 
     rank: int | None
@@ -104,7 +110,8 @@ class ShownDocument:
 
 @dataclass(frozen=True)
 class QueryResult:
-    """One query: its values in the order of ``SuiteResult.measures``, its top documents, those it missed.
+    """One query: its values in the order of ``SuiteResult.measures``, its top documents, those it
+    missed.
 
     ``before`` holds the baseline's values, scored with today's judgments, and ``compared`` those of today with ties in
     the baseline's order: a change is ``compared - before``. Both are None where there is nothing to compare with.
@@ -148,8 +155,8 @@ class QueryResult:
 class Mean:
     """A measure over the whole suite (``tag`` None) or a tag. ``value`` None: no query defines it.
 
-    ``value`` is over all of today's queries, ``change`` over those on both sides. ``higher_is_better`` is None
-    where neither direction is better.
+    ``value`` is over all of today's queries, ``change`` over those on both sides.
+    ``higher_is_better`` is None where neither direction is better.
     """
 
     measure: str
@@ -166,14 +173,15 @@ class Mean:
 class SuiteResult:
     """A suite and retriever, judged. ``formulas`` says of each of ``measures`` what it is.
 
-    ``facts`` are what a reader must know beside the verdicts, the most general first, ``causes`` why queries have no
-    ranking, the most frequent first. ``gated`` is False where nothing in the suite could fail.
-    ``commit`` and ``version`` are those of the code and of the retriever today, where known. ``written`` says in lines
-    for people which files this run brought up to date, and what that changed. ``robustness`` is what
-    each kind of variants loses, ``noise`` what several answers tell of unchanged code. ``remarks`` is
-    what the suite wants shown of itself, by key. ``skipped`` names the checks that a mark kept from
-    running, each with its reason: they have no verdict. ``entry`` is today's line of the history,
-    ``trails`` what measures with limits were over the last changes.
+    ``facts`` are what a reader must know beside the verdicts, the most general first, ``causes``
+    why queries have no ranking, the most frequent first. ``gated`` is False where nothing in the
+    suite could fail. ``commit`` and ``version`` are those of the code and of the retriever today,
+    where known. ``written`` says in lines for people which files this run brought up to date, and
+    what that changed. ``robustness`` is what each kind of variants loses, ``noise`` what several
+    answers tell of unchanged code. ``remarks`` is what the suite wants shown of itself, by key.
+    ``skipped`` names the checks that a mark kept from running, each with its reason: they have no
+    verdict. ``entry`` is today's line of the history, ``trails`` what measures with limits were
+    over the last changes.
     """
 
     suite: str

@@ -20,7 +20,9 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Past:
-    """The entries of a suite and retriever, oldest first, and the commit that is judged now with its time."""
+    """The entries of a suite and retriever, oldest first, and the commit that is judged now with
+    its time.
+    """
 
     entries: Sequence[Entry]
     commit: str
@@ -58,7 +60,8 @@ def measured_now(sides: Comparison, past: Past) -> Entry:
 
 
 def steps(entries: Sequence[Entry], measure: str, over: int) -> Sequence[tuple[str, float]]:
-    """What each of the last changes did to a measure, with its commit, since the last that was accepted.
+    """What each of the last changes did to a measure, with its commit, since the last that was
+    accepted.
 
     Runs that were compared with one and the same baseline count once, as the last of them: their
     changes hold each other.
@@ -73,7 +76,9 @@ def steps(entries: Sequence[Entry], measure: str, over: int) -> Sequence[tuple[s
 
 
 def trend(entries: Sequence[Entry], measure: Measure, bound: Bound, over: int) -> Finding:
-    """A finding on the sum of the last changes; ``since`` is the first of them that lost anything."""
+    """A finding on the sum of the last changes; ``since`` is the first of them that lost
+    anything.
+    """
     sign = 1.0 if measure.higher_is_better is False else -1.0
     losses = [(commit, sign * change) for commit, change in steps(entries, str(measure), over)]
     lost = fsum(loss for _, loss in losses)
@@ -109,7 +114,9 @@ def trails(entries: Sequence[Entry], limits: Mapping[str, float | None]) -> Sequ
 
 
 def lowest_since(trail: Trail, higher: bool | None) -> LowestSince | None:
-    """The last change after which the measure was as bad as now, and how many changes ago; only where it fell."""
+    """The last change after which the measure was as bad as now, and how many changes ago; only
+    where it fell.
+    """
     sign = -1.0 if higher is False else 1.0
     *earlier, now = [sign * point.value for point in trail.points]
     if higher is None or not earlier or now >= earlier[-1] - TOLERANCE:

@@ -15,7 +15,9 @@ REFUSED = "This change's own baseline would accept a drop, and ir_accepted = fai
 
 
 def accepted(result: SuiteResult) -> tuple[str, ...]:
-    """The figures against the merge base, then the queries and documents; nothing where nothing was accepted."""
+    """The figures against the merge base, then the queries and documents; nothing where nothing was
+    accepted.
+    """
     fact = next((fact for fact in result.facts if isinstance(fact, facts.Accepted)), None)
     return tuple(_lines(result, fact)) if fact else ()
 

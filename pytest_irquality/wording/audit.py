@@ -63,7 +63,10 @@ def _suite(results: Sequence[SuiteResult]) -> Iterator[Told]:
         yield Told(
             "redundant",
             (
-                f"{counted(first.redundant, 'query asks', 'queries ask')} what another asks: {few(alike, named=MOST)}",
+                (
+                    f"{counted(first.redundant, 'query asks', 'queries ask')} what another asks:"
+                    f" {few(alike, named=MOST)}"
+                ),
             ),
             False,
         )
@@ -73,7 +76,10 @@ def _suite(results: Sequence[SuiteResult]) -> Iterator[Told]:
         yield Told(
             "perfect",
             (
-                f"{counted(len(texts), 'query', 'queries')} cannot get better, their relevant documents being first: {few(texts, named=MOST)}",
+                (
+                    f"{counted(len(texts), 'query', 'queries')} cannot get better, their relevant"
+                    f" documents being first: {few(texts, named=MOST)}"
+                ),
             ),
         )
     yield Told("age", (_age(first),))
@@ -153,7 +159,10 @@ def _judges(audit: Audit) -> Iterator[Told]:
 
 
 def _agreement(what: str, one: Agreement) -> str:
-    return f"{what} {_value(one)} on {counted(one.pairs, 'pair', 'pairs')}, {grouped(one.equal)} graded alike"
+    return (
+        f"{what} {_value(one)} on {counted(one.pairs, 'pair', 'pairs')}, {grouped(one.equal)}"
+        " graded alike"
+    )
 
 
 def _value(one: Agreement) -> str:
@@ -212,8 +221,8 @@ def _resolution(audit: Audit) -> Iterator[str]:
     for one in audit.resolution:
         guess = ", if changes spread as the values do" if one.assumed else ""
         yield (
-            f"{one.label!r}: {counted(one.queries, 'query shows', 'queries show')} a drop of {figure(one.detectable, digits=2)};"
-            f" one of 0.02 takes {grouped(one.needed)}{guess}"
+            f"{one.label!r}: {counted(one.queries, 'query shows', 'queries show')} a drop of"
+            f" {figure(one.detectable, digits=2)}; one of 0.02 takes {grouped(one.needed)}{guess}"
         )
 
 
@@ -223,7 +232,9 @@ def _per_retriever(
     said: Callable[[Audit], Iterator[str]],
     otherwise: str,
 ) -> Iterator[Told]:
-    """The lines of each retriever, each line once; ``otherwise`` is what is said where there is none."""
+    """The lines of each retriever, each line once; ``otherwise`` is what is said where there is
+    none.
+    """
     by_line: dict[str, list[SuiteResult]] = {}
     for result in results:
         if result.audit:

@@ -24,7 +24,9 @@ MARKS: Mapping[str, str] = {
 
 
 def whole(mean: Mean) -> str:
-    """Today's value, where it is another than the one that is compared: over more queries, or in another order."""
+    """Today's value, where it is another than the one that is compared: over more queries, or in
+    another order.
+    """
     change = mean.change
     if change is None or mean.value is None or abs(mean.value - change.now) <= EQUAL:
         return ""
@@ -62,7 +64,10 @@ def _caveats(result: SuiteResult) -> Iterator[str]:
         if isinstance(fact, facts.ReturnedNothing) and len(fact.queries) == fact.total:
             yield "nothing was returned"
         if isinstance(fact, facts.WithoutRelevant) and 2 * fact.queries > fact.total:
-            yield f"{fact.queries} of {counted(fact.total, 'query', 'queries')} without a relevant document"
+            yield (
+                f"{fact.queries} of {counted(fact.total, 'query', 'queries')} without a relevant"
+                " document"
+            )
     if result.skipped:
         many = len(result.skipped)
         yield f"{counted(many, 'check was', 'checks were')} skipped and not evaluated"
@@ -98,7 +103,10 @@ def _both(result: SuiteResult, verdict: Verdict) -> str:
     finding = next(finding for finding in verdict.findings if finding.as_returned is not None)
     returned = finding.as_returned or 0.0
     if finding.kind in get_args(GuardKind):
-        return f"{finding.kind} (as returned {counted(round(returned), 'query breaks', 'queries break')} it)"
+        return (
+            f"{finding.kind} (as returned"
+            f" {counted(round(returned), 'query breaks', 'queries break')} it)"
+        )
     value = finding.change.now if finding.change else finding.value or 0.0
     now, other = apart(value, returned, result.unit(finding.measure))
     return f"{verdict.label} {now} (as returned {other})"

@@ -1,4 +1,6 @@
-"""What each fact says, once, for every report: demands, verdicts and what a reader must know beside them."""
+"""What each fact says, once, for every report: demands, verdicts and what a reader must know beside
+them.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ from pytest_irquality.wording.numbers import (
 )
 from pytest_irquality.wording.words import ON_CHANGE, quoted
 
-# -- verdicts ----------------------------------------------------------------------------------------------------------
+# -- verdicts --------------------------------------------------------------------------------------
 
 
 def reason(result: SuiteResult, verdict: Verdict) -> str:
@@ -74,7 +76,9 @@ REASONS: Mapping[str, Callable[[SuiteResult, Verdict], str]] = {
 
 
 def causes(result: SuiteResult, ids: Iterable[str]) -> str:
-    """Why queries have no ranking; those that failed alike are reported once, and counted where there are several."""
+    """Why queries have no ranking; those that failed alike are reported once, and counted where
+    there are several.
+    """
     faults = {id: result.by_id[id].fault or "" for id in ids if id in result.by_id}
     groups = [[id for id in cause.queries if id in faults] for cause in result.causes]
     groups = sorted(filter(None, groups), key=len, reverse=True)
@@ -104,7 +108,7 @@ def queries(result: SuiteResult, ids: Sequence[str]) -> str:
     return few([query(result, id) for id in ids[:3]], len(ids))
 
 
-# -- demands -----------------------------------------------------------------------------------------------------------
+# -- demands ---------------------------------------------------------------------------------------
 
 
 def sentence(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
@@ -350,7 +354,7 @@ DEMANDS: Mapping[str, Callable[[SuiteResult, Finding], str]] = {
 _wordless = {*get_args(RuleKind), *get_args(GuardKind), *get_args(BoundKind)} - DEMANDS.keys()
 assert not _wordless, f"wording/sentences.py says nothing of {_wordless}"
 
-# -- facts -------------------------------------------------------------------------------------------------------------
+# -- facts -----------------------------------------------------------------------------------------
 
 
 def notes(result: SuiteResult) -> tuple[str, ...]:
@@ -431,8 +435,8 @@ def _(fact: facts.WithoutRelevant, result: SuiteResult) -> str:
 def _(fact: facts.ReturnedTwice, result: SuiteResult) -> str:
     twice = f"{query(result, fact.query)} returned {name(fact.document)} twice"
     return (
-        f"{share(fact.queries, fact.total)} queries returned a document more than once, credited once"
-        f" and the ranks closed up: {few([twice], fact.queries)}"
+        f"{share(fact.queries, fact.total)} queries returned a document more than once, credited"
+        f" once and the ranks closed up: {few([twice], fact.queries)}"
     )
 
 
@@ -444,8 +448,8 @@ def _(fact: facts.UnknownIds, result: SuiteResult) -> str:
     ids, named = ", ".join(fact.returned), ", ".join(fact.named)
     which = f"they look like {LOOKS[fact.like]} ({ids})" if fact.like else f"they are {ids}"
     return (
-        f"no query returned any document that this suite names: {which}, and the suite names {named};"
-        " if a result keeps that id in another place, say where with 'id_field'"
+        f"no query returned any document that this suite names: {which}, and the suite names"
+        f" {named}; if a result keeps that id in another place, say where with 'id_field'"
     )
 
 
@@ -477,7 +481,10 @@ def _(fact: facts.NewQueries, result: SuiteResult) -> str:
     new, texts = len(fact.queries), queries(result, fact.queries)
     if fact.retriever:
         lacks = share(new, fact.total)
-        return f"{fact.source} has no answer to {lacks} queries, to which no limit on a drop applies: {texts}"
+        return (
+            f"{fact.source} has no answer to {lacks} queries, to which no limit on a drop applies:"
+            f" {texts}"
+        )
     if new == fact.total:
         return f"none of today's queries is in the baseline ({fact.source})"
     return f"{counted(new, 'query is', 'queries are')} new: floors apply, drops do not: {texts}"
@@ -524,13 +531,13 @@ def _(fact: facts.JudgmentsChanged, result: SuiteResult) -> str:
     was, today = apart(fact.then, fact.today, fact.unit)
     if fact.new > 0:
         return (
-            f"{counted(fact.new, 'new judgment')} since the baseline was saved: {fact.measure} {was} →"
-            f" {today} on its {counted(fact.rankings, 'unchanged ranking')}; the change above is that of"
-            " rankings alone"
+            f"{counted(fact.new, 'new judgment')} since the baseline was saved: {fact.measure}"
+            f" {was} → {today} on its {counted(fact.rankings, 'unchanged ranking')}; the change"
+            " above is that of rankings alone"
         )
     return (
-        f"judgments of {counted(fact.queries, 'query', 'queries')} changed since the baseline was saved:"
-        f" over its {counted(fact.rankings, 'ranking')} {fact.measure} was {was}, and is"
+        f"judgments of {counted(fact.queries, 'query', 'queries')} changed since the baseline was"
+        f" saved: over its {counted(fact.rankings, 'ranking')} {fact.measure} was {was}, and is"
         f" {today} today; the change above is that of rankings alone"
     )
 
@@ -574,7 +581,8 @@ def _(fact: facts.RestsOnUnjudged, result: SuiteResult) -> str:
 @note.register
 def _(fact: facts.JudgeFirst, result: SuiteResult) -> str:
     documents = [
-        f"{name(some.document)} ({counted(some.queries, 'query', 'queries')}, best rank {some.document.rank})"
+        f"{name(some.document)} ({counted(some.queries, 'query', 'queries')}, best rank"
+        f" {some.document.rank})"
         for some in fact.documents
     ]
     return f"judge these first: {few(documents, fact.total)}"
@@ -649,8 +657,8 @@ def _(fact: facts.InNoChunk, result: SuiteResult) -> str:
         for one in fact.passages
     ]
     return (
-        f"{share(len(fact.passages), fact.total)} passages stand in no chunk of the corpus, so no ranking can"
-        f" find them: {few(lost)}"
+        f"{share(len(fact.passages), fact.total)} passages stand in no chunk of the corpus, so no"
+        f" ranking can find them: {few(lost)}"
     )
 
 
@@ -659,12 +667,13 @@ def _(fact: facts.FewerThanAsked, result: SuiteResult) -> str:
     results = counted(fact.results, "result")
     if fact.collapsed:
         return (
-            f"{share(fact.queries, fact.total)} queries have fewer than {fact.k} documents once the chunks of one"
-            f" are one (the fewest: {fact.results}): ask for more with 'depth: {3 * fact.k}'"
+            f"{share(fact.queries, fact.total)} queries have fewer than {fact.k} documents once the"
+            f" chunks of one are one (the fewest: {fact.results}): ask for more with 'depth:"
+            f" {3 * fact.k}'"
         )
     return (
-        f"no query returned more than {results}: recall@{fact.k} and its like are over {results}; let the"
-        f" retriever return {fact.k}, or name the cutoff that it has"
+        f"no query returned more than {results}: recall@{fact.k} and its like are over {results};"
+        f" let the retriever return {fact.k}, or name the cutoff that it has"
     )
 
 
@@ -680,8 +689,8 @@ def _(fact: facts.Retried, result: SuiteResult) -> str:
 def _(fact: facts.EmptyChunks, result: SuiteResult) -> str:
     holds = "holds" if fact.results == 1 else "hold"
     return (
-        f"{counted(fact.results, 'result')} of {counted(fact.queries, 'query', 'queries')} had an empty text,"
-        f" and so {holds} no passage"
+        f"{counted(fact.results, 'result')} of {counted(fact.queries, 'query', 'queries')} had an"
+        f" empty text, and so {holds} no passage"
     )
 
 
@@ -693,7 +702,10 @@ def _(fact: facts.NothingGated, result: SuiteResult) -> str:
 @note.register
 def _(fact: facts.Disputed, result: SuiteResult) -> str:
     other = counted(fact.queries, "query", "queries")
-    said = f"{other} had other answers in another worker: the retriever is not the same in every process"
+    said = (
+        f"{other} had other answers in another worker: the retriever is not the same in every"
+        " process"
+    )
     if not fact.checks:
         return said
     return f"{said}; the worse verdict stands for {few(list(map(repr, fact.checks)))}"

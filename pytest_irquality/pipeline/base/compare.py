@@ -1,4 +1,6 @@
-"""The base's run, from the revision to the answers that today's are compared with, or to the one reason against it."""
+"""The base's run, from the revision to the answers that today's are compared with, or to the one
+reason against it.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,9 @@ UNTRACKED = "name files that git does not track in ir_base_link"
 class Base:
     """What is asked for: the merge base of ``ref`` and HEAD, run in a temporary ``folder``.
 
-    ``called_in`` and ``arguments`` are how the head's pytest was called, ``command`` starts the base's, ``links`` are
-    paths that the base does not track and takes from the head. ``handed_on`` are options of ours that it shares.
+    ``called_in`` and ``arguments`` are how the head's pytest was called, ``command`` starts the
+    base's, ``links`` are paths that the base does not track and takes from the head. ``handed_on``
+    are options of ours that it shares.
     """
 
     repository: Repository
@@ -69,7 +72,8 @@ class Base:
         """Run the base on today's suites. Raises ``BaseError`` where nothing can be compared."""
         commit = self.commit
         say(
-            f"irquality: asking the merge base with {self.ref}, {commit[:7]}, the same queries first"
+            f"irquality: asking the merge base with {self.ref}, {commit[:7]}, the same queries"
+            " first"
         )
         remove_leftovers(self.repository)
         with checked_out(self.repository, commit, self.folder) as tree:
@@ -138,7 +142,9 @@ class Base:
         return self.repository.ask("cat-file", "-e", f"{commit}:{path}").returncode == 0
 
     def _changed(self, commit: str, files: Iterable[str]) -> Iterator[str]:
-        """The files, other than tests and what suites are made of, that differ between both sides."""
+        """The files, other than tests and what suites are made of, that differ between both
+        sides.
+        """
         tests = {os.path.relpath(os.path.realpath(file), self.head) for file in files}
         listed = self.repository.output("diff", "--name-only", "-z", commit).decode(
             errors="surrogateescape"
@@ -227,19 +233,21 @@ def _stored(path: Path) -> StoredRun | None:
         return None
 
 
-# -- the files of the base's checkout -------------------------------------------------------------------------------------
+# -- the files of the base's checkout --------------------------------------------------------------
 
 
 def lay_over(files: Iterable[str], head: str, tree: Path) -> None:
-    """Today's suites and the data that they name, at their places in the base. Raises ``BaseError`` for code."""
+    """Today's suites and the data that they name, at their places in the base. Raises ``BaseError``
+    for code.
+    """
     for file in _with_parts(files):
         real = os.path.realpath(file)
         if not under(real, head):
             continue  # it is the same on both sides
         if real.endswith(CODE) or ".so." in os.path.basename(real):
             raise BaseError(
-                f"{os.path.relpath(real, head)} is laid over the base's code because a suite names it: data must have"
-                f" another suffix than {Path(real).suffix}"
+                f"{os.path.relpath(real, head)} is laid over the base's code because a suite names"
+                f" it: data must have another suffix than {Path(real).suffix}"
             )
         target = tree / os.path.relpath(real, head)
         _make_room(target, tree)
@@ -258,7 +266,9 @@ def _with_parts(files: Iterable[str]) -> Iterator[str]:
 
 
 def _make_room(target: Path, tree: Path) -> None:
-    """Folders down to a file, where the base may have links or files, which would be written through."""
+    """Folders down to a file, where the base may have links or files, which would be written
+    through.
+    """
     for folder in [*reversed(target.parents), target]:
         if (
             folder.is_relative_to(tree)
@@ -270,7 +280,9 @@ def _make_room(target: Path, tree: Path) -> None:
 
 
 def link(links: Iterable[str], head: str, tree: Path) -> Iterator[str]:
-    """Links in the base to what it does not track. Raises ``BaseError``; gives the paths that are today's by that."""
+    """Links in the base to what it does not track. Raises ``BaseError``; gives the paths that are
+    today's by that.
+    """
     for path in links:
         source, target = Path(head, path), tree / path
         if not source.exists() or not under(os.path.normpath(source), head):
@@ -284,7 +296,9 @@ def link(links: Iterable[str], head: str, tree: Path) -> Iterator[str]:
 
 
 def _roots(tree: Path) -> Iterator[str]:
-    """The folders that the base's own packages may be in: beside each project file, and in ``src`` there."""
+    """The folders that the base's own packages may be in: beside each project file, and in ``src``
+    there.
+    """
     listed = Repository(tree).output("ls-files", "-z").decode(errors="surrogateescape").split("\0")
     folders = {tree: None} | {
         (tree / name).parent: None for name in listed if name.rpartition("/")[2] in PROJECTS

@@ -1,9 +1,11 @@
-"""The guard of the base's processes: no module and no data of the head's checkout answers for the base.
+"""The guard of the base's processes: no module and no data of the head's checkout answers for the
+base.
 
-Copied as ``sitecustomize.py`` into a folder that comes first on PYTHONPATH, so that it runs before any code of the
-project, in the base's pytest and in every Python that it starts (servers, pools, workers). It takes over the imports:
-what any finder finds in the head's checkout is taken from the worktree, or not found. What slips by, and every file of
-the head that is read, it notes in a file, which the head reads when the base has ended.
+Copied as ``sitecustomize.py`` into a folder that comes first on PYTHONPATH, so that it runs before
+any code of the project, in the base's pytest and in every Python that it starts (servers, pools,
+workers). It takes over the imports: what any finder finds in the head's checkout is taken from the
+worktree, or not found. What slips by, and every file of the head that is read, it notes in a file,
+which the head reads when the base has ended.
 
 It knows the standard library alone: the environment of ``ir_base_command`` may hold anything.
 """
@@ -34,7 +36,9 @@ def under(path: str, folder: str) -> bool:
 
 
 class Guard:
-    """What is whose: ``head`` and ``tree`` are the two checkouts, ``roots`` the folders of the tree that packages are in."""
+    """What is whose: ``head`` and ``tree`` are the two checkouts, ``roots`` the folders of the tree
+    that packages are in.
+    """
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self.head: str = settings["head"]
@@ -59,7 +63,9 @@ class Guard:
         return self.tree + os.path.realpath(path)[len(self.head) :]
 
     def is_foreign(self, name: str, file: str) -> bool:
-        """Whether a module is the head's, or another copy of what the worktree has: installed, or another checkout's."""
+        """Whether a module is the head's, or another copy of what the worktree has: installed, or
+        another checkout's.
+        """
         top, *_ = parts = name.split(".")
         if under(os.path.abspath(file), self.tree) or top in sys.stdlib_module_names or top == TOOL:
             return False
@@ -85,7 +91,9 @@ class Guard:
                 file.write("\t".join(words) + "\n")
 
     def on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """An audit hook: the files of the head that are read, whoever reads them, as far as Python opens them."""
+        """An audit hook: the files of the head that are read, whoever reads them, as far as Python
+        opens them.
+        """
         if event not in ("open", "sqlite3.connect") or not arguments:
             return
         path, *rest = arguments
@@ -102,10 +110,12 @@ class Guard:
         ):
             self.note("file", at)
 
-    # -- a finder, first on sys.meta_path -----------------------------------------------------------------------------
+    # -- a finder, first on sys.meta_path ----------------------------------------------------------
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> Any:
-        """What the other finders find, taken from the worktree where they find it in the head's checkout."""
+        """What the other finders find, taken from the worktree where they find it in the head's
+        checkout.
+        """
         if name.partition(".")[0] == TOOL:
             return importlib.machinery.PathFinder.find_spec(name, path)
         spec = self._found(name, path, target)
@@ -124,7 +134,9 @@ class Guard:
         return spec if spec and spec.has_location else None
 
     def _in_tree(self, name: str, spec: Any) -> Any:
-        """A spec as it is where it is not of the head; its like in the worktree; None where that has no such module."""
+        """A spec as it is where it is not of the head; its like in the worktree; None where that
+        has no such module.
+        """
         folders = spec.submodule_search_locations
         inside = folders and list(dict.fromkeys(map(self.mapped, folders)))
         if spec.has_location:

@@ -1,4 +1,6 @@
-"""The base's own process: its environment, its command line, how it is ended, and what it said last."""
+"""The base's own process: its environment, its command line, how it is ended, and what it said
+last.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ PATIENCE = 10.0
 # As the script `pytest` starts it: `python -m pytest` has the working directory on sys.path, too.
 PYTEST = (sys.executable, "-c", "import sys, pytest; del sys.path[0]; sys.exit(pytest.main())")
 PYTHON_M_PYTEST = (sys.executable, "-m", "pytest")
-# Reports of a job; what tells a worker; and what has tools install the worktree over the head's environment.
+# Reports of a job; what tells a worker; and what has tools install the worktree over the head's
+# environment.
 NOT_THEIRS = (
     "GITHUB_STEP_SUMMARY",
     "PYTEST_CURRENT_TEST",
@@ -38,14 +41,18 @@ class Checkouts:
     tree: str
 
     def mapped(self, path: str) -> str:
-        """The same place in the base's checkout for an absolute path of the head's; any other path as it is."""
+        """The same place in the base's checkout for an absolute path of the head's; any other path
+        as it is.
+        """
         real = os.path.realpath(path)
         if not os.path.isabs(path) or under(path, self.tree) or not under(real, self.head):
             return path
         return self.tree + real[len(self.head) :]
 
     def mapped_argument(self, argument: str, folder: Path) -> str:
-        """The same for a command-line argument: ``PATH``, ``PATH::ITEM`` or ``--option=PATH``, from a folder."""
+        """The same for a command-line argument: ``PATH``, ``PATH::ITEM`` or ``--option=PATH``, from
+        a folder.
+        """
         name, equals, value = argument.rpartition("=")
         file, colons, item = value.partition("::")
         if not under(str(folder), self.head) and file and (folder / file).exists():

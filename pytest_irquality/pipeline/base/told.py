@@ -1,4 +1,6 @@
-"""What the processes tell each other, as files of JSON: what was collected today, and what the base answered."""
+"""What the processes tell each other, as files of JSON: what was collected today, and what the base
+answered.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,8 @@ class Collected:
 class Told:
     """What the base's process says when it ends.
 
-    ``runs`` are the files it kept, with the suite and retriever of each; ``without`` the suites whose fixture it lacks;
-    ``guarded``: no code of the head could answer in it.
+    ``runs`` are the files it kept, with the suite and retriever of each; ``without`` the suites
+    whose fixture it lacks; ``guarded``: no code of the head could answer in it.
     """
 
     runs: Sequence[tuple[Key, str]] = ()
@@ -77,7 +79,9 @@ class Told:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the base has for one suite and retriever: a ``run`` (a file), or the reason why it is ``new``."""
+    """What the base has for one suite and retriever: a ``run`` (a file), or the reason why it is
+    ``new``.
+    """
 
     key: Key
     run: str | None = None
@@ -87,7 +91,8 @@ class Answer:
 
 @dataclass(frozen=True)
 class Answers:
-    """All that the base answered. ``commit`` and ``time`` are the merge base's, ``notes`` hold for every suite.
+    """All that the base answered. ``commit`` and ``time`` are the merge base's, ``notes`` hold for
+    every suite.
 
     ``changed`` counts the files, other than tests and suites, that differ between both sides.
     """

@@ -36,7 +36,7 @@ class Cancelled(BaseException):
     """The job was told to end (SIGTERM)."""
 
 
-# -- a folder that a killed process leaves to the next ------------------------------------------------------------------
+# -- a folder that a killed process leaves to the next ---------------------------------------------
 
 
 def new_folder() -> tuple[Path, BinaryIO]:
@@ -69,7 +69,7 @@ def _abandoned(folder: Path) -> bool:
     return True
 
 
-# -- the worktree -------------------------------------------------------------------------------------------------------
+# -- the worktree ----------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -85,7 +85,9 @@ def checked_out(repository: Repository, commit: str, folder: Path) -> Iterator[P
 
 
 def _check_out(repository: Repository, tree: Path, commit: str) -> None:
-    """A commit into a worktree, each submodule that is here at the commit that the base had of it."""
+    """A commit into a worktree, each submodule that is here at the commit that the base had of
+    it.
+    """
     arguments = ("worktree", "add", "--quiet", "--detach", str(tree), commit)
     done = repository.ask(*MAY_FETCH, *arguments, patience=None)
     if done.returncode:
@@ -110,7 +112,9 @@ def _submodules(tree: Path) -> dict[str, str]:
 
 
 def remove_worktree(repository: Repository, tree: Path) -> None:
-    """Remove a worktree and all that git knows of it, those of its submodules too. It may be gone in part already."""
+    """Remove a worktree and all that git knows of it, those of its submodules too. It may be gone
+    in part already.
+    """
     shutil.rmtree(tree, ignore_errors=True)
     for path in _submodules(repository.top):
         if os.path.lexists(repository.top / path / ".git"):
@@ -134,7 +138,7 @@ def worktrees(repository: Repository) -> list[Path]:
     return [Path(line[len(name) :]) for line in listed.splitlines() if line.startswith(name)]
 
 
-# -- signals ------------------------------------------------------------------------------------------------------------
+# -- signals ---------------------------------------------------------------------------------------
 
 
 @contextmanager

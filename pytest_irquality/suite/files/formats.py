@@ -1,7 +1,7 @@
 """The formats: how each is recognised, and how its lines become records.
 
-A record is what one line says, under one set of names (``id``, ``query``, ``document``, ``grade``) whatever the file
-calls them, with every value as the text that was written.
+A record is what one line says, under one set of names (``id``, ``query``, ``document``, ``grade``)
+whatever the file calls them, with every value as the text that was written.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "judge": ("judge", "annotator", "rater", "assessor", "grader"),
     "date": ("date", "judgedat", "gradedat"),
 }  # fmt: skip
-# What a line of JSONL may hold besides, of the formats that are known: it says nothing of a query or a judgment.
+# What a line of JSONL may hold besides, of the formats that are known: it says nothing of a query
+# or a judgment.
 PASSED = {"metadata", "title", "iteration", "createdat", "updatedat"}
 OF_QUERIES = (
     "query", "tags", "why", "weight", "variants", "params", "known_issue", "must_find", "must_find_any", "must_not_find",
@@ -52,7 +53,9 @@ class Bad(Exception):
 
 @dataclass(frozen=True)
 class Record:
-    """One line: its number, its text as it stands, what it says by name, and further keys of JSON as they came."""
+    """One line: its number, its text as it stands, what it says by name, and further keys of JSON
+    as they came.
+    """
 
     line: int
     raw: str
@@ -70,7 +73,9 @@ class Record:
 
 @dataclass(frozen=True)
 class Format:
-    """``what`` names it in errors. ``words``: whether a grade may be a word of the suite's ``grades``."""
+    """``what`` names it in errors. ``words``: whether a grade may be a word of the suite's
+    ``grades``.
+    """
 
     what: str
     records: Callable[[Iterable[str]], Iterator[Record]]
@@ -84,7 +89,7 @@ def meaningful(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     )
 
 
-# -- TREC and other lines without a header ---------------------------------------------------------------------------
+# -- TREC and other lines without a header ---------------------------------------------------------
 
 
 def trec(lines: Iterable[str]) -> Iterator[Record]:
@@ -114,7 +119,7 @@ def plain(lines: Iterable[str]) -> Iterator[Record]:
     return (Record(number, line, {"query": line.strip()}) for number, line in meaningful(lines))
 
 
-# -- tables --------------------------------------------------------------------------------------------------------
+# -- tables ----------------------------------------------------------------------------------------
 
 
 def plainly(name: str) -> str:
@@ -158,7 +163,9 @@ def is_header(names: Sequence[str]) -> bool:
 
 
 def table(delimiters: str) -> Callable[[Iterable[str]], Iterator[Record]]:
-    """The reader of tables with a header, between the first of the delimiters that makes sense of it."""
+    """The reader of tables with a header, between the first of the delimiters that makes sense of
+    it.
+    """
 
     def records(lines: Iterable[str]) -> Iterator[Record]:
         lines = iter(lines)
@@ -172,7 +179,8 @@ def table(delimiters: str) -> Callable[[Iterable[str]], Iterator[Record]]:
             raise Bad(
                 start,
                 1,
-                f"no header with a column for the query (query_id or query, docid, rating); it has {there}",
+                "no header with a column for the query (query_id or query, docid, rating); it has"
+                f" {there}",
             )
         for number, raw, row in rows(lines, delimiter, start):
             if not any(row) or (len(row) < len(names) and row[0].startswith("#")):
@@ -207,7 +215,7 @@ def rows(lines: Iterator[str], delimiter: str, before: int) -> Iterator[tuple[in
         raise Bad(number, 1, f"not CSV: {error}") from None
 
 
-# -- JSON lines ----------------------------------------------------------------------------------------------------
+# -- JSON lines ------------------------------------------------------------------------------------
 
 
 class Number(str):
@@ -242,8 +250,8 @@ DECODER = json.JSONDecoder(
 def jsonl(
     further: Iterable[str] = (), beside: Iterable[str] = ()
 ) -> Callable[[Iterable[str]], Iterator[Record]]:
-    """The reader of a JSON object a line. Keys among ``further`` are kept as they are, those ``beside`` passed over;
-    unknown ones are errors.
+    """The reader of a JSON object a line. Keys among ``further`` are kept as they are, those
+    ``beside`` passed over; unknown ones are errors.
     """
     further = tuple(further)
     allowed = {*PASSED, "id", *map(plainly, beside)}  # the row's own id, where that is a document's
@@ -297,11 +305,13 @@ def jsonl(
     return records
 
 
-# -- which is it? --------------------------------------------------------------------------------------------------
+# -- which is it? ----------------------------------------------------------------------------------
 
 
 def recognise(lines: Iterable[str], suffix: str) -> Iterator[str]:
-    """The names of the formats a file may be in, likeliest first, by its first line that says anything."""
+    """The names of the formats a file may be in, likeliest first, by its first line that says
+    anything.
+    """
     _, head = next(meaningful(lines), (0, ""))
     if head.lstrip().startswith("{"):
         yield "jsonl"

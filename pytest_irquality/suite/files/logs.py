@@ -11,7 +11,9 @@ from pytest_irquality.suite.yaml import SuiteError, as_number, short
 
 @dataclass(frozen=True)
 class Logged:
-    """A query of a log, by its first record. ``searches`` is None where the file does not count them."""
+    """A query of a log, by its first record. ``searches`` is None where the file does not count
+    them.
+    """
 
     record: Record
     searches: float | None = None

@@ -85,7 +85,11 @@ def server() -> Iterator[str]:
 
 
 @pytest.fixture
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def database(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    # Where nobody is logged in there is no such folder, and a warning of it would be an error.
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
     pgserver = library("pgserver")
     postgres = pgserver.get_server(tmp_path_factory.mktemp("postgres"))
     yield postgres.get_uri()

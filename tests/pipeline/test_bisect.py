@@ -14,7 +14,7 @@ from tests.conftest import Project
 from tests.repository import WHO, git
 
 PAGE = Path(__file__).parents[2] / "docs" / "recipes" / "bisect.md"
-SUITE = "queries: [{query: desk, relevant: [d1]}]\nthresholds: {mrr: {min: 0.9, max_drop: 0.05}}\n"
+SUITE = "queries: [{query: desk, relevant: [d1]}]\nthresholds: {mrr: {min: 0.9}}\n"
 IGNORED = "ir-report.html\nout.json\nhistory.jsonl\n__pycache__\n.pytest_cache\n"
 
 

@@ -42,14 +42,17 @@ class LaidOut(TerminalRepr):
 
 
 def width_of(config: pytest.Config) -> int:
-    """How many columns there are: the terminal's, or what ``COLUMNS`` says, or what a log of CI can take."""
+    """How many columns there are: the terminal's, or what ``COLUMNS`` says, or what a log of CI
+    can take.
+    """
     if sys.stdout.isatty() or os.environ.get("COLUMNS"):
         return config.get_terminal_writer().fullwidth
     return CI_WIDTH
 
 
 def lay_out(config: pytest.Config, results: Sequence[SuiteResult]) -> None:
-    """Fit what the terminal is about to say of broken rules and limits to its width, most damage first.
+    """Fit what the terminal is about to say of broken rules and limits to its width, most damage
+    first.
 
     Under ``-v`` everything stays in full and as it came.
     """

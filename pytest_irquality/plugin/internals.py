@@ -120,7 +120,8 @@ def collect_too(early_config: pytest.Config, args: list[str], path: str) -> None
 
 
 def first_line_only(report: pytest.TestReport, instead: str | None = None) -> None:
-    """Cut the message that the short summary, JUnit and annotations repeat; on CI they would show all of it.
+    """Cut the message that the short summary, JUnit and annotations repeat; on CI they would show
+    all of it.
 
     ``instead`` is what they are to say.
 

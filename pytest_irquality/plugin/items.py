@@ -37,7 +37,8 @@ SENT = pytest.StashKey[Judged]()
 
 
 class Broken(Failure):
-    """A rule or a limit did not hold. Nothing else raises it, so an outage can never pass for a known issue.
+    """A rule or a limit did not hold. Nothing else raises it, so an outage can never pass for a
+    known issue.
 
     ``short`` says why, for where the check's name stands beside it.
     """

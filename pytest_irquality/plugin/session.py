@@ -169,7 +169,9 @@ class Session:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the reports, and fail a session that would pass although a verdict or a file says otherwise."""
+        """Write the reports, and fail a session that would pass although a verdict or a file says
+        otherwise.
+        """
         lay_out(self.config, self.ordered)
         if not self.looks_only and (self.results or self.missing):
             self._write_reports()

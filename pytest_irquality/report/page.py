@@ -47,8 +47,9 @@ def page_view(
     reasons = [reason for view in ranked for reason in view.reasons(several)]
     most = REASONS if several or not any(story.worst(1) for story in stories) else FEWER
     more = len(reasons) - most
+    suites = ", ".join(dict.fromkeys(result.suite for result in results))
     return Page(
-        title=f"{WORDS[state.css]}: {', '.join(dict.fromkeys(result.suite for result in results)) or 'search quality'}",
+        title=f"{WORDS[state.css]}: {suites or 'search quality'}",
         state=state,
         headline=words,
         accepted=tuple(line for result in results for line in accepted(result)),
@@ -69,7 +70,9 @@ def page_view(
 
 
 def _foremost(reasons: Sequence[Reason], most: int) -> Sequence[Reason]:
-    """The few that stand under the headline, loudest first: some of every kind, so that no kind crowds out another."""
+    """The few that stand under the headline, loudest first: some of every kind, so that no kind
+    crowds out another.
+    """
     kinds: dict[tuple[int, bool], list[Reason]] = {}
     for reason in reasons:
         kinds.setdefault((loudness(reason.state.word), reason.query is not None), []).append(reason)

@@ -45,7 +45,7 @@ LINES, LINES_EACH, FEWEST = 56, 112, 5
 """How long the summary of one suite may be, those of several together, and the least that one of several is told in."""
 
 
-# -- one failure -------------------------------------------------------------------------------------------------------
+# -- one failure -----------------------------------------------------------------------------------
 
 
 def explain(result: SuiteResult, verdict: Verdict) -> str:
@@ -135,7 +135,7 @@ def _mark(finding: Finding) -> str:
     return "✗" if finding.fails else "!"
 
 
-# -- one query ---------------------------------------------------------------------------------------------------------
+# -- one query -------------------------------------------------------------------------------------
 
 
 def _query_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
@@ -192,7 +192,7 @@ def _why(document: ShownDocument) -> str:
     return f"  ← {words}" if words else ""
 
 
-# -- one limit ---------------------------------------------------------------------------------------------------------
+# -- one limit -------------------------------------------------------------------------------------
 
 
 def _reasons(result: SuiteResult, finding: Finding) -> Iterator[str]:
@@ -270,7 +270,7 @@ def _lowest(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
         yield f"    {figure(value)}  {one_line(query.text)} ({result.place(query)}){lost}"
 
 
-# -- the summary -------------------------------------------------------------------------------------------------------
+# -- the summary -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -451,7 +451,7 @@ def _worst_lines(story: Story, worst: Sequence[Worse], width: int) -> Iterator[s
         yield f"    and {more} more"
 
 
-# -- the table ---------------------------------------------------------------------------------------------------------
+# -- the table -------------------------------------------------------------------------------------
 
 Row = tuple[str, str, str, str, str, str, str, str]
 HEAD: Row = ("measure", "before", "now", "change", "worse/better", "limit", "", "queries")
@@ -584,7 +584,7 @@ def _aligned(text: str, width: int, *, right: bool) -> str:
     return f"{space}{text}" if right else f"{text}{space}"
 
 
-# -- retrievers --------------------------------------------------------------------------------------------------------
+# -- retrievers ------------------------------------------------------------------------------------
 
 
 def beside(table: SideBySide) -> Iterator[str]:

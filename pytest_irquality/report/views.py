@@ -144,7 +144,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A tag's means, or a suite's; of a suite also how many checks failed, what queries did and how long calls took."""
+    """A tag's means, or a suite's; of a suite also how many checks failed, what queries did and
+    how long calls took.
+    """
 
     name: str
     anchor: str
@@ -280,7 +282,9 @@ class Tick:
 
 @dataclass(frozen=True)
 class Step:
-    """Some neighbours among all queries in the order of their change, as a bar; ``find`` lists them."""
+    """Some neighbours among all queries in the order of their change, as a bar; ``find`` lists
+    them.
+    """
 
     css: str
     x: float
@@ -293,7 +297,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Changes:
-    """What every query's value of one measure did since the baseline: all in one row, as a histogram, as a plot."""
+    """What every query's value of one measure did since the baseline: all in one row, as a
+    histogram, as a plot.
+    """
 
     measure: str
     tally: tuple[tuple[str, str, str], ...]

@@ -113,14 +113,15 @@ class QueryResult:
     """One query: its values in the order of ``SuiteResult.measures``, its top documents, those it
     missed.
 
-    ``before`` holds the baseline's values, scored with today's judgments, and ``compared`` those of today with ties in
-    the baseline's order: a change is ``compared - before``. Both are None where there is nothing to compare with.
-    ``ranking_before`` holds the baseline's top documents (``before`` is their rank then, ``rank`` today's) and is empty
-    where they are those of today. ``new``: there is a baseline, but it lacks this query, or has it with another text
-    or params. ``check`` is the name of the query's item, None for bulk queries. ``file`` is where the query stands, at
-    ``line``, if not in the suite itself. ``remarks`` is what the suite wants shown, by key. ``returned`` and
-    ``returned_before`` count documents; ``seconds`` and ``seconds_before`` are the times of the calls, where they are
-    known.
+    ``before`` holds the baseline's values, scored with today's judgments, and ``compared`` those of
+    today with ties in the baseline's order: a change is ``compared - before``. Both are None where
+    there is nothing to compare with. ``ranking_before`` holds the baseline's top documents
+    (``before`` is their rank then, ``rank`` today's) and is empty where they are those of today.
+    ``new``: there is a baseline, but it lacks this query, or has it with another text or params.
+    ``check`` is the name of the query's item, None for bulk queries. ``file`` is where the query
+    stands, at ``line``, if not in the suite itself. ``remarks`` is what the suite wants shown, by
+    key. ``returned`` and ``returned_before`` count documents; ``seconds`` and ``seconds_before``
+    are the times of the calls, where they are known.
     """
 
     id: str

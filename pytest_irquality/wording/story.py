@@ -1,4 +1,5 @@
-"""The story of a run, told once for every report: what got worse, how badly, why, what that rests on, what to do.
+"""The story of a run, told once for every report: what got worse, how badly, why, what that rests
+on, what to do.
 
 Reports only lay it out; a part that has nothing to say is empty.
 """
@@ -96,7 +97,7 @@ class Story:
         """What each query lost, and the order of failures."""
         return Damage(self.result)
 
-    # -- the verdict ---------------------------------------------------------------------------------------------------
+    # -- the verdict -------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -179,7 +180,7 @@ class Story:
         """What must be said beside a pass, and of that what must stand beside a failure, too."""
         return tuple(urgent(self.result)) if self.result.failed else caveats(self.result)
 
-    # -- how badly -----------------------------------------------------------------------------------------------------
+    # -- how badly ---------------------------------------------------------------------------------
 
     @property
     def tally(self) -> str:
@@ -195,7 +196,9 @@ class Story:
 
     @property
     def balance(self) -> str:
-        """What was lost and won, what became of the mean, and in how few queries half of the loss is."""
+        """What was lost and won, what became of the mean, and in how few queries half of the loss
+        is.
+        """
         damage = self.damage
         if not damage.worse and damage.won <= EQUAL:
             return ""
@@ -209,7 +212,9 @@ class Story:
         return "; ".join([*parts, *self._mean()])
 
     def _mean(self) -> Iterator[str]:
-        """What the mean did, beside the limit on it that is broken, and whether that may be chance."""
+        """What the mean did, beside the limit on it that is broken, and whether that may be
+        chance.
+        """
         measure = self.damage.measure
         mean = self.result.whole.get(measure)
         if mean is None or mean.change is None or abs(mean.change.difference) <= EQUAL:
@@ -247,7 +252,7 @@ class Story:
             return "compared with nothing: there is no baseline"
         return f"compared with {provenance(before)}"
 
-    # -- why -----------------------------------------------------------------------------------------------------------
+    # -- why ---------------------------------------------------------------------------------------
 
     @property
     def causes(self) -> tuple[str, ...]:
@@ -302,7 +307,7 @@ class Story:
         worst = sorted(pair for pair in lost if pair[0] < -EQUAL)
         return few([words for _, words in worst])
 
-    # -- what it rests on ----------------------------------------------------------------------------------------------
+    # -- what it rests on --------------------------------------------------------------------------
 
     @property
     def rests_on(self) -> tuple[str, ...]:
@@ -351,10 +356,12 @@ class Story:
             note(fact, self.result) for fact in self.result.facts if not isinstance(fact, TOLD)
         )
 
-    # -- what broke ----------------------------------------------------------------------------------------------------
+    # -- what broke --------------------------------------------------------------------------------
 
     def failures(self) -> tuple[tuple[Verdict, str], ...]:
-        """The failures with their reasons, most damage first; limits that are undecided for one cause are one."""
+        """The failures with their reasons, most damage first; limits that are undecided for one
+        cause are one.
+        """
         told: dict[str, Verdict] = {}
         for verdict in self.damage.failures:
             told.setdefault(reason(self.result, verdict), verdict)
@@ -372,7 +379,9 @@ class Story:
         return f"{said}; nearest: {nearest}" if nearest else said
 
     def _nearest(self, passed: Sequence[Verdict]) -> str:
-        """The limit that is nearest to breaking; limits on counts and times are no nearer for their smaller units."""
+        """The limit that is nearest to breaking; limits on counts and times are no nearer for
+        their smaller units.
+        """
         near = [
             (margin(finding), verdict, finding)
             for verdict in passed
@@ -385,7 +394,7 @@ class Story:
         which = f" of {finding.subject}" if verdict.scope == "each_tag" and finding.subject else ""
         return f"{verdict.label}{which}, {figure(max(left, 0.0))} left"
 
-    # -- what next -----------------------------------------------------------------------------------------------------
+    # -- what next ---------------------------------------------------------------------------------
 
     @property
     def steps(self) -> tuple[Step, ...]:

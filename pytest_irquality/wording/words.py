@@ -47,7 +47,9 @@ def one_line(text: str, longest: int = QUOTED) -> str:
 
 
 def cells(text: str) -> int:
-    """How many columns of a terminal a text takes: two for wide characters, none for marks on others."""
+    """How many columns of a terminal a text takes: two for wide characters, none for marks on
+    others.
+    """
     if text.isascii():
         return len(text)
     return sum(map(_cells, text))

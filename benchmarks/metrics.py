@@ -1,7 +1,9 @@
-"""How fast the measures are: this package, pytrec_eval, ir_measures and ranx, on the same plain Python lists.
+"""How fast the measures are: this package, pytrec_eval, ir_measures and ranx, on the same plain
+Python lists.
 
-Run it with `python benchmarks/metrics.py`, after `pip install -e .[bench]`. Every library computes ndcg@10, map@100,
-recall@100, precision@10 and mrr@10 for each query and their means; values are compared before anything is timed.
+Run it with `python benchmarks/metrics.py`, after `pip install -e .[bench]`. Every library computes
+ndcg@10, map@100, recall@100, precision@10 and mrr@10 for each query and their means; values are
+compared before anything is timed.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ TURN = 0.2  # seconds that a contender repeats itself before it is the next one'
 
 @dataclass(frozen=True)
 class Workload:
-    """Rankings and judgments, and how much faster than each library this package has promised to be."""
+    """Rankings and judgments, and how much faster than each library this package has promised to
+    be.
+    """
 
     name: str
     make: Callable[[], tuple[Qrels, Run]]
@@ -177,7 +181,9 @@ def ir_measures_contender(qrels: Qrels, run: Run) -> Contender:
 
 
 def ranx_contenders(qrels: Qrels, run: Run, ready: dict[str, dict[str, float]]) -> list[Contender]:
-    """ranx, compiled before anything is timed: on its own objects, and with the run built from lists each time."""
+    """ranx, compiled before anything is timed: on its own objects, and with the run built from
+    lists each time.
+    """
     names = ["ndcg@10", "map@100", "recall@100", "precision@10", "mrr@10"]
     judged, prebuilt = ranx.Qrels(qrels), ranx.Run(ready)
 
@@ -246,7 +252,9 @@ def turn(work: Callable[[], Any]) -> float:
 
 
 def table(workload: Workload, taken: Mapping[str, list[float]]) -> str:
-    """Medians, how many times this package is faster (the median of the rounds), and what was promised."""
+    """Medians, how many times this package is faster (the median of the rounds), and what was
+    promised.
+    """
 
     def ratio(one: str, other: str) -> float:
         return statistics.median(a / b for a, b in zip(taken[one], taken[other], strict=True))
@@ -260,7 +268,8 @@ def table(workload: Workload, taken: Mapping[str, list[float]]) -> str:
     for name, times in taken.items():
         promised = f"≥ {workload.promises[name]:g}" if name in workload.promises else ""
         lines.append(
-            f"| {name} | {statistics.median(times) * 1000:,.2f} | {ratio(name, OURS):.2f} | {promised} |"
+            f"| {name} | {statistics.median(times) * 1000:,.2f} | {ratio(name, OURS):.2f} |"
+            f" {promised} |"
         )
     lines += [
         "",

@@ -1,10 +1,12 @@
-"""How fast suites and judgment files are read, beside the least that anybody could do with the same file.
+"""How fast suites and judgment files are read, beside the least that anybody could do with the same
+file.
 
     python benchmarks/reading.py [repeats]
 
-A suite of 10,000 inline queries of 10 judgments, against ``yaml.load(..., CSafeLoader)``; TREC and BEIR qrels of a
-million lines, against a loop that splits the lines of the same file. Times are medians of runs in turns, ratios
-the medians of each turn's. Peak memory is that of a process of its own, over one that only imports.
+A suite of 10,000 inline queries of 10 judgments, against ``yaml.load(..., CSafeLoader)``; TREC and
+BEIR qrels of a million lines, against a loop that splits the lines of the same file. Times are
+medians of runs in turns, ratios the medians of each turn's. Peak memory is that of a process of its
+own, over one that only imports.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ def make() -> None:
                 f"sku-{dice.randrange(10**6)}{i}: {dice.randrange(4)}" for i in range(EACH)
             )
             file.write(
-                f"  - query: some words of query {n}\n    tags: [head, t{n % 7}]\n    relevant: {{{grades}}}\n"
+                f"  - query: some words of query {n}\n    tags: [head, t{n % 7}]\n    relevant:"
+                f" {{{grades}}}\n"
             )
     each = LINES // JUDGED + 1
     pairs = [

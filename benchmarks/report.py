@@ -2,10 +2,10 @@
 
     python benchmarks/report.py [--queries 7000] [--baseline] [--keep report.html]
 
-7,000 queries with 10 shown results each, nearly all of them different documents, as in a web collection. With
-``--baseline`` each has a second ranking of as many. In Chromium (the extra ``browser``, and a browser on the path) it
-measures the time from navigation until the page takes input, and until a filter's or a search's rows are drawn.
-Best of five.
+7,000 queries with 10 shown results each, nearly all of them different documents, as in a web
+collection. With ``--baseline`` each has a second ranking of as many. In Chromium (the extra
+``browser``, and a browser on the path) it measures the time from navigation until the page takes
+input, and until a filter's or a search's rows are drawn. Best of five.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ def result(queries: int, baseline: bool) -> SuiteResult:
                 returned=100,
                 before=before if baseline else None,
                 compared=values if baseline else None,
-                ranking_before=tuple(shown(ranks.get(id), then[id], id) for id in old)
-                if changed
-                else (),
+                ranking_before=(
+                    tuple(shown(ranks.get(id), then[id], id) for id in old) if changed else ()
+                ),
                 tags=(WORDS[n % 12], "head" if n % 10 == 0 else "tail"),
                 seconds=chance.random() / 10,
             )
@@ -160,7 +160,10 @@ MEASURE = """async (action) => {
     port.port1.onmessage = done; port.port2.postMessage(0); }));
   return performance.now() - start;
 }"""
-SEARCH = "const box = document.querySelector('input'); box.value = {0!r}; box.dispatchEvent(new Event('input'))"
+SEARCH = (
+    "const box = document.querySelector('input'); box.value = {0!r}; box.dispatchEvent(new"
+    " Event('input'))"
+)
 ACTIONS = {
     "filter: failed": "document.querySelector('[data-kind=failed]').click()",
     "filter: all": "document.querySelector('[data-kind=all]').click()",
@@ -183,7 +186,8 @@ def main() -> None:
     options = parser.parse_args()
     made = result(options.queries, options.baseline)
     print(
-        f"{options.queries} queries, {SHOWN} results shown of each{', baseline' if options.baseline else ''}"
+        f"{options.queries} queries, {SHOWN} results shown of"
+        f" each{', baseline' if options.baseline else ''}"
     )
     sent = timed("sent home by a worker", lambda: encode(made))
     timed("read again", lambda: str(len(decode(sent).queries)))

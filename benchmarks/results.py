@@ -1,4 +1,5 @@
-"""What it costs to read what a retriever returned, beside a plain loop that takes the ids out by hand.
+"""What it costs to read what a retriever returned, beside a plain loop that takes the ids out by
+hand.
 
 python benchmarks/results.py
 """

@@ -1,7 +1,8 @@
-"""What a large suite costs: calls in flight against the ideal, and a whole `pytest --ir-suite` from start to exit.
+"""What a large suite costs: calls in flight against the ideal, and a whole `pytest --ir-suite` from
+start to exit.
 
-Run it with `python benchmarks/scale.py`. Nothing is asked over a network: a call sleeps for 20 ms, or looks up a list.
-Everything is done ROUNDS times, and the median counts.
+Run it with `python benchmarks/scale.py`. Nothing is asked over a network: a call sleeps for 20 ms,
+or looks up a list. Everything is done ROUNDS times, and the median counts.
 """
 
 from __future__ import annotations
@@ -99,7 +100,9 @@ def pytest_child(folder: Path, *args: str) -> tuple[float, float, int]:
 def write_suite(
     folder: Path, queries: Mapping[str, Mapping[str, int]], head: str, bulk: bool
 ) -> None:
-    """The suite of some judged queries: written in the suite itself, or, in bulk, in files beside it."""
+    """The suite of some judged queries: written in the suite itself, or, in bulk, in files beside
+    it.
+    """
     if bulk:
         lines = (json.dumps({"_id": id, "text": id}) for id in queries)
         (folder / "queries.jsonl").write_text("\n".join(lines))
@@ -112,7 +115,8 @@ def write_suite(
         body = "queries: queries.jsonl\njudgments: judged.qrels\n"
     else:
         body = "queries:\n" + "".join(
-            f"  - query: {id}\n    relevant: {{{', '.join(f'{doc}: {grade}' for doc, grade in judged.items())}}}\n"
+            f"  - query: {id}\n    relevant:"
+            f" {{{', '.join(f'{doc}: {grade}' for doc, grade in judged.items())}}}\n"
             for id, judged in queries.items()
         )
     (folder / "scale.ir.yaml").write_text(head + body)
@@ -134,7 +138,8 @@ def in_flight() -> bool:
         ratio = statistics.median(some) / IDEAL
         good &= ratio <= ALLOWED
         print(
-            f"  {caller:<11}{statistics.median(some):5.2f} s: {ratio:.2f} times the ideal (allowed: {ALLOWED})"
+            f"  {caller:<11}{statistics.median(some):5.2f} s: {ratio:.2f} times the ideal (allowed:"
+            f" {ALLOWED})"
         )
     return good
 
@@ -152,8 +157,8 @@ def from_memory(queries: int, results: int, bulk: bool, report: str) -> None:
             f"lost-{number}": 1
         }
     head = (
-        f"top_k: 10\ndepth: {results}\nmetrics: [ndcg@10, map@100, recall@100, mrr@10, recall@{results}]\n"
-        "thresholds: {ndcg@10: 0.1}\n"
+        f"top_k: 10\ndepth: {results}\nmetrics: [ndcg@10, map@100, recall@100, mrr@10,"
+        f" recall@{results}]\nthresholds: {{ndcg@10: 0.1}}\n"
     )
     taken = []
     with tempfile.TemporaryDirectory() as name:
@@ -171,7 +176,8 @@ def from_memory(queries: int, results: int, bulk: bool, report: str) -> None:
     kind = "in bulk, from files" if bulk else "each an item"
     page = f"HTML of {size / 2**20:.1f} MB" if size else "no HTML"
     print(
-        f"{queries:,} queries ({kind}) × {results:,} results: {seconds:.1f} s ({cpu:.1f} s of CPU), {page}"
+        f"{queries:,} queries ({kind}) × {results:,} results: {seconds:.1f} s ({cpu:.1f} s of CPU),"
+        f" {page}"
     )
     print(
         f"  at most {memory / 2**20:.0f} MB; retriever {retriever:.1f} s, measures {metrics:.1f} s"

@@ -1,12 +1,15 @@
-"""How often each set of limits cries wolf, and how often it sleeps: real runs, changed in ways whose verdict is known.
+"""How often each set of limits cries wolf, and how often it sleeps: real runs, changed in ways
+whose verdict is known.
 
-Run it with `python benchmarks/simulation.py FOLDER`, where the folder holds `runs/*.run.gz` (TREC runs of several
-retrievers over the same queries) and `qrels/test.qrels`. It prints the tables of `docs/guides/limits.md`.
+Run it with `python benchmarks/simulation.py FOLDER`, where the folder holds `runs/*.run.gz` (TREC
+runs of several retrievers over the same queries) and `qrels/test.qrels`. It prints the tables of
+`docs/guides/limits.md`.
 
-Every case is a suite of 20, 50 or 200 queries drawn from those of the folder, a baseline and a changed run, put through
-`judge` as a build would. Floors are written 0.05 below the baseline on the day it is made. The `no-op` changes must
-never alarm. `exchangeable` retrievers differ in every ranking and are equally good by construction: for every query a
-coin says which of two is today's. A `real` change must alarm.
+Every case is a suite of 20, 50 or 200 queries drawn from those of the folder, a baseline and a
+changed run, put through `judge` as a build would. Floors are written 0.05 below the baseline on the
+day it is made. The `no-op` changes must never alarm. `exchangeable` retrievers differ in every
+ranking and are equally good by construction: for every query a coin says which of two is today's. A
+`real` change must alarm.
 """
 
 from __future__ import annotations
@@ -59,7 +62,9 @@ class World:
 
 @dataclass(frozen=True)
 class Case:
-    """A suite's queries and judgments, today's run and the one before. Floors were set on `floor_queries`."""
+    """A suite's queries and judgments, today's run and the one before. Floors were set on
+    `floor_queries`.
+    """
 
     queries: Sequence[str]
     grades: Grades
@@ -90,11 +95,13 @@ def read(folder: Path) -> World:
     return World(grades, runs)
 
 
-# -- changes that must not alarm -------------------------------------------------------------------------------------
+# -- changes that must not alarm -------------------------------------------------------------------
 
 
 def other_ties(draw: Random, world: World, queries: Sequence[str]) -> Case:
-    """Equal scores come in another order; in one run of the folder a third of all results are tied."""
+    """Equal scores come in another order; in one run of the folder a third of all results are
+    tied.
+    """
     before = world.runs[OTHER]
 
     def shuffled(ranking: Ranking) -> Ranking:
@@ -109,7 +116,9 @@ def other_ties(draw: Random, world: World, queries: Sequence[str]) -> Case:
 
 
 def new_judgments(draw: Random, world: World, queries: Sequence[str]) -> Case:
-    """A fifth of the unjudged results in the top are judged, and a fifth of the judged documents judged anew."""
+    """A fifth of the unjudged results in the top are judged, and a fifth of the judged documents
+    judged anew.
+    """
     grades = {}
     for query in queries:
         old = world.grades[query]
@@ -146,7 +155,7 @@ def resampled(draw: Random, world: World, queries: Sequence[str]) -> Case:
     )
 
 
-# -- retrievers that are equally good --------------------------------------------------------------------------------
+# -- retrievers that are equally good --------------------------------------------------------------
 
 
 def exchangeable(other: str) -> Callable[[Random, World, Sequence[str]], Case]:
@@ -163,7 +172,34 @@ def exchangeable(other: str) -> Callable[[Random, World, Sequence[str]], Case]:
     return make
 
 
-# -- changes that must alarm -----------------------------------------------------------------------------------------
+def wavering(answer: Callable[[Random, Ranking], Ranking]) -> Callable[..., Case]:
+    """An engine that answers otherwise each time it is asked, today as when the baseline was
+    made.
+    """
+
+    def make(draw: Random, world: World, queries: Sequence[str]) -> Case:
+        run = world.runs[BASE]
+        now, before = ({query: answer(draw, run[query]) for query in queries} for _ in "12")
+        return Case(queries, world.grades, now, before)
+
+    return make
+
+
+def random_tail(draw: Random, ranking: Ranking) -> Ranking:
+    """What stands below rank 5 comes in any order."""
+    ids = ranking.ids
+    return Ranking((*ids[:5], *draw.sample(ids[5:], len(ids[5:]))))
+
+
+def score_noise(draw: Random, ranking: Ranking) -> Ranking:
+    """Every score is off by up to a tenth of itself."""
+    pairs = zip(ranking.ids, ranking.scores or (), strict=True)
+    noisy = {id: score * draw.uniform(0.9, 1.1) for id, score in pairs}
+    ids = sorted(noisy, key=noisy.__getitem__, reverse=True)
+    return Ranking(tuple(ids), tuple(noisy[id] for id in ids))
+
+
+# -- changes that must alarm -----------------------------------------------------------------------
 
 
 def replaced_by(other: str) -> Callable[[Random, World, Sequence[str]], Case]:
@@ -216,13 +252,15 @@ CHANGES = (
     Change("no-op", "resampled suite", resampled),
     Change("exchangeable", "another engine", exchangeable(OTHER)),
     Change("exchangeable", "stemming on or off", exchangeable(WORSE[0])),
+    Change("wavering", "any order below rank 5", wavering(random_tail)),
+    Change("wavering", "10 % score noise", wavering(score_noise)),
     Change("real", "stemming off", replaced_by(WORSE[0])),
     Change("real", "titles only", replaced_by(WORSE[1])),
     Change("real", "a query lost", lost_query),
     Change("real", "a slice broken", broken_slice),
 )
 
-# -- limits ----------------------------------------------------------------------------------------------------------
+# -- limits ----------------------------------------------------------------------------------------
 
 SLICES = 5
 FLOORS = "floors"
@@ -309,9 +347,13 @@ def main() -> None:
     world = read(arguments.folder)
     sizes = " / ".join(map(str, SIZES))
     print(
-        f"In suites of {sizes} queries, {arguments.cases} cases of each (exchangeable: 5 times as many).\n"
+        f"In suites of {sizes} queries, {arguments.cases} cases of each (exchangeable: 5 times as"
+        " many).\n"
     )
-    for kinds, said in ((("no-op", "exchangeable"), "False alarms, %"), (("real",), "Misses, %")):
+    for kinds, said in (
+        (("no-op", "exchangeable", "wavering"), "False alarms, %"),
+        (("real",), "Misses, %"),
+    ):
         chosen = [c for c in CHANGES if c.kind in kinds and arguments.only in f"{c.kind}: {c.name}"]
         print(f"| {said} | {' | '.join(COLUMNS)} |\n|---|{'---:|' * len(COLUMNS)}")
         for change in chosen:

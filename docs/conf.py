@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
 if sys.version_info >= (3, 11):
@@ -11,12 +12,20 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+from tools import red_pull_request  # noqa: E402
+
 METADATA = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 project = METADATA["name"]
 extensions = ["myst_parser", "sphinx_copybutton"]
 exclude_patterns = ["README.md"]
 nitpicky = True
+
+# The report of the example's red pull request, beside the pages.
+MADE = tempfile.mkdtemp()
+red_pull_request.main(Path(MADE))
+html_extra_path = [MADE]
 
 html_theme = "furo"
 html_title = project

@@ -22,12 +22,16 @@ class ShopSearch:
         fields = ", ".join(WEIGHTS)
         try:
             self._db.execute(
-                f"CREATE VIRTUAL TABLE products USING fts5(id UNINDEXED, {fields}, tokenize='porter unicode61')"
+                f"CREATE VIRTUAL TABLE products USING fts5(id UNINDEXED, {fields}, tokenize='porter"
+                " unicode61')"
             )
         except sqlite3.OperationalError as error:
             if "fts5" not in str(error):
                 raise
-            message = f"This Python's SQLite ({sqlite3.sqlite_version}) was built without FTS5, which the shop needs."
+            message = (
+                f"This Python's SQLite ({sqlite3.sqlite_version}) was built without FTS5, which the"
+                " shop needs."
+            )
             raise RuntimeError(message) from error
         columns = ("id", *WEIGHTS)
         self._db.executemany(
@@ -40,14 +44,16 @@ class ShopSearch:
         )
 
     def search(self, query: str, limit: int) -> list[dict[str, Any]]:
-        # Quoted, a word is only a word: "AND", "NEAR" or a stray hyphen would otherwise be FTS5 syntax.
+        # Quoted, a word is only a word: "AND", "NEAR" or a stray hyphen would otherwise be FTS5
+        # syntax.
         words = [f'"{word}"' for word in re.findall(r"\w+", query)]
         if not words:
             return []
         weights = ", ".join(
             str(weight) for weight in (0.0, *WEIGHTS.values())
         )  # 0.0: the id's column
-        # bm25() is negative, lower is better; ties go by id, so that every run gives the same ranking.
+        # bm25() is negative, lower is better; ties go by id, so that every run gives the same
+        # ranking.
         rows = self._db.execute(
             f"SELECT id, title, -bm25(products, {weights}) AS score FROM products"
             " WHERE products MATCH ? ORDER BY score DESC, id LIMIT ?",

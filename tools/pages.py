@@ -1,7 +1,9 @@
-"""Writes what the README and the docs show of a red build, from the example: ``python tools/pages.py``.
+"""Writes what the README and the docs show of a red build, from the example: ``python
+tools/pages.py``.
 
-The example loses its title boost, pytest runs over it, and what it prints takes the place of every block of text under a
-line ``<!-- from the example: NAME -->``. With Chromium and playwright the two pictures of docs/ are taken, too.
+The example loses its title boost, pytest runs over it, and what it prints takes the place of every
+block of text under a line ``<!-- from the example: NAME -->``. With Chromium and playwright the two
+pictures of docs/ are taken, too.
 """
 
 from __future__ import annotations

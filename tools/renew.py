@@ -7,13 +7,14 @@ from pathlib import Path
 
 from pytest_irquality.report import schema as report_schema
 from pytest_irquality.suite import schema as suite_schema
-from tools import measures, reference
+from tools import measures, options, reference
 
 ROOT = Path(__file__).parents[1]
 
 DRAWN: Mapping[str, Callable[[], str]] = {
     "docs/reference/measures.md": measures.page,
     "docs/reference/keys.md": reference.page,
+    "docs/reference/options.md": options.page,
     "pytest_irquality/suite/schema.json": suite_schema.text,
     "pytest_irquality/report/schema.json": report_schema.text,
 }

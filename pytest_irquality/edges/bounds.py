@@ -1,14 +1,16 @@
-"""How much of anything is read from a file that a stranger may have written. Each message names its bound.
+"""How much of anything is read from a file that a stranger may have written. Each message names its
+bound.
 
-They limit a line, a depth, a number and a growth rather than whole files, so that size costs what it must: the largest
-job that the benchmarks know (100,000 queries of 1,000 results) stays ten times below each.
+They limit a line, a depth, a number and a growth rather than whole files, so that size costs what
+it must: the largest job that the benchmarks know (100,000 queries of 1,000 results) stays ten times
+below each.
 """
 
 from __future__ import annotations
 
 MB = 2**20
 
-# -- files ----------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 SUITE = 64 * MB
 """Bytes of a suite file, which is read as a whole."""
@@ -24,7 +26,7 @@ ENTRIES = 1_000_000
 PATH = 4096
 """Characters of a path."""
 
-# -- what is written in them ------------------------------------------------------------------------------------------
+# -- what is written in them -----------------------------------------------------------------------
 
 DEPTH = 40
 """Levels of nesting, of YAML and of JSON."""
@@ -39,12 +41,12 @@ SECONDS = 1e9
 NUMBER = 1e30
 """The largest grade or weight; 32-bit floats end at 3.4e38, and sums of these stay finite."""
 
-# -- git ------------------------------------------------------------------------------------------------------------
+# -- git -------------------------------------------------------------------------------------------
 
 PATIENCE = 30.0
 """Seconds that git may take for an answer."""
 
-# -- what a killed process left ---------------------------------------------------------------------------------------
+# -- what a killed process left --------------------------------------------------------------------
 
 LEFTOVER = 3600.0
 """Seconds after which a temporary file is nobody's, where no lock tells."""

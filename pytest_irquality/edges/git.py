@@ -1,8 +1,8 @@
 """Git: the repository that holds the project, asked in a way that runs nothing of a stranger's.
 
-A pull request can bring a whole bare repository among its files, with a config that runs commands. So git is asked in
-one folder only, the nearest at or above pytest's rootdir that has a ``.git`` entry, which no commit can bring; and
-whatever configuration could start a program is laid over.
+A pull request can bring a whole bare repository among its files, with a config that runs commands.
+So git is asked in one folder only, the nearest at or above pytest's rootdir that has a ``.git``
+entry, which no commit can bring; and whatever configuration could start a program is laid over.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def checkout_above(folder: Path) -> Path | None:
 
 @dataclass(frozen=True)
 class Repository:
-    """The checkout whose root is ``top``. Everything raises ``OSError`` with git's words, or where there is no git."""
+    """The checkout whose root is ``top``. Everything raises ``OSError`` with git's words, or where
+    there is no git.
+    """
 
     top: Path
 
@@ -97,7 +99,9 @@ class Repository:
         }  # fmt: skip
 
     def commit_of(self, ref: str) -> str:
-        """The commit that a name stands for; the error says what to do about one that is not here."""
+        """The commit that a name stands for; the error says what to do about one that is not
+        here.
+        """
         known = self.ask(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"
         )
@@ -120,10 +124,22 @@ class Repository:
         return (inside / file.name).as_posix()
 
     def names(self, commit: str, folder: Path) -> list[str]:
-        """The names of the files and folders that a folder had at a commit; none where it was not there."""
+        """The names of the files and folders that a folder had at a commit; none where it was not
+        there.
+        """
         inside = self.path(folder / "_").rpartition("/")[0]
         listed = self.ask("ls-tree", "-z", "--name-only", f"{commit}:{inside}")
         return listed.stdout.decode(errors="surrogateescape").split("\0")[:-1]
+
+    def files(self, commit: str, folder: Path) -> list[Path]:
+        """Every file that a folder and those in it had at a commit, as the paths they have below
+        ``folder``.
+        """
+        inside = self.path(folder / "_").rpartition("/")[0]
+        at = ["--", inside] if inside else []
+        listed = self.output("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, *at)
+        names = listed.decode(errors="surrogateescape").split("\0")[:-1]
+        return [folder / Path(name).relative_to(inside) for name in names]
 
     def content(self, commit: str, file: Path) -> bytes | None:
         """What a file held at a commit; None where it was not there, or was a link."""
@@ -132,14 +148,16 @@ class Repository:
         return self.output("cat-file", "blob", hash) if mode.startswith("100") else None
 
     def merge_base(self, ref: str) -> str:
-        """The commit that HEAD has grown from, as seen from ``ref``: what ``ref`` got since is no part of the change."""
+        """The commit that HEAD has grown from, as seen from ``ref``: what ``ref`` got since is no
+        part of the change.
+        """
         done = self.ask("merge-base", self.commit_of(ref), "HEAD")
         if done.returncode == 0:
             return done.stdout.decode().strip()
         if self.is_shallow:
             raise OSError(
-                f"this clone is shallow and lacks the commit that {ref!r} and HEAD have in common; clone all of it"
-                " (actions/checkout: `with: {fetch-depth: 0}`)"
+                f"this clone is shallow and lacks the commit that {ref!r} and HEAD have in common;"
+                " clone all of it (actions/checkout: `with: {fetch-depth: 0}`)"
             )
         raise OSError(f"{ref!r} and HEAD have no commit in common")
 
@@ -149,9 +167,11 @@ class Repository:
         return self.output("rev-parse", "--is-shallow-repository").strip() == b"true"
 
     def last_change(self, file: Path, at: str | None = None) -> tuple[str, str] | None:
-        """The commit, short, that last changed a file, and its time: as it stands at a commit, or in the working tree.
+        """The commit, short, that last changed a file, and its time: as it stands at a commit, or
+        in the working tree.
 
-        None where that is not committed, or where only an older commit than a shallow clone has could tell.
+        None where that is not committed, or where only an older commit than a shallow clone has
+        could tell.
         """
         name = self.path(file)
         if at is None and self.ask("diff", "--quiet", "HEAD", "--", name).returncode:
@@ -170,7 +190,9 @@ class Repository:
 
 
 def commit(folder: Path) -> str | None:
-    """The commit that a folder is at, short, with ``-dirty`` where tracked files differ; None where nobody knows."""
+    """The commit that a folder is at, short, with ``-dirty`` where tracked files differ; None where
+    nobody knows.
+    """
     try:
         repository = Repository.holding(folder)
         return repository.output("describe", "--always", "--dirty", "--exclude=*").decode().strip()

@@ -1,8 +1,8 @@
 """Files that others wrote: which may be read, and how much of them.
 
-A name that stands in a suite may lead to anything: out of the project, to a device that never ends, to a pipe that
-nobody fills, to a gzip that grows a thousandfold. Whatever is read is opened here. ``Unreadable`` says in a few words
-what is wrong, and on which line.
+A name that stands in a suite may lead to anything: out of the project, to a device that never ends,
+to a pipe that nobody fills, to a gzip that grows a thousandfold. Whatever is read is opened here.
+``Unreadable`` says in a few words what is wrong, and on which line.
 """
 
 from __future__ import annotations
@@ -71,11 +71,13 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))  # unlike Path.resolve it bears loops of links
 
 
-# -- one file -----------------------------------------------------------------------------------------------------------
+# -- one file --------------------------------------------------------------------------------------
 
 
 def open_bytes(path: Path, allowed: Allowed | None = None) -> BinaryIO:
-    """A regular file's bytes as they stand. Raises ``Unreadable`` for what is none or lies outside, ``OSError``."""
+    """A regular file's bytes as they stand. Raises ``Unreadable`` for what is none or lies outside,
+    ``OSError``.
+    """
     if allowed:
         allowed.check(path)
     real = _real(path)
@@ -132,7 +134,9 @@ class _Unpacked(io.RawIOBase):
 
 
 def bounded_lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of an open file, each with its end. Raises ``Unreadable`` for one that is too long."""
+    """The lines of an open file, each with its end. Raises ``Unreadable`` for one that is too
+    long.
+    """
     lines = iter(partial(file.readline, bounds.LINE + 1), b"")
     for number, line in enumerate(lines, 1):
         if len(line) > bounds.LINE:
@@ -141,7 +145,9 @@ def bounded_lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def read_text(path: Path, most: int, allowed: Allowed | None = None) -> str:
-    """A file of text (UTF-8, or UTF-16 with its mark) of at most ``most`` bytes. Raises ``Unreadable``."""
+    """A file of text (UTF-8, or UTF-16 with its mark) of at most ``most`` bytes. Raises
+    ``Unreadable``.
+    """
     with _told(path), open_bytes(path, allowed) as file:
         data = file.read(most + 1)
     if len(data) > most:
@@ -170,7 +176,7 @@ def _told(path: Path) -> Iterator[None]:
         raise Unreadable(f"cannot be read: {error.strerror or error}") from None
 
 
-# -- lines of text --------------------------------------------------------------------------------------------------------
+# -- lines of text ---------------------------------------------------------------------------------
 
 
 class Lines:
@@ -184,7 +190,9 @@ class Lines:
         return iter(self.text)
 
     def blocks(self) -> Iterator[list[str]]:
-        """All of them without their ends, many at a time. Raises ``ValueError`` for lines that are none of text."""
+        """All of them without their ends, many at a time. Raises ``ValueError`` for lines that are
+        none of text.
+        """
         rest = ""
         while block := self.text.read(BLOCK):
             lines = (rest + block).split("\n")
@@ -198,7 +206,8 @@ class Lines:
 
 @contextmanager
 def open_lines(path: Path, allowed: Allowed | None = None, head: bool = False) -> Iterator[Lines]:
-    """Open a text file (UTF-8, or UTF-16 with its mark; gzip or not). Whatever goes wrong is ``Unreadable``.
+    """Open a text file (UTF-8, or UTF-16 with its mark; gzip or not). Whatever goes wrong is
+    ``Unreadable``.
 
     ``head``: only its first lines matter, so that the rest is not looked through.
     """
@@ -216,7 +225,9 @@ def open_lines(path: Path, allowed: Allowed | None = None, head: bool = False) -
 
 
 def _look_through(data: BinaryIO, head: bool) -> str:
-    """The encoding. The file is seen in blocks, so that no bomb and no endless line fills the memory."""
+    """The encoding. The file is seen in blocks, so that no bomb and no endless line fills the
+    memory.
+    """
     total = newlines = line_start = 0
     encoding = "utf-8"
     while block := data.read(BLOCK):
@@ -253,11 +264,12 @@ def _undecodable(data: BinaryIO) -> tuple[int, int]:
     return 1, 1
 
 
-# -- many files -----------------------------------------------------------------------------------------------------------
+# -- many files ------------------------------------------------------------------------------------
 
 
 def matching(pattern: str, folder: Path) -> list[str]:
-    """The paths below a folder that a glob matches, sorted; ``*`` stays within a name, and hidden ones are not meant.
+    """The paths below a folder that a glob matches, sorted; ``*`` stays within a name, and hidden
+    ones are not meant.
 
     Raises ``Unreadable`` where too much would have to be looked at, as over loops of links.
     """
@@ -295,7 +307,9 @@ def _names(folder: Path, part: str, looked_at: Iterator[int]) -> Iterator[str]:
 
 
 def files_below(folder: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
-    """The files with one of the suffixes in a folder and those below it, but hidden ones. Raises ``Unreadable``."""
+    """The files with one of the suffixes in a folder and those below it, but hidden ones. Raises
+    ``Unreadable``.
+    """
     looked_at = 0
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))

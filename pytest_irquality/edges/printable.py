@@ -1,7 +1,7 @@
 """Texts that others wrote, made harmless for what shows them: one function a medium.
 
-A query, a title, a tag, a file's name may hold what a terminal, a CI system, Markdown, a spreadsheet or a file system
-would act on. Whatever is written out goes through one of these.
+A query, a title, a tag, a file's name may hold what a terminal, a CI system, Markdown, a
+spreadsheet or a file system would act on. Whatever is written out goes through one of these.
 """
 
 from __future__ import annotations
@@ -25,14 +25,18 @@ def visible(text: str) -> str:
     return text if text.isprintable() else text.translate(CONTROLS)
 
 
-# -- terminal and CI logs -----------------------------------------------------------------------------------------------
+# -- terminal and CI logs --------------------------------------------------------------------------
 
-# GitHub reads a command where a line begins with "::" and wherever "##[" stands; Azure "##vso[", TeamCity "##teamcity[".
+# GitHub reads a command where a line begins with "::" and wherever "##[" stands; Azure "##vso[",
+# TeamCity "##teamcity[".
 COMMAND = re.compile(r"^\s*:(?=:)|##(?=\w*\[)")
 
 
 def terminal(text: str) -> str:
-    """One line of a terminal or a log: nothing in it moves a cursor, begins a line or speaks to a CI system."""
+    """One line of a terminal or a log: nothing in it moves a cursor, begins a line or speaks to a
+    CI system.
+    """
+    text = text.replace("\N{NARROW NO-BREAK SPACE}", " ")  # in numbers of ours, and harmless
     if not text.isprintable():
         text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
     return COMMAND.sub(_escaped, text) if ":" in text or "##" in text else text
@@ -58,7 +62,7 @@ def workflow_property(text: str) -> str:
     return workflow(text).replace(":", "%3A").replace(",", "%2C")
 
 
-# -- Markdown -----------------------------------------------------------------------------------------------------------
+# -- Markdown --------------------------------------------------------------------------------------
 
 ENTITIES: Mapping[str, str] = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 SPECIAL = re.compile(r"([\\`*_\[\]|~#$])")
@@ -76,7 +80,9 @@ def html(text: str) -> str:
 
 
 def markdown(text: str) -> str:
-    """A text that stays one line of text: no markup, no HTML, no cell of its own, nobody notified, nothing linked."""
+    """A text that stays one line of text: no markup, no HTML, no cell of its own, nobody notified,
+    nothing linked.
+    """
     return _entities(SPECIAL.sub(r"\\\1", LIVE.sub(rf"\g<0>{BREAK}", _one_line(text))))
 
 
@@ -96,10 +102,12 @@ def _entities(text: str) -> str:
     return "".join(ENTITIES.get(character, character) for character in text)
 
 
-# -- CSV ----------------------------------------------------------------------------------------------------------------
+# -- CSV -------------------------------------------------------------------------------------------
 
-OUR_COLUMNS = ("query", "docid", "rating", "rank", "title")
-"""The header of the CSV files that we write, by which our reader knows that ``from_csv`` is to be called."""
+TO_GRADE_COLUMNS = ("query", "docid", "rating", "rank", "title")
+GRADED_COLUMNS = ("query_id", "query", "doc_id", "rating", "judge", "date", "note")
+OUR_COLUMNS = (TO_GRADE_COLUMNS, GRADED_COLUMNS)
+"""The headers of the CSV files that we write, by which our reader knows that ``from_csv`` is to be called."""
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
@@ -113,7 +121,7 @@ def from_csv(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
-# -- file names ---------------------------------------------------------------------------------------------------------
+# -- file names ------------------------------------------------------------------------------------
 
 UNFIT = re.compile(r"[^\w+=,@ -]| $")
 # Devices of Windows, under any suffix.
@@ -122,7 +130,9 @@ LONGEST_NAME = 120
 
 
 def file_name(text: str) -> str:
-    """A text as part of the name of a file on any system, percent-encoded where need be; different for every text."""
+    """A text as part of the name of a file on any system, percent-encoded where need be; different
+    for every text.
+    """
     name = UNFIT.sub(_percent, text)
     name = RESERVED.sub(lambda found: _percent(found[0][0]) + found[0][1:], name, count=1)
     if len(name.encode()) <= LONGEST_NAME:

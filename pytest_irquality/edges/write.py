@@ -1,4 +1,6 @@
-"""Files that we write: the old one or the new one whatever happens, never by a stranger's link out of the project."""
+"""Files that we write: the old one or the new one whatever happens, never by a stranger's link out
+of the project.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,10 @@ except ImportError:  # Windows, where a file that is open cannot be removed anyw
 
 
 def write_text(path: Path, text: str, allowed: Allowed | None = None) -> None:
-    """``write`` of a text: UTF-8, lines end as they stand in it, half a surrogate pair as its escape."""
-    write(path, [encoded(text)], allowed)
+    """``write`` of a text that can be made again: UTF-8, LF as it stands in it, half a surrogate
+    pair as its escape.
+    """
+    write(path, [encoded(text)], allowed, sync=False)
 
 
 def encoded(text: str) -> bytes:
@@ -31,11 +35,15 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def write(path: Path, chunks: Iterable[bytes], allowed: Allowed | None = None) -> None:
+def write(
+    path: Path, chunks: Iterable[bytes], allowed: Allowed | None = None, *, sync: bool = True
+) -> None:
     """Replace a file. A kill at any moment leaves the old one or the new one. Raises ``OSError``.
 
-    ``allowed`` None: the path is the command line's own, and may lead anywhere but by a link that a commit brought.
-    A target that is no regular file, a device or a pipe, is written in place.
+    ``sync``: the same of a power cut, which is waited for.
+
+    ``allowed`` None: the path is the command line's own, and may lead anywhere but by a link that a
+    commit brought. A target that is no regular file, a device or a pipe, is written in place.
     """
     real = _target(path, allowed)
     if real.exists() and not real.is_file():
@@ -47,7 +55,8 @@ def write(path: Path, chunks: Iterable[bytes], allowed: Allowed | None = None) -
     with _temporary(real) as (temporary, file):
         file.writelines(chunks)
         file.flush()
-        os.fsync(file.fileno())
+        if sync:
+            os.fsync(file.fileno())
         with suppress(FileNotFoundError):
             os.chmod(temporary, stat.S_IMODE(real.stat().st_mode))
         if fcntl is None:
@@ -63,12 +72,14 @@ def write_new(path: Path, text: str, allowed: Allowed | None = None) -> None:
 
 
 def append(path: Path, text: str) -> None:
-    """Add a text to a file that the machine itself names, as a CI system names the summary of a job."""
+    """Add a text to a file that the machine itself names, as a CI system names the summary of a
+    job.
+    """
     with path.open("ab") as file:
         file.write(encoded(text))
 
 
-# -- where ----------------------------------------------------------------------------------------------------------------
+# -- where -----------------------------------------------------------------------------------------
 
 
 def _target(path: Path, allowed: Allowed | None) -> Path:
@@ -97,7 +108,7 @@ def _committed_link(path: Path, real: Path) -> str | None:
     return None
 
 
-# -- temporary files ------------------------------------------------------------------------------------------------------
+# -- temporary files -------------------------------------------------------------------------------
 
 
 def _prefix(target: Path) -> str:
@@ -106,7 +117,9 @@ def _prefix(target: Path) -> str:
 
 @contextmanager
 def _temporary(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """A file beside the target, locked as long as somebody writes it, and removed where that failed."""
+    """A file beside the target, locked as long as somebody writes it, and removed where that
+    failed.
+    """
     # Not tempfile's: its files are private, and this one is to be read like any other.
     while True:
         path = target.with_name(f"{_prefix(target)}{os.urandom(8).hex()}.tmp")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from math import isfinite
 
+from pytest_irquality.edges import bounds
 from pytest_irquality.metrics.catalogue import DEFINITIONS
 from pytest_irquality.metrics.definition import Definition, Parameter, Value
 from pytest_irquality.metrics.errors import MeasureError
@@ -30,9 +31,9 @@ ANY_CUTOFF = re.compile(r"(?P<name>.+)[_-]at[_-]k")  # of no number: the suite's
 # Names that other tools give to what is none of these measures, and what to write instead.
 NOT_OURS = {
     "context_precision": (
-        "tools mean different things by it: write 'precision@{k}' (the share of the first {k} results that are relevant),"
-        " 'map@{k}' (average precision over all relevant documents), or 'map(by=found)@{k}', which is the formula of"
-        " ragas and DeepEval"
+        "tools mean different things by it: write 'precision@{k}' (the share of the first {k}"
+        " results that are relevant), 'map@{k}' (average precision over all relevant documents), or"
+        " 'map(by=found)@{k}', which is the formula of ragas and DeepEval"
     ),
     "f2": "write 'f(beta=2)@{k}'",
 }
@@ -42,6 +43,8 @@ def parse_measure(
     text: str, top_k: int = 10, definitions: Mapping[str, Definition] = DEFINITIONS
 ) -> Measure:
     """The measure that `text` names; one that takes a cutoff and names none is taken at `top_k`."""
+    if len(text) > bounds.NAME:
+        raise MeasureError(f"a measure's name longer than {bounds.NAME} characters")
     shape = SHAPE.fullmatch(text.strip())
     if shape is None:
         raise MeasureError(
@@ -78,7 +81,9 @@ def names_of(definitions: Mapping[str, Definition]) -> dict[str, Definition]:
 
 
 def split(name: str, at: str | None, known: Iterable[str]) -> tuple[str, str | None]:
-    """A name and what stands behind it, in trec_eval's way too, where `ndcg_cut_10` is `ndcg_cut@10`."""
+    """A name and what stands behind it, in trec_eval's way too, where `ndcg_cut_10` is
+    `ndcg_cut@10`.
+    """
     if at is not None and at.strip().lower() == "k":
         at = None
     if name in known or at is not None:
@@ -93,6 +98,8 @@ def read_cutoff(text: str, at: str) -> int:
     """A whole number of 1 or more."""
     if not re.fullmatch(r"[0-9]{1,9}", at.strip()) or int(at) < 1:
         raise MeasureError(f"{text!r}: a cutoff is a whole number of 1 or more, not {at.strip()!r}")
+    if int(at) > bounds.CUTOFF:
+        raise MeasureError(f"{text!r}: a cutoff is at most {bounds.CUTOFF}")
     return int(at)
 
 
@@ -190,14 +197,18 @@ def with_cutoff(name: str, known: Mapping[str, Definition]) -> str:
 
 
 def misspelt(word: str, known: Mapping[str, Definition], text: str) -> str:
-    """The measure whose name this is but for a slip of the fingers, put where it stood in `text`."""
+    """The measure whose name this is but for a slip of the fingers, put where it stood in
+    `text`.
+    """
     near = nearest(word, known)
     start = text.lower().find(word)
     return f"; did you mean {text[:start] + near + text[start + len(word) :]!r}?" if near else ""
 
 
 def nearest(word: str, known: Mapping[str, Definition]) -> str | None:
-    """The one measure's name that is one slip away: a suggestion must not lead to another measure."""
+    """The one measure's name that is one slip away: a suggestion must not lead to another
+    measure.
+    """
     if word in known:
         return word
     short = len(word) <= SHORT

@@ -35,9 +35,11 @@ SUPERSCRIPT_LETTERS = "\u00aa\u00ba"  # ordinals
 
 
 def meaning(character: str) -> str:
-    """What a character is folded to: its case and Unicode form aside, unless that would change what it says.
+    """What a character is folded to: its case and Unicode form aside, unless that would change what
+    it says.
 
-    10² is ``10^2`` and never 102, ½ is ``1/2`` on its own, and what is not seen (zero width, soft hyphens) is nothing.
+    10² is ``10^2`` and never 102, ½ is ``1/2`` on its own, and what is not seen (zero width, soft
+    hyphens) is nothing.
     """
     if character in MEANING:
         return MEANING[character]
@@ -81,7 +83,9 @@ FOLD = Fold()
 
 
 def joins(character: str) -> bool:
-    """Whether a character may be one with what stands before it: a mark, or a part of a Korean syllable."""
+    """Whether a character may be one with what stands before it: a mark, or a part of a Korean
+    syllable.
+    """
     return (
         bool(combining(character))
         or category(character) in ("Mn", "Mc")
@@ -92,7 +96,9 @@ def joins(character: str) -> bool:
 
 @cache
 def marks() -> str:
-    """Every combining mark, as the inside of a character class: a word's ``w`` class leaves them out."""
+    """Every combining mark, as the inside of a character class: a word's ``w`` class leaves them
+    out.
+    """
     found = [code for code in range(0x300, 0x1F000) if category(chr(code)) in ("Mn", "Mc")]
     starts = [code for code in found if category(chr(code - 1)) not in ("Mn", "Mc")]
     ends = [code for code in found if category(chr(code + 1)) not in ("Mn", "Mc")]

@@ -1,4 +1,6 @@
-"""Words that decide what a sentence says: without one of them, or with another, it is not the same passage."""
+"""Words that decide what a sentence says: without one of them, or with another, it is not the same
+passage.
+"""
 
 from __future__ import annotations
 
@@ -12,34 +14,28 @@ def listed(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-NEGATIONS = listed(
-    """
+NEGATIONS = listed("""
     not no none never nor neither nothing nobody nowhere without cannot except unless hardly
     nicht kein keine keinen keinem keiner keines nie niemals ohne weder nichts
     ne pas jamais sans aucun aucune rien ni nunca sin ningún ninguna nada tampoco
     non mai senza nessun nessuno nessuna niente não sem nenhum nenhuma
     niet geen nooit zonder niets inte ingen aldrig utan ikke aldri uten uden aldrig не нет никогда без нельзя
     nigdy bez żaden değil yok hiç 不 没 沒 無 无 非 未 勿 莫 ん ず 안 않 못 없 لا ليس لم لن بدون לא אין בלי नहीं मत
-    """
-)
+    """)
 NEGATED = re.compile(r"n't$|^non[^\W\d_]{3}")
 PAIRS = frozenset({("な", "い"), ("な", "く"), ("ไ", "ม่")})  # negations of two characters
-OTHERS = listed(
-    """
+OTHERS = listed("""
     zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty sixty seventy eighty
     ninety hundred thousand million billion half twice once
     before after above below under over more less fewer least most minimum maximum min max only always all every
     must may should shall enabled disabled enable disable true false allowed forbidden required optional
-    """
-)
+    """)
 FEW = 3
 OPERATOR = re.compile(r"[^\w]+")
-SHORT = listed(
-    """
+SHORT = listed("""
     a an the of to in on at by for and or is are was be it its this that as with from if
     der die das ein eine und oder in im zu von mit le la les un une et de des du à en el los las y o que
-    """
-)
+    """)
 
 
 def negates(words: Sequence[str]) -> set[int]:
@@ -56,14 +52,18 @@ def negates(words: Sequence[str]) -> set[int]:
 
 
 def decides(words: Sequence[str]) -> set[int]:
-    """The places of all the words that may not be missing: those, numbers, and others that turn a sentence round."""
+    """The places of all the words that may not be missing: those, numbers, and others that turn a
+    sentence round.
+    """
     return negates(words) | {
         at for at, word in enumerate(words) if word in OTHERS or any(map(str.isdigit, word))
     }
 
 
 def too_short(words: Sequence[str]) -> bool:
-    """Whether a passage of these words stands in so many texts that finding it means nothing: ``5``, ``the``."""
+    """Whether a passage of these words stands in so many texts that finding it means nothing:
+    ``5``, ``the``.
+    """
     if len(words) < 2 and all(len(word) < 2 for word in words):
         return True
     return len(words) < FEW and all(

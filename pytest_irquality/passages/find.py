@@ -1,7 +1,8 @@
-"""Where a passage stands in a text: its words in order, whole; or, where a share is allowed, nearly all of them.
+"""Where a passage stands in a text: its words in order, whole; or, where a share is allowed, nearly
+all of them.
 
-A share never excuses a word that decides what is said: a number, a negation or an operator that is missing, other or
-added.
+A share never excuses a word that decides what is said: a number, a negation or an operator that is
+missing, other or added.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ MOST_COMPARED = (
 
 
 class Found(NamedTuple):
-    """A passage in a text: its first and last word there (0-based, the last not included), and the share found.
+    """A passage in a text: its first and last word there (0-based, the last not included), and the
+    share found.
 
     ``whole``: its words follow each other, with nothing between them.
     """
@@ -40,7 +42,8 @@ class Pair(NamedTuple):
 
 
 def find(passage: Normal, text: Normal, share: float = 1.0) -> Found | None:
-    """The first place at which all the passage's words stand in order, or else the best one that has that share.
+    """The first place at which all the passage's words stand in order, or else the best one that
+    has that share.
 
     None where there is none, and for a passage without a word.
     """
@@ -58,7 +61,7 @@ def _nearly(passage: Sequence[str], text: Sequence[str], share: float) -> Found 
     best: Found | None = None
     tries = max(MOST_COMPARED // (len(passage) * reach), 1)
     deciding, negating = decides(passage), negates(text)
-    for start in _likely(passage, text, least, reach)[:tries]:
+    for start in likely(passage, text, least, reach)[:tries]:
         pairs = in_order(passage, text[start : start + reach])
         if len(pairs) < least or not deciding <= {pair.own for pair in pairs}:
             continue
@@ -72,8 +75,10 @@ def _nearly(passage: Sequence[str], text: Sequence[str], share: float) -> Found 
     return best
 
 
-def _likely(passage: Sequence[str], text: Sequence[str], least: int, reach: int) -> list[int]:
-    """Where the next ``reach`` words hold enough of the passage's, in whatever order: those with most first."""
+def likely(passage: Sequence[str], text: Sequence[str], least: int, reach: int) -> list[int]:
+    """Where the next ``reach`` words hold enough of the passage's, in whatever order: those with
+    most first.
+    """
     wanted = Counter(passage)
     held: Counter[str] = Counter()
     common, likely = 0, []
@@ -91,7 +96,9 @@ def _likely(passage: Sequence[str], text: Sequence[str], least: int, reach: int)
 
 
 def in_order(passage: Sequence[str], text: Sequence[str]) -> list[Pair]:
-    """The most words that stand in both in the same order; words that decide go before any number of others."""
+    """The most words that stand in both in the same order; words that decide go before any number
+    of others.
+    """
     deciding = decides(passage)
     above = [0] * (len(text) + 1)
     table = [above]

@@ -1,6 +1,7 @@
 """What Markdown and HTML put round words: each mark by its pattern, and what stays of it.
 
-Every pattern is bounded or cannot start inside its own match, so that a hostile text takes time by its length alone.
+Every pattern is bounded or cannot start inside its own match, so that a hostile text takes time by
+its length alone.
 """
 
 from __future__ import annotations
@@ -26,20 +27,23 @@ class Pass(NamedTuple):
 
 
 INLINE_TAGS = listed(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark q rp rt ruby s samp small span strike"
-    " strong sub sup time tt u var wbr label output"
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark q rp rt ruby s samp"
+    " small span strike strong sub sup time tt u var wbr label output"
 )
 BLOCK_TAGS = listed(
-    "address area article aside audio blockquote body br button canvas caption center col colgroup dd details dialog"
-    " div dl dt embed fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html iframe img"
-    " input legend li link main map menu meta meter nav noscript object ol optgroup option p param picture pre progress"
-    " script section select slot source style summary svg table tbody td template textarea tfoot th thead title tr track"
-    " ul video"
+    "address area article aside audio blockquote body br button canvas caption center col colgroup"
+    " dd details dialog div dl dt embed fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6"
+    " head header hgroup hr html iframe img input legend li link main map menu meta meter nav"
+    " noscript object ol optgroup option p param picture pre progress script section select slot"
+    " source style summary svg table tbody td template textarea tfoot th thead title tr track ul"
+    " video"
 )
-# Such a name right behind a word is a type's parameter, as in Array<object>; a real tag of these seldom stands there.
+# Such a name right behind a word is a type's parameter, as in Array<object>; a real tag of these
+# seldom stands there.
 ALSO_TYPES = listed(
-    "address button data dialog form header image input label link main map menu meta object option output param"
-    " picture progress section select slot source style summary table template text time title track var video"
+    "address button data dialog form header image input label link main map menu meta object option"
+    " output param picture progress section select slot source style summary table template text"
+    " time title track var video"
 )
 BOOLEAN = "async|autofocus|autoplay|checked|controls|default|defer|disabled|hidden|loop|multiple|muted|nowrap|open|readonly|required|reversed|selected"
 ATTRIBUTE = rf"""\s{{1,40}}(?:[\w:@.-]{{1,60}}\s?=\s?(?:"[^"]{{0,2000}}"|'[^']{{0,2000}}'|[^\s"'<>=`]{{1,500}})|(?:{BOOLEAN})\b)"""
@@ -65,7 +69,9 @@ def _tag(match: re.Match[str]) -> Stays:
 
 
 def _list_numbers() -> Callable[[re.Match[str]], Stays]:
-    """A number that begins a line is a list's where a list may begin, or where it counts on from the item before."""
+    """A number that begins a line is a list's where a list may begin, or where it counts on from
+    the item before.
+    """
     last = -1
 
     def stays(match: re.Match[str]) -> Stays:
@@ -83,7 +89,9 @@ def _list_numbers() -> Callable[[re.Match[str]], Stays]:
 
 
 def _star(match: re.Match[str]) -> Stays:
-    """Stars at the edge of a word are marks; between numbers, or spaced between them, they multiply."""
+    """Stars at the edge of a word are marks; between numbers, or spaced between them, they
+    multiply.
+    """
     text, start, end = match.string, match.start(), match.end()
     before, after = text[start - 1 : start] if start else "", text[end : end + 1]
     if before.isspace() and after.isspace():
@@ -112,7 +120,9 @@ LINES = re.M
 
 
 def passes() -> tuple[Pass, ...]:
-    """Every kind of mark, in the order in which they are taken out; made anew for each text, as lists are counted."""
+    """Every kind of mark, in the order in which they are taken out; made anew for each text, as
+    lists are counted.
+    """
     return (*FIXED[:NUMBERS_AT], Pass("", LIST_NUMBER, _list_numbers()), *FIXED[NUMBERS_AT:])
 
 

@@ -1,9 +1,11 @@
-"""The normal form of a text: its words in order, without what a loader, a chunker or a typesetter makes of them.
+"""The normal form of a text: its words in order, without what a loader, a chunker or a typesetter
+makes of them.
 
-``words`` is all of it. A word is a run of letters and digits with whatever belongs to it (``C++``, ``-5``, ``1.2.3``,
-``snake_case``, ``List<String>``, ``5%``), an operator (``<=``), or one character of a script without spaces. Case, white
-space, line breaks, hyphens between letters, quotes, dashes, invisible characters, entities, Unicode form, and the marks
-of Markdown and HTML leave no trace. Punctuation parts words and is nothing else.
+``words`` is all of it. A word is a run of letters and digits with whatever belongs to it (``C++``,
+``-5``, ``1.2.3``, ``snake_case``, ``List<String>``, ``5%``), an operator (``<=``), or one character
+of a script without spaces. Case, white space, line breaks, hyphens between letters, quotes, dashes,
+invisible characters, entities, Unicode form, and the marks of Markdown and HTML leave no trace.
+Punctuation parts words and is nothing else.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ class Normal:
 
     @cached_property
     def line(self) -> str:
-        """The words between line ends, which no word holds: whole words are found as a string is."""
+        """The words between line ends, which no word holds: whole words are found as a string
+        is.
+        """
         return "\n" + "".join(f"{word}\n" for word in self.words)
 
     def __str__(self) -> str:
@@ -85,7 +89,9 @@ def placed_words(text: str) -> tuple[Word, ...]:
 
 @cache
 def joined() -> tuple[Pass, ...]:
-    """What may stand between the halves of one word, or of one range, power or share, in a folded text."""
+    """What may stand between the halves of one word, or of one range, power or share, in a folded
+    text.
+    """
     space = "[ ]{0,40}"
     digit = "(?<=[0-9])"
     apart = [
@@ -144,7 +150,9 @@ def _stays(one: Pass) -> str | Callable[[re.Match[str]], str]:
 
 
 class _Traced(NamedTuple):
-    """A text on its way to the normal form: where each character began and ended in the text as given."""
+    """A text on its way to the normal form: where each character began and ended in the text as
+    given.
+    """
 
     text: str
     starts: range | list[int]

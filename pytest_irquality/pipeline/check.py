@@ -1,4 +1,6 @@
-"""The whole path from Python: a suite file and a search give what ``pytest --ir-suite`` would say."""
+"""The whole path from Python: a suite file and a search give what ``pytest --ir-suite`` would
+say.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +16,18 @@ from typing import Any
 
 from pytest_irquality.edges.git import checkout_above, package_version
 from pytest_irquality.metrics import Definition, with_own
-from pytest_irquality.pipeline.files import Files, Target
+from pytest_irquality.pipeline.files import Against, Files, Target
 from pytest_irquality.pipeline.judge import judge_run, version_of
 from pytest_irquality.report.html import html_report
 from pytest_irquality.report.text import explain, summary
 from pytest_irquality.retrieval import Run, retrieve
-from pytest_irquality.storage import baseline as stored
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.storage.stored import StoredRunError
-from pytest_irquality.suite import Suite, load_suite
+from pytest_irquality.suite import Suite, SuiteError, load_suite
 from pytest_irquality.suite.lint import IRQualityWarning, lint
+from pytest_irquality.suite.model import Place
 from pytest_irquality.verdict import SuiteResult, Verdict
+from pytest_irquality.verdict.facts import Loss
 from pytest_irquality.verdict.result import BAD
 from pytest_irquality.wording.sentences import reason
 from pytest_irquality.wording.story import Story
@@ -72,7 +75,8 @@ class CheckResult:
             raise SearchQualityError("\n\n".join(self.failures))
 
     def to_frame(self) -> Any:
-        """One row a query and retriever, with every measure now and in the baseline, as pandas or polars has it.
+        """One row a query and retriever, with every measure now and in the baseline, as pandas or
+        polars has it.
 
         Raises ``ImportError`` where neither is installed.
         """
@@ -121,14 +125,17 @@ def check(
 ) -> CheckResult:
     """Judge a suite file as ``pytest --ir-suite`` does.
 
-    What answers its queries is one of: ``retriever``, whatever the fixture may give; ``retrievers``, several of them by
-    name; ``rankings``, results that are there already, by the query's id or text. ``baseline`` says what to compare
-    with: what stands in ``.ir-baseline/`` beside the suite (True), nothing (False), a file or folder, or ``git:REF``;
-    with ``update_baseline`` it is written. ``measures`` are the project's own, made by ``own_measure``. Paths are
-    relative to ``start`` (default: the working directory), and so are those that are printed.
+    What answers its queries is one of: ``retriever``, whatever the fixture may give;
+    ``retrievers``, several of them by name; ``rankings``, results that are there already, by the
+    query's id or text. ``baseline`` says what to compare with: what stands in ``.ir-baseline/``
+    beside the suite (True), nothing (False), a file or folder, or ``git:REF``; with
+    ``update_baseline`` it is written. ``measures`` are the project's own, made by ``own_measure``.
+    Paths are relative to ``start`` (default: the working directory), and so are those that are
+    printed.
 
-    Raises ``SuiteError`` for a suite that cannot be read, ``StoredRunError`` for such a baseline, ``RetrieverError``
-    for a retriever that cannot be called. A call that fails is an error of its query.
+    Raises ``SuiteError`` for a suite that cannot be read, ``StoredRunError`` for such a baseline,
+    ``RetrieverError`` for a retriever that cannot be called. A call that fails is an error of its
+    query.
     """
     start = (start or Path.cwd()).absolute()
     file = start / suite
@@ -140,7 +147,7 @@ def check(
         checkout_above(file.parent) or file.parent,
         None if baseline is True else str(baseline),
         update_baseline,
-        targets=len(asked),
+        targets=[Target(read, file, name) for name in asked],
     )
     if wrong := baseline and files.unknown_revision():
         raise StoredRunError(wrong)
@@ -220,20 +227,45 @@ def _judge_all(
     """Each retriever's result; ``target`` is the one without a name."""
     runs: dict[str, Run] = {}
     suite, base = target.suite, target.suite.baseline_retriever
-    if base or (baseline and stored.expected(target.file, files.compared)):
+    if base or (baseline and files.expects_baseline(suite, target.file)):
         suite = suite.guarded()
     for name, retriever in asked.items():
         here = Target(suite, target.file, name)
         # A baseline that is damaged is reported before anything is asked.
-        compared = files.before(here, suite.by_id) if baseline and base is None else (None, None)
+        stands = baseline and base is None
+        against = files.before(here, suite.by_id) if stands else Against(None, None)
+        lost = _in_no_chunk(suite, retriever, target)
         run = retrieve(suite, retriever, name=name, concurrency=concurrency)
         run = runs[name] = replace(run, version=version_of(retriever))
         if base is not None:
             other = runs[base]
-            compared = other, Baseline(base, len(other.rankings), version=other.version)
+            known = Baseline(base, len(other.rankings), version=other.version)
+            against = Against(other, known)
         yield judge_run(
-            files, here, run, checks=suite.checks, compared=compared, retriever=retriever
+            files,
+            here,
+            run,
+            checks=suite.checks,
+            compared=against,
+            retriever=retriever,
+            nowhere=lost,
         )
+
+
+def _in_no_chunk(suite: Suite, retriever: object, target: Target) -> Mapping[str, Loss]:
+    """The passages that no ranking can find; an error where the suite wants one."""
+    if not any(map(suite.reads_texts, suite.queries)):
+        return {}
+    from pytest_irquality.pipeline.corpus import (  # noqa: PLC0415
+        nowhere,
+        told,
+    )
+
+    lost = nowhere(suite, retriever, target.file.parent)
+    if lost and suite.corpus.missing == "fail":
+        place = suite.places.get("corpus") or Place(1)
+        raise SuiteError(suite.path, place.line, place.column, told(suite, lost))
+    return lost
 
 
 def _told(result: SuiteResult, verdict: Verdict) -> str:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
-from pytest_irquality.verdict.facts import LeftIndex, RankedDocument
+from pytest_irquality.pipeline.audit import ExistsError, existing
+from pytest_irquality.suite.model import Suite
+from pytest_irquality.verdict.facts import LeftIndex, Loss, RankedDocument
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult
 
 MOST_QUERIES = 10
@@ -22,15 +24,17 @@ MOST_MISSING = 100
 LONGEST = 500
 
 
-def with_reasons(result: SuiteResult, retriever: object) -> SuiteResult:
-    """The result with the retriever's own words on the documents that its failures name."""
-    explain, exists = (_method(retriever, name) for name in ("explain", "exists"))
-    if (explain is None and exists is None) or not any(
-        verdict.outcome == "failed" for verdict in result.verdicts
-    ):
+def with_reasons(result: SuiteResult, retriever: object, suite: Suite) -> SuiteResult:
+    """The result with the retriever's own words on the documents that its failures name.
+
+    Where a query looks for passages, both methods are given passages, never a result's own id.
+    """
+    explain = _method(retriever, "explain")
+    exists = _method(retriever, "exists") or _method(retriever, "exists_all")
+    if explain is None and exists is None:
         return result
-    named = _named(result)
-    gone: dict[str, bool] = {}
+    named = _named(result, suite)  # nothing, where nothing failed
+    gone: Mapping[str, bool] = {}
     lost: dict[str, None] = {}
     if exists is not None:
         lost = {id: None for documents in named.values() for id in documents}
@@ -42,8 +46,7 @@ def with_reasons(result: SuiteResult, retriever: object) -> SuiteResult:
                 if d.rank is None and d.before
             }
         )
-        for id in [*lost][:MOST_MISSING]:
-            gone[id] = _ask(exists, id) is False
+        gone = _gone(retriever, [*lost][:MOST_MISSING])
     texts: dict[tuple[str, str], str] = {}
     if explain is not None:
         for asked, documents in [*named.items()][:MOST_QUERIES]:
@@ -51,9 +54,21 @@ def with_reasons(result: SuiteResult, retriever: object) -> SuiteResult:
                 if said := _text(_ask(explain, result.query(asked).text, id)):
                     texts[asked, id] = said
 
+    passages = {
+        name
+        for query in suite.queries
+        if suite.reads_texts(query)
+        for name in suite.names(query)
+        if suite.by_text(query) or name in query.passages
+    }
+
     def with_reason(query: QueryResult, document: ShownDocument) -> ShownDocument:
         said = texts.get((query.id, document.id))
         is_gone = gone.get(document.id, False) and document.rank is None
+        if is_gone and document.id in passages:
+            is_cut = document.loss is not None and document.loss.kind == "cut"
+            loss = document.loss if is_cut else Loss("in no chunk")
+            return replace(document, loss=loss, explanation=said)
         return replace(document, gone=is_gone, explanation=said) if said or is_gone else document
 
     told = {id for _, id in texts} | {id for id, is_gone in gone.items() if is_gone}
@@ -70,12 +85,29 @@ def with_reasons(result: SuiteResult, retriever: object) -> SuiteResult:
     return replace(
         result,
         queries=tuple(queries),
-        facts=(*result.facts, *_left_index(result, gone, len(gone) < len(lost))),
+        facts=(*result.facts, *_left_index(result, gone, passages, len(gone) < len(lost))),
     )
 
 
-def _named(result: SuiteResult) -> Mapping[str, Mapping[str, None]]:
-    """The documents that failures name as lost or forbidden, by query, in the order they are told."""
+def _gone(retriever: object, ids: Sequence[str]) -> Mapping[str, bool]:
+    """Which of the documents the retriever no longer has; what it fails to say leaves them
+    there.
+    """
+    one = _method(retriever, "exists")
+    if one is not None:
+        return {id: _ask(one, id) is False for id in ids}
+    try:
+        return {id: not there for id, there in (existing(retriever, ids) or {}).items()}
+    except ExistsError:
+        return {}
+
+
+def _named(result: SuiteResult, suite: Suite) -> Mapping[str, Mapping[str, None]]:
+    """The documents that failures name as lost or forbidden, by query, in the order they are told.
+
+    Of a query that looks for passages, only what the suite itself names: its results have ids that
+    are mere labels.
+    """
     named: dict[str, dict[str, None]] = {}
     known = {query.id: query for query in result.queries}
     broken = [
@@ -94,6 +126,11 @@ def _named(result: SuiteResult) -> Mapping[str, Mapping[str, None]]:
         for query in result.queries:
             if lost := _lost(query):
                 named.setdefault(query.id, {}).update(lost)
+    for id, documents in named.items():
+        asked = suite.by_id.get(id)
+        if asked is not None and suite.reads_texts(asked):
+            known_names = suite.names(asked)
+            named[id] = {name: None for name in documents if name in known_names}
     return named
 
 
@@ -105,14 +142,24 @@ def _lost(query: QueryResult) -> dict[str, None]:
 
 
 def _left_index(
-    result: SuiteResult, gone: Mapping[str, bool], at_least: bool
+    result: SuiteResult, gone: Mapping[str, bool], passages: Set[str], at_least: bool
 ) -> Iterator[LeftIndex]:
     titles = {
         d.id: d.title for query in result.queries for d in (*query.missing, *query.ranking_before)
     }
-    left = [RankedDocument(id, title=titles.get(id)) for id, is_gone in gone.items() if is_gone]
+    left = [
+        RankedDocument(id, title=titles.get(id))
+        for id, is_gone in gone.items()
+        if is_gone and id not in passages
+    ]
     if left:
-        yield LeftIndex(tuple(left), at_least)
+        ids = {document.id for document in left}
+        missed = (
+            query.id
+            for query in result.queries
+            if any(d.id in ids for d in query.missing if d.relevant)
+        )
+        yield LeftIndex(tuple(left), at_least, tuple(missed))
 
 
 def _method(retriever: object, name: str) -> Callable[..., Any] | None:

@@ -1,7 +1,10 @@
-"""What the options ask to be read and written: baselines, kept runs, shares. Knows nothing of pytest."""
+"""What the options ask to be read and written: baselines, kept runs, shares. Knows nothing of
+pytest.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,23 +12,30 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_irquality.edges import git as provenance
+from pytest_irquality.edges.git import Repository
 from pytest_irquality.edges.open import Allowed
-from pytest_irquality.retrieval.run import Fault, Run
+from pytest_irquality.pipeline.base.told import RUNS, Answer, Answers, Key
+from pytest_irquality.retrieval.run import JUDGMENTS, Fault, Run
 from pytest_irquality.storage import baseline
-from pytest_irquality.storage.jsonl import write_run
+from pytest_irquality.storage.history import Entry, HistoryError, read_history
+from pytest_irquality.storage.jsonl import parse_run, read_run, write_run
 from pytest_irquality.storage.kept import Kept
 from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.storage.renamed import Shelved, Trees
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import (
     DamagedRunError,
-    StoredRun,
+    Header,
     StoredRunError,
     stored_run,
 )
 from pytest_irquality.storage.trec import is_trec, write_trec
 from pytest_irquality.suite.model import Suite
+from pytest_irquality.verdict.accepted import Accepting
 from pytest_irquality.verdict.facts import Remark
-from pytest_irquality.verdict.result import QueryResult, SuiteResult
+from pytest_irquality.verdict.result import BAD, QueryResult, SuiteResult
+from pytest_irquality.verdict.trend import Past
+from pytest_irquality.wording.sentences import reason
 
 
 class Target(NamedTuple):
@@ -36,21 +46,38 @@ class Target(NamedTuple):
     retriever: str
 
 
+def _name(target: Target) -> str:
+    path, retriever = target.suite.path, target.retriever
+    return f"{path} [{retriever}]" if retriever else path
+
+
+class Against(NamedTuple):
+    """What is compared with, what is known of it, and what accepts drops from it; None where there
+    is nothing.
+    """
+
+    run: Run | None
+    baseline: Baseline | None
+    accepting: Accepting | None = None
+
+
 @dataclass(frozen=True)
 class _Known:
     """What is compared with, and the file that an update replaces, with what is wrong with it."""
 
     before: baseline.Found
-    old: StoredRun | None = None
+    old: baseline.Found
     damage: str = ""
 
 
 @dataclass
 class Files:
-    """The options, and what was read for them so far. Paths are relative to ``start``; git is asked in ``root``.
+    """The options, and what was read for them so far. Paths are relative to ``start``; git is asked
+    in ``root``.
 
-    ``named`` are the folders that the command line names, or whose files it does; ``outside`` those that the ini file
-    allows besides the project.
+    ``named`` are the folders that the command line names, or whose files it does; ``outside`` those
+    that the ini file allows besides the project. ``base`` is the folder in which the base's answers
+    are, under ``run:REF``. ``accepts_nothing``: a change's own baseline accepts no drop.
     """
 
     start: Path
@@ -60,9 +87,14 @@ class Files:
     kept: Sequence[str] = ()
     saved: str | None = None
     shard: Shard | None = None
-    targets: int = 1
+    targets: Sequence[Target] = ()
+    patterns: Sequence[str] = ()
+    variants: dict[Path, Sequence[str]] = field(default_factory=dict)
     named: Sequence[Path] = ()
     outside: Sequence[Path] = ()
+    base: Path | None = None
+    history: Path | None = None
+    accepts_nothing: bool = False
     _read: dict[tuple[Path, str], _Known] = field(default_factory=dict)
 
     def part(self, suite: Suite) -> Suite:
@@ -84,32 +116,117 @@ class Files:
         return baseline.unknown_revision(self.root, self.compared)
 
     def read_baseline(self, target: Target) -> _Known:
-        """What a target is compared with, and what an update replaces, as it first was. Raises ``StoredRunError``."""
+        """What a target is compared with, and what an update replaces, as it first was. Raises
+        ``StoredRunError``.
+        """
         if not self.updating:  # it may be large, and is asked for once
-            return _Known(self._place(target).find())
+            found = self._found(target)
+            return _Known(found, found)
         key = target.file, target.retriever
         if key not in self._read:
-            self._read[key] = self._to_be_replaced(self._place(target))
+            self._read[key] = self._to_be_replaced(target)
         return self._read[key]
 
-    def _to_be_replaced(self, place: baseline.Place) -> _Known:
-        old, damage = None, ""
+    def _found(self, target: Target) -> baseline.Found:
+        """What is compared with: the base's answer, or the baseline. Raises ``StoredRunError``."""
+        if self._answers is None:
+            return self._trec_baseline(target) or self._place(target).find()
+        answer = self._answer(target)
+        source, commit = f"run:{self._answers.ref}", self._answers.commit[:7]
+        if answer.run is None:
+            return baseline.Found(source, None, "suite", commit, self._answers.time)
+        assert self.base is not None
+        stored = read_run(self.base / RUNS / answer.run, source)
+        return baseline.Found(source, stored, "", commit, self._answers.time)
+
+    def _trec_baseline(self, target: Target) -> baseline.Found | None:
+        """A TREC run that is compared with, found as those of ``--ir-runs`` are; None where another
+        is asked for.
+
+        A query that it does not have is new: such a file cannot say that a query returned nothing.
+        """
+        place, option = self._place(target), self.compared or ""
+        given = self.start / option
+        folder = given.is_dir() and not place.path.is_file() and any(map(is_trec, given.rglob("*")))
+        if not option or place.in_git or not (folder or is_trec(given)):
+            return None
+        suite = target.suite
+        run, _ = Kept((option,), self.start).run(suite, target.file, target.retriever, suite.by_id)
+        answered = replace(
+            run, rankings={i: r for i, r in run.rankings.items() if r.ids}, faults={}
+        )
+        header = Header(suite.name, suite.path, run.depth or suite.depth, target.retriever)
+        return baseline.Found(option, stored_run(suite, answered, header))
+
+    @cached_property
+    def _answers(self) -> Answers | None:
+        return Answers.read(self.base) if self.base else None
+
+    def _answer(self, target: Target) -> Answer:
+        assert self._answers is not None
+        suite = Repository.holding(self.root).path(Path(os.path.realpath(target.file)))
+        answer = self._answers.of(Key(suite, target.retriever))
+        if answer is None:
+            raise StoredRunError(f"run:{self._answers.ref} was not asked the queries of {suite}")
+        return answer
+
+    def _to_be_replaced(self, target: Target) -> _Known:
+        place = self._place(target)
+        old, damage = baseline.Found(place.shown), ""
         try:
-            old = place.stored()
+            old = place.here()
         except DamagedRunError as error:  # which writing it anew mends
             damage = str(error)
-        return _Known(place.find() if place.in_git else place.found(old), old, damage)
+        return _Known(self._found(target) if place.in_git else old, old, damage)
 
-    def before(
-        self, target: Target, needed: Collection[str]
-    ) -> tuple[Run, Baseline] | tuple[None, None]:
+    def expects_baseline(self, suite: Suite, file: Path) -> bool:
+        """Whether there is a baseline for any of a suite's retrievers, before these are known."""
+        return self._place(Target(suite, file, "")).expected
+
+    def before(self, target: Target, needed: Collection[str]) -> Against:
         """What ``judge`` compares with, where these queries are asked.
 
         Raises ``StoredRunError``, also where what is to be kept could not be written.
         """
-        if self.saved and is_trec(Path(self.saved)) and self.targets > 1:
+        accepting = None if self.updating else self._accepting(target)
+        try:
+            before, known = self._before(target, needed)
+            return Against(before, known, accepting)
+        except StoredRunError as error:
+            if accepting is None:
+                raise
+            return Against(None, None, replace(accepting, lacks=str(error)))
+
+    def _accepting(self, target: Target) -> Accepting | None:
+        """The baseline that HEAD commits, where a commit is compared with that has another."""
+        place, option = self._place(target), self.compared
+        if option is None or not place.in_git:
+            return None
+        try:
+            repository = Repository.holding(self.root)
+            base = repository.merge_base(option.partition(":")[2])
+            committed = repository.content("HEAD", place.path)
+            if committed is None or committed == repository.content(base, place.path):
+                return None
+            stored = parse_run(committed.splitlines(keepends=True), f"HEAD:{place.shown}")
+        except (OSError, StoredRunError):
+            return None  # then nothing is accepted
+        if stored.lacks_texts(target.suite):
+            return None
+        return Accepting(stored.run(target.suite), refused=self.accepts_nothing)
+
+    def _before(
+        self, target: Target, needed: Collection[str]
+    ) -> tuple[Run, Baseline] | tuple[None, None]:
+        if self.saved and is_trec(Path(self.saved)) and len(self.targets) > 1:
             raise StoredRunError(
-                f"--ir-save-runs {self.saved} is one file and here are {self.targets} runs: name a folder, or one suite"
+                f"--ir-save-runs {self.saved} is one file and here are {len(self.targets)} runs:"
+                " name a folder, or one suite"
+            )
+        if (self.updating or self.saved) and (other := self._shares_a_file(target)):
+            ours, theirs = (_name(some) for some in (target, other))
+            raise StoredRunError(
+                f"{ours} and {theirs} would be kept in one file: give one of them another name"
             )
         known = self.read_baseline(target)
         if known.damage and len(needed) < len(target.suite.queries):
@@ -119,22 +236,79 @@ class Files:
             return None, None  # about to be replaced by one that has them
         return baseline.compare_with(found, target.suite, target.retriever)
 
+    def past(self, target: Target, needed: Collection[str]) -> Past | None:
+        """What the history holds of a suite and retriever. Raises ``StoredRunError``.
+
+        None where there is no history, or where only some of the queries are asked, which is no
+        line of it.
+        """
+        if self.history is None or self.shard or len(needed) < len(target.suite.queries):
+            return None
+        try:
+            entries = read_history(self.history, self.history.name)
+        except HistoryError as error:
+            raise StoredRunError(str(error)) from None
+        mine = [
+            e for e in entries if (e.suite, e.retriever) == (target.suite.path, target.retriever)
+        ]
+        return Past(mine, self.commit or provenance.now(), self.commit_time)
+
+    @cached_property
+    def commit_time(self) -> str:
+        """When the commit of the code was made, or now."""
+        try:
+            repository = Repository.holding(self.root)
+            return provenance.time_of(int(repository.output("log", "-1", "--format=%ct")))
+        except (OSError, ValueError):
+            return provenance.now()
+
+    def _shares_a_file(self, target: Target) -> Target | None:
+        """Another one whose file has the same name, on file systems that know no case, too."""
+        path = str(self._place(target).path).casefold()
+        others = (other for other in self.targets if other != target)
+        return next((o for o in others if str(self._place(o).path).casefold() == path), None)
+
     def completed(
         self, target: Target, run: Run, result: SuiteResult, notes: Sequence[str] = ()
     ) -> SuiteResult:
-        """The result with what these files add to it, after everything that is asked for was written."""
+        """The result with what these files add to it, after everything that is asked for was
+        written.
+        """
         notes = [*notes, *self._notes(target)]
         return replace(
             result,
             facts=(*map(Remark, notes), *result.facts),
             commit=self.commit if result.baseline else None,
             written=tuple(self._write(target, run, result)),
+            entry=None if result.interrupted else _concluded(result),
         )
 
     def _notes(self, target: Target) -> Iterator[str]:
         if self.shard:
             here, total = len(self.part(target.suite).queries), len(target.suite.queries)
-            yield f"share {self.shard}: {here} of {total} queries; limits over many wait for --ir-runs"
+            yield (
+                f"share {self.shard}: {here} of {total} queries; limits over many wait for"
+                " --ir-runs"
+            )
+        yield from self._orphans(target)
+
+        if self._answers is not None:
+            answer = self._answer(target)
+            yield from (*([answer.new] if answer.new else ()), *answer.notes, *self._answers.notes)
+
+    def _orphans(self, target: Target) -> Iterator[str]:
+        """The baselines beside a suite that nothing is compared with any more, as the first suite
+        there reports them.
+        """
+        folder, retrievers = target.file.parent, self.variants.get(target.file, ("",))
+        if target.file != self._trees.first_suite(folder) or target.retriever != retrievers[0]:
+            return
+        for shelved in self._trees.gone_beside(folder):
+            if self._trees.here.needed(shelved) is None:
+                yield (
+                    f"{shelved.name} is the baseline of {shelved.of}, which is not there any more:"
+                    " delete it"
+                )
 
     def _write(self, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
         for shown, write in ((self.saved, self._save), (self._place(target).shown, self._update)):
@@ -146,19 +320,22 @@ class Files:
     def _save(self, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
         if self.saved is None:
             return
-        folder = path = self.start / self.saved
-        if is_trec(path):
-            write_trec(path, target.suite, run)
+        folder = self.start / self.saved
+        if is_trec(folder):
+            write_trec(folder, target.suite, run)
             yield f"run kept: {self.saved}"
             return
-        suffix = f".{self.shard.index}-of-{self.shard.count}.jsonl" if self.shard else ".jsonl"
-        path = baseline.below(
-            path, target.suite, baseline.file_name(target.file, target.retriever, suffix)
-        )
+        path = self.kept_path(target)
         shard = str(self.shard) if self.shard else None
         header = baseline.header_of(target.suite, run, self.commit, shard)
         write_run(path, stored_run(target.suite, run, header), Allowed.project(folder))
         yield f"run kept: {self._kept.shown(path)}"
+
+    def kept_path(self, target: Target) -> Path:
+        """The file in which the folder of ``--ir-save-runs`` keeps a run."""
+        suffix = f".{self.shard.index}-of-{self.shard.count}.jsonl" if self.shard else ".jsonl"
+        name = baseline.file_name(target.file, target.retriever, suffix)
+        return baseline.below(self.start / (self.saved or ""), target.suite, name)
 
     def _update(self, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
         if not self.updating:
@@ -167,7 +344,10 @@ class Files:
             yield f"baseline not written: {self._place(target).shown}: interrupted"
             return
         if other := target.suite.baseline_retriever:
-            yield f"baseline not written: {target.suite.path} compares with the retriever {other!r}, not with a file"
+            yield (
+                f"baseline not written: {target.suite.path} compares with the retriever {other!r},"
+                " not with a file"
+            )
             return
         faulty = {
             query.id for query in result.queries if query.fault
@@ -175,21 +355,47 @@ class Files:
         good = {id: ranking for id, ranking in run.rankings.items() if id not in faulty}
         answered = replace(run, rankings=good, faults=dict.fromkeys(faulty, Fault("")))
         scored = {query.id: _values(target.suite, query) for query in result.queries}
-        known = self.read_baseline(target)
-        yield from baseline.update(
-            self._place(target), known.old, replace(answered, scored=scored), known.damage
-        )
+        known, place = self.read_baseline(target), self._place(target)
+        yield from baseline.update(place, known.old, replace(answered, scored=scored), known.damage)
+        if known.old.taken and place.path.is_file():
+            yield from self._put_away(known.old.taken, target)
+
+    def _put_away(self, taken: Shelved, target: Target) -> Iterator[str]:
+        """Remove the file that a baseline was taken over from, unless another suite or retriever
+        has none but this.
+        """
+        others = self.variants.get(target.file, ()) if not taken.header.retriever else ()
+        waiting = [
+            name
+            for name in others
+            if not self._place(target._replace(retriever=name)).path.is_file()
+        ]
+        also = self._trees.here.needed(taken, but=target.file)
+        if also or waiting:
+            needed = also.name if also else f"{target.suite.path} [{waiting[0]}]"
+            yield f"{taken.name} stays: {needed} is compared with it, too"
+            return
+        taken.file.unlink(missing_ok=True)
+        yield f"removed: {taken.name}"
 
     def _place(self, target: Target) -> baseline.Place:
         return baseline.Place(
             target.suite, target.file, target.retriever, self.compared, self.start, self.root,
-            self.allowed(target.file),
+            self.allowed(target.file), self._trees,
         )  # fmt: skip
 
     def allowed(self, suite: Path) -> Allowed:
-        """The folders that what a suite names may lie in, and what is kept beside it be written to."""
+        """The folders that what a suite names may lie in, and what is kept beside it be written
+        to.
+        """
         named = [folder for folder in self.named if suite.is_relative_to(folder)]
         return Allowed.project(self.root, *self.outside, *named)
+
+    @cached_property
+    def _trees(self) -> Trees:
+        return Trees(
+            self.root, self.start, self.patterns, Allowed.project(self.root, *self.outside)
+        )
 
     @cached_property
     def commit(self) -> str | None:
@@ -197,11 +403,26 @@ class Files:
         return provenance.commit(self.root)
 
 
+def _concluded(result: SuiteResult) -> Entry | None:
+    """The line of the history, with what the run came to."""
+    if result.entry is None:
+        return None
+    bad = [verdict for verdict in result.verdicts if verdict.outcome in BAD]
+    return replace(
+        result.entry,
+        outcome="failed" if bad else "passed",
+        reason=reason(result, bad[0]) if bad else "",
+        accepted=any(verdict.outcome == "accepted" for verdict in result.verdicts),
+    )
+
+
 def _values(suite: Suite, query: QueryResult) -> dict[str, float]:
-    """What a query scored by the measures that rest on judgments."""
+    """What a query scored by the measures that rest on judgments, and how many judgments it had."""
     values = zip(suite.measures, query.values, strict=True)
-    return {
+    scored = {
         str(measure): value
         for measure, value in values
         if value is not None and measure.definition.needs and not measure.definition.compares
     }
+    judged = len(suite.by_id[query.id].judgments.grades)
+    return {**scored, JUDGMENTS: judged} if scored else {}

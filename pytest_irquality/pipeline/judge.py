@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from pytest_irquality.pipeline.audit import audited
 from pytest_irquality.pipeline.explain import with_reasons
-from pytest_irquality.pipeline.files import Files, Target
+from pytest_irquality.pipeline.files import Against, Files, Target
 from pytest_irquality.retrieval import Run
-from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite import Check
 from pytest_irquality.verdict import SuiteResult, judge
+from pytest_irquality.verdict.facts import Loss
+from pytest_irquality.verdict.trend import Past
 
 
 def judge_run(
@@ -18,21 +20,39 @@ def judge_run(
     run: Run,
     *,
     checks: Collection[Check],
-    compared: tuple[Run, Baseline] | tuple[None, None],
+    compared: Against,
     retriever: object,
     notes: Sequence[str] = (),
+    nowhere: Mapping[str, Loss] | None = None,
+    audit: bool = False,
+    past: Past | None = None,
 ) -> SuiteResult:
-    """One retriever's run held against checks of its suite, with reasons, and with what was written of it.
+    """One retriever's run held against checks of its suite, with reasons, with an ``audit`` where
+    one is asked for, and with what was written of it.
+
+    ``nowhere`` are the passages that stand in no chunk of the corpus.
 
     Raises ``MeasureError`` where a measure of the project's own fails.
     """
-    before, known = compared
     updating = (
         files.updating and target.suite.baseline_retriever is None
     )  # else no file would mend a drop
     asked = files.part(target.suite)
-    result = judge(asked, run, checks, before=before, baseline=known, updating=updating)
-    return files.completed(target, run, with_reasons(result, retriever), notes)
+    result = judge(
+        asked,
+        run,
+        checks,
+        before=compared.run,
+        baseline=compared.baseline,
+        updating=updating,
+        accepting=compared.accepting,
+        past=past,
+        nowhere=nowhere,
+    )
+    if audit:
+        before, known = compared.run, compared.baseline
+        result = audited(asked, run, result, retriever, before=before, baseline=known)
+    return files.completed(target, run, with_reasons(result, retriever, asked), notes)
 
 
 def version_of(retriever: object) -> str | None:

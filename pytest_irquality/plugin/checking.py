@@ -1,4 +1,6 @@
-"""The fixture ``ir_check``: a suite that is judged inside an ordinary test, and joins the reports by its node id."""
+"""The fixture ``ir_check``: a suite that is judged inside an ordinary test, and joins the reports
+by its node id.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,17 @@ from pytest_irquality.pipeline.check import CheckResult, Compared, check
 from pytest_irquality.plugin.items import Broken
 from pytest_irquality.report.data import encode
 from pytest_irquality.verdict import SuiteResult
+from pytest_irquality.wording.sentences import reason
+from pytest_irquality.wording.story import worst_first
 from pytest_irquality.wording.words import OF_A_TEST
 
 CHECKED = pytest.StashKey[list[SuiteResult]]()
 
 
 class Checker:
-    """What the fixture gives: called with a suite and what answers it, it fails as the suite's own items do."""
+    """What the fixture gives: called with a suite and what answers it, it fails as the suite's own
+    items do.
+    """
 
     def __init__(self, item: pytest.Item) -> None:
         self._item = item
@@ -53,13 +59,21 @@ class Checker:
         known = item.stash.setdefault(CHECKED, [])
         known += (replace(one, retriever=self._name(one, len(known))) for one in result.results)
         if result.failed:
-            raise Broken("\n\n".join(result.failures))
+            raise Broken("\n\n".join((_first_reason(result), *result.failures)))
         return result
 
     def _name(self, result: SuiteResult, before: int) -> str:
-        """What the reports call the result: the test, its retriever where it names any, and which of several."""
+        """What the reports call the result: the test, its retriever where it names any, and which
+        of several.
+        """
         parts = self._item.nodeid, result.retriever, str(before + 1) if before else ""
         return OF_A_TEST.join(filter(None, parts))
+
+
+def _first_reason(checked: CheckResult) -> str:
+    """Why the worst check failed, for the short summary, which quotes the first line."""
+    worst = worst_first(checked.results)[0]
+    return reason(worst.result, worst.damage.failures[0])
 
 
 @pytest.hookimpl(wrapper=True)
@@ -70,7 +84,6 @@ def pytest_runtest_makereport(
     report = yield
     checked = item.stash.get(CHECKED, None)
     if report.when == "call" and checked:
-        away = hasattr(item.config, "workerinput")
-        vars(report)["ir_checked"] = [encode(one) if away else one for one in checked]
+        vars(report)["ir_checked"] = list(map(encode, checked))
         del item.stash[CHECKED]
     return report

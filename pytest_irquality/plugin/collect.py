@@ -1,6 +1,7 @@
 """A suite file as a pytest module: one item a check.
 
-The module object is made from the YAML, so pytest's own machinery does fixtures, parameters, selection and reports.
+The module object is made from the YAML, so pytest's own machinery does fixtures, parameters,
+selection and reports.
 """
 
 from __future__ import annotations
@@ -8,68 +9,100 @@ from __future__ import annotations
 import os
 import types
 import warnings
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from glob import has_magic
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_irquality.edges.printable import terminal
-from pytest_irquality.metrics import MeasureError, with_own
+from pytest_irquality.metrics import Definition, MeasureError, with_own
 from pytest_irquality.pipeline.files import Files, Target
-from pytest_irquality.plugin.hooks import is_suite
+from pytest_irquality.plugin.internals import (
+    check_function,
+    every_item,
+    hide_source,
+    made_of,
+    named_on_command_line,
+    pasteable,
+)
+from pytest_irquality.plugin.options import shown_path
 from pytest_irquality.storage import baseline
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import StoredRunError
-from pytest_irquality.suite import Check, Place, Suite, SuiteError, load_suite
+from pytest_irquality.suite import Place, Suite, SuiteError, load_suite
 from pytest_irquality.suite.lint import IRQualityWarning, lint
 from pytest_irquality.suite.names import slug
+from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS, Perturbation
+from pytest_irquality.verdict import SuiteResult
 
 FILES = pytest.StashKey[Files]()
+VARIANT = pytest.StashKey[str]()
+RESULTS = pytest.StashKey[dict[str, SuiteResult]]()
+"""What the items of this process found, by node id, until the reporter takes it."""
+COLLECTED = pytest.StashKey[set[Path]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Gather the options that name files. Raises ``pytest.UsageError`` where they contradict each other."""
-    option = config.option
-    try:
-        shard = Shard.parse(option.ir_shard) if option.ir_shard else None
-    except ValueError as error:
-        raise pytest.UsageError(f"--ir-shard: {error}") from None
-    for other, given in (
-        ("--ir-runs", option.ir_runs),
-        ("--ir-update-baseline", option.ir_update_baseline),
-    ):
-        if shard and given:
-            raise pytest.UsageError(
-                f"--ir-shard asks a share of the queries, and {other} is for all of them"
-            )
-    in_file = option.ir_baseline is not None and not option.ir_baseline.startswith(baseline.GIT)
+    """Gather the options that name files. Raises ``pytest.UsageError`` where they contradict each
+    other.
+    """
+    option, start = config.option, config.invocation_params.dir
+    shard = _shard(option)
+    in_file = option.ir_baseline and not option.ir_baseline.startswith(baseline.COMMITS)
     compared = [option.ir_baseline] if in_file and not option.ir_update_baseline else []
     for name, paths in (("--ir-runs", option.ir_runs), ("--ir-baseline", compared)):
         for path in paths:
-            if not Path(config.invocation_params.dir, path).exists():
+            if not Path(start, path).exists():
                 raise pytest.UsageError(f"{name} {path}: there is no such file or folder")
     config.stash[FILES] = Files(
-        config.invocation_params.dir, config.rootpath, option.ir_baseline, option.ir_update_baseline,
-        tuple(option.ir_runs), option.ir_save_runs, shard,
-        named=tuple(_named_folders(config)),
+        start, config.rootpath, option.ir_baseline, option.ir_update_baseline, tuple(option.ir_runs),
+        option.ir_save_runs, shard, named=tuple(_named_folders(config)),
         outside=tuple(config.rootpath / name for name in config.getini("ir_allow_outside")),
+        history=Path(config.invocation_params.dir, option.ir_history) if option.ir_history else None,
+        accepts_nothing=_choice(config, "ir_accepted", ("xfail", "fail")) == "fail",
+        patterns=tuple(config.getini("ir_suite_files")),
     )  # fmt: skip
+
+
+def _choice(config: pytest.Config, key: str, choices: Sequence[str]) -> str:
+    value = str(config.getini(key))
+    if value not in choices:
+        raise pytest.UsageError(f"ini key {key} must be {' or '.join(choices)}, not {value!r}")
+    return value
+
+
+def _shard(option: Any) -> Shard | None:
+    if not option.ir_shard:
+        return None
+    others = {"--ir-runs": option.ir_runs, "--ir-update-baseline": option.ir_update_baseline}
+    for other, given in others.items():
+        if given:
+            raise pytest.UsageError(
+                f"--ir-shard asks a share of the queries, and {other} is for all of them"
+            )
+    try:
+        return Shard.parse(option.ir_shard)
+    except ValueError as error:
+        raise pytest.UsageError(f"--ir-shard: {error}") from None
 
 
 def _named_folders(config: pytest.Config) -> Iterator[Path]:
     """The folders that the command line names, and those of the files that it names."""
-    for arg in config.args:
-        path = Path(os.path.abspath(config.invocation_params.dir / arg.partition("::")[0]))
-        yield path if path.is_dir() else path.parent
+    for path in map(os.path.abspath, named_on_command_line(config)):
+        yield Path(path) if os.path.isdir(path) else Path(path).parent
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None, None, None]:
-    """Under ``--ir-shard`` keep what a share of the queries can tell; bring along what others are compared with."""
+    """Under ``--ir-shard`` keep what a share of the queries can tell; bring along what others are
+    compared with.
+    """
     yield  # to -k, --lf and whatever else selects
     if shard := config.stash[FILES].shard:
         here = [
@@ -85,14 +118,14 @@ def pytest_collection_modifyitems(
 
 
 def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iterator[pytest.Item]:
-    """The items, those of the retriever that others are compared with before the others, and selected with them."""
+    """The items, those of the retriever that others are compared with before the others, and
+    selected with them.
+    """
     base = module.suite.baseline_retriever
     own = {item.name: item for item in items if item.parent is module}
     checks = {getattr(item, "originalname", "") for item in own.values() if variant(item) != base}
-    everything = [
-        item for item in pytest.Module.collect(module) if isinstance(item, pytest.Function)
-    ]
-    module.variants = list({variant(item): None for item in everything})
+    everything = every_item(module)
+    module.variants = module.retrievers()
     twins = [item for item in everything if variant(item) == base]
     first = [
         own.get(item.name, item)
@@ -115,7 +148,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         for item in session.items
         if isinstance(item.parent, SuiteModule)
     }
-    files.targets = len(targets)
+    files.targets = [Target(module.suite, module.path, key) for module, key in targets]
+    for module, key in targets:
+        files.variants[module.path] = (*files.variants.get(module.path, ()), key)
+        if files.updating:  # those that are not selected have a file, too
+            files.variants[module.path] = module.retrievers()
     if (
         targets
         and not hasattr(session.config, "workerinput")
@@ -144,6 +181,10 @@ class SuiteModule(pytest.Module):
     variants: Sequence[str] = ()  # the retrievers there are, selected or not
     _made: types.ModuleType | None = None
 
+    def retrievers(self) -> tuple[str, ...]:
+        """The names of the retrievers there are, selected or not."""
+        return tuple(dict.fromkeys(map(variant, every_item(self))))
+
     def _getobj(self) -> types.ModuleType:
         if self._made is None:  # pytest may ask more than once
             self._made = self._make()
@@ -151,42 +192,85 @@ class SuiteModule(pytest.Module):
 
     def _make(self) -> types.ModuleType:
         shown = shown_path(self.config, self.path)
+        if terminal(shown) != shown or "::" in shown:
+            raise self.CollectError(
+                f"{terminal(shown)}: a suite's path may hold no '::' and nothing that a terminal or"
+                " CI would act on"
+            )
         try:
-            own = [
-                measure
-                for given in self.ihook.pytest_ir_measures(config=self.config)
-                for measure in given or ()
-            ]
+            files, own = self.config.stash[FILES], self._own_measures()
             self.suite = load_suite(
                 self.path,
                 shown=shown,
                 definitions=with_own(own),
-                allowed=self.config.stash[FILES].allowed(self.path),
+                perturbations=self._perturbations(),
+                allowed=files.allowed(self.path),
             )
-            if self.suite.baseline_retriever or baseline.expected(
-                self.path, self.config.option.ir_baseline
-            ):
+            if self.config.option.ir_history:
+                self.suite = self.suite.with_trends()
+            if self.suite.baseline_retriever or files.expects_baseline(self.suite, self.path):
                 self.suite = self.suite.guarded()
+            if self.config.option.ir_repeat:
+                self.suite = replace(self.suite, repeat=self.config.option.ir_repeat)
+            if self.config.option.ir_audit:
+                self.suite = self.suite.audited()
         except (SuiteError, MeasureError) as error:
             raise self.CollectError(str(error)) from None
         self.checks = {check.name: check for check in self.suite.checks}
         module = types.ModuleType(slug(self.suite.name))
         module.__file__ = str(self.path)
-        # usefixtures rather than an argument: a parametrised retriever gives every item its [bm25], [hybrid].
+        # usefixtures rather than an argument: a parametrised retriever gives every item its [bm25],
+        # [hybrid].
         vars(module)["pytestmark"] = [
             pytest.mark.ir_suite,
             pytest.mark.usefixtures(self.suite.retriever),
         ]
         for name, check in self.checks.items():
-            vars(module)[name] = _function(check, self._file(check.place), module.__name__)
+            hide_source(self.file_of(check.place))
+            vars(module)[name] = check_function(
+                self.file_of(check.place), check.place.line, name, module.__name__
+            )
         return module
 
-    def _file(self, place: Place) -> Path:
+    def _own_measures(self) -> list[Definition]:
+        """The measures that conftests give. Raises ``MeasureError`` where it is no list of them."""
+        own: list[Definition] = []
+        for given in self.ihook.pytest_ir_measures(config=self.config):
+            measures = [given] if isinstance(given, Definition) else given or ()
+            if not isinstance(measures, Iterable) or isinstance(measures, (str, bytes)):
+                raise MeasureError(f"pytest_ir_measures must give a list, not {given!r}")
+            own += measures
+        for measure in own:
+            if not isinstance(measure, Definition):
+                raise MeasureError(
+                    f"pytest_ir_measures must give what own_measure makes, not {measure!r}"
+                )
+        return own
+
+    def _perturbations(self) -> Mapping[str, Perturbation]:
+        """The kinds of variants, those of conftests too. Raises ``MeasureError`` for what is
+        none.
+        """
+        kinds = dict(PERTURBATIONS)
+        for given in self.ihook.pytest_ir_perturbations(config=self.config):
+            if not isinstance(given, Mapping) or not all(map(callable, given.values())):
+                raise MeasureError(
+                    f"pytest_ir_perturbations must give functions by name, not {given!r}"
+                )
+            for name, make in given.items():
+                if name in kinds or name == BY_HAND:
+                    raise MeasureError(f"the kind of variants {name!r} is taken")
+                kinds[str(name)] = make
+        return kinds
+
+    def file_of(self, place: Place) -> Path:
         """The file of a place: a query of a JSONL file may carry rules of its own."""
         return Path(self.config.invocation_params.dir, place.path) if place.path else self.path
 
     def is_in(self, shard: Shard, item: pytest.Item) -> bool:
-        """Whether a share of the queries is enough for this item: its own query's, or that all were answered."""
+        """Whether a share of the queries is enough for this item: its own query's, or that all were
+        answered.
+        """
         check = self.checks[getattr(item, "originalname", "")]
         return shard.holds(check.query.id) if check.query else check.scope == "bulk"
 
@@ -199,7 +283,10 @@ class SuiteModule(pytest.Module):
         return False
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """The items, with tags and query text as keywords for ``-k``. Doubts about the suite become warnings."""
+        """The items, with tags and query text as keywords for ``-k``. Doubts about the suite become
+        warnings.
+        """
+        self.config.stash.setdefault(COLLECTED, set()).add(self.path)
         _ = self.obj
         self._warn()
         for item in super().collect():
@@ -212,14 +299,17 @@ class SuiteModule(pytest.Module):
                     else (check.label, slug(check.label))
                 )
                 item.extra_keyword_matches.update(words)
+                assert isinstance(item, pytest.Function)
+                pasteable(item)
             yield item
 
     def _warn(self) -> None:
+        hide_source(self.path)
         for place, text in lint(self.suite):
             try:
                 # As node.warn does it, which knows no line but the file's first.
                 warnings.warn_explicit(
-                    IRQualityWarning(terminal(text)), None, str(self._file(place)), place.line
+                    IRQualityWarning(terminal(text)), None, str(self.file_of(place)), place.line
                 )
             except IRQualityWarning as error:  # under -W error
                 raise self.CollectError(
@@ -227,57 +317,36 @@ class SuiteModule(pytest.Module):
                 ) from None
 
 
-def shown_path(config: pytest.Config, path: Path) -> str:
-    """How messages name a file: from where pytest was called."""
-    try:
-        return path.relative_to(config.invocation_params.dir).as_posix()
-    except ValueError:
-        return str(path)
-
-
-def _function(check: Check, path: Path, module: str) -> Callable[..., None]:
-    """A test function of its own whose place is the check's line of its file."""
-
-    def verdict(_ir_run: Callable[[], None]) -> None:
-        _ir_run()
-
-    code = verdict.__code__.replace(
-        co_filename=str(path), co_firstlineno=check.place.line, co_name=check.name
-    )
-    function = types.FunctionType(code, verdict.__globals__, check.name)
-    function.__module__ = module
-    return function
+def hidden_suites(config: pytest.Config) -> Iterator[str]:
+    """Suites that were not collected though a committed baseline, or the ini file, names them."""
+    collected = config.stash.get(COLLECTED, set())
+    if hasattr(config, "workerinput") or not collected.isdisjoint(named_on_command_line(config)):
+        return
+    folders = [path.resolve() for path in named_on_command_line(config)]
+    plain = [name for name in config.getini("ir_suite_files") if not has_magic(name)]
+    named = {config.rootpath / name: "the ini key ir_suite_files names it" for name in plain}
+    named |= dict.fromkeys(baseline.suites_in_git(config.rootpath), "it has a baseline in git")
+    for path, why in named.items():
+        asked = any(path.resolve().is_relative_to(folder) for folder in folders)
+        if asked and path.is_file() and path not in collected:
+            shown = shown_path(config, path)
+            yield (
+                f"{shown} was NOT COLLECTED, though {why}: pytest passes over its folder"
+                " (norecursedirs)"
+            )
 
 
 def variant(item: pytest.Item) -> str:
     """``bm25`` of the item ``ndcg-10[bm25]``: which retriever of a parametrised fixture."""
-    return (
-        item.name.removeprefix(getattr(item, "originalname", item.name))
-        .removeprefix("[")
-        .removesuffix("]")
-    )
+    assert isinstance(item, pytest.Function)
+    assert isinstance(item.parent, SuiteModule)
+    if VARIANT not in item.stash:
+        item.stash[VARIANT] = made_of(item, item.parent.suite.retriever)
+    return item.stash[VARIANT]
 
 
-def suite_of(item: Any) -> tuple[str, str] | None:
+def suite_of(item: pytest.Item) -> tuple[str, str] | None:
     """Which suite and retriever an item belongs to, or None for other items."""
     if isinstance(item.parent, SuiteModule):
         return item.parent.suite.path, variant(item)
     return None
-
-
-def suites_of(config: pytest.Config, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The same for items that another process has collected, by their node ids."""
-    named = {
-        Path(config.invocation_params.dir, arg.partition("::")[0]).resolve() for arg in config.args
-    }
-    shown: dict[str, str | None] = {}
-    for file, _, name in (id.partition("::") for id in ids):
-        if file not in shown:
-            path = config.rootpath / file
-            shown[file] = (
-                shown_path(config, path)
-                if is_suite(config, path, path.resolve() in named)
-                else None
-            )
-        if (suite := shown[file]) is not None:
-            yield suite, name.partition("[")[2].removesuffix("]")

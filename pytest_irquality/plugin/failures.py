@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -42,14 +42,17 @@ class LaidOut(TerminalRepr):
 
 
 def width_of(config: pytest.Config) -> int:
-    """How many columns there are: the terminal's, or what ``COLUMNS`` says, or what a log of CI can take."""
+    """How many columns there are: the terminal's, or what ``COLUMNS`` says, or what a log of CI
+    can take.
+    """
     if sys.stdout.isatty() or os.environ.get("COLUMNS"):
         return config.get_terminal_writer().fullwidth
     return CI_WIDTH
 
 
-def lay_out(config: pytest.Config, results: Mapping[tuple[str, str], SuiteResult]) -> None:
-    """Fit what the terminal is about to say of broken rules and limits to its width, most damage first.
+def lay_out(config: pytest.Config, results: Sequence[SuiteResult]) -> None:
+    """Fit what the terminal is about to say of broken rules and limits to its width, most damage
+    first.
 
     Under ``-v`` everything stays in full and as it came.
     """
@@ -57,11 +60,12 @@ def lay_out(config: pytest.Config, results: Mapping[tuple[str, str], SuiteResult
     if terminal is None or terminal.verbosity > 0:
         return
     width = width_of(config)
+    known = {(result.path, result.retriever): result for result in results}
     failed = terminal.stats.get("failed", [])
     ours = []
     for place, report in enumerate(failed):
-        path, retriever, check = getattr(report, "ir_check", None) or ("", "", "")
-        result = results.get((path, retriever))
+        path, retriever, check = getattr(report, "ir_item", None) or ("", "", "")
+        result = known.get((path, retriever))
         verdict = result.verdict(check) if result else None
         if result and verdict and verdict.outcome in ("failed", "fixed"):
             report.longrepr = LaidOut(report.longrepr, laid_out(result, verdict, width))

@@ -1,23 +1,32 @@
-"""``--ir-init QUERIES``: one item that asks the project's own retriever every query of a list and writes a suite."""
+"""``--ir-init QUERIES``: one item that asks the project's own retriever every query of a list and
+writes a suite.
+"""
 
 from __future__ import annotations
 
 import types
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_irquality.edges.open import Allowed
-from pytest_irquality.edges.write import write_new
+from pytest_irquality.edges.printable import GRADED_COLUMNS
+from pytest_irquality.edges.write import write_new, write_text
+from pytest_irquality.report.judging import judging_page, to_grade
 from pytest_irquality.retrieval import RetrieverError, Run, retrieve
 from pytest_irquality.suite import Query, Suite, SuiteError
-from pytest_irquality.suite.files.formats import Record
+from pytest_irquality.suite.files.logs import Logged, logged
 from pytest_irquality.suite.files.queries import read_queries, tags
 from pytest_irquality.suite.files.source import Source
-from pytest_irquality.suite.first_suite import Asked, first_suite
-from pytest_irquality.wording.numbers import counted
+from pytest_irquality.suite.first_suite import GRADES, Asked, Page, first_suite
+from pytest_irquality.suite.sampling import Sample, sample
+from pytest_irquality.verdict.pool import Pool, by_importance, pool
+from pytest_irquality.wording.numbers import grouped
 
+SAMPLE = 200
 CANDIDATES = 10
 SAID = pytest.StashKey[str]()
 
@@ -32,10 +41,10 @@ class FirstSuite(pytest.Module):
             shown = self.path.name
             try:
                 source = Source(self.path, shown)
-                self.records = unique(read_queries(source, (), "text").records)
+                self.queries = logged(read_queries(source, (), "text").records, shown)
             except SuiteError as error:
                 raise self.CollectError(str(error)) from None
-            if not self.records:
+            if not self.queries:
                 raise self.CollectError(f"{shown}:1:1: no query in it")
             self._made = types.ModuleType("ir_init")
             self._made.__file__ = str(self.path)
@@ -54,13 +63,6 @@ class FirstSuite(pytest.Module):
     def classnamefilter(self, name: str) -> bool:
         """There are no classes here."""
         return False
-
-
-def unique(records: list[Record]) -> list[Record]:
-    """The records without those that repeat a text."""
-    return list({record.cells["query"].strip(): record for record in reversed(records)}.values())[
-        ::-1
-    ]
 
 
 def target(queries: Path) -> Path:
@@ -94,13 +96,105 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.fixture
 def _ir_first(request: pytest.FixtureRequest) -> None:
-    item = request.node
+    item, option = request.node, request.config.option
     path = target(item.path)
-    records = {record.cells["query"].strip(): record for record in item.parent.records}
-    queries = tuple(Query(text, text) for text in records)
-    suite = Suite("first suite", str(item.path), queries, depth=CANDIDATES)
+    drawn = _sample(item.parent.queries, option)
+    asked = _chosen(item.parent.queries, drawn)
+    suite = Suite(
+        path.name.removesuffix(".ir.yaml"),
+        path.name,
+        tuple(Query(query.id or query.text, query.text, tags=(*query.tags,)) for query in asked),
+        depth=max(CANDIDATES, option.ir_judge_depth or 0),
+        grades=GRADES,
+    )
+    run = _run(suite, request)
+    answered = [
+        replace(one, documents=_candidates(run, query.id), fault=_fault(run, query.id))
+        for one, query in zip(asked, suite.queries, strict=True)
+    ]
+    page = Page(option.ir_judge, f"{suite.name}.judgments*.csv") if option.ir_judge else None
+    _new(path, first_suite(suite.name, item.path.name, answered, drawn, page))
+    start = item.config.invocation_params.dir
+    shown = (path.relative_to(start) if path.is_relative_to(start) else path).as_posix()
+    of = f" of {grouped(drawn.queries)}" if drawn else ""
+    number = f"{grouped(len(asked))}{of} {'query' if len(asked) == 1 and not of else 'queries'}"
+    failed = f", {len(run.faults)} of them could not be answered" if run.faults else ""
+    wrote = f"wrote {shown}: {number}{failed}"
+    if not page:
+        item.stash[SAID] = (
+            f"{wrote}, each with up to {CANDIDATES} candidates to grade.\n"
+            f"Now: grade them, and run pytest --ir-suite {shown}"
+        )
+        return
+    pools = by_importance([pool(suite, [run], option.ir_judge_depth or CANDIDATES)], ())
+    _write_page(path.with_name(f"{suite.name}.judgments.csv"), start / page.name, pools)
+    item.stash[SAID] = (
+        f"{wrote}.\npage to grade in: {page.name}: {to_grade(pools)}\n"
+        f"Now: open it, grade, save its file beside {shown}, and run pytest --ir-suite {shown}"
+    )
+
+
+def _write_page(judged: Path, page: Path, pools: Sequence[Pool]) -> None:
+    """The page, and a file of judgments without any: the suite reads what is saved beside it, and
+    is to pass before there is any.
+    """
+    if not judged.exists():
+        _new(judged, f"{','.join(GRADED_COLUMNS)}\n")
     try:
-        run = retrieve(suite, request.getfixturevalue("retriever"))
+        write_text(page, judging_page(pools))
+    except OSError as error:
+        pytest.fail(f"{page.name} was not written: {error.strerror or error}", pytrace=False)
+
+
+def _new(path: Path, text: str) -> None:
+    try:
+        write_new(path, text, Allowed.project(path.parent))
+    except OSError as error:
+        pytest.fail(f"{path.name} was not written: {error.strerror or error}", pytrace=False)
+
+
+def _fault(run: Run, query: str) -> str | None:
+    return run.faults[query].message if query in run.faults else None
+
+
+def _sample(queries: Sequence[Logged], option: Any) -> Sample | None:
+    """What is drawn of a log; None of a list of queries that counts nothing, unless a size is asked
+    for.
+    """
+    counts = [query.searches for query in queries]
+    if not any(count is not None for count in counts):
+        if option.ir_init_size is None:
+            return None
+        counts = [1.0] * len(counts)
+    numbers = [count or 0.0 for count in counts]
+    return sample(
+        numbers, option.ir_init_size or SAMPLE, option.ir_init_sample, option.ir_init_seed
+    )
+
+
+def _chosen(queries: Sequence[Logged], drawn: Sample | None) -> list[Asked]:
+    """The queries to ask, with their weights where they were drawn."""
+    chosen = (
+        [(queries[one.place], one.weight, one.stratum) for one in drawn.drawn]
+        if drawn
+        else [(query, None, "") for query in queries]
+    )
+    return [
+        Asked(
+            query.text,
+            query.record.cells.get("id", "").strip() or None,
+            tuple(dict.fromkeys([*tags(query.record), *([stratum] if stratum else [])])),
+            weight=weight,
+        )
+        for query, weight, stratum in chosen
+    ]
+
+
+def _run(suite: Suite, request: pytest.FixtureRequest) -> Run:
+    """What the retriever returns for the queries, if it answers any of them."""
+    details = bool(request.config.option.ir_judge)
+    try:
+        run = retrieve(suite, request.getfixturevalue("retriever"), details=details)
     except RetrieverError as error:
         raise pytest.fail.Exception(f"{error} (fixture 'retriever')", pytrace=False) from None
     if run.interrupted:
@@ -110,29 +204,7 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
         raise pytest.fail.Exception(
             f"no query could be answered, so nothing was written: {fault.message}", pytrace=False
         ) from fault.error
-    asked = [
-        Asked(
-            text,
-            records[text].cells.get("id", "").strip() or None,
-            tags(records[text]),
-            _candidates(run, text),
-            run.faults[text].message if text in run.faults else None,
-        )
-        for text in records
-    ]
-    try:
-        text = first_suite(path.name.removesuffix(".ir.yaml"), item.path.name, asked)
-        write_new(path, text, Allowed.project(path.parent))
-    except OSError as error:
-        pytest.fail(f"{path.name} was not written: {error.strerror or error}", pytrace=False)
-    failed = f", {len(run.faults)} of them could not be answered" if run.faults else ""
-    start = item.config.invocation_params.dir
-    shown = path.relative_to(start) if path.is_relative_to(start) else path
-    number = counted(len(asked), "query", "queries")
-    item.stash[SAID] = (
-        f"wrote {shown.as_posix()}: {number}{failed}, each with up to {CANDIDATES} candidates to grade.\n"
-        f"Now: grade them, and run pytest --ir-suite {shown.as_posix()}"
-    )
+    return run
 
 
 def _candidates(run: Run, query: str) -> dict[str, str | None] | None:

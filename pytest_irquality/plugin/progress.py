@@ -1,4 +1,6 @@
-"""How far a long pass over the queries is: a line rewritten on a terminal, a line every few seconds in a CI log."""
+"""How far a long pass over the queries is: a line rewritten on a terminal, a line every few seconds
+in a CI log.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ IN_LOG = 5.0, 5.0
 
 @contextmanager
 def shown_progress(config: pytest.Config, name: str) -> Iterator[Callable[[int, int], None] | None]:
-    """What to tell how many queries were answered, and of how many; None where nobody would read it."""
+    """What to tell how many queries were answered, and of how many; None where nobody would read
+    it.
+    """
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None or reporter.verbosity < 0 or hasattr(config, "workerinput"):
         yield None
@@ -30,7 +34,8 @@ def shown_progress(config: pytest.Config, name: str) -> Iterator[Callable[[int, 
 
     def rewrite(text: str) -> None:
         nonlocal line
-        # Backspaces keep what pytest has written on this line; a text that wrapped could not be taken back.
+        # Backspaces keep what pytest has written on this line; a text that wrapped could not be
+        # taken back.
         room = (
             shutil.get_terminal_size().columns
             - config.get_terminal_writer().width_of_current_line
@@ -50,7 +55,10 @@ def shown_progress(config: pytest.Config, name: str) -> Iterator[Callable[[int, 
         if now < due or done == total:
             return
         due = now + pause
-        text = f"{done} of {total} queries, {_rate(done, now - start)}, {_left(total, done, now - start)} left"
+        text = (
+            f"{done} of {total} queries, {_rate(done, now - start)},"
+            f" {_left(total, done, now - start)} left"
+        )
         if reporter.isatty:
             rewrite(f" {text}")
         else:

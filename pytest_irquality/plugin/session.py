@@ -1,26 +1,38 @@
-"""What happens once a session, in the process that reports: results are gathered, written and summed up."""
+"""What happens once a session, in the process that reports: results are gathered, written and
+summed up.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.edges.write import append, write_text
-from pytest_irquality.plugin.collect import SuiteModule, suite_of, suites_of
+from pytest_irquality.plugin.collect import RESULTS, SuiteModule, hidden_suites, suite_of
 from pytest_irquality.plugin.failures import lay_out, width_of
+from pytest_irquality.plugin.internals import named_on_command_line
+from pytest_irquality.plugin.marks import Mark, excused, mark_of
+from pytest_irquality.plugin.options import REPORT
 from pytest_irquality.report.annotations import github_annotations
-from pytest_irquality.report.data import decode, document
+from pytest_irquality.report.data import decode, decode_pool, document
 from pytest_irquality.report.text import quiet, summary
+from pytest_irquality.storage.history import HistoryError, record
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.joined import joined
+from pytest_irquality.verdict.pool import Pool
 from pytest_irquality.verdict.result import BAD
+from pytest_irquality.wording.numbers import counted
 
-REPORT = "ir-report.html"
+ANNOTATES_TOO = "pytest_github_actions_annotate_failures"
+LOOKS_ONLY = ("collectonly", "setupplan", "showfixtures", "show_fixtures_per_test")
+
+Key = tuple[str, str]  # a suite's path and the name of a retriever
 
 
 class Session:
@@ -28,156 +40,276 @@ class Session:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.results: dict[tuple[str, str], SuiteResult] = {}
-        self.by_worker: dict[tuple[str, str], dict[str, SuiteResult]] = {}
-        self.disputed: dict[tuple[str, str], tuple[Verdict, ...]] = {}
-        self.expected: dict[tuple[str, str], None] = {}
+        self.results: dict[Key, SuiteResult] = {}
+        self.by_worker: dict[Key, dict[str, SuiteResult]] = {}
+        self.disputed: dict[Key, tuple[Verdict, ...]] = {}
+        self.collected: dict[str, Key | None] = {}  # by node id; None: another process knows
+        self.marks: dict[Key, dict[str, dict[str, Mark | None]]] = {}  # by check, by node id
         self.written: list[str] = []
+        self.not_written: list[str] = []
+        self.pools: list[Pool] = []
+
+    # -- what there is -----------------------------------------------------------------------------
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Note which suites and retrievers there should be results of."""
-        self.expected.update(
-            dict.fromkeys(key for item in session.items if (key := suite_of(item)))
-        )
+        """Note which items there are, and of which suite and retriever."""
+        keys = {item.nodeid: suite_of(item) for item in session.items}
+        self.collected.update({id: key for id, key in keys.items() if key})
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        """The same under xdist, where the items are elsewhere and a worker that dies can report nothing."""
-        self.expected.update(dict.fromkeys(suites_of(self.config, ids)))
+        """The same under xdist, where the items are elsewhere and a worker that dies can report
+        nothing.
+        """
+        patterns = self.config.getini("ir_suite_files")
+        for id in ids:
+            if any(map(Path(id.partition("::")[0]).match, patterns)):
+                self.collected.setdefault(id, None)
 
     def pytest_report_collectionfinish(
         self, config: pytest.Config, items: Sequence[pytest.Item]
     ) -> list[str]:
-        """One line for each folder asked for in which no file is a suite.
+        """What a reader would otherwise take for a pass: no suite in a folder, or one that pytest
+        does not look for.
 
-        None where ``--ir-suite`` stands in the project's settings: it then means "suites, too".
+        Nothing where ``--ir-suite`` stands in the project's settings: it then means "suites, too".
         """
         if not any(str(arg).startswith("--ir-suite") for arg in config.invocation_params.args):
             return []
         found = [item.path for item in items if isinstance(item.parent, SuiteModule)]
-        patterns = " ".join(config.getini("ir_suite_files"))
-        lines = []
-        for arg in config.args:
-            folder = Path(config.invocation_params.dir, arg.partition("::")[0]).resolve()
+        patterns = config.getini("ir_suite_files")
+        lines = [f"irquality: {text}" for text in hidden_suites(config)]
+        for named in named_on_command_line(config):
+            folder = named.resolve()
             empty = folder.is_dir() and not any(
                 path.resolve().is_relative_to(folder) for path in found
             )
-            # A suite may be there and deselected, so what was not collected is looked for on the disk.
-            if empty and not any(
-                next(folder.rglob(pattern), None) for pattern in config.getini("ir_suite_files")
-            ):
-                lines.append(f"irquality: no suite in {arg}: no file there matches {patterns}")
-        return lines
+            # A suite may be there and deselected, so what was not collected is looked for on the
+            # disk.
+            if empty and not any(next(folder.rglob(pattern), None) for pattern in patterns):
+                shown = os.path.relpath(named, config.invocation_params.dir)
+                lines.append(
+                    f"irquality: no suite in {shown}: no file there matches {' '.join(patterns)}"
+                )
+        return list(map(terminal, lines))
+
+    # -- what became of it -------------------------------------------------------------------------
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take a result from the report that carries it."""
-        own = getattr(report, "ir_result", None)
-        for sent in (*([] if own is None else [own]), *getattr(report, "ir_checked", ())):
-            result = decode(sent) if isinstance(sent, str) else sent
-            key = result.path, result.retriever
-            worker = str(getattr(getattr(getattr(report, "node", None), "gateway", None), "id", ""))
-            some = self.by_worker.setdefault(key, {})
-            some[worker] = result  # a rerun's takes the place of what it was a rerun of
-            self.results[key], self.disputed[key] = (
-                joined(list(some.values())) if len(some) > 1 else (result, ())
-            )
+        """Take from a report what it carries: a result, and what became of one check's item."""
+        worker = str(getattr(getattr(getattr(report, "node", None), "gateway", None), "id", ""))
+        for checked in getattr(report, "ir_checked", ()):  # of an ordinary test
+            self._take(decode(checked), worker)
+        if pool := getattr(report, "ir_pool", None):
+            self.pools.append(decode_pool(pool))
+        if (item := getattr(report, "ir_item", None)) is None:
+            return
+        path, retriever, check = item
+        self.collected[report.nodeid] = key = (path, retriever)
+        if report.when != "teardown":
+            self.marks.setdefault(key, {}).setdefault(check, {})[report.nodeid] = mark_of(report)
+        if (sent := getattr(report, "ir_result", None)) is not None:
+            kept = self.config.stash.get(RESULTS, {})
+            self._take(decode(sent) if sent else kept[report.nodeid], worker)
 
-    @property
-    def missing(self) -> list[str]:
-        """Suites that were collected and have no result: a broken fixture, or a stop before their turn."""
-        return [
-            f"{path} [{name}]" if name else path
-            for path, name in self.expected
-            if (path, name) not in self.results
-        ]
+    def _take(self, result: SuiteResult, worker: str) -> None:
+        key = result.path, result.retriever
+        some = self.by_worker.setdefault(key, {})
+        some[worker] = result  # a rerun's takes the place of what it was a rerun of
+        several = len(some) > 1
+        self.results[key], self.disputed[key] = (
+            joined(list(some.values())) if several else (result, ())
+        )
 
     @property
     def ordered(self) -> list[SuiteResult]:
-        """The results in an order that does not depend on who finished first."""
-        return [self.results[key] for key in sorted(self.results)]
+        """The results as their items ended, in an order that does not depend on who finished
+        first.
+        """
+        return [excused(self.results[key], self._marks(key)) for key in sorted(self.results)]
+
+    def _marks(self, key: Key) -> dict[str, Mark]:
+        """What excuses the checks of a suite; one that was run several times only where all of them
+        are excused.
+        """
+        found: dict[str, Mark] = {}
+        for check, by_item in self.marks.get(key, {}).items():
+            marks = [mark for mark in by_item.values() if mark]
+            if marks and len(marks) == len(by_item):
+                found[check] = marks[0]
+        return found
+
+    @property
+    def missing(self) -> list[str]:
+        """Suites that were collected and have no result, each with the reason where its items were
+        skipped.
+        """
+        return list(dict.fromkeys(self._missing()))
+
+    def _missing(self) -> Iterator[str]:
+        judged = {
+            _file_and_variant(id) for id, key in self.collected.items() if key in self.results
+        }
+        for id, key in self.collected.items():
+            if key in self.results or (key is None and _file_and_variant(id) in judged):
+                continue
+            path, retriever = key or _file_and_variant(id)
+            name = f"{path} [{retriever}]" if retriever else path
+            marks = self._marks(key) if key else {}
+            all_marked = key is not None and len(marks) == len(self.marks.get(key, {})) > 0
+            reason = next(iter(marks.values())).reason if all_marked else ""
+            yield f"{name}: {reason}" if reason else name
+
+    # -- what is made of it ------------------------------------------------------------------------
+
+    @property
+    def looks_only(self) -> bool:
+        """Whether nothing was meant to run."""
+        return any(getattr(self.config.option, name, False) for name in LOOKS_ONLY)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the reports; nothing where nothing was evaluated."""
+        """Write the reports, and fail a session that would pass although a verdict or a file says
+        otherwise.
+        """
+        lay_out(self.config, self.ordered)
+        if not self.looks_only and (self.results or self.missing):
+            self._write_reports()
+        if session.exitstatus == pytest.ExitCode.OK and (self._contradicts() or self.not_written):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _contradicts(self) -> bool:
+        """Whether a verdict is bad that no item could show: workers disagree, or no item's call was
+        made.
+        """
         disputed = [verdict for some in self.disputed.values() for verdict in some]
-        if (
-            any(verdict.outcome in BAD for verdict in disputed)
-            and session.exitstatus == pytest.ExitCode.OK
-        ):
-            session.exitstatus = (
-                pytest.ExitCode.TESTS_FAILED
-            )  # the item itself ran in a worker where it passed
-        lay_out(self.config, self.results)
-        option = self.config.option
-        if not self.results or option.collectonly or getattr(option, "setupplan", False):
-            return
-        if option.ir_report != "none":
-            from datetime import datetime  # noqa: PLC0415
-            from importlib.metadata import version  # noqa: PLC0415
+        if any(verdict.outcome in BAD for verdict in disputed):
+            return True
+        setup_only = getattr(self.config.option, "setuponly", False) and not self.looks_only
+        return bool(setup_only) and any(result.failed for result in self.ordered)
 
-            from pytest_irquality.report.html import html_report  # noqa: PLC0415 - jinja2 only where a page is made
-
-            formulas = {
-                measure: formula
-                for result in self.ordered
-                for measure, formula in zip(result.measures, result.formulas, strict=True)
-            }
-            made = f"Made by pytest-irquality {version('pytest-irquality')} on {datetime.now():%Y-%m-%d at %H:%M}."
-            page = html_report(
-                self.ordered, definitions=formulas, not_evaluated=self.missing, generated=made
-            )
-            self._write(option.ir_report, page)
+    def _write_reports(self) -> None:
+        option, results, missing = self.config.option, self.ordered, self.missing
+        for result in results:
+            self.not_written += [line for line in result.written if line.startswith("NOT WRITTEN")]
+        html = option.ir_report or (REPORT if results else "none")
+        if html != "none":
+            self._write(html, _page(results, missing), asked=option.ir_report is not None)
         if option.ir_json:
-            self._write(option.ir_json, document(self.ordered, self.missing))
-        if option.ir_unjudged:
-            from pytest_irquality.report.unjudged import unjudged_csv  # noqa: PLC0415
-
-            self._write(option.ir_unjudged, unjudged_csv(self.ordered))
+            self._write(option.ir_json, document(results, missing))
+        if option.ir_history:
+            self._record(option.ir_history)
+        if option.ir_unjudged or option.ir_judge:
+            self._write_what_to_grade(results)
         summary = os.environ.get("GITHUB_STEP_SUMMARY")
         if option.ir_markdown or summary:
             from pytest_irquality.report.markdown import markdown_report  # noqa: PLC0415
 
-            text = markdown_report(self.ordered, not_evaluated=self.missing)
+            text = markdown_report(results, not_evaluated=missing)
             if option.ir_markdown:
                 self._write(option.ir_markdown, text)
             if summary:
-                try:
-                    append(Path(summary), text)
-                except OSError as error:
-                    self.written.append(
-                        f"NOT WRITTEN: the job's summary: {error.strerror or error}"
-                    )
+                self._append(Path(summary), text)
 
-    def _write(self, name: str, text: str) -> None:
+    def _record(self, name: str) -> None:
+        entries = [result.entry for result in self.ordered if result.entry is not None]
+        try:
+            record(Path(self.config.invocation_params.dir, name), name, entries)
+        except (OSError, HistoryError) as error:
+            self.not_written.append(f"NOT WRITTEN: {name}: {error}")
+        else:
+            self.written.append(f"history: {name}: {counted(len(entries), 'line')}")
+
+    def _write_what_to_grade(self, results: Sequence[SuiteResult]) -> None:
+        from pytest_irquality.report.judging import judging_page, to_grade  # noqa: PLC0415
+        from pytest_irquality.report.unjudged import unjudged_csv  # noqa: PLC0415
+        from pytest_irquality.verdict.pool import by_importance  # noqa: PLC0415
+
+        option = self.config.option
+        pools = by_importance(self.pools, results)
+        many = f": {to_grade(pools)}"
+        if option.ir_unjudged:
+            self._write(option.ir_unjudged, unjudged_csv(pools), what="to grade", more=many)
+        if option.ir_judge:
+            self._write(option.ir_judge, judging_page(pools), what="page to grade in", more=many)
+
+    def _write(
+        self, name: str, text: str, asked: bool = True, what: str = "report", more: str = ""
+    ) -> None:
         path = Path(self.config.invocation_params.dir, name)
         # The default is nobody's choice, so it may be a link that a stranger has put there.
-        allowed = Allowed.project(self.config.rootpath) if name == REPORT else None
+        allowed = None if asked else Allowed.project(self.config.rootpath)
         try:
             write_text(path, text, allowed)
         except OSError as error:
-            self.written.append(f"NOT WRITTEN: {name}: {error.strerror or error}")
+            line = f"NOT WRITTEN: {name}: {error.strerror or error}"
+            self.written.append(line)
+            self.not_written += [line] if asked else []
         else:
-            self.written.append(f"report: {name}")
+            self.written.append(f"{what}: {name}{more}")
+
+    def _append(self, summary: Path, text: str) -> None:
+        try:
+            append(summary, text)
+        except OSError as error:
+            self.written.append(f"NOT WRITTEN: the job's summary: {error.strerror or error}")
 
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter, exitstatus: int
     ) -> None:
-        """The table of each suite; one line each under ``-q``; nothing where nothing ran, or should have."""
-        nothing = not self.results and not (self.expected and not self.config.option.collectonly)
-        if nothing or exitstatus == pytest.ExitCode.USAGE_ERROR:
+        """The table of each suite, and last one line each, which is all under ``-q``; nothing where
+        nothing ran.
+        """
+        nothing = not self.results and not self.missing
+        if nothing or self.looks_only or exitstatus == pytest.ExitCode.USAGE_ERROR:
             return
         terminalreporter.section("search quality")
+        results = self.ordered
         missing = [f"{name}: NOT EVALUATED" for name in self.missing]
         if terminalreporter.verbosity < 0:
-            lines = [*quiet(self.ordered), *missing, *self.written]
+            lines = [*self.written, *quiet(results), *missing]
         else:
             written = [*self.written, *missing]
-            lines = list(summary(self.ordered, width_of(self.config), written))
+            lines = list(summary(results, width_of(self.config), written))
         for line in lines:
             bad = "✗" in line or "FAILED" in line or "NOT " in line
             terminalreporter.write_line(terminal(line), red=bad)
-        if os.environ.get("GITHUB_ACTIONS") == "true":
-            root = os.environ.get("GITHUB_WORKSPACE")
-            folder = self.config.invocation_params.dir
-            for command in github_annotations(self.ordered, folder, Path(root) if root else None):
-                terminalreporter.write_line(command)
+        for command in self._annotations(results):
+            terminalreporter.write_line(command)
+
+    def _annotations(self, results: Sequence[SuiteResult]) -> Iterator[str]:
+        """GitHub's; none where another plugin makes one of every failure."""
+        if os.environ.get("GITHUB_ACTIONS") != "true" or _has_plugin(self.config, ANNOTATES_TOO):
+            return
+        root = os.environ.get("GITHUB_WORKSPACE")
+        folder = self.config.invocation_params.dir
+        yield from github_annotations(results, folder, Path(root) if root else None)
+
+
+def _has_plugin(config: pytest.Config, module: str) -> bool:
+    names = (str(getattr(plugin, "__name__", "")) for plugin in config.pluginmanager.get_plugins())
+    return any(name.startswith(module) for name in names)
+
+
+def _file_and_variant(id: str) -> Key:
+    """What a node id says where nothing better is known."""
+    file, _, name = id.partition("::")
+    return file, name.partition("[")[2].removesuffix("]")
+
+
+def _page(results: Sequence[SuiteResult], missing: Sequence[str]) -> str:
+    from datetime import datetime  # noqa: PLC0415
+    from importlib.metadata import version  # noqa: PLC0415
+
+    from pytest_irquality.report.html import (  # noqa: PLC0415
+        html_report,
+    )
+
+    formulas: dict[str, Any] = {}
+    for result in results:
+        formulas |= dict(zip(result.measures, result.formulas, strict=True))
+    made = (
+        f"Made by pytest-irquality {version('pytest-irquality')} on"
+        f" {datetime.now():%Y-%m-%d at %H:%M}."
+    )
+    return html_report(results, definitions=formulas, not_evaluated=missing, generated=made)

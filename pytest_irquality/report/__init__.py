@@ -1,1 +1,3 @@
-"""How a person or a program is told: terminal text, HTML and JSON, all drawn from ``SuiteResult``."""
+"""How a person or a program is told: terminal text, HTML and JSON, all drawn from
+``SuiteResult``.
+"""

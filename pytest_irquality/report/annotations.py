@@ -1,4 +1,6 @@
-"""GitHub's annotations: causes, then the worst failures beside their lines of the suite file, as workflow commands."""
+"""GitHub's annotations: causes, then the worst failures beside their lines of the suite file, as
+workflow commands.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from pytest_irquality.edges.printable import workflow, workflow_property
 from pytest_irquality.report.text import short_reason
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.wording.numbers import counted
-from pytest_irquality.wording.sentences import sentence
+from pytest_irquality.wording.sentences import reason, sentence
 from pytest_irquality.wording.story import Story, worst_first
 from pytest_irquality.wording.words import cut
 
@@ -32,10 +34,11 @@ class Annotation(NamedTuple):
 def github_annotations(
     results: Sequence[SuiteResult], folder: Path, root: Path | None = None
 ) -> Iterator[str]:
-    """``::error file=search/shop.ir.yaml,line=7,title=Shop search: office chair::...``: causes, then the worst.
+    """``::error file=search/shop.ir.yaml,line=7,title=Shop search: office chair::...``: causes,
+    then the worst.
 
-    Never more than ten of a kind; the tenth says how many there would be. Paths of suites are relative to ``folder``;
-    GitHub wants them relative to the repository, ``root``.
+    Never more than ten of a kind; the tenth says how many there would be. Paths of suites are
+    relative to ``folder``; GitHub wants them relative to the repository, ``root``.
     """
     stories = worst_first(results)
     failed = [story for story in stories if story.state == "failed"]
@@ -58,7 +61,9 @@ def _causes(story: Story) -> Annotation:
 
 
 def _failures(stories: Sequence[Story]) -> Iterator[Annotation]:
-    """The broken limits that cost most, then the queries, the worst of all suites first, then the other limits."""
+    """The broken limits that cost most, then the queries, the worst of all suites first, then the
+    other limits.
+    """
     first: list[tuple[Story, Verdict]] = []
     queries: list[tuple[Story, Verdict]] = []
     rest: list[tuple[Story, Verdict]] = []
@@ -88,9 +93,12 @@ def _failure(story: Story, verdict: Verdict) -> Annotation:
 def _warnings(story: Story) -> Iterator[Annotation]:
     result = story.result
     for verdict in result.verdicts:
+        title = f"{story.name}: {verdict.label}"
+        if verdict.outcome == "accepted":
+            text = f"accepted by this change: {reason(result, verdict)}"
+            yield Annotation(verdict.file or result.path, verdict.line, title, text)
         for finding in verdict.findings:
             if not finding.fails and not finding.ok:
-                title = f"{story.name}: {verdict.label}"
                 text = sentence(result, verdict, finding)
                 yield Annotation(verdict.file or result.path, verdict.line, title, text)
 

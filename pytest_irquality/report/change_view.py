@@ -1,4 +1,6 @@
-"""What every query did since the baseline, drawn: a histogram of the changes and a plot of before against after."""
+"""What every query did since the baseline, drawn: a histogram of the changes and a plot of before
+against after.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,9 @@ def _span(largest: float) -> float:
 
 
 def _steps(both: Sequence[Pair], views: QueryViews, measure: str) -> Iterable[Step]:
-    """Every query's change from the worst to the best, neighbours together where there are more than there is room."""
+    """Every query's change from the worst to the best, neighbours together where there are more
+    than there is room.
+    """
     changes = sorted(both, key=lambda pair: views.sign * (pair[3] - pair[2]))
     unit, each = views.unit(measure), ceil(len(changes) / STEPS)
     groups = [changes[at : at + each] for at in range(0, len(changes), each)]
@@ -112,7 +116,9 @@ def changed(pair: Pair) -> float:
 
 
 def _bins(both: Sequence[Pair], span: float, views: QueryViews, measure: str) -> Iterable[Bin]:
-    """Bars left and right of no change. What did not change is in the tally, where it cannot dwarf the rest."""
+    """Bars left and right of no change. What did not change is in the tally, where it cannot dwarf
+    the rest.
+    """
     width = span / BINS
     counts: Counter[int] = Counter()
     for _, _, then, now in both:
@@ -125,6 +131,7 @@ def _bins(both: Sequence[Pair], span: float, views: QueryViews, measure: str) ->
     for at, count in sorted(counts.items()):
         low, high = at * width, (at + 1) * width
         tall = round(TALL * count / most, 1)
+        ends = f"{signed(low, unit)} to {signed(high, unit)}"
         yield Bin(
             css=side(low + high, views, measure) or "quiet",
             x=round(HALF + HALF * at / BINS + 1, 1),
@@ -134,7 +141,7 @@ def _bins(both: Sequence[Pair], span: float, views: QueryViews, measure: str) ->
             middle=round(HALF + HALF * (at + 0.5) / BINS, 1),
             above=round(TALL - tall - 4, 1),
             label=str(count),
-            title=f"{counted(count, 'query', 'queries')} changed by {signed(low, unit)} to {signed(high, unit)}",
+            title=f"{counted(count, 'query', 'queries')} changed by {ends}",
             find=f"change:{low:.6g}..{high:.6g}",
         )
 

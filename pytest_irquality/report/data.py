@@ -1,4 +1,6 @@
-"""``SuiteResult`` as JSON and back: the report of ``--ir-json``, and what a worker of pytest-xdist sends home."""
+"""``SuiteResult`` as JSON and back: the report of ``--ir-json``, and what a worker of pytest-xdist
+sends home.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from functools import cache
 from typing import Any, Literal
 
 from pytest_irquality.verdict.facts import Fact, Finding
+from pytest_irquality.verdict.pool import Pool
 from pytest_irquality.verdict.result import Mean, QueryResult, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.wording.sentences import note, notes, reason, sentence, warnings
@@ -23,11 +26,12 @@ VERSION: Literal[1] = 1
 
 @dataclass(frozen=True)
 class Timing:
-    """All of one suite and retriever that is a time, or rests on one, and so differs between equal runs.
+    """All of one suite and retriever that is a time, or rests on one, and so differs between equal
+    runs.
 
-    ``seconds`` is the time spent retrieving, ``queries`` that of each query's call by its id. ``means`` and
-    ``verdicts`` are those on latency in full: under ``suites`` they stand without numbers and words. ``lines`` are
-    warnings and notes that name a latency.
+    ``seconds`` is the time spent retrieving, ``queries`` that of each query's call by its id.
+    ``means`` and ``verdicts`` are those on latency in full: under ``suites`` they stand without
+    numbers and words. ``lines`` are warnings and notes that name a latency.
     """
 
     path: str
@@ -41,9 +45,11 @@ class Timing:
 
 @dataclass(frozen=True)
 class Report:
-    """The whole document. ``not_evaluated`` names the suites that were collected and have no result.
+    """The whole document. ``not_evaluated`` names the suites that were collected and have no
+    result.
 
-    ``side_by_side`` has a table for each suite that several retrievers answered, without measures that are times.
+    ``side_by_side`` has a table for each suite that several retrievers answered, without measures
+    that are times.
     """
 
     version: Literal[1]
@@ -69,21 +75,33 @@ SAID: Mapping[type, Mapping[str, Any]] = {
 """What the document says in words, or for short, besides the facts: by the facts, each word with its type."""
 
 
-def encode(result: SuiteResult) -> str:
-    """One result as one line of JSON."""
+def encode(result: SuiteResult | Pool) -> str:
+    """One result, or what there is to grade, as one line of JSON."""
     return json.dumps(result, default=_fields, allow_nan=False)
 
 
 def decode(text: str) -> SuiteResult:
-    """The inverse of ``encode``."""
-    read = _reader(SuiteResult)
-    assert read is not None
-    result: SuiteResult = read(json.loads(text))
+    """The inverse of ``encode`` for a result."""
+    result: SuiteResult = _decoded(text, SuiteResult)
     return result
 
 
+def decode_pool(text: str) -> Pool:
+    """The inverse of ``encode`` for what there is to grade."""
+    pool: Pool = _decoded(text, Pool)
+    return pool
+
+
+def _decoded(text: str, kind: Any) -> Any:
+    read = _reader(kind)
+    assert read is not None
+    return read(json.loads(text))
+
+
 def document(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> str:
-    """The JSON report: byte-identical between equal runs but for ``timing``, which alone holds times."""
+    """The JSON report: byte-identical between equal runs but for ``timing``, which alone holds
+    times.
+    """
     tables = (
         replace(table, rows=tuple(row for row in table.rows if row.unit != "seconds"))
         for table in side_by_side(results)

@@ -11,6 +11,7 @@ from pytest_irquality.verdict.facts import Finding
 from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.moves import LEFT_INDEX, rank
 from pytest_irquality.wording.numbers import counted, figure, probability, signed
 from pytest_irquality.wording.sentences import demand, reason, sentence, warnings
@@ -27,7 +28,7 @@ CELL = 200
 SHORT = 100
 ELSEWHERE = "The rest is in the HTML report."
 SYMBOLS = {
-    "passed": "✓", "failed": "✗", "error": "⊘", "fixed": "★", "not evaluated": "◌", "known": "⚠",
+    "passed": "✓", "failed": "✗", "error": "⊘", "fixed": "★", "not evaluated": "◌", "known": "⚠", "accepted": "▼",
 }  # fmt: skip
 
 
@@ -51,6 +52,7 @@ def markdown_report(
 def _blocks(stories: Sequence[Story], not_evaluated: Sequence[str], now: datetime) -> Iterator[str]:
     """Whole pieces, the weightiest first, so that a report that must be cut is cut between them."""
     alone = len(stories) == 1
+    yield _list(f"⚠ {markdown(line)}" for story in stories for line in accepted(story.result))
     yield _headline(stories, not_evaluated)
     yield _list(f"✗ not evaluated: {markdown(name)}" for name in not_evaluated[:NOTES])
     if alone:
@@ -74,10 +76,13 @@ def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> str:
     verdict = story.verdict
     if not_evaluated and story.state == "passed":
         symbol, verdict = "✗", "Not everything was evaluated"
-    return f"## {symbol} {markdown(verdict)}\n\n{markdown(', '.join(story.counts))}\n"
+    return f"## {symbol} {markdown(verdict)}\n\n{markdown(story.counted)}\n"
 
 
 def _first_screen(story: Story, now: datetime) -> Iterator[str]:
+    yield "".join(
+        f"{markdown(key)}: {markdown(text)}\n" for key, text in story.result.remarks.items()
+    )
     if story.tally:
         rest = f"; {markdown(story.balance)}" if story.balance else ""
         yield f"**{markdown(story.tally)}**{rest}.\n"
@@ -154,7 +159,7 @@ def _retrievers(table: SideBySide) -> str:
     )
 
 
-# -- folded ------------------------------------------------------------------------------------------------------------
+# -- folded ----------------------------------------------------------------------------------------
 
 
 def _rest(story: Story, now: datetime, *, alone: bool) -> Iterator[str]:
@@ -185,7 +190,7 @@ def _lines(story: Story) -> Sequence[Verdict]:
 def _line(result: SuiteResult, verdict: Verdict) -> Iterator[list[str]]:
     """A row for each broken demand of a limit; one for a limit that holds."""
     symbol = SYMBOLS[verdict.outcome]
-    if verdict.outcome not in ("failed", "known") or not verdict.broken:
+    if verdict.outcome not in ("failed", "known", "accepted") or not verdict.broken:
         held = verdict.findings[0] if len(verdict.findings) == 1 else None
         limit = ", ".join(dict.fromkeys(map(bound, verdict.findings[:3])))
         before, now = _sides(result, verdict, held) if held else ("", "")
@@ -248,7 +253,10 @@ def _detail(story: Story, query: QueryResult, verdict: Verdict | None) -> str:
         f"{'✓' if finding.ok else '✗'} {markdown(cut(demand(result, finding), CELL))}"
         for finding in findings[:NOTES]
     )
-    why = f"Why it matters: {markdown(cut(query.why, CELL))}\n\n" if query.why else ""
+    remarks = "".join(
+        f"{markdown(key.capitalize())}: {markdown(cut(text, CELL))}\n\n"
+        for key, text in query.remarks.items()
+    )
     fault = f"{markdown(cut(query.fault, 2 * CELL))}\n\n" if query.fault else ""
     moved = [d for d in query.ranking if query.before is None or d.rank != d.before]
     documents = _table(
@@ -261,7 +269,7 @@ def _detail(story: Story, query: QueryResult, verdict: Verdict | None) -> str:
     )
     place = markdown(result.place(query))
     again = markdown_code(rerun(result.path, query.check, result.retriever))
-    return f"{why}{fault}{rules}\n{documents}\n{told}\n{place} · {again}\n"
+    return f"{remarks}{fault}{rules}\n{documents}\n{told}\n{place} · {again}\n"
 
 
 def _document(document: ShownDocument) -> list[str]:
@@ -273,7 +281,8 @@ def _document(document: ShownDocument) -> list[str]:
 
 
 def _tags(result: SuiteResult) -> str:
-    tags = list(dict.fromkeys(mean.tag for mean in result.means if mean.tag))
+    used = {tag for query in result.queries for tag in query.tags}
+    tags = [tag for tag in dict.fromkeys(mean.tag for mean in result.means) if tag in used]
     if not tags:
         return ""
     means = {(mean.tag, mean.measure): mean for mean in result.means}
@@ -295,7 +304,7 @@ def _value(mean: Mean | None, *, named: bool = False) -> str:
     return f"{measure}{figure(mean.value, mean.unit)} ({signed(change.difference, mean.unit)})"
 
 
-# -- Markdown ----------------------------------------------------------------------------------------------------------
+# -- Markdown --------------------------------------------------------------------------------------
 
 
 def _list(items: Iterable[str]) -> str:

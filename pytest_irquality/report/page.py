@@ -1,4 +1,6 @@
-"""The whole report as values: the verdict in words, the few reasons for it, and a section a suite and retriever."""
+"""The whole report as values: the verdict in words, the few reasons for it, and a section a suite
+and retriever.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from pytest_irquality.report.suite_view import SuiteView
-from pytest_irquality.report.views import Name, Page, Reason, State, loudness
+from pytest_irquality.report.views import AuditView, Name, Page, Reason, State, loudness
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
+from pytest_irquality.wording.accepted import accepted
+from pytest_irquality.wording.audit import audit_of
+from pytest_irquality.wording.caveats import with_urgent
 from pytest_irquality.wording.numbers import counted
 from pytest_irquality.wording.story import Story, worst_first
 
@@ -42,16 +47,22 @@ def page_view(
     reasons = [reason for view in ranked for reason in view.reasons(several)]
     most = REASONS if several or not any(story.worst(1) for story in stories) else FEWER
     more = len(reasons) - most
+    suites = ", ".join(dict.fromkeys(result.suite for result in results))
     return Page(
-        title=f"{WORDS[state.css]}: {', '.join(dict.fromkeys(result.suite for result in results)) or 'search quality'}",
+        title=f"{WORDS[state.css]}: {suites or 'search quality'}",
         state=state,
         headline=words,
+        accepted=tuple(line for result in results for line in accepted(result)),
         reasons=tuple(_foremost(reasons, most)),
         more=f"and {more} more, below" if more > 0 else "",
         facts=() if several or not views else views[0].facts,
         not_evaluated=tuple(not_evaluated),
         generated=generated,
         compared=tuple(names.values()),
+        audits=tuple(
+            AuditView(path, f"audit-{n}", tuple(told))
+            for n, (path, told) in enumerate(audit_of(results).items(), 1)
+        ),
         sections=tuple(view.section for view in views),
         rows=tuple(view.compared(named, sides) for view in ranked) if several else (),
         definitions=tuple((names[m], definitions[m]) for m in named if m in definitions),
@@ -59,7 +70,9 @@ def page_view(
 
 
 def _foremost(reasons: Sequence[Reason], most: int) -> Sequence[Reason]:
-    """The few that stand under the headline, loudest first: some of every kind, so that no kind crowds out another."""
+    """The few that stand under the headline, loudest first: some of every kind, so that no kind
+    crowds out another.
+    """
     kinds: dict[tuple[int, bool], list[Reason]] = {}
     for reason in reasons:
         kinds.setdefault((loudness(reason.state.word), reason.query is not None), []).append(reason)
@@ -76,6 +89,8 @@ def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> tuple[S
     states = {story.state for story in stories}
     if len(stories) == 1:
         words = " · ".join([*stories[0].counts, *unseen])
+        if not unseen:
+            words = with_urgent(words, stories[0].result.failed, stories[0].caveats)
         verdict = stories[0].verdict
         if not_evaluated and stories[0].state == "passed":
             verdict = "Not everything was evaluated"

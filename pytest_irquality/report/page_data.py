@@ -1,7 +1,8 @@
-"""What the page's script draws from: the query tables as compact JSON, every text, document and grade once.
+"""What the page's script draws from: the query tables as compact JSON, every text, document and
+grade once.
 
-Two blocks of one shape a section each: ``rows`` is all that a table, its filters and its search need, ``details`` what
-a row opens to, read only once something is opened.
+Two blocks of one shape a section each: ``rows`` is all that a table, its filters and its search
+need, ``details`` what a row opens to, read only once something is opened.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def rows(sections: Sequence[Section]) -> str:
 
 
 def details(sections: Sequence[Section]) -> str:
-    """What rows open to. A ranking is flat: four numbers a document: document, grade, move and score."""
+    """What rows open to. A ranking is flat: four numbers a document: document, grade, move and
+    score.
+    """
     documents, grades, moves, states, texts = Index(), Index(), Index(), Index(), Index()
 
     def flat(ranking: Iterable[Document]) -> list[Any]:
@@ -112,10 +115,12 @@ def _rows(section: Section, states: Index) -> dict[str, Any]:
 
 
 def _detail(query: Query, flat: Any, states: Index, texts: Index) -> dict[str, Any]:
-    """Only what there is: most queries have neither a fault nor a reason to exist. What many share is numbered."""
+    """Only what there is: most queries have neither a fault nor a reason to exist. What many share
+    is numbered.
+    """
     told = {
         "whole": query.whole,
-        "why": query.why,
+        "remarks": query.remarks,
         "fault": query.fault,
         "rules": [[states[rule.state], rule.text] for rule in query.rules],
         "ranked": texts[query.ranked],
@@ -141,7 +146,9 @@ def _json(data: Any) -> str:
 
 
 def _plain(data: Any) -> Any:
-    """Every text made visible; a number only as long as it must be, and none where there is none."""
+    """Every text made visible; a number only as long as it must be, and none where there is
+    none.
+    """
     if isinstance(data, str):
         return visible(data)
     if isinstance(data, float):

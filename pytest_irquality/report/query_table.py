@@ -15,7 +15,9 @@ Key = Callable[[QueryResult], "float | str | None"]
 
 
 def table(views: QueryViews, queries: Sequence[Query]) -> Table:
-    """Text, tags and outcome are cells of their own kind in every row; the numbers are columns of plain text."""
+    """Text, tags and outcome are cells of their own kind in every row; the numbers are columns of
+    plain text.
+    """
     results = views.ordered
     return Table(
         (

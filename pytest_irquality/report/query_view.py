@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 
-from pytest_irquality.report.views import STATES, Chip, Document, Query, Rule, Value, loudness
+from pytest_irquality.report.views import (
+    EXPECTED,
+    STATES,
+    Chip,
+    Document,
+    Query,
+    Rule,
+    Value,
+    loudness,
+)
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.facts import Finding
 from pytest_irquality.verdict.result import (
@@ -41,7 +50,9 @@ OPENED = 3
 
 @dataclass(frozen=True)
 class QueryViews:
-    """The queries of a result, worst first, under a prefix that keeps their anchors apart on the page."""
+    """The queries of a result, worst first, under a prefix that keeps their anchors apart on the
+    page.
+    """
 
     result: SuiteResult
     prefix: str
@@ -118,7 +129,7 @@ class QueryViews:
             else now - before
         )
 
-    # -- outcomes ------------------------------------------------------------------------------------------------------
+    # -- outcomes ----------------------------------------------------------------------------------
 
     @cached_property
     def own(self) -> Mapping[str, Verdict]:
@@ -147,7 +158,7 @@ class QueryViews:
         if own is not None and (own.outcome != "passed" or own.findings):
             found.append(own.outcome)
         found += [
-            "known" if verdict.outcome == "known" else "failed"
+            verdict.outcome if verdict.outcome in EXPECTED else "failed"
             for verdict, finding in self.guards.get(query.id, ())
             if finding.fails
         ]
@@ -160,7 +171,7 @@ class QueryViews:
             "worse": gain is not None and gain < -EQUAL,
             "better": gain is not None and gain > EQUAL,
             "new": query.new,
-            "known": outcome == "known",
+            "known": outcome in EXPECTED,
             "zero": query.returned_nothing,
             "error": outcome == "error" or query.fault is not None,
             "all": True,
@@ -174,7 +185,7 @@ class QueryViews:
             if self.compared or key not in COMPARED
         )
 
-    # -- the view ------------------------------------------------------------------------------------------------------
+    # -- the view ----------------------------------------------------------------------------------
 
     def views(self) -> tuple[Query, ...]:
         return tuple(map(self.view, self.ordered))
@@ -198,7 +209,7 @@ class QueryViews:
             outcome=f"known issue {issue}" if outcome == "known" and issue else state.word,
             said=self.said(query, own, outcome),
             kinds=self.kinds(query),
-            why=query.why or "",
+            remarks=tuple((name.capitalize(), text) for name, text in query.remarks.items()),
             fault=query.fault or "",
             rules=tuple(self.rules(query, own)),
             ranking=tuple(self.document(d, _came(d, query), forbidden) for d in query.ranking),
@@ -215,13 +226,16 @@ class QueryViews:
 
     def value(self, query: QueryResult, measure: str) -> Value:
         at, unit = self.result.measures.index(measure), self.unit(measure)
-        now, change = query.values[at], self.change(query, at)
+        returned, change = query.values[at], self.change(query, at)
+        now = query.compared[at] if query.compared is not None else returned
         before = query.before[at] if query.before is not None else None
         if before is None or now is None or change is None:
             return Value(
                 measure, figure(now, unit), figure(before, unit) if query.before is not None else ""
             )
         then, today = apart(before, now, unit)
+        if returned is not None and abs(returned - now) > EQUAL:
+            today = f"{today} (as returned {figure(returned, unit)})"
         return Value(
             measure,
             today,
@@ -258,7 +272,8 @@ class QueryViews:
         told = [
             *(f"lost {_named(d)} (was {d.before})" for d in lost),
             *(
-                f"{_named(d)} {'rose' if (d.rank or 0) < (d.before or 0) else 'fell'} {d.before} → {d.rank}"
+                f"{_named(d)} {'rose' if (d.rank or 0) < (d.before or 0) else 'fell'} {d.before} →"
+                f" {d.rank}"
                 for d in went
             ),
             *(f"found {_named(d)} at {d.rank}" for d in came),
@@ -302,11 +317,11 @@ class QueryViews:
             state = STATES["passed" if finding.ok else "failed" if finding.fails else "warned"]
             if (
                 verdict is not None
-                and verdict.outcome == "known"
+                and verdict.outcome in EXPECTED
                 and not finding.ok
                 and finding.fails
             ):
-                state = STATES["known"]
+                state = STATES[verdict.outcome]
             label = f"{verdict.label}: " if verdict is not None and verdict is not own else ""
             yield Rule(state, cut(f"{label}{demand(self.result, finding)}"))
 
@@ -318,7 +333,7 @@ class QueryViews:
             if finding.kind == "must_not_find" and not finding.ok:
                 yield from (document.id for document in finding.ranked)
 
-    # -- documents -----------------------------------------------------------------------------------------------------
+    # -- documents ---------------------------------------------------------------------------------
 
     @cached_property
     def top_grade(self) -> float:
@@ -341,9 +356,11 @@ class QueryViews:
         return Document(
             rank=str(document.rank or ""),
             id=cut(document.id),
-            title=cut(document.title, LONG_TITLE)
-            if document.title and document.title != document.id
-            else "",
+            title=(
+                cut(document.title, LONG_TITLE)
+                if document.title and document.title != document.id
+                else ""
+            ),
             css=css,
             grade=said,
             move=move,
@@ -361,7 +378,9 @@ class QueryViews:
         return replace(shown_then, css=f"{shown_then.css} lost") if lost else shown_then
 
     def absent(self, document: ShownDocument) -> Document:
-        """A document that the shown ranking lacks: what it would have been worth, and where it is instead."""
+        """A document that the shown ranking lacks: what it would have been worth, and where it is
+        instead.
+        """
         beyond = document.rank is not None
         place = (
             f"at rank {document.rank}" if beyond else LEFT_INDEX if document.gone else NOT_RETURNED

@@ -1,6 +1,7 @@
 """The JSON Schema of the JSON report, made from the dataclasses it is made of.
 
-``python -m pytest_irquality.report.schema`` writes it beside this file; a test holds the two together.
+``python -m pytest_irquality.report.schema`` writes it beside this file; a test holds the two
+together.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ PLAIN = {str: "string", float: "number", int: "integer", bool: "boolean", type(N
 
 
 def schema() -> dict[str, Any]:
-    """The schema as data. A document may gain fields without a new version: readers pass over what they don't know."""
+    """The schema as data. A document may gain fields without a new version: readers pass over what
+    they don't know.
+    """
     definitions: dict[str, Any] = {}
     whole = _object(Report, definitions)
     return {

@@ -8,10 +8,13 @@ from datetime import datetime
 from functools import cached_property
 from math import inf
 
+from pytest_irquality.report.answers_view import kinds, loss_rows, noise_view
 from pytest_irquality.report.change_view import changes
+from pytest_irquality.report.charts import charts
 from pytest_irquality.report.query_table import table
 from pytest_irquality.report.query_view import QueryViews, side
 from pytest_irquality.report.views import (
+    EXPECTED,
     STATES,
     Bar,
     Cell,
@@ -29,9 +32,10 @@ from pytest_irquality.verdict.facts import Change, Finding
 from pytest_irquality.verdict.result import BAD, Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import Side
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.caveats import whole
 from pytest_irquality.wording.moves import name
 from pytest_irquality.wording.numbers import apart, counted, few, figure, probability, share, signed
-from pytest_irquality.wording.sentences import demand, reason, sentence, warnings
+from pytest_irquality.wording.sentences import demand, otherwise, reason, sentence, warnings
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import (
     BOUNDS,
@@ -58,7 +62,9 @@ SPREAD = ("each_tag", "each_query")
 
 @dataclass(frozen=True)
 class SuiteView:
-    """A result under a prefix that keeps its anchors apart from those of other results on the page."""
+    """A result under a prefix that keeps its anchors apart from those of other results on the
+    page.
+    """
 
     result: SuiteResult
     prefix: str
@@ -86,7 +92,7 @@ class SuiteView:
         """Which means a limit is broken on, by tag ("" for the whole suite) and measure."""
         return {
             (finding.subject, finding.measure): STATES[
-                "known" if verdict.outcome == "known" else "failed"
+                verdict.outcome if verdict.outcome in EXPECTED else "failed"
             ]
             for verdict in sorted(
                 self.lines_verdicts, key=lambda verdict: -loudness(verdict.outcome)
@@ -123,21 +129,28 @@ class SuiteView:
         result, before = self.result, self.result.baseline
         facts = [
             f"suite {result.path}",
-            f"retriever {result.retriever}{f' {result.version}' if result.version else ''}"
-            if result.retriever
-            else "",
-            f"retriever version {result.version}"
-            if result.version and not result.retriever
-            else "",
+            *(f"{name} {text}" for name, text in result.remarks.items()),
+            (
+                f"retriever {result.retriever}{f' {result.version}' if result.version else ''}"
+                if result.retriever
+                else ""
+            ),
+            (
+                f"retriever version {result.version}"
+                if result.version and not result.retriever
+                else ""
+            ),
             f"commit {revision(result.commit)}" if result.commit else "",
         ]
         if before:
             of = [
                 f"commit {revision(before.commit)}" if before.commit else "",
                 age(before.time, self.now) if before.time else "",
-                f"retriever version {before.version}"
-                if before.version and before.version != result.version
-                else "",
+                (
+                    f"retriever version {before.version}"
+                    if before.version and before.version != result.version
+                    else ""
+                ),
                 "both sides scored with today's judgments",
             ]
             facts.append(f"compared with {before.source} ({', '.join(filter(None, of))})")
@@ -204,30 +217,39 @@ class SuiteView:
                 ]
             ),
             warnings=warnings(result),
+            charts=charts(result.trails),
             notes=(*self.story.notes, *result.written),
             compared=self.queries.compared,
             measures=tuple(self.names[measure] for measure in result.shown),
             lines=tuple(map(self.line, sorted(self.lines_verdicts, key=self.line_order))),
             total=self.means_row(None),
             tags=shown_tags,
-            tags_title="Tags, most damaged first"
-            if self.queries.compared
-            else "Tags, lowest first",
+            tags_title=(
+                "Tags, most damaged first" if self.queries.compared else "Tags, lowest first"
+            ),
             tags_same=same_tags,
             tags_folded=f"{counted(len(same_tags), 'tag')} unchanged",
-            coverage=f"{share(result.judged, result.returned)} results in the top {result.top_k} are judged."
-            if result.returned
-            else "",
+            coverage=(
+                f"{share(result.judged, result.returned)} results in the top {result.top_k} are"
+                " judged."
+                if result.returned
+                else ""
+            ),
             coverage_top=self.coverage_top,
             coverage_bar=Bar("quiet", _percent(judged)) if judged is not None else None,
             changes=self.changes if self.changes and self.changes.bins else None,
             chips=self.queries.chips(views),
             queries=views[:LISTED],
             table=table(self.queries, views),
-            unlisted=counted(len(views) - LISTED, "more query", "more queries")
-            if len(views) > LISTED
-            else "",
+            unlisted=(
+                counted(len(views) - LISTED, "more query", "more queries")
+                if len(views) > LISTED
+                else ""
+            ),
             left=result.baseline.left if result.baseline else (),
+            losses=loss_rows(result),
+            kinds=tuple(kinds(result)),
+            noise=noise_view(result),
         )
 
     @property
@@ -240,7 +262,7 @@ class SuiteView:
         said = f"{share(unjudged, len(top))} places in the top 3 hold an unjudged document"
         return f"{said}; --ir-unjudged PATH lists what to judge first."
 
-    # -- limits ----------------------------------------------------------------------------------------------------
+    # -- limits ------------------------------------------------------------------------------------
 
     def line(self, verdict: Verdict) -> Line:
         held = [(finding, self.held(verdict, finding)) for finding in verdict.findings]
@@ -271,9 +293,11 @@ class SuiteView:
             place=self.result.place(verdict),
             state=STATES["warned"] if warned else self.state_of(verdict),
             reason="" if told else reason(self.result, verdict),
-            rerun=rerun(self.result.path, verdict.check, self.result.retriever)
-            if verdict.outcome in BAD
-            else "",
+            rerun=(
+                rerun(self.result.path, verdict.check, self.result.retriever)
+                if verdict.outcome in BAD
+                else ""
+            ),
             only=held[0][1] if alone else None,
             spread=() if alone else tuple(broken[:most]),
             kept=() if alone else tuple(kept[:FOLDED]),
@@ -281,6 +305,7 @@ class SuiteView:
             if verdict.scope == "each_tag"
             else rest,
             unsaid=f"and {unsaid} more" if unsaid else "",
+            otherwise=otherwise(verdict),
         )
 
     def loss_of(self, finding: Finding) -> float:
@@ -288,7 +313,7 @@ class SuiteView:
         return self.story.damage.loss(query) if query else 0.0
 
     def state_of(self, verdict: Verdict) -> State:
-        state = STATES[verdict.outcome]
+        state = STATES[verdict.caveat or verdict.outcome]
         if verdict.outcome == "known" and verdict.known_issue:
             return State(state.css, state.symbol, f"known issue {verdict.known_issue}")
         return state
@@ -296,8 +321,10 @@ class SuiteView:
     def held(self, verdict: Verdict, finding: Finding) -> Held:
         """A demand as numbers; where it has none, in its own words."""
         state = STATES["passed" if finding.ok else "failed" if finding.fails else "warned"]
-        if verdict.outcome == "known" and not finding.ok and finding.fails:
-            state = STATES["known"]
+        if finding.ok and (finding.lacks or finding.as_returned is not None):
+            state = self.state_of(verdict)
+        if verdict.outcome in EXPECTED and not finding.ok and finding.fails:
+            state = STATES[verdict.outcome]
         one_query = verdict.scope == "each_query"
         row = self.queries.rows.get(finding.subject) if one_query else None
         subject = (
@@ -328,7 +355,9 @@ class SuiteView:
         )
 
     def said_of(self, verdict: Verdict, finding: Finding) -> str:
-        """A demand in words; what is broken stands in a row of the query's own, what holds has none."""
+        """A demand in words; what is broken stands in a row of the query's own, what holds has
+        none.
+        """
         if finding.ok:
             return sentence(self.result, verdict, finding)
         return demand(self.result, finding)
@@ -351,7 +380,7 @@ class SuiteView:
             figure(change.before, mean.unit) if mean and change and finding.unit != "share" else ""
         )
         if finding.kind not in ON_CHANGE:
-            return before, value, limit, ""
+            return "" if mean and whole(mean) else before, value, limit, ""
         if mean and change:
             before, value = apart(change.before, change.now, mean.unit)
             return before, value, limit, change_said(change, mean.unit)
@@ -371,13 +400,15 @@ class SuiteView:
             css, filled, tick, _percent(before / scale) if before is not None and scale else None
         )
 
-    # -- tags --------------------------------------------------------------------------------------------------------
+    # -- tags --------------------------------------------------------------------------------------
 
     @property
     def tags(self) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
-        """A row each, most damaged first: broken limits, then the largest loss, then the lowest value.
+        """A row each, most damaged first: broken limits, then the largest loss, then the lowest
+        value.
 
-        Where something is compared, the tags in which nothing changed and nothing is broken come apart.
+        Where something is compared, the tags in which nothing changed and nothing is broken come
+        apart.
         """
         main = self.queries.main
         first = self.result.measures[main] if main is not None else ""
@@ -454,10 +485,10 @@ class SuiteView:
         return Cell(
             measure=measure,
             before=figure(change.before, unit) if change else "",
-            value=figure(value, unit),
+            value=figure(change.now if change else value, unit),
             change=signed(difference, unit) if bar and abs(difference) > EQUAL else "",
             css=side(difference, self.queries, measure),
-            over=over,
+            over="; ".join(filter(None, (over, whole(mean) if mean else ""))),
             state=broken,
             bar=drawn,
         )
@@ -502,10 +533,12 @@ class SuiteView:
 
 
 def change_said(change: Change, unit: str) -> str:
-    """What a change is, and what statistics say of it: ``changed by −0.054 (95 % interval −0.170 … +0.030; ...)``."""
+    """What a change is, and what statistics say of it: ``changed by −0.054 (90 % interval −0.170 …
+    +0.030; ...)``.
+    """
     told = []
     if change.low is not None and change.high is not None:
-        told.append(f"95 % interval {signed(change.low, unit)} … {signed(change.high, unit)}")
+        told.append(f"90 % interval {signed(change.low, unit)} … {signed(change.high, unit)}")
     if change.p is not None:
         told.append(probability(change.p))
     if change.adjusted is not None:

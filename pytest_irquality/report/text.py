@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_irquality.edges.printable import terminal
@@ -16,6 +16,11 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )
 from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
+from pytest_irquality.wording.accepted import accepted
+from pytest_irquality.wording.answers import answers_lines
+from pytest_irquality.wording.audit import audit_of
+from pytest_irquality.wording.caveats import MARKS as CAVEATS
+from pytest_irquality.wording.caveats import whole
 from pytest_irquality.wording.moves import LEFT_INDEX, name
 from pytest_irquality.wording.numbers import (
     counted,
@@ -24,23 +29,23 @@ from pytest_irquality.wording.numbers import (
     probability,
     signed,
 )
-from pytest_irquality.wording.sentences import demand, reason, sentence, warnings
+from pytest_irquality.wording.sentences import demand, otherwise, reason, sentence, warnings
 from pytest_irquality.wording.story import Story, Worse, worst_first
 from pytest_irquality.wording.words import ON_CHANGE, bound, cells, fit, one_line, quoted, wrapped
 
 MARKS = {
-    "passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "fixed": "✗ FIXED",
+    "passed": "✓", "failed": "✗", "error": "✗ ERROR", "known": "known issue", "accepted": "accepted", "fixed": "✗ FIXED",
     "not evaluated": "✗ not evaluated",
 }  # fmt: skip
 WORST = 5
 FINDINGS = 20
 IN_FULL = 3
 """Failures of a suite that the terminal tells in full."""
-LINES, LINES_EACH = 56, 110
-"""How long the summary of one suite may be, and those of several together."""
+LINES, LINES_EACH, FEWEST = 56, 112, 5
+"""How long the summary of one suite may be, those of several together, and the least that one of several is told in."""
 
 
-# -- one failure -------------------------------------------------------------------------------------------------------
+# -- one failure -----------------------------------------------------------------------------------
 
 
 def explain(result: SuiteResult, verdict: Verdict) -> str:
@@ -51,7 +56,8 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
         lines += _query_lines(result, verdict)
     else:
         for finding in verdict.broken[:FINDINGS]:
-            lines.append(f"  {_mark(finding)} {sentence(result, verdict, finding)}")
+            if len(verdict.broken) > 1:  # a single one is the title
+                lines.append(f"  {_mark(finding)} {sentence(result, verdict, finding)}")
             lines += _reasons(result, finding)
         if len(verdict.broken) > FINDINGS:
             lines.append(f"  and {len(verdict.broken) - FINDINGS} more, all in the report")
@@ -59,6 +65,8 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
         lines += _lowest(result, verdict)
     if verdict.known_issue:
         lines.append(f"  known issue: {verdict.known_issue}")
+    if judges := otherwise(verdict):
+        lines.append(f"  {judges}")
     return "\n".join(map(terminal, [*lines, f"  at {result.place(verdict)}"]))
 
 
@@ -94,10 +102,10 @@ def short_reason(result: SuiteResult, verdict: Verdict) -> str:
 
 
 def _title(story: Story, verdict: Verdict) -> str:
-    """A query with its text and what it lost; of a limit its label."""
+    """A query with its text and what it lost; why a limit failed."""
     query = story.result.by_id.get(verdict.query or "")
     if query is None:
-        return verdict.label
+        return reason(story.result, verdict)
     sides = story.damage.sides(query)
     if sides is None or not story.damage.gain(query):
         return quoted(query.text)
@@ -127,7 +135,7 @@ def _mark(finding: Finding) -> str:
     return "✗" if finding.fails else "!"
 
 
-# -- one query ---------------------------------------------------------------------------------------------------------
+# -- one query -------------------------------------------------------------------------------------
 
 
 def _query_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
@@ -137,12 +145,13 @@ def _query_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     yield from (f"  {_mark(finding)} {demand(result, finding)}" for finding in verdict.findings)
     yield ""
     yield from ranking_lines(query)
-    if query.why:
-        yield f"  why: {query.why}"
+    yield from _remarks(query.remarks, "  ")
 
 
 def ranking_lines(query: QueryResult) -> Iterator[str]:
-    """The top of a ranking with grades and old ranks, then the documents that should be in it, or were."""
+    """The top of a ranking with grades and old ranks, then the documents that should be in it, or
+    were.
+    """
     compared = query.before is not None
     if query.ranking:
         yield "  rank  was  grade  document" if compared else "  rank  grade  document"
@@ -183,7 +192,7 @@ def _why(document: ShownDocument) -> str:
     return f"  ← {words}" if words else ""
 
 
-# -- one limit ---------------------------------------------------------------------------------------------------------
+# -- one limit -------------------------------------------------------------------------------------
 
 
 def _reasons(result: SuiteResult, finding: Finding) -> Iterator[str]:
@@ -196,8 +205,13 @@ def _reasons(result: SuiteResult, finding: Finding) -> Iterator[str]:
     for document in documents.values():
         if document.id in named and (why := _why(document)):
             yield f"      {_titled(document)}{why}"
-    if query.why:
-        yield f"      why: {query.why}"
+    yield from _remarks(query.remarks, "      ")
+
+
+def _remarks(remarks: Mapping[str, str], indent: str) -> Iterator[str]:
+    """What the suite wants shown, such as why a query matters."""
+    for key, text in remarks.items():
+        yield f"{indent}{key}: {text}"
 
 
 def _change_lines(story: Story, verdict: Verdict) -> Iterator[str]:
@@ -208,7 +222,7 @@ def _change_lines(story: Story, verdict: Verdict) -> Iterator[str]:
     change, unit = finding.change, story.result.unit(finding.measure)
     sure = []
     if change.low is not None and change.high is not None:
-        sure.append(f"95 % interval {signed(change.low, unit)} to {signed(change.high, unit)}")
+        sure.append(f"90 % interval {signed(change.low, unit)} to {signed(change.high, unit)}")
     if change.p is not None:
         sure.append(probability(change.p))
     beside = f" ({', '.join(sure)})" if sure else ""
@@ -256,7 +270,7 @@ def _lowest(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
         yield f"    {figure(value)}  {one_line(query.text)} ({result.place(query)}){lost}"
 
 
-# -- the summary -------------------------------------------------------------------------------------------------------
+# -- the summary -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -276,15 +290,24 @@ def summary(
     """
     stories = worst_first(results)
     alone = len(stories) == 1
-    budget = LINES if alone else max(4, LINES_EACH // max(len(stories), 1))
-    for table in side_by_side(results):
-        yield from (_fitted(line, width) for line in beside(table))
+    beside_each_other = [list(beside(table)) for table in side_by_side(results)]
+    room = LINES_EACH - sum(map(len, beside_each_other)) - len(written)
+    budget = LINES if alone else max(FEWEST, room // max(len(stories), 1) - 2)
+    for lines in beside_each_other:
+        yield from (_fitted(line, width) for line in lines)
         yield ""
+    told = stories if alone else stories[: max(1, room // (FEWEST + 2))]
     for story in reversed(stories):
+        if story not in told:
+            yield from _headline(story, width, alone=True)
+    for story in reversed(told):
         yield from _within(list(_blocks(story, width, alone)), budget)
         if not alone:
             yield from _headline(story, width, alone)
             yield ""
+    for audit in audits(results):
+        yield from (_fitted(line, width) for line in audit)
+        yield ""
     yield from written
     if alone:
         yield from _headline(stories[0], width, alone)
@@ -298,7 +321,7 @@ def quiet(results: Iterable[SuiteResult]) -> Iterator[str]:
         story = Story(result)
         mean = result.whole.get(story.damage.measure)
         figures = [
-            f"{result.path}{f' [{result.retriever}]' if result.retriever else ''}: {story.headline}"
+            f"{result.path}{f' [{result.retriever}]' if result.retriever else ''}: {_word(story)}: {story.headline}"
         ]
         if mean:
             change = mean.change
@@ -342,6 +365,13 @@ def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
 
     if not alone:
         yield Block(0, (terminal(_fitted(f"{story.name} ({result.path})", width)),))
+    told = accepted(result)
+    if told:
+        yield Block(
+            0, tuple(line for n, text in enumerate(told) for line in lines(text, "  " if n else ""))
+        )
+    for remark in _remarks(result.remarks, ""):
+        yield Block(25, lines(remark))
     if story.tally:
         yield Block(2, lines("; ".join(filter(None, (story.tally, story.balance)))))
     yield from listed(10, story.causes, 6)
@@ -361,6 +391,9 @@ def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
     yield from listed(20, [fit(text, width - 4) for text in known], 3)
     yield from listed(15, [fit(text, width - 6) for text in warnings(result)], 3, "! ")
     yield from listed(30, story.notes, 8)
+    answers = [_fitted(terminal(f"  {line}"), width) for line in answers_lines(result)]
+    if answers:
+        yield Block(16, tuple(answers[:12]))
     written = [terminal(f"  {line}") for line in result.written]
     yield Block(
         5,
@@ -376,13 +409,16 @@ def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
 
 def _headline(story: Story, width: int, alone: bool) -> Iterator[str]:
     """The verdict, in the last lines of a suite."""
-    mark = (
-        "✗ FAILED"
-        if story.state == "failed"
-        else ("! PARTIAL" if story.state == "partial" else "✓ passed")
-    )
+    mark = {"failed": "✗", "partial": "!", "passed": "✓"}[story.state]
+    if story.state == "passed" and any(verdict.caveat for verdict in story.result.verdicts):
+        mark = "!"
     where = f"{story.name} ({story.result.path}): " if alone else ""
-    yield from _wrapped_headline(f"{mark}  {where}{story.headline}", width)
+    yield from _wrapped_headline(f"{mark} {_word(story)}  {where}{story.headline}", width)
+
+
+def _word(story: Story) -> str:
+    """How a suite ended, in the one word that a log is searched for."""
+    return {"failed": "FAILED", "partial": "PARTIAL", "passed": "passed"}[story.state]
 
 
 def _wrapped_headline(text: str, width: int) -> Iterator[str]:
@@ -415,7 +451,7 @@ def _worst_lines(story: Story, worst: Sequence[Worse], width: int) -> Iterator[s
         yield f"    and {more} more"
 
 
-# -- the table ---------------------------------------------------------------------------------------------------------
+# -- the table -------------------------------------------------------------------------------------
 
 Row = tuple[str, str, str, str, str, str, str, str]
 HEAD: Row = ("measure", "before", "now", "change", "worse/better", "limit", "", "queries")
@@ -425,11 +461,12 @@ MOST_ROWS = 12
 
 
 def _rows(story: Story) -> Iterator[Row]:
-    """The measures shown, and every limit that is broken, most damage first; what holds is counted elsewhere."""
+    """The measures shown, and every limit that has no plain tick, most damage first; what holds is counted elsewhere."""
     result = story.result
     yield HEAD
     limits = {verdict.label: verdict for verdict in result.verdicts if verdict.scope == "suite"}
     bad = [v for v in story.damage.failed_limits if v.outcome != "not evaluated"]
+    bad += [v for v in result.verdicts if v.caveat and v.query is None]
     shown = [
         m
         for m in result.whole.values()
@@ -475,6 +512,8 @@ def _extreme(finding: Finding | None) -> tuple[str, str]:
 def _outcome(verdict: Verdict) -> str:
     """A verdict's mark; one that passed although something it demands is not so gets that of a warning."""
     warned = verdict.outcome == "passed" and not all(finding.ok for finding in verdict.findings)
+    if verdict.caveat:
+        return CAVEATS[verdict.caveat]
     return "!" if warned else MARKS[verdict.outcome]
 
 
@@ -496,7 +535,11 @@ def _row(label: str, mean: Mean, limit: str, verdict: Verdict | None, on: str = 
         counts = f"{change.worse}/{change.better}"
         if change.queries != mean.queries:
             n = f"{n}, {change.queries} compared"
-    now = figure(mean.value, mean.unit, _digits(broken, mean, on_change=False))
+    value, on_change = mean.value, False
+    if change:
+        value, on_change = change.now, not whole(mean)
+    now = figure(value, mean.unit, _digits(broken, mean, on_change=on_change))
+    n = "; ".join(filter(None, (n, whole(mean))))
     mark = _outcome(verdict) if verdict else ""
     return (label, before, now, moved, counts, limit, mark, ", ".join(filter(None, (n, on))))
 
@@ -541,11 +584,13 @@ def _aligned(text: str, width: int, *, right: bool) -> str:
     return f"{space}{text}" if right else f"{text}{space}"
 
 
-# -- retrievers --------------------------------------------------------------------------------------------------------
+# -- retrievers ------------------------------------------------------------------------------------
 
 
 def beside(table: SideBySide) -> Iterator[str]:
-    """The retrievers of a suite in columns: the best marked, the others with what sets them apart from it."""
+    """The retrievers of a suite in columns: the best marked, the others with what sets them apart
+    from it.
+    """
     tested = any(side.p is not None for row in table.rows for side in row.sides)
     two_sided = ", p two-sided" if tested else ""
     yield f"{table.suite} ({table.path})  retrievers side by side, ★ the best{two_sided}"
@@ -569,3 +614,15 @@ def _side(side: Side, unit: str, alike: bool) -> str:
     if side.p is None:
         return value
     return f"{value} ({side.worse} worse, {side.better} better, {probability(side.p)})"
+
+
+def audits(results: Sequence[SuiteResult]) -> Iterator[list[str]]:
+    """A table for each suite: what was looked at, and what was found."""
+    for path, found in audit_of(results).items():
+        width = max(len(told.heading) for told in found)
+        lines = [f"audit of {path}"]
+        for told in found:
+            mark = " " if told.fine else "!"
+            heads = [f"{mark} {told.heading:{width}}", *[f"  {'':{width}}"] * len(told.lines)]
+            lines += (f"{head}  {line}" for head, line in zip(heads, told.lines, strict=False))
+        yield lines

@@ -1,10 +1,14 @@
-"""What the templates and the script of the HTML report are given: words and widths, nothing left to compute."""
+"""What the templates and the script of the HTML report are given: words and widths, nothing left to
+compute.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pytest_irquality.report.answers_view import KindTexts, LossRow, NoiseView
+from pytest_irquality.wording.audit import Told
 from pytest_irquality.wording.story import Story
 
 
@@ -24,10 +28,24 @@ STATES: Mapping[str, State] = {
     "fixed": State("bad", "★", "fixed, still marked as known issue"),
     "not evaluated": State("bad", "◌", "not evaluated"),
     "known": State("warn", "⚠", "known issue"),
+    "accepted": State("warn", "▼", "accepted drop"),
     "warned": State("warn", "⚠", "warning"),
+    "tied": State("warn", "≈", "tie order only"),
+    "new": State("quiet", "+", "new"),
+    "uncompared": State("quiet", "–", "nothing to compare"),
     "no rules": State("quiet", "·", "no rules"),
 }
-LOUDEST_FIRST = ("failed", "error", "fixed", "not evaluated", "known", "passed", "no rules")
+EXPECTED = ("known", "accepted")  # broken, and said to be
+LOUDEST_FIRST = (
+    "failed",
+    "error",
+    "fixed",
+    "not evaluated",
+    "accepted",
+    "known",
+    "passed",
+    "no rules",
+)
 
 
 def loudness(outcome: str) -> int:
@@ -45,7 +63,9 @@ class Name:
 
 @dataclass(frozen=True)
 class Bar:
-    """Percent of the width: how far it is filled, where the limit's tick stands and where the baseline's."""
+    """Percent of the width: how far it is filled, where the limit's tick stands and where the
+    baseline's.
+    """
 
     css: str
     filled: str
@@ -55,7 +75,9 @@ class Bar:
 
 @dataclass(frozen=True)
 class Reason:
-    """A line under the headline, linked to where the rest is told. ``query`` is its row in the section, or None."""
+    """A line under the headline, linked to where the rest is told. ``query`` is its row in the
+    section, or None.
+    """
 
     state: State
     where: str
@@ -97,11 +119,13 @@ class Line:
     kept: tuple[Held, ...]
     folded: str
     unsaid: str
+    otherwise: str = ""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A mean, marked where a limit on it is broken. ``over`` says of how many, where its row does not.
+    """A mean, marked where a limit on it is broken. ``over`` says of how many, where its row does
+    not.
 
     ``best``: no retriever of the suite has a better one. ``note`` is how it stands beside the best.
     """
@@ -120,7 +144,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A tag's means, or a suite's; of a suite also how many checks failed, what queries did and how long calls took."""
+    """A tag's means, or a suite's; of a suite also how many checks failed, what queries did and
+    how long calls took.
+    """
 
     name: str
     anchor: str
@@ -134,7 +160,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Document:
-    """A document in a ranking. ``css`` is its grade's colour and ``grade`` that in words; ``move`` where it went."""
+    """A document in a ranking. ``css`` is its grade's colour and ``grade`` that in words; ``move``
+    where it went.
+    """
 
     rank: str
     id: str
@@ -155,7 +183,9 @@ class Rule:
 
 @dataclass(frozen=True)
 class Value:
-    """A measure's value for one query; ``before`` and ``change`` are "" where nothing is compared."""
+    """A measure's value for one query; ``before`` and ``change`` are "" where nothing is
+    compared.
+    """
 
     measure: str
     now: str
@@ -178,7 +208,7 @@ class Query:
     outcome: str
     said: str
     kinds: frozenset[str]
-    why: str
+    remarks: tuple[tuple[str, str], ...]
     fault: str
     rules: tuple[Rule, ...]
     ranking: tuple[Document, ...]
@@ -252,7 +282,9 @@ class Tick:
 
 @dataclass(frozen=True)
 class Step:
-    """Some neighbours among all queries in the order of their change, as a bar; ``find`` lists them."""
+    """Some neighbours among all queries in the order of their change, as a bar; ``find`` lists
+    them.
+    """
 
     css: str
     x: float
@@ -265,7 +297,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Changes:
-    """What every query's value of one measure did since the baseline: all in one row, as a histogram, as a plot."""
+    """What every query's value of one measure did since the baseline: all in one row, as a
+    histogram, as a plot.
+    """
 
     measure: str
     tally: tuple[tuple[str, str, str], ...]
@@ -283,8 +317,9 @@ class Changes:
 class Column:
     """A column of the query table, a cell for each query. ``order`` are the rows as sorted by it.
 
-    ``key`` is what the page's address calls it. Rows that have nothing to be sorted by are not in ``order``. ``sides``
-    are the colours of the cells, empty where they have none; a column that is not ``listed`` is seen in details only.
+    ``key`` is what the page's address calls it. Rows that have nothing to be sorted by are not in
+    ``order``. ``sides`` are the colours of the cells, empty where they have none; a column that is
+    not ``listed`` is seen in details only.
     """
 
     key: str
@@ -306,8 +341,22 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Chart:
+    """A measure over the last changes: lines in a box of 300 by 40, broken where others were
+    measured.
+    """
+
+    measure: str
+    said: str
+    lines: tuple[str, ...]
+    limit: str = ""
+
+
+@dataclass(frozen=True)
 class Section:
-    """A suite and retriever. ``queries`` are the first of ``table``, for readers without scripts."""
+    """A suite and retriever. ``queries`` are the first of ``table``, for readers without
+    scripts.
+    """
 
     anchor: str
     title: str
@@ -320,6 +369,7 @@ class Section:
     risen: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+    charts: tuple[Chart, ...]
     compared: bool
     measures: tuple[Name, ...]
     lines: tuple[Line, ...]
@@ -337,6 +387,18 @@ class Section:
     unlisted: str
     table: Table
     left: tuple[str, ...]
+    losses: tuple[LossRow, ...] = ()
+    kinds: tuple[KindTexts, ...] = ()
+    noise: NoiseView | None = None
+
+
+@dataclass(frozen=True)
+class AuditView:
+    """What the audit of one suite says."""
+
+    path: str
+    anchor: str
+    told: tuple[Told, ...]
 
 
 @dataclass(frozen=True)
@@ -346,12 +408,14 @@ class Page:
     title: str
     state: State
     headline: str
+    accepted: tuple[str, ...]
     reasons: tuple[Reason, ...]
     more: str
     facts: tuple[str, ...]
     not_evaluated: tuple[str, ...]
     generated: str
     compared: tuple[Name, ...]
+    audits: tuple[AuditView, ...]
     sections: tuple[Section, ...]
     rows: tuple[Row, ...]
     definitions: tuple[tuple[Name, str], ...]

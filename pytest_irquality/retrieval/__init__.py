@@ -1,4 +1,6 @@
-"""From a suite and whatever the user's fixture is to a run: what was returned for each query, or why nothing was."""
+"""From a suite and whatever the user's fixture is to a run: what was returned for each query, or
+why nothing was.
+"""
 
 from __future__ import annotations
 

@@ -24,7 +24,8 @@ CUTOFF_NAMES = (
     "k", "top_k", "limit", "size", "n", "num_results", "topk", "top_n", "n_results", "max_results", "max_num_results",
     "num_hits", "similarity_top_k",
 )  # fmt: skip
-# A required second parameter of such a name is the cutoff, too. As optional ones they may mean anything.
+# A required second parameter of such a name is the cutoff, too. As optional ones they may mean
+# anything.
 LIKELY_CUTOFFS = ("count", "cutoff", "depth", "first", "hits", "how_many", "number", "rows", "_")
 METHODS = ("similarity_search", "search", "retrieve", "invoke", "ainvoke", "run", "query")
 

@@ -9,10 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-FAULTS = (Exception, SystemExit)
-"""What a call may raise as its own fault. Anything else is meant for whoever runs the pass: Ctrl-C,
-a skip.
-"""
+NO_FAULTS: set[type[BaseException]] = {KeyboardInterrupt, GeneratorExit}
+"""What is not a call's own fault but meant for whoever runs the pass: Ctrl-C, and what a caller adds."""
+
+
+def is_fault(error: BaseException) -> bool:
+    """Whether what a call raised is its own fault."""
+    return not isinstance(error, tuple(NO_FAULTS))
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,9 @@ def attempt(job: Job) -> Answer | Job:
         if is_async(value):
             return replace(job, begun=value, call=lambda: value)
         return Answer(job.read(value), None, time.perf_counter() - start)
-    except FAULTS as error:
+    except BaseException as error:
+        if not is_fault(error):
+            raise
         return Answer(None, error, time.perf_counter() - start)
 
 

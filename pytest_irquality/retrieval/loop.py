@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from pytest_irquality.retrieval.call import RetrieverError
-from pytest_irquality.retrieval.jobs import FAULTS, Answer, Done, Job, TimedOut, is_async
+from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, is_async, is_fault
 
 GRACE = 0.5  # seconds that cancelled calls have to clean up
 
@@ -38,11 +38,11 @@ async def in_loop(jobs: deque[Job], done: Done, concurrency: int, timeout: float
             if is_async(value):
                 value = await _first(value, job.most)
             return Answer(job.read(value), None, time.perf_counter() - start)
-        except FAULTS as error:
-            return Answer(None, error, time.perf_counter() - start)
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:
+            if is_fault(error):
+                return Answer(None, error, time.perf_counter() - start)
             escaped.append(error)
             raise _Stopped from None
 

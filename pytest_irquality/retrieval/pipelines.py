@@ -1,4 +1,6 @@
-"""A pipeline of components, as Haystack's: where a query goes in, and which component's output is the ranking."""
+"""A pipeline of components, as Haystack's: where a query goes in, and which component's output is
+the ranking.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ def is_pipeline(thing: object) -> bool:
 def asked_as_function(pipeline: Any, ends: Ends) -> Callable[..., Any]:
     """A function ``(query, k)`` that runs the pipeline. Raises ``PipelineError``.
 
-    The cutoff goes to the components that give the ranking, if they take one: an earlier one hands on its candidates.
+    The cutoff goes to the components that give the ranking, if they take one: an earlier one hands
+    on its candidates.
     """
     inputs: Mapping[str, Mapping[str, Any]] = pipeline.inputs()
     queries = [_existing(place, inputs) for place in ends.input] or _clear(inputs)

@@ -1,7 +1,8 @@
 """What a retriever returned, read as ids, scores, titles and texts.
 
-The shape is settled once a result, from its first hits, and the order is always the retriever's own: full-text scores
-may be negative, distances are better low, and some engines give no score at all.
+The shape is settled once a result, from its first hits, and the order is always the retriever's
+own: full-text scores may be negative, distances are better low, and some engines give no score at
+all.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from pytest_irquality.passages.characters import UNSPACED
+from pytest_irquality.retrieval.details import Details, details_of
 from pytest_irquality.retrieval.wrappers import (
     UnreadableResult,
     hits_of,
@@ -54,7 +56,9 @@ INSIDE = (
     "", "_source.", "payload.", "fields.", "properties.", "metadata.", "meta.", "document.", "entity.", "node.",
 )  # fmt: skip
 HINTS = {
-    "DocAddress": "tantivy's addresses are of one index only: return the stored field, searcher.doc(address)"
+    "DocAddress": (
+        "tantivy's addresses are of one index only: return the stored field, searcher.doc(address)"
+    )
 }
 WITHOUT_SPACES = re.compile(f"[{UNSPACED}]")
 ONE_WORD = re.compile(
@@ -70,12 +74,15 @@ Column = Sequence[Any]
 
 
 class Hits(NamedTuple):
-    """A result as read: ids best first, scores where there are any, titles and whole texts by id."""
+    """A result as read: ids best first, scores where there are any, titles and whole texts by
+    id.
+    """
 
     ids: tuple[str, ...]
     scores: tuple[float, ...] | None = None
     titles: Mapping[str, str] = {}
     texts: Mapping[str, str] = {}
+    details: Mapping[str, Details] = {}
 
 
 class Looked(NamedTuple):
@@ -93,15 +100,22 @@ def read_result(
     id_field: str | None = None,
     text_field: str | None = None,
     texts: bool = False,
+    show: Sequence[str] | None = None,
 ) -> Hits:
     """The first ``depth`` hits of what a call returned.
 
-    ``id_field`` and ``text_field`` are where an id and a text stand, with dots (``metadata.source``), if not in a usual
-    place. With ``texts`` hits must have texts, though that of an empty chunk is empty, and one without an id gets one
-    from its text. Raises ``UnreadableResult``.
+    ``id_field`` and ``text_field`` are where an id and a text stand, with dots
+    (``metadata.source``), if not in a usual place. With ``texts`` hits must have texts, though that
+    of an empty chunk is empty, and one without an id gets one from its text. With ``show`` the
+    details of each hit are read, with the fields that it names. Raises ``UnreadableResult``.
     """
     try:
-        return _read(hits_of(result, depth, id_field), Looked(id_field, text_field, texts))
+        hits = hits_of(result, depth, id_field)
+        read = _read(hits, Looked(id_field, text_field, texts))
+        if show is None:
+            return read
+        places = TEXTS if text_field is None else (text_field,)
+        return read._replace(details=details_of(hits, read.ids, show, places, INSIDE))
     except UnreadableResult as error:
         if inspect.iscoroutine(result):
             result.close()
@@ -109,7 +123,9 @@ def read_result(
 
 
 def split_batch(result: object, queries: int) -> list[Any]:
-    """What a call for many queries returned, as one result for each of them. Raises ``UnreadableResult``."""
+    """What a call for many queries returned, as one result for each of them. Raises
+    ``UnreadableResult``.
+    """
     try:
         return results_of(result, queries)
     except UnreadableResult as error:
@@ -122,7 +138,8 @@ def _unreadable(error: UnreadableResult, result: object) -> UnreadableResult:
 
 
 def apart(ids: Sequence[str], texts: Iterable[str], known: dict[str, str]) -> tuple[str, ...]:
-    """The ids, one that stands for another text in ``known`` made a new one; ``known`` learns them all.
+    """The ids, one that stands for another text in ``known`` made a new one; ``known`` learns them
+    all.
 
     Chunks may well have their document's id in common, and a text belongs to one id.
     """
@@ -135,7 +152,9 @@ def apart(ids: Sequence[str], texts: Iterable[str], known: dict[str, str]) -> tu
 
 
 def document_of(id: str, text: str) -> str:
-    """The document that a chunk with this id and text is of, where ``apart`` gave it an id of its own."""
+    """The document that a chunk with this id and text is of, where ``apart`` gave it an id of its
+    own.
+    """
     return id.removesuffix(f"#{_digest(text)[:6]}")
 
 
@@ -155,8 +174,8 @@ def _read(hits: Column, looked: Looked) -> Hits:
         return _bare(ids, looked)
     if all(map(_is_number, kinds)):
         raise UnreadableResult(
-            "numbers with fractions are scores, not ids; an array of scores in the order of the corpus is no ranking:"
-            " return the ids (or ids and scores) of the best"
+            "numbers with fractions are scores, not ids; an array of scores in the order of the"
+            " corpus is no ranking: return the ids (or ids and scores) of the best"
         )
     if all(issubclass(kind, (tuple, list)) or hasattr(kind, "_fields") for kind in kinds):
         named = getattr(hits[0], "_fields", ())
@@ -215,7 +234,7 @@ def _scores(column: Column) -> tuple[float, ...] | None:
         return None
     try:
         scores = tuple(column) if kinds == {float} else tuple(map(float, column))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # a whole number of hundreds of digits
         return None
     return scores if all(map(isfinite, scores)) else None
 
@@ -230,7 +249,9 @@ def _is_text(value: object) -> bool:
 
 
 def _has_prose(values: Iterable[str]) -> bool:
-    """Whether strings that are texts or ids are texts: any is one, or is a word of letters alone."""
+    """Whether strings that are texts or ids are texts: any is one, or is a word of letters
+    alone.
+    """
     return any(_is_text(value) or ONE_WORD.fullmatch(value) for value in values)
 
 
@@ -238,7 +259,9 @@ def _has_prose(values: Iterable[str]) -> bool:
 
 
 def _rows(hits: Column, looked: Looked) -> Hits:
-    """``(id, score)``, ``(score, id)``, or rows of a table: told apart by type over the whole list."""
+    """``(id, score)``, ``(score, id)``, or rows of a table: told apart by type over the whole
+    list.
+    """
     if len(set(map(len, hits))) > 1:
         raise UnreadableResult("its rows are of different lengths")
     columns = list(zip(*hits, strict=True))
@@ -276,8 +299,8 @@ def _id_and_score(
 ) -> tuple[int, int | None]:
     """Which column is the id's, and which the score's.
 
-    A score is the last column with fractions; of a pair, whole numbers will do if the other side is no prose. The id is
-    the first other column that is no prose, or stands at ``place``.
+    A score is the last column with fractions; of a pair, whole numbers will do if the other side is
+    no prose. The id is the first other column that is no prose, or stands at ``place``.
     """
     every, pair = range(len(columns)), len(columns) == 2
     numeric = [i for i in every if all(map(_is_number, kinds[i]))]
@@ -358,7 +381,9 @@ def _settle(
     *,
     attributes: bool = False,
 ) -> Getter | None:
-    """The first place at which the first hits have what is looked for. ``attributes``: look at attributes alone."""
+    """The first place at which the first hits have what is looked for. ``attributes``: look at
+    attributes alone.
+    """
     for place in places:
         get = attrgetter(place) if attributes else _getter(first[0], place)
         if get is not None and accept(_column(first, get)):
@@ -367,7 +392,9 @@ def _settle(
 
 
 def _getter(hit: Any, place: str) -> Getter | None:
-    """How to get at a place with dots in hits like this one: by keys or by attributes, as each step has them."""
+    """How to get at a place with dots in hits like this one: by keys or by attributes, as each step
+    has them.
+    """
     if is_mapping(hit) and _got(hit, itemgetter(place)) is not None:
         return itemgetter(place)
     steps: list[Getter] = []
@@ -402,7 +429,9 @@ def _got(hit: Any, get: Getter) -> Any:
 
 
 def _column(hits: Column, get: Getter) -> list[Any]:
-    """What stands there in each hit; the one value of a stored field that could hold several is that value."""
+    """What stands there in each hit; the one value of a stored field that could hold several is
+    that value.
+    """
     try:
         values = [*map(get, hits)]
     except Exception:
@@ -441,7 +470,9 @@ def _words(values: Sequence[Any]) -> Sequence[str]:
 
 
 def _text_of(value: Any) -> str:
-    """A text, or one in parts, as clients of language models have it: strings, or things with a ``text``."""
+    """A text, or one in parts, as clients of language models have it: strings, or things with a
+    ``text``.
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, (list, tuple)):
@@ -486,7 +517,8 @@ def _no_text(hit: Any, text_field: str | None) -> UnreadableResult:
         return UnreadableResult(f"'text_field: {text_field}' names no text of its hits", has)
     tried = ", ".join(TEXTS)
     return UnreadableResult(
-        f"'match: text' needs the text of each hit (tried {tried}); name its place with 'text_field'",
+        f"'match: text' needs the text of each hit (tried {tried}); name its place with"
+        " 'text_field'",
         has,
     )
 

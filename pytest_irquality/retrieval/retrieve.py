@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import cycle, islice
 
 from pytest_irquality.retrieval.call import Call, RetrieverError, how_to_call, takes_batches
+from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, forget, in_turn
 from pytest_irquality.retrieval.results import (
     Hits,
@@ -17,10 +20,12 @@ from pytest_irquality.retrieval.results import (
     read_result,
     split_batch,
 )
+from pytest_irquality.retrieval.retries import is_retried, wait_before
 from pytest_irquality.retrieval.run import Fault, Ranking, Run
 from pytest_irquality.suite.model import Query, Suite
 
 Progress = Callable[[int, int], None]
+ReadHits = Callable[[Query, object], Hits]
 
 LONGEST = 300  # characters of an error's message; its traceback has all of it
 GIVE_UP = 20  # time-outs in a row; three times the calls in flight where that is more
@@ -34,6 +39,7 @@ def retrieve(
     *,
     concurrency: int | None = None,
     progress: Progress | None = None,
+    details: bool = False,
 ) -> Run:
     """Ask a retriever every query (or the given ones) and its variants, each ``suite.repeat``
     times.
@@ -46,8 +52,9 @@ def retrieve(
     ``concurrency`` calls are in flight (None: as many as the suite says, or one): plain functions
     in threads, coroutines in one event loop. One call at a time and without a time-out is made in
     the caller's own thread. ``progress`` is told how many queries were answered, and of how many.
-    ``name`` tells retrievers of one suite apart. Raises ``RetrieverError`` where the object cannot
-    be called at all. Ctrl-C ends the pass and marks it interrupted.
+    ``name`` tells retrievers of one suite apart. With ``details`` the run keeps what people must
+    see of a document to grade it. Raises ``RetrieverError`` where the object cannot be called at
+    all. Ctrl-C ends the pass and marks it interrupted.
     """
     __tracebackhide__ = True
     asked = suite.queries if queries is None else tuple(queries)
@@ -55,28 +62,34 @@ def retrieve(
     variants = tuple(variant for variant in suite.reworded if variant.of in own)
     concurrency = concurrency or suite.concurrency or 1
     jobs_of = _batches if takes_batches(retriever) else _singles
-    jobs = deque(
-        replace(job, answer=answer)
-        for answer in range(suite.repeat)  # a whole round before the next: repeats lie apart
-        for job in jobs_of(suite, retriever, (*asked, *variants))
-    )
+    read_hits = partial(_read, suite, details)
+    jobs: deque[Job] = deque()
+    for answer in range(suite.repeat):  # a whole round before the next: repeats lie apart
+        for job in jobs_of(suite, retriever, (*asked, *variants), read_hits):
+            jobs.append(replace(job, answer=answer))
     warmup = deque(islice(cycle(jobs), suite.warmup))
     kept = _Kept(jobs, max(GIVE_UP, 3 * concurrency), progress)
     interrupted = False
     try:
         _ask([(warmup, _forget), (jobs, kept.keep)], concurrency, suite.timeout)
+        for round in range(suite.retry.times):
+            again = kept.to_retry(suite.retry.on)
+            if not again or kept.in_a_row >= kept.give_up_after:
+                break
+            time.sleep(wait_before(round, kept.errors(again)))
+            kept.retries += len(again)
+            _ask([(deque(again), kept.keep)], concurrency, suite.timeout)
     except KeyboardInterrupt:
         interrupted = True
     kept.interrupted = interrupted
     # No query of a batch has a time of its own.
     timed = not takes_batches(retriever)
-    runs = [
-        replace(
-            kept.run(suite, name, asked, answer, timed),
-            variants=kept.run(suite, name, variants, answer, timed) if variants else None,
-        )
-        for answer in range(suite.repeat)
-    ]
+    runs = []
+    for answer in range(suite.repeat):
+        run = kept.run(suite, name, asked, answer, timed)
+        if variants:
+            run = replace(run, variants=kept.run(suite, name, variants, answer, timed))
+        runs.append(run)
     return _one(runs)
 
 
@@ -88,12 +101,30 @@ class _Kept:
     give_up_after: int
     progress: Progress | None
     total: int = 0
+    retries: int = 0
+    made: tuple[Job, ...] = ()
     in_a_row: int = 0
     interrupted: bool = False
     answers: dict[tuple[int, str], Answer] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.total = sum(len(job.subject) for job in self.jobs)
+        self.made = tuple(self.jobs)
+
+    def to_retry(self, on: Iterable[str]) -> list[Job]:
+        """The calls that failed in one of these ways, as they were made first."""
+        on = frozenset(on)
+        return [
+            job for job in self.made if any(is_retried(error, on) for error in self.errors([job]))
+        ]
+
+    def errors(self, jobs: Iterable[Job]) -> Iterator[BaseException]:
+        """What the calls raised, the last time that they were made."""
+        for job in jobs:
+            for query in job.subject:
+                answer = self.answers.get((job.answer, query.id))
+                if answer is not None and answer.error is not None:
+                    yield answer.error
 
     def keep(self, job: Job, answer: Answer) -> None:
         self.in_a_row = self.in_a_row + 1 if isinstance(answer.error, TimedOut) else 0
@@ -112,50 +143,69 @@ class _Kept:
         faults: dict[str, Fault] = {}
         titles: dict[str, str] = {}
         texts: dict[str, str] = {}
+        details: dict[str, Details] = {}
         for query in asked:
             answer = self.answers.get((number, query.id))
-            if answer is None:
-                if not self.interrupted:
-                    faults[query.id] = Fault(
-                        f"not asked: {self.give_up_after} calls in a row had timed out"
-                    )
-            elif fault := _fault(query, answer, suite.timeout):
+            fault = self._fault(query, answer, suite.timeout)
+            if fault is not None:
                 faults[query.id] = fault
-            else:
-                hits: Hits = answer.value
-                ids = hits.ids
-                if hits.texts:
-                    ids = apart(hits.ids, map(hits.texts.__getitem__, hits.ids), texts)
-                rankings[query.id] = Ranking(ids, hits.scores, answer.seconds if timed else None)
-                for own, document in zip(ids, hits.ids, strict=True) if hits.titles else ():
-                    if document in hits.titles:
-                        titles.setdefault(own, hits.titles[document])
-        return Run(name, rankings, faults, titles, texts, interrupted=self.interrupted)
+            if fault is not None or answer is None:
+                continue
+            hits: Hits = answer.value
+            ids = hits.ids
+            if hits.texts:
+                ids = apart(hits.ids, map(hits.texts.__getitem__, hits.ids), texts)
+            seconds = answer.seconds if timed else None
+            rankings[query.id] = Ranking(ids, hits.scores, seconds)
+            for own, document in zip(ids, hits.ids, strict=True):
+                if document in hits.titles:
+                    titles.setdefault(own, hits.titles[document])
+            details.update(hits.details)
+        return Run(
+            name,
+            rankings,
+            faults,
+            titles,
+            texts,
+            interrupted=self.interrupted,
+            details=details,
+            retries=self.retries,
+        )
+
+    def _fault(self, query: Query, answer: Answer | None, timeout: float | None) -> Fault | None:
+        """Why a query has no ranking; nothing where the user ended the pass before its turn."""
+        if answer is not None:
+            return _fault(query, answer, timeout)
+        if self.interrupted:
+            return None
+        return Fault(f"not asked: {self.give_up_after} calls in a row had timed out")
 
 
 def _one(runs: Sequence[Run]) -> Run:
     """The answers as one run. A query that one of them lacks has none: what is left would not be
     its mean.
     """
-    first, *others = runs
-    faults = {id: fault for run in reversed(runs) for id, fault in run.faults.items()}
-    complete = set(first.rankings).intersection(*(run.rankings for run in others))
-    if not others:
-        return first
-    whole = [
-        replace(
-            run,
-            rankings={id: ranking for id, ranking in run.rankings.items() if id in complete},
-            faults=faults,
-            variants=None,
-        )
-        for run in runs
-    ]
-    variants = [run.variants for run in runs if run.variants]
-    return replace(whole[0], again=tuple(whole[1:]), variants=_one(variants) if variants else None)
+    if len(runs) == 1:
+        return runs[0]
+    complete = set.intersection(*(set(run.rankings) for run in runs))
+    faults: dict[str, Fault] = {}
+    variants = []
+    for run in runs:
+        for id, fault in run.faults.items():
+            faults.setdefault(id, fault)
+        if run.variants:
+            variants.append(run.variants)
+    whole = []
+    for run in runs:
+        rankings = {id: ranking for id, ranking in run.rankings.items() if id in complete}
+        whole.append(replace(run, rankings=rankings, faults=faults, variants=None))
+    first, *others = whole
+    return replace(first, again=tuple(others), variants=_one(variants) if variants else None)
 
 
-def _singles(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterable[Job]:
+def _singles(
+    suite: Suite, retriever: object, asked: Sequence[Query], read_hits: ReadHits
+) -> Iterable[Job]:
     """A call for each query."""
     __tracebackhide__ = True
     asked_by_names = {
@@ -168,34 +218,31 @@ def _singles(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterabl
         return Job(
             (query,),
             lambda: call(query.text, suite.depth, params),
-            lambda result: [_read(suite, query, result)],
+            lambda result: [read_hits(query, result)],
             suite.depth,
         )
 
     return map(job, asked)
 
 
-def _batches(suite: Suite, retriever: object, asked: Sequence[Query]) -> Iterable[Job]:
+def _batches(
+    suite: Suite, retriever: object, asked: Sequence[Query], read_hits: ReadHits
+) -> Iterable[Job]:
     """A call for all queries that share their params, which has no latency of a single query."""
     __tracebackhide__ = True
-    owners = [check.query.thresholds if check.query else (check.limits,) for check in suite.checks]
-    for limits in (
-        limits
-        for owner in owners
-        for limits in owner
-        if limits and limits.measure.unit == "seconds"
-    ):
-        raise RetrieverError(
-            f"{limits.measure} is the time of one query, and {type(retriever).__name__}.batch"
-            " answers many at once; let the fixture give what takes a single query"
-        )
+    for measure in suite.limited:
+        if measure.unit == "seconds":
+            raise RetrieverError(
+                f"{measure} is the time of one query, and {type(retriever).__name__}.batch answers"
+                " many at once; let the fixture give what takes a single query"
+            )
     groups: dict[str, list[Query]] = {}
     for query in asked:
         groups.setdefault(repr(sorted(query.params.items())), []).append(query)
 
     def read(query: Query, result: object) -> Hits | Exception:
         try:
-            return _read(suite, query, result)
+            return read_hits(query, result)
         except Exception as error:  # one query's results do not spoil those of the others
             return error
 
@@ -222,13 +269,14 @@ def _settle(suite: Suite, retriever: object, query: Query) -> Call:
         raise
 
 
-def _read(suite: Suite, query: Query, result: object) -> Hits:
+def _read(suite: Suite, details: bool, query: Query, result: object) -> Hits:
     return read_result(
         result,
         suite.depth,
         id_field=suite.id_field,
         text_field=suite.text_field,
         texts=suite.reads_texts(query),
+        show=suite.show if details else None,
     )
 
 
@@ -280,8 +328,10 @@ def _fault(query: Query, answer: Answer, timeout: float | None) -> Fault | None:
 
 def _message(error: BaseException) -> str:
     text = " ".join(str(error).split())
-    text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if len(text) > LONGEST:
+        text = text[: LONGEST - 1] + "…"
+    name = type(error).__name__
+    return f"{name}: {text}" if text else name
 
 
 def _hint(error: BaseException) -> str:

@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote, quote_plus
 
+from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.results import UnreadableResult
 
-# Hexadecimal of any length, dotted numbers, and whole numbers but for those of three digits: an
-# HTTP status stays.
+# Hexadecimal of any length, dotted numbers, and words with a digit (ids, times with their unit) but
+# for numbers of three digits: an HTTP status stays.
 VARYING = re.compile(
-    r"0x[0-9a-fA-F]+|\b(?=[a-f-]*\d)[0-9a-fA-F-]{8,}\b|\d+(\.\d+)+|\b(?!\d{3}\b)\d+\b"
+    r"0x[0-9a-fA-F]+|\b(?=[a-f-]*\d)[0-9a-fA-F-]{8,}\b|\d+(\.\d+)+"
+    r"|\b(?!\d{3}\b)[^\W\d]*-?\d[\w-]*"
 )
 
 
@@ -33,7 +35,13 @@ class Ranking:
     seconds: float | None = None
     besides: Mapping[str, str] = field(default_factory=dict)
     holders: Mapping[str, str] = field(default_factory=dict)
+    own: tuple[str, ...] = ()
     shares: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def raw(self) -> tuple[str, ...]:
+        """The results by their own ids, whatever passages they stand for."""
+        return self.own or self.ids
 
     def collapsed(self, depth: int) -> tuple[str, ...]:
         """The first ``depth`` documents, later copies of a document removed and the ranks closed
@@ -62,13 +70,16 @@ class Fault:
         """
         if isinstance(self.error, UnreadableResult):
             return self.error.cause
-        forms = "|".join(
-            re.escape(form)
-            for form in {self.asked, quote(self.asked), quote_plus(self.asked)}
-            if form
-        )
-        text = re.sub(rf"(?<!\w)({forms})(?!\w)", "…", self.message) if forms else self.message
+        text = self.message
+        if self.asked:
+            forms = {self.asked, quote(self.asked), quote_plus(self.asked)}
+            either = "|".join(map(re.escape, forms))
+            text = re.sub(rf"(?<!\w)({either})(?!\w)", "…", text)
         return VARYING.sub("#", text)
+
+
+JUDGMENTS = "judgments"
+"""In ``Run.scored``, beside what a query scored, how many judgments it had."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +89,11 @@ class Run:
 
     ``titles`` holds the words that results came with, by document id: a title belongs to a
     document, not to a query. ``texts`` holds whole passages by document id, kept only for suites
-    that match by text. ``depth`` is the number of results asked for, where a kept run says so;
-    ``version`` the retriever's own.
+    that match by text; ``details`` what people must see of a document to grade it, kept where they
+    will. ``depth`` is the number of results asked for, where a kept run says so; ``version`` the
+    retriever's own.
+
+    ``retries`` counts the calls that were made again after a failure.
 
     ``again`` holds the other answers to the same queries, each a run of its own; ``build`` numbers
     the builds of the index that they came from. ``variants`` is the run of the queries' other
@@ -98,7 +112,9 @@ class Run:
     again: tuple[Run, ...] = ()
     build: int = 0
     variants: Run | None = None
+    details: Mapping[str, Details] = field(default_factory=dict)
     scored: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    retries: int = 0
 
     @property
     def answers(self) -> tuple[Run, ...]:
@@ -117,15 +133,14 @@ class Run:
 
     def retried(self, again: Run) -> Run:
         """The same run with what asking the queries that had faults once more gave."""
+        unanswered = {id: fault for id, fault in self.faults.items() if id not in again.rankings}
         return replace(
             self,
             rankings={**self.rankings, **again.rankings},
-            faults={
-                **{id: fault for id, fault in self.faults.items() if id not in again.rankings},
-                **again.faults,
-            },
+            faults={**unanswered, **again.faults},
             titles={**again.titles, **self.titles},
             texts={**again.texts, **self.texts},
+            details={**again.details, **self.details},
             interrupted=again.interrupted,
             again=tuple(map(Run.retried, self.again, again.again)),
             variants=_retried(self.variants, again.variants),

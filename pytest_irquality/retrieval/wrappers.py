@@ -1,4 +1,5 @@
-"""What hits come wrapped in: responses, pipelines, batches of one, tables, cursors; opened until their list is left.
+"""What hits come wrapped in: responses, pipelines, batches of one, tables, cursors; opened until
+their list is left.
 
 An opener looks at one thing and gives what is inside, or None where that thing is not of its kind.
 """
@@ -33,7 +34,9 @@ LONGEST_REPR = 200
 
 
 class UnreadableResult(Exception):
-    """A result no document ids can be read from. ``cause`` is alike for all such, ``detail`` is of this one."""
+    """A result no document ids can be read from. ``cause`` is alike for all such, ``detail`` is of
+    this one.
+    """
 
     def __init__(self, cause: str, detail: str = "") -> None:
         super().__init__(f"{cause}; {detail}" if detail else cause)
@@ -49,7 +52,9 @@ class Wanted(NamedTuple):
 
 
 def hits_of(result: object, depth: int, id_field: str | None = None) -> list[Any]:
-    """The first ``depth`` hits of what a call returned, whatever they are. Raises ``UnreadableResult``."""
+    """The first ``depth`` hits of what a call returned, whatever they are. Raises
+    ``UnreadableResult``.
+    """
     wanted = Wanted(
         depth, (id_field, id_field.split(".")[0], *ID_COLUMNS) if id_field else ID_COLUMNS
     )
@@ -65,8 +70,8 @@ def hits_of(result: object, depth: int, id_field: str | None = None) -> list[Any
             raise UnreadableResult(why)
     if is_mapping(result):
         raise UnreadableResult(
-            f"a mapping has no order, and this one holds no single list of hits (tried {', '.join(WRAPPERS)});"
-            " return that list, or name a column of ids with 'id_field'"
+            "a mapping has no order, and this one holds no single list of hits (tried"
+            f" {', '.join(WRAPPERS)}); return that list, or name a column of ids with 'id_field'"
         )
     if isinstance(result, (list, tuple)):
         return list(result[:depth])
@@ -74,7 +79,9 @@ def hits_of(result: object, depth: int, id_field: str | None = None) -> list[Any
 
 
 def results_of(result: object, queries: int) -> list[Any]:
-    """What a call for many queries returned, as one result for each of them. Raises ``UnreadableResult``."""
+    """What a call for many queries returned, as one result for each of them. Raises
+    ``UnreadableResult``.
+    """
     for is_such, why in REFUSED:
         if is_such(result):
             raise UnreadableResult(f"a batch must give one list of hits a query: {why}")
@@ -165,7 +172,9 @@ def _frame(thing: Any, wanted: Wanted) -> object:
 
 
 def _two_columns(thing: Any, wanted: Wanted) -> object:
-    """``(scores, indices)`` of faiss, ``Results(documents, scores)`` of bm25s: two columns rather than two hits."""
+    """``(scores, indices)`` of faiss, ``Results(documents, scores)`` of bm25s: two columns rather
+    than two hits.
+    """
     if not _is_two(thing) or not all(map(_is_column, thing)):
         return None
     columns = [_only(_plain(column)) for column in thing]
@@ -205,7 +214,9 @@ def _tool_error(content: object) -> UnreadableResult:
 
 
 def _attributes(thing: Any, wanted: Wanted) -> object:
-    """A client's response object. What has a length and can be iterated is a list of its hits already."""
+    """A client's response object. What has a length and can be iterated is a list of its hits
+    already.
+    """
     if getattr(thing, "isError", None) is True:
         raise _tool_error(getattr(thing, "content", None))
     if hasattr(thing, "__iter__") and hasattr(thing, "__len__"):

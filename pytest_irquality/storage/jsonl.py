@@ -1,21 +1,24 @@
-"""A stored run as a file: JSONL with a header, one line a query in suite order, and a last line that says so.
+"""A stored run as a file: JSONL with a header, one line a query in suite order, and a last line
+that says so.
 
-The same format serves as a baseline (rankings alone, so that equal rankings are equal bytes), as a kept run (with
-faults and times, to be judged again) and as one share of a run. Every line stands for itself, so that a diff of two
-files reads as the list of queries that changed. Blank lines stand between them: git merges changes of neighbouring
-queries only where a line that nobody changed is between the two.
+The same format serves as a baseline (rankings alone, so that equal rankings are equal bytes), as a
+kept run (with faults and times, to be judged again) and as one share of a run. Every line stands
+for itself, so that a diff of two files reads as the list of queries that changed. Blank lines stand
+between them: git merges changes of neighbouring queries only where a line that nobody changed is
+between the two.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
+from pytest_irquality.edges import bounds
 from pytest_irquality.edges.open import Allowed, bounded_lines
 from pytest_irquality.edges.write import write
 from pytest_irquality.retrieval.run import Ranking
@@ -36,7 +39,7 @@ OURS = json.dumps(FORMAT).encode()
 SIDES = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
 NAMED = 3
 
-# -- writing ----------------------------------------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------------------
 
 
 def write_run(path: Path, stored: StoredRun, allowed: Allowed | None = None) -> None:
@@ -58,22 +61,41 @@ def _lines(stored: StoredRun) -> Iterator[bytes]:
 
 def _data(query: StoredQuery) -> dict[str, Any]:
     data: dict[str, Any] = {"id": query.id, "query": query.text}
+    if query.of:
+        data["of"] = query.of
     if query.params:
         data["params"] = query.params
     if query.ranking is None:
         return {**data, "fault": query.fault}
-    if query.ranking.seconds is not None:
-        data["seconds"] = query.ranking.seconds
-    data["docs"] = _documents(query, query.ranking)
+    data |= _answer(query, query.ranking)
     if query.values:
         data["values"] = query.values
     if query.version is not None:
         data["version"] = query.version
+    if query.answers:
+        data["answers"] = [
+            _answer(answer, answer.ranking) for answer in query.answers if answer.ranking
+        ]
+    return data
+
+
+def _answer(query: StoredQuery, ranking: Ranking) -> dict[str, Any]:
+    """One answer: its documents, how long it took, and of which build it is where there are
+    several.
+    """
+    data: dict[str, Any] = {}
+    if ranking.seconds is not None:
+        data["seconds"] = ranking.seconds
+    if query.build:
+        data["build"] = query.build
+    data["docs"] = _documents(query, ranking)
     return data
 
 
 def _documents(query: StoredQuery, ranking: Ranking) -> list[Any]:
-    """``[id, score, title, text]`` as far as any document of the query has them; ids alone as themselves."""
+    """``[id, score, title, text]`` as far as any document of the query has them; ids alone as
+    themselves.
+    """
     scores = [score if math.isfinite(score) else None for score in ranking.scores or ()]
     columns: list[Sequence[object]] = [ranking.ids, scores, query.titles, query.texts]
     while not any(value is not None for value in columns[-1]) and len(columns) > 1:
@@ -93,11 +115,13 @@ def _line(data: Mapping[str, object]) -> bytes:
         )
 
 
-# -- reading ----------------------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
 def read_run(path: Path, shown: str | None = None, allowed: Allowed | None = None) -> StoredRun:
-    """The run in a file. Raises ``StoredRunError`` where it is damaged or something else, ``OSError``."""
+    """The run in a file. Raises ``StoredRunError`` where it is damaged or something else,
+    ``OSError``.
+    """
     with opened(path, shown or str(path), allowed) as file:
         return parse_run(bounded_lines(file), shown or str(path))
 
@@ -130,8 +154,9 @@ def parse_run(lines: Iterable[bytes], shown: str) -> StoredRun:
         query = _query(data, where, same)
         if query.id in queries:
             raise DamagedRunError(
-                f"{where}: the query {query.id!r} stands here twice (line {places[query.id]} is the other), as a merge"
-                f" may leave it: keep one, or write the file anew with `{UPDATE}`"
+                f"{where}: the query {query.id!r} stands here twice (line {places[query.id]} is the"
+                " other), as a merge may leave it: keep one, or write the file anew with"
+                f" `{UPDATE}`"
             )
         queries[query.id], places[query.id] = query, number
     if not ended:
@@ -140,7 +165,9 @@ def parse_run(lines: Iterable[bytes], shown: str) -> StoredRun:
 
 
 def _conflict(marker: bytes, rest: Iterator[bytes]) -> str:
-    """What a conflict is between and about, read to its end: the names of both sides, and the queries between them."""
+    """What a conflict is between and about, read to its end: the names of both sides, and the
+    queries between them.
+    """
     sides, queries = [_text(marker[7:])], dict[str, None]()
     for line in rest:
         if line.startswith(SIDES[-1]):
@@ -157,8 +184,8 @@ def _conflict(marker: bytes, rest: Iterator[bytes]) -> str:
     between = f" between {' and '.join(sides)}" if all(sides) and len(sides) > 1 else ""
     over = f" over {named}{more}" if queries else ""
     return (
-        f"an unresolved merge conflict{between}{over}: keep either line of each query, or write the file anew with"
-        f" `{UPDATE}`"
+        f"an unresolved merge conflict{between}{over}: keep either line of each query, or write the"
+        f" file anew with `{UPDATE}`"
     )
 
 
@@ -167,7 +194,6 @@ def _text(line: bytes) -> str:
 
 
 NEEDED = ("suite", "path", "depth")
-HEADER_TYPES: Mapping[str, type] = {"depth": int}  # every other is a text
 LARGEST = 1e15  # of numbers that are no scores of documents
 
 
@@ -182,18 +208,17 @@ def _header(lines: Iterable[bytes], shown: str) -> Header:
     version = data.get("format_version")
     if isinstance(version, int) and version < VERSION:
         raise DamagedRunError(
-            f"{where}: written in format {version}, and this pytest-irquality reads format {VERSION}: write it anew"
-            f" with `{UPDATE}`"
+            f"{where}: written in format {version}, and this pytest-irquality reads format"
+            f" {VERSION}: write it anew with `{UPDATE}`"
         )
     if version != VERSION:
         raise StoredRunError(
-            f"{where}: written in format {version}; this pytest-irquality reads format {VERSION}: a newer one wrote it"
+            f"{where}: written in format {version}; this pytest-irquality reads format {VERSION}: a"
+            " newer one wrote it"
         )
     known = {name: data[name] for name in Header.__dataclass_fields__ if name in data}
     wrong = [name for name in NEEDED if name not in known]
-    wrong += [
-        name for name, value in known.items() if type(value) is not HEADER_TYPES.get(name, str)
-    ]
+    wrong += [name for name, value in known.items() if not HEADER_TYPES.get(name, _is_name)(value)]
     if wrong:
         raise DamagedRunError(f"{where}: damaged: no {wrong[0]!r} in the header, or no such thing")
     return Header(**known)
@@ -203,8 +228,21 @@ def _query(data: dict[str, Any], where: str, same: dict[Any, Any]) -> StoredQuer
     id, text, params = data.get("id"), data.get("query"), data.get("params", {})
     if not isinstance(id, str) or not isinstance(text, str) or not isinstance(params, dict):
         raise DamagedRunError(f"{where}: damaged: a line needs 'id' and 'query'")
+    if params and not _can_be_written(params):
+        raise DamagedRunError(f"{where}: damaged: 'params' holds what is no number")
+    of = data.get("of", "")
+    if not isinstance(of, str):
+        raise DamagedRunError(f"{where}: damaged: 'of' is the id of a query")
     if isinstance(fault := data.get("fault"), str):
-        return StoredQuery(id, text, params, fault=fault)
+        return StoredQuery(id, text, params, fault=fault, of=of)
+    others = data.get("answers", [])
+    if not isinstance(others, list) or not all(isinstance(other, dict) for other in others):
+        raise DamagedRunError(f"{where}: damaged: 'answers' is a list of answers")
+    asked = {"id": id, "query": text, "params": params}
+    answers = tuple(_query({**other, **asked, "answers": []}, where, same) for other in others)
+    build = data.get("build", 0)
+    if type(build) is not int or not 0 <= build < LARGEST:
+        raise DamagedRunError(f"{where}: damaged: 'build' is a whole number")
     documents, seconds = data.get("docs"), data.get("seconds")
     if not isinstance(documents, list) or not (seconds is None or _is_number(seconds)):
         raise DamagedRunError(f"{where}: damaged: the query {id!r} has neither 'docs' nor 'fault'")
@@ -220,11 +258,14 @@ def _query(data: dict[str, Any], where: str, same: dict[Any, Any]) -> StoredQuer
         raise DamagedRunError(f"{where}: damaged: a document is [id, score, title, text]")
     ids, scores, titles, texts = (*columns, (), (), (), ())[:4]
     ids, titles, texts = (tuple(map(same.setdefault, some, some)) for some in (ids, titles, texts))
-    try:
-        ranking = Ranking(ids, _scores(scores), seconds)
-    except OverflowError:
-        raise DamagedRunError(f"{where}: damaged: a score is too large") from None
-    return StoredQuery(id, text, params, ranking, None, titles, texts, version, values)
+    if len(ids) > bounds.CUTOFF:
+        raise DamagedRunError(f"{where}: damaged: more than {bounds.CUTOFF:,} documents")
+    if not all(score is None or abs(score) <= bounds.NUMBER for score in scores):
+        raise DamagedRunError(f"{where}: damaged: a score is too large")
+    ranking = Ranking(ids, _scores(scores), seconds)
+    return StoredQuery(
+        id, text, params, ranking, None, titles, texts, version, values, answers, build, of
+    )
 
 
 COLUMNS: Sequence[set[type]] = (
@@ -239,6 +280,25 @@ def _scores(column: Sequence[float | None]) -> tuple[float, ...] | None:
     if all(score is None for score in column):
         return None
     return tuple(math.nan if score is None else float(score) for score in column)
+
+
+def _can_be_written(value: object) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_name(value: object) -> bool:
+    return type(value) is str and len(value) <= bounds.PATH
+
+
+def _is_depth(value: object) -> bool:
+    return type(value) is int and 1 <= value <= bounds.CUTOFF
+
+
+HEADER_TYPES: Mapping[str, Callable[[object], bool]] = {"depth": _is_depth}  # others are texts
 
 
 def _is_number(value: object) -> bool:

@@ -1,9 +1,11 @@
-"""The runs that ``--ir-runs`` names: which of them is a suite's, whole or as shares, JSONL or TREC."""
+"""The runs that ``--ir-runs`` names: which of them is a suite's, whole or as shares, JSONL or
+TREC.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -29,17 +31,51 @@ class Kept:
     def run(
         self, suite: Suite, file: Path, retriever: str, needed: Collection[str]
     ) -> tuple[Run, tuple[str, ...]]:
-        """What was kept of the ``needed`` queries of a suite and retriever, and what a reader must know of it.
+        """What was kept of the ``needed`` queries of a suite and retriever, and what a reader must
+        know of it.
 
-        Raises ``StoredRunError`` where there is no such run, more than one, or shares that do not make a whole.
+        Each of the files and folders given is a build of its own, unless they hold the shares of
+        one. Raises ``StoredRunError`` where there is no such run, more than one in a folder, builds
+        of several commits, or shares that do not make a whole.
         """
+        builds = self._builds(suite, retriever)
+        if not builds:
+            return self._one(suite, file, retriever, needed)
+        runs, notes = zip(
+            *(build._one(suite, file, retriever, needed) for build in builds), strict=True
+        )
+        return joined_builds(runs), tuple(dict.fromkeys(note for some in notes for note in some))
+
+    def _builds(self, suite: Suite, retriever: str) -> Sequence[Kept]:
+        """What was given, one by one, where several of it hold a run of the suite; () where there
+        is one build.
+        """
+        given = [Kept((one,), self.start) for one in self.given]
+        holding = [(kept, kept._chosen(suite, retriever)) for kept in given]
+        holding = [(kept, chosen) for kept, chosen in holding if chosen]
+        headers = [header for _, chosen in holding for _, header in chosen]
+        shards = [header.shard for header in headers]
+        of_one_build = all(shards) and len({*shards}) == len(shards)
+        if len(holding) < 2 or of_one_build:
+            return ()
+        commits = sorted({header.commit for header in headers if header.commit})
+        if len(commits) > 1:
+            raise StoredRunError(
+                f"the kept runs of {_name(suite.path, retriever)} are of several commits"
+                f" ({', '.join(commits)}): the builds of one side are of one"
+            )
+        return [kept for kept, _ in holding]
+
+    def _one(
+        self, suite: Suite, file: Path, retriever: str, needed: Collection[str]
+    ) -> tuple[Run, tuple[str, ...]]:
         stored = self._stored(suite, retriever)
         if stored is None:
             return self._trec(suite, file, retriever, needed)
         if stored.header.depth < suite.depth:
             raise StoredRunError(
-                f"the kept run of {_name(suite.path, retriever)} has {stored.header.depth} results a query, and the"
-                f" suite asks for {suite.depth}: retrieve it again"
+                f"the kept run of {_name(suite.path, retriever)} has {stored.header.depth} results"
+                f" a query, and the suite asks for {suite.depth}: retrieve it again"
             )
         if stored.lacks_texts(suite):
             name = _name(suite.path, retriever)
@@ -56,16 +92,22 @@ class Kept:
         ]
         notes = (
             (
-                f"the kept run lacks {_some(lacks, len(needed))}, or has other words or params for them",
+                (
+                    f"the kept run lacks {_some(lacks, len(needed))}, or has other words or params"
+                    " for them"
+                ),
             )
             if lacks
             else ()
         )
-        return Run(
-            retriever, rankings, faults, run.titles, run.texts, run.version, run.depth
-        ), notes
+        again = tuple(_of(answer, needed) for answer in run.again)
+        kept = replace(
+            run, retriever=retriever, rankings=rankings, faults=faults, again=again, scored={}
+        )
+        return kept, notes
 
-    def _stored(self, suite: Suite, retriever: str) -> StoredRun | None:
+    def _chosen(self, suite: Suite, retriever: str) -> Sequence[tuple[Path, Header]]:
+        """The files that hold the run of a suite and retriever, or shares of it."""
         of_it = [(path, header) for path, header in self._headers if header.retriever == retriever]
         exact = [(path, header) for path, header in of_it if header.path == suite.path]
         alike = [
@@ -73,8 +115,12 @@ class Kept:
             for path, header in of_it
             if Path(header.path).name == Path(suite.path).name
         ]
-        # Another job may have been started in another folder; a name that fits one suite alone is good enough.
-        chosen = exact or (alike if len({header.path for _, header in alike}) == 1 else [])
+        # Another job may have been started in another folder; a name that fits one suite alone is
+        # good enough.
+        return exact or (alike if len({header.path for _, header in alike}) == 1 else [])
+
+    def _stored(self, suite: Suite, retriever: str) -> StoredRun | None:
+        chosen = self._chosen(suite, retriever)
         if not chosen:
             return None
         whole = [path for path, header in chosen if header.shard is None]
@@ -118,14 +164,18 @@ class Kept:
             if lacks
             else ()
         )
-        return Run(
-            retriever, {query.id: rankings.get(query.id, Ranking(())) for query in asked}
-        ), notes
+        return (
+            Run(retriever, {query.id: rankings.get(query.id, Ranking(())) for query in asked}),
+            notes,
+        )
 
     def _none_or_many(self, name: str, found: Sequence[Path], names: Sequence[str]) -> str:
         if found:
             files = ", ".join(map(self.shown, found))
-            return f"more than one TREC run may be that of {name}: {files}; name one {names[0]}.run, or give it alone"
+            return (
+                f"more than one TREC run may be that of {name}: {files}; name one {names[0]}.run,"
+                " or give it alone"
+            )
         held = sorted({_name(header.path, header.retriever) for _, header in self._headers})
         held += [self.shown(path) for path in self._trec_files]
         there = f"there is {', '.join(held)}" if held else "there is none of any suite"
@@ -141,7 +191,9 @@ class Kept:
 
     @cached_property
     def _files(self) -> Mapping[Path, Allowed | None]:
-        """Every file that may be a run, and where it may lead to; one that was named itself, anywhere."""
+        """Every file that may be a run, and where it may lead to; one that was named itself,
+        anywhere.
+        """
         found: dict[Path, Allowed | None] = {}
         for name in self.given:
             path = self.start / name
@@ -160,7 +212,9 @@ class Kept:
 
     @cached_property
     def _scanned(self) -> tuple[Sequence[tuple[Path, Header]], Sequence[str]]:
-        """The headers of the JSONL files, and what is wrong with those that have none: a folder may hold other data."""
+        """The headers of the JSONL files, and what is wrong with those that have none: a folder may
+        hold other data.
+        """
         headers, unread = [], []
         for path, allowed in self._files.items():
             if is_trec(path):
@@ -199,3 +253,25 @@ def _name(path: str, retriever: str) -> str:
 def _some(texts: Sequence[str], of: int) -> str:
     more = f" and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
     return f"{len(texts)} of {of} queries ({', '.join(map(repr, texts[:NAMED]))}{more})"
+
+
+def joined_builds(runs: Sequence[Run]) -> Run:
+    """Runs of several builds as one side. A query that one of them lacks has no answer."""
+    answers = [
+        replace(answer, build=build, again=())
+        for build, run in enumerate(runs)
+        for answer in run.answers
+    ]
+    everywhere = set(answers[0].rankings).intersection(*(answer.rankings for answer in answers))
+    faults = {id: fault for run in runs for id, fault in run.faults.items()}
+    first, *again = [replace(_of(answer, everywhere), faults=faults) for answer in answers]
+    variants = [run.variants for run in runs if run.variants]
+    return replace(
+        first,
+        again=tuple(again),
+        variants=joined_builds(variants) if len(variants) == len(runs) else None,
+    )
+
+
+def _of(run: Run, ids: Collection[str]) -> Run:
+    return replace(run, rankings={id: found for id, found in run.rankings.items() if id in ids})

@@ -1,4 +1,6 @@
-"""Which of the queries of a stored run is which of today's: ids may be renumbered, files renamed; questions stay."""
+"""Which of the queries of a stored run is which of today's: ids may be renumbered, files renamed;
+questions stay.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,12 @@ class Question(Protocol):
 
 @dataclass(frozen=True)
 class Matching:
-    """The queries of a stored run beside today's. ``stored`` and ``today`` are both in the order of their files.
+    """The queries of a stored run beside today's. ``stored`` and ``today`` are both in the order of
+    their files.
 
-    Queries are matched by id, text and params together; what is left then, by text and params in the order of the
-    files. So an id scheme may be renumbered, a numbered list get a line on top, and a text stand there more than once.
+    Queries are matched by id, text and params together; what is left then, by text and params in
+    the order of the files. So an id scheme may be renumbered, a numbered list get a line on top,
+    and a text stand there more than once.
     """
 
     stored: Sequence[Question]
@@ -67,7 +71,8 @@ class Matching:
 
     @cached_property
     def edited(self) -> Mapping[str, str]:
-        """Of today's queries that match none, those that seem to stand there in other words, with that one's id.
+        """Of today's queries that match none, those that seem to stand there in other words, with
+        that one's id.
 
         They have the id of a query that left, or its text with other params, or most of its words.
         """

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
+New = Literal["", "suite", "baseline"]
 UPDATE = "pytest --ir-suite --ir-update-baseline"
 
 
@@ -11,9 +13,12 @@ UPDATE = "pytest --ir-suite --ir-update-baseline"
 class Baseline:
     """What a run was compared with. ``source`` is its path, ``git:REF path`` or a retriever's name.
 
-    ``commit``, ``time`` (ISO 8601) and ``version`` are what is known of the run that made it, ``queries`` is how many
-    it has, and ``left`` names those that today's suite has not, by text. ``edited`` are the ids of today's queries that
-    it seems to hold in other words or with other params, ``renamed`` is how many it holds under another id. ``judged``
+    ``commit``, ``time`` (ISO 8601) and ``version`` are what is known of the run that made it,
+    ``queries`` is how many it has, and ``left`` names those that today's suite has not, by text.
+    ``edited`` are the ids of today's queries that it seems to hold in other words or with other
+    params, ``renamed`` is how many it holds under another id. ``of`` is the suite and retriever
+    that it was made for, where they have another name now. ``new``: the revision asked for has no
+    such "suite", or has it without a "baseline", of which this change brings the first. ``judged``
     of its ``returned`` top results have a grade today.
     """
 
@@ -25,5 +30,7 @@ class Baseline:
     left: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     renamed: int = 0
+    of: str = ""
+    new: New = ""
     judged: int = 0
     returned: int = 0

@@ -1,4 +1,6 @@
-"""Shares of a suite's queries: one for each of several jobs, joined again before they are judged."""
+"""Shares of a suite's queries: one for each of several jobs, joined again before they are
+judged.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from pytest_irquality.suite.model import Suite
 
 @dataclass(frozen=True)
 class Shard:
-    """Share ``index`` (from 1) of ``count``. Which share a query is in depends on its id and ``count`` alone."""
+    """Share ``index`` (from 1) of ``count``. Which share a query is in depends on its id and
+    ``count`` alone.
+    """
 
     index: int
     count: int
@@ -44,7 +48,8 @@ class Shard:
 def join(suite: Suite, shares: Sequence[tuple[str, StoredRun]]) -> StoredRun:
     """One run of the shares of a suite, each with the name of its file.
 
-    Raises ``StoredRunError`` where a share is missing, is there twice, is of another division or of other queries.
+    Raises ``StoredRunError`` where a share is missing, is there twice, is of another division or of
+    other queries.
     """
     wanted, first = digest(suite), shares[0][1].header
     seen: dict[Shard, str] = {}
@@ -57,7 +62,8 @@ def join(suite: Suite, shares: Sequence[tuple[str, StoredRun]]) -> StoredRun:
             )
         if header.depth != first.depth:
             raise StoredRunError(
-                f"{name}:1: share {shard} has {header.depth} results a query, {shares[0][0]} {first.depth}"
+                f"{name}:1: share {shard} has {header.depth} results a query, {shares[0][0]}"
+                f" {first.depth}"
             )
         if shard in seen:
             raise StoredRunError(
@@ -65,7 +71,8 @@ def join(suite: Suite, shares: Sequence[tuple[str, StoredRun]]) -> StoredRun:
             )
         if any(shard.count != other.count for other in seen):
             raise StoredRunError(
-                f"{name}:1: share {shard} is of another division than {shares[0][0]} ({first.shard})"
+                f"{name}:1: share {shard} is of another division than {shares[0][0]}"
+                f" ({first.shard})"
             )
         seen[shard] = name
     count = next(iter(seen)).count
@@ -83,8 +90,9 @@ def join(suite: Suite, shares: Sequence[tuple[str, StoredRun]]) -> StoredRun:
     queries = {id: query for _, stored in shares for id, query in stored.queries.items()}
     versions = {stored.header.version for _, stored in shares}
     header = replace(first, shard=None, version=versions.pop() if len(versions) == 1 else None)
+    asked = (*suite.queries, *suite.reworded)
     return StoredRun(
-        header, {query.id: queries[query.id] for query in suite.queries if query.id in queries}
+        header, {query.id: queries[query.id] for query in asked if query.id in queries}
     )
 
 

@@ -1,12 +1,14 @@
-"""A stored run: a baseline, a kept run or a share of one, as it is known before it is written and after it is read."""
+"""A stored run: a baseline, a kept run or a share of one, as it is known before it is written and
+after it is read.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,21 +21,27 @@ Opener = Callable[[Path, "Allowed | None"], BinaryIO]
 
 
 class StoredRunError(Exception):
-    """A file that is no run, or not the one that is asked for: one line, ``path:line: what is wrong``."""
+    """A file that is no run, or not the one that is asked for: one line, ``path:line: what is
+    wrong``.
+    """
 
 
 class DamagedRunError(StoredRunError):
-    """A run of ours that a merge, a crash or an older version left as it cannot be read: it may be written anew."""
+    """A run of ours that a merge, a crash or an older version left as it cannot be read: it may be
+    written anew.
+    """
 
 
 @dataclass(frozen=True)
 class Header:
-    """What is known of a run but its rankings. ``path`` is the suite's: as messages name it, in a baseline its name.
+    """What is known of a run but its rankings. ``path`` is the suite's: as messages name it, in a
+    baseline its name.
 
-    ``depth`` is how many results were asked for. The rest is known of kept runs only, since a baseline's header holds
-    nothing that two branches would both change. ``digest`` stands for the queries that the suite asks (not for what it
-    demands of them), ``shard`` (``2/5``) says which share of the queries this is, ``version`` is the retriever's own,
-    ``commit`` that of the code, ``time`` ISO 8601 in UTC, ``package`` the version of pytest-irquality.
+    ``depth`` is how many results were asked for. The rest is known of kept runs only, since a
+    baseline's header holds nothing that two branches would both change. ``digest`` stands for the
+    queries that the suite asks (not for what it demands of them), ``shard`` (``2/5``) says which
+    share of the queries this is, ``version`` is the retriever's own, ``commit`` that of the code,
+    ``time`` ISO 8601 in UTC, ``package`` the version of pytest-irquality.
     """
 
     suite: str
@@ -50,11 +58,15 @@ class Header:
 
 @dataclass(frozen=True)
 class StoredQuery:
-    """One line: a query as it was asked and its ranking, or the fault of one that could not be answered.
+    """One line: a query as it was asked and its ranking, or the fault of one that could not be
+    answered.
 
-    ``titles`` and ``texts`` are those of its documents, one each where any is known. In a baseline ``version`` is that
-    of the retriever which gave this ranking, and ``values`` is what it scored, by measure, under the judgments of that
-    day: changed judgments are told from it.
+    ``titles`` and ``texts`` are those of its documents, one each where any is known. In a baseline
+    ``version`` is that of the retriever which gave this ranking, and ``values`` is what it scored,
+    by measure, under the judgments of that day: changed judgments are told from it.
+
+    ``answers`` are further answers to the query, each with the number of the ``build`` it came
+    from. A line that is ``of`` another query (its id) is a variant's.
     """
 
     id: str
@@ -66,6 +78,15 @@ class StoredQuery:
     texts: Sequence[str | None] = ()
     version: str | None = None
     values: Mapping[str, float] = field(default_factory=dict)
+    answers: tuple[StoredQuery, ...] = ()
+    build: int = 0
+    of: str = ""
+
+    def answer(self, number: int) -> StoredQuery:
+        """One of its answers. A query with fewer than others, as a partial update leaves it,
+        repeats its own.
+        """
+        return (self, *self.answers)[number % (1 + len(self.answers))]
 
     def by_document(self, words: Sequence[str | None]) -> dict[str, str]:
         """Its ``titles`` or ``texts`` by document id."""
@@ -77,27 +98,61 @@ class StoredQuery:
         return asks(self) == asks(other)
 
     def same_ranking(self, other: StoredQuery) -> bool:
-        """Whether both got the same documents in the same order for the same question: scores and titles may wobble."""
+        """Whether both got the same documents in the same order for the same question: scores and
+        titles may wobble.
+        """
         ids = [query.ranking.ids if query.ranking else None for query in (self, other)]
-        return ids[0] == ids[1] and (*self.texts,) == (*other.texts,) and self.same_question(other)
+        same = ids[0] == ids[1] and (*self.texts,) == (*other.texts,) and self.same_question(other)
+        return (
+            same
+            and len(self.answers) == len(other.answers)
+            and all(map(StoredQuery.same_ranking, self.answers, other.answers))
+        )
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run that was read from a file or is about to be written to one: its queries by id, in suite order."""
+    """A run that was read from a file or is about to be written to one: its queries by id, in suite
+    order.
+    """
 
     header: Header
     queries: Mapping[str, StoredQuery]
 
     def run(self, suite: Suite) -> Run:
-        """What it holds of today's queries. One that has another text or other params by now is not among them."""
+        """What it holds of today's queries. One that has another text or other params by now is not
+        among them.
+        """
+        same = {id: self.queries[of] for id, of in self.matching(suite).same.items()}
+        run = self._answers(same)
+        lines = {asks(line): line for line in self.queries.values() if line.of}
+        reworded = {
+            variant.id: line
+            for variant in suite.reworded
+            if (line := lines.get(asks(asked(suite, variant)))) is not None
+        }
+        return replace(run, variants=self._answers(reworded)) if reworded else run
+
+    def _answers(self, lines: Mapping[str, StoredQuery]) -> Run:
+        """Every answer to some queries, by their ids of today: the first, with the others as its
+        ``again``.
+        """
+        count = max((1 + len(line.answers) for line in lines.values()), default=1)
+        first, *again = [
+            self._one({id: line.answer(number) for id, line in lines.items()})
+            for number in range(count)
+        ]
+        return replace(first, again=tuple(again)) if again else first
+
+    def _one(self, lines: Mapping[str, StoredQuery]) -> Run:
         rankings: dict[str, Ranking] = {}
         scored: dict[str, Mapping[str, float]] = {}
         faults: dict[str, Fault] = {}
         titles: dict[str, str] = {}
         texts: dict[str, str] = {}
-        for id, stored_id in self.matching(suite).same.items():
-            stored = self.queries[stored_id]
+        build = 0
+        for id, stored in lines.items():
+            build = max(build, stored.build)
             if stored.ranking is None:
                 faults[id] = Fault(stored.fault or "no ranking was kept")
             else:
@@ -116,22 +171,28 @@ class StoredRun:
             self.version,
             header.depth,
             scored=scored,
+            build=build,
         )
 
     @property
     def version(self) -> str | None:
-        """The retriever's own: one for the whole of a kept run; a baseline may hold rankings of several."""
+        """The retriever's own: one for the whole of a kept run; a baseline may hold rankings of
+        several.
+        """
         several = dict.fromkeys(query.version for query in self.queries.values() if query.version)
         return self.header.version or " and ".join(several) or None
 
     def lacks_texts(self, suite: Suite) -> bool:
-        """Whether it was kept without the passages that the suite now looks for: none of them would be found."""
+        """Whether it was kept without the passages that the suite now looks for: none of them would
+        be found.
+        """
         answered = (query for query in self.queries.values() if query.ranking and query.ranking.ids)
         return suite.match == "text" and any(not query.texts for query in answered)
 
     def matching(self, suite: Suite) -> Matching:
         """Which of its queries is which of today's."""
-        return Matching([*self.queries.values()], [asked(suite, query) for query in suite.queries])
+        lines = [line for line in self.queries.values() if not line.of]
+        return Matching(lines, [asked(suite, query) for query in suite.queries])
 
 
 def asked(suite: Suite, query: Query) -> StoredQuery:
@@ -150,15 +211,35 @@ def answered(suite: Suite, query: Query, run: Run) -> StoredQuery:
     titles, texts = (
         tuple(map(words.get, ranking.ids)) if words else () for words in (run.titles, run.texts)
     )
-    return StoredQuery(query.id, query.text, question.params, ranking, None, titles, texts)
+    return StoredQuery(
+        query.id,
+        query.text,
+        question.params,
+        ranking,
+        None,
+        titles,
+        texts,
+        answers=tuple(answered(suite, query, other) for other in run.again),
+        build=run.build,
+        of=query.of,
+    )
 
 
 def stored_run(suite: Suite, run: Run, header: Header) -> StoredRun:
     """A run as it is to be written: every query that was asked, in the suite's order."""
-    known = run.rankings.keys() | run.faults.keys()
     return StoredRun(
-        header, {q.id: answered(suite, q, run) for q in suite.queries if q.id in known}
+        header, {**_lines_of(suite, suite.queries, run), **stored_variants(suite, run)}
     )
+
+
+def stored_variants(suite: Suite, run: Run) -> Mapping[str, StoredQuery]:
+    """The lines of the queries' other wordings, as far as they were asked."""
+    return _lines_of(suite, suite.reworded, run.variants) if run.variants else {}
+
+
+def _lines_of(suite: Suite, queries: Iterable[Query], run: Run) -> Mapping[str, StoredQuery]:
+    known = run.rankings.keys() | run.faults.keys()
+    return {query.id: answered(suite, query, run) for query in queries if query.id in known}
 
 
 def digest(suite: Suite) -> str:
@@ -180,7 +261,9 @@ def _canonical(value: object) -> str:
 def opened(
     path: Path, shown: str, allowed: Allowed | None, how: Opener = open_bytes
 ) -> Iterator[BinaryIO]:
-    """A stored run's file. What is no file to read, in whole or on a line, is a ``StoredRunError``."""
+    """A stored run's file. What is no file to read, in whole or on a line, is a
+    ``StoredRunError``.
+    """
     try:
         with how(path, allowed) as file:
             yield file

@@ -1,8 +1,9 @@
 """TREC run files: ``query Q0 document rank score tag``, plain or gzip.
 
-A foreign file is read in the order in which trec_eval reads it: score descending as a 32-bit float, ties by document id
-descending; ranks and the order of its lines count for nothing. White space cannot stand in such a file, so ids are
-percent-encoded where they have any; the tag says that we did so, and only such files are decoded.
+A foreign file is read in the order in which trec_eval reads it: score descending as a 32-bit float,
+ties by document id descending; ranks and the order of its lines count for nothing. White space
+cannot stand in such a file, so ids are percent-encoded where they have any; the tag says that we
+did so, and only such files are decoded.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pytest_irquality.suite.model import Suite
 
 SUFFIXES = (".run", ".trec", ".run.gz", ".trec.gz")
 TAG = "pytest-irquality"
+LARGEST = 3.4028234663852886e38  # of 32 bits; what is beyond is infinite to trec_eval
 UNFIT = re.compile(r"\s|%(?=[0-9A-Fa-f]{2})|^%$")
 ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
@@ -40,7 +42,8 @@ def name_of(path: Path) -> str:
 def read_trec(
     path: Path, shown: str | None = None, allowed: Allowed | None = None
 ) -> Mapping[str, Ranking]:
-    """The rankings by query id, as trec_eval orders them. Scores are rounded to 32 bits, as it compares them.
+    """The rankings by query id, as trec_eval orders them. Scores are rounded to 32 bits, as it
+    compares them.
 
     Raises ``StoredRunError`` for a line that trec_eval would not read either, ``OSError``.
     """
@@ -56,22 +59,25 @@ def read_trec(
                     if not fields:
                         continue
                     raise StoredRunError(
-                        f"{where}:{number}: {len(fields)} fields; a line is: query Q0 document rank score tag"
+                        f"{where}:{number}: {len(fields)} fields; a line is: query Q0 document rank"
+                        " score tag"
                     )
                 query, _, document, _, score, tag = fields
                 ranked = found.setdefault(query, {})
                 if document in ranked:
                     shown_document = document.decode(errors="replace")
                     raise StoredRunError(
-                        f"{where}:{number}: the document {shown_document!r} stands twice in this query"
+                        f"{where}:{number}: the document {shown_document!r} stands twice in this"
+                        " query"
                     )
                 ranked[document] = float(score)
                 ours = ours or tag.startswith(TAG.encode())
                 if math.isnan(ranked[document]):
                     raise ValueError
         except ValueError:
+            shown_score = score[:60].decode(errors="replace")
             raise StoredRunError(
-                f"{where}:{number}: the score {score.decode(errors='replace')!r} is no number"
+                f"{where}:{number}: the score {shown_score!r} is no number"
             ) from None
     try:
         return {_read_id(query, ours): _ranking(ranked, ours) for query, ranked in found.items()}
@@ -82,9 +88,8 @@ def read_trec(
 def _ranking(scores: Mapping[bytes, float], ours: bool) -> Ranking:
     # strcmp and Python compare bytes alike.
     ordered = sorted(zip(array("f", scores.values()), scores, strict=True), reverse=True)
-    return Ranking(
-        tuple(_read_id(id, ours) for _, id in ordered), tuple(score for score, _ in ordered)
-    )
+    finite = tuple(min(max(score, -LARGEST), LARGEST) for score, _ in ordered)
+    return Ranking(tuple(_read_id(id, ours) for _, id in ordered), finite)
 
 
 def _read_id(id: bytes, ours: bool) -> str:
@@ -99,10 +104,11 @@ def _decoded(found: re.Match[str]) -> str:
 
 
 def write_trec(path: Path, suite: Suite, run: Run, allowed: Allowed | None = None) -> None:
-    """Write what was returned, each document once. A query that returned nothing, or failed, has no line.
+    """Write what was returned, each document once. A query that returned nothing, or failed, has no
+    line.
 
-    Scores are the retriever's own where they fall strictly as 32-bit floats, else they count down to 1, so that
-    whoever sorts by score gets the order back. Raises ``OSError``.
+    Scores are the retriever's own where they fall strictly as 32-bit floats, else they count down
+    to 1, so that whoever sorts by score gets the order back. Raises ``OSError``.
     """
     lines = _lines(suite, run)
     packed = path.suffix == ".gz"
@@ -127,7 +133,9 @@ def _lines(suite: Suite, run: Run) -> Iterator[bytes]:
 
 
 def falling(scores: Sequence[float], count: int) -> Sequence[float]:
-    """The scores themselves where each is below the one before it as a 32-bit float, else ``count`` down to 1."""
+    """The scores themselves where each is below the one before it as a 32-bit float, else ``count``
+    down to 1.
+    """
     rounded = array("f", scores)
     strictly = all(map(gt, rounded, rounded[1:]))
     if len(rounded) == count and strictly and all(map(math.isfinite, rounded)):

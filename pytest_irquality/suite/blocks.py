@@ -16,7 +16,7 @@ from pytest_irquality.metrics import DEFINITIONS
 from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS
 from pytest_irquality.suite.rules import RANKS, Demand, RuleKind
 from pytest_irquality.suite.tables import Key, Kind, Schema, closed, complete, fields_read
-from pytest_irquality.suite.values import FROM_0, PERCENTAGE, SECONDS, placed_texts, ref
+from pytest_irquality.suite.values import CUTOFF, FROM_0, PERCENTAGE, SECONDS, placed_texts, ref
 from pytest_irquality.suite.yaml import Document, Place, short
 
 BoundKind = Literal[
@@ -76,6 +76,14 @@ class LimitLine:
 
 
 @dataclass(frozen=True)
+class TrendLine:
+    """How much the last ``over`` changes together may lose of a measure."""
+
+    line: LimitLine
+    over: int
+
+
+@dataclass(frozen=True)
 class RuleLine:
     """A rule that every query must keep."""
 
@@ -104,7 +112,9 @@ class VariantBlock:
 
 @dataclass(frozen=True)
 class TagBlock:
-    """The limits on one tag, the kinds of variants to generate of its queries, and limits on those."""
+    """The limits on one tag, the kinds of variants to generate of its queries, and limits on
+    those.
+    """
 
     tag: str
     place: Place
@@ -298,6 +308,29 @@ def _each_query(document: Document, event: Event, what: str) -> tuple[Line, ...]
     return tuple(lines)
 
 
+TREND_KEYS: Mapping[str, Key] = {
+    **{name: BOUNDS[name] for name in ("max_drop", "max_rise")},
+    "over": Key(CUTOFF, "How many changes are taken together.", "20"),
+}
+CHANGES = 20
+
+
+def _trend(document: Document, event: Event, what: str) -> tuple[TrendLine, ...]:
+    lines = []
+    for name, key, value in document.items(event, what):
+        bounds: dict[BoundKind | None, WrittenBound] = {}
+        over = CHANGES
+        for word, _, read in fields_read(TREND_KEYS, document, value, f"the trend of {name}"):
+            if isinstance(read, WrittenBound):
+                bounds[cast("BoundKind", word)] = read
+            else:
+                over = cast("int", read)
+        if len(bounds) != 1:
+            document.fail(value, f"the trend of {name} needs one of max_drop and max_rise")
+        lines.append(TrendLine(LimitLine(name, document.place(key), bounds), over))
+    return tuple(lines)
+
+
 def offered() -> list[str]:
     """The names of measures that an editor offers, each as it is most often written."""
     return [definition.usual_name for definition in DEFINITIONS.values()]
@@ -318,6 +351,17 @@ EACH_QUERY_SCHEMA: Schema = {
         **{name: guard.schema for name, guard in GUARDS.items()},
     },
 }
+TREND: Kind[tuple[TrendLine, ...]] = Kind(
+    _trend,
+    {
+        **BLOCK_SCHEMA,
+        "properties": {},
+        "additionalProperties": closed(
+            {name: entry.schema for name, entry in TREND_KEYS.items()}, minProperties=1
+        ),
+    },
+    "measures, each with `max_drop` (or `max_rise`) and `over`",
+)
 BLOCK: Kind[tuple[LimitLine, ...]] = Kind(_block, ref("block"), "measures with their limits")
 PERTURB: Kind[tuple[tuple[str, Place], ...]] = placed_texts(
     {"anyOf": [{"enum": [*PERTURBATIONS]}, {"type": "string", "minLength": 1}]},

@@ -9,23 +9,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_irquality.edges.printable import terminal
+from pytest_irquality.suite.sampling import Sample
 
 PLAIN = re.compile(r"[^\W_](?:[\w '/+.-]*\w)?")
 LONGEST = 100
 
-HEAD = """\
-# A first suite, written by pytest --ir-init from {source}. It passes as it stands: nothing is
-# graded yet.
-#
-# 1. Grade what stands below each query: take the '#' away from 'relevant:' and from every document
-# you can judge, and correct its grade. 0 or 'bad' says that it was looked at and does not belong.
-# Add documents that should be found and are missing here. 2. Where one document must never sink,
-# say so: must_find: {{ID: 3}} fails if it is not in the top 3. 3. Set the floors under 'thresholds'
-# a little below what pytest --ir-suite shows.
+GRADES = {"perfect": 3, "good": 2, "ok": 1, "bad": 0}
 
-suite: {name}
+BY_HAND = """\
+# 1. Grade what stands below each query: take the '#' away from 'relevant:' and from every document you can judge, and
+#    correct its grade. 0 or 'bad' says that it was looked at and does not belong. Add documents that should be found
+#    and are missing here.
+# 2. Where one document must never sink, say so: must_find: {{ID: 3}} fails if it is not in the top 3.
+# 3. Set the floors under 'thresholds' a little below what pytest --ir-suite shows.
+"""
+
+ON_A_PAGE = """\
+# 1. Open {page} in a browser, grade, and save its file beside this suite: it is read by itself.
+# 2. Run pytest --ir-suite --ir-update-baseline: from then on a query that loses all its relevant documents fails.
+# 3. Set the floors under 'thresholds' a little below what pytest --ir-suite shows.
+"""
+
+HEAD = """\
+# A first suite, written by pytest --ir-init from {source}. It passes as it stands: nothing is graded yet.
+#
+{steps}
+{drawn}suite: {name}
 grades: {{perfect: 3, good: 2, ok: 1, bad: 0}}
-metrics: [ndcg@10, mrr@10, recall@10]
+{judgments}metrics: [ndcg@10, mrr@10, recall@10{weighted}]
 
 thresholds:
   zero_results: {{max: {empty}}}
@@ -38,8 +49,9 @@ queries:
 
 @dataclass(frozen=True)
 class Asked:
-    """A query and what came: documents with their titles, best first, or the ``fault`` for which
-    nothing did.
+    """A query and what came: documents with their titles, best first, or the ``fault`` for which nothing did.
+
+    ``weight`` is how many searches it stands for, where it was drawn from a log.
     """
 
     text: str
@@ -47,21 +59,71 @@ class Asked:
     tags: Sequence[str] = ()
     documents: Mapping[str, str | None] | None = None
     fault: str | None = None
+    weight: float | None = None
 
 
-def first_suite(name: str, source: str, asked: Sequence[Asked]) -> str:
-    """The suite as YAML, each query under a heading of comments."""
+@dataclass(frozen=True)
+class Page:
+    """A page to grade in: its name, and the pattern of the files that it saves."""
+
+    name: str
+    judgments: str
+
+
+def first_suite(
+    name: str,
+    source: str,
+    asked: Sequence[Asked],
+    sample: Sample | None = None,
+    page: Page | None = None,
+) -> str:
+    """The suite as YAML, each query under a heading of comments.
+
+    ``sample`` is how the queries were drawn. With a ``page`` candidates are graded there, and not listed here.
+    """
     empty = sum(query.documents is not None and not query.documents for query in asked)
-    head = HEAD.format(name=scalar(name), source=comment(source), empty=empty)
-    return head + "\n".join("\n".join(_query(query)) + "\n" for query in asked)
+    head = HEAD.format(
+        name=scalar(name),
+        source=comment(source),
+        empty=empty,
+        steps=ON_A_PAGE.format(page=comment(page.name)) if page else BY_HAND,
+        drawn=_drawn(sample, source) if sample else "",
+        judgments=f"judgments: {scalar(page.judgments)}\n" if page else "",
+        weighted=", weighted ndcg@10" if sample else "",
+    )
+    return head + "\n".join("\n".join(_query(query, not page)) + "\n" for query in asked)
 
 
-def _query(query: Asked) -> Iterator[str]:
+def _drawn(sample: Sample, source: str) -> str:
+    """How the queries were drawn, and what their weights mean."""
+    if sample.everything:
+        how = f"All {sample.queries:,} queries of {comment(source)} are here, {sample.searches:,.10g} searches."
+    else:
+        way = "in proportion to how often each was searched"
+        if sample.way == "stratified":
+            way = "as many of the head (half of all searches) as of the torso (up to 80 %) and the tail"
+        how = (
+            f"{len(sample.drawn):,} of {sample.queries:,} queries of {comment(source)}, which has {sample.searches:,.10g}"
+            f" searches:\n# {way}, by systematic sampling (seed {sample.seed})."
+        )
+    certain = sum(one.certain for one in sample.drawn)
+    return (
+        f"# {how}\n# 'weight' is how many searches a query stands for ({certain:,} are so frequent that they stand for"
+        " themselves): so\n# 'weighted ndcg@10' estimates the mean over all searches, and plain ndcg@10 is that over"
+        " these queries.\n\n"
+    )
+
+
+def _query(query: Asked, candidates: bool) -> Iterator[str]:
     yield f"  - query: {scalar(query.text)}"
     if query.id is not None:
         yield f"    id: {scalar(query.id)}"
     if query.tags:
         yield f"    tags: [{', '.join(map(scalar, query.tags))}]"
+    if query.weight is not None:
+        yield f"    weight: {query.weight:.10g}"
+    if query.documents and not candidates:
+        return
     if query.documents:
         yield "    # relevant:"
         ids = {document: scalar(document) for document in query.documents}

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from math import fsum
 from statistics import median
 from typing import Literal
+
+from pytest_irquality.metrics import Judgments
 
 How = Literal["mean", "median", "majority", "prefer"]
 
@@ -71,3 +74,60 @@ GRADE_OF: Mapping[How, Callable[[Sequence[float]], float]] = {
     "prefer": mean,  # of the others, where no preferred judge graded a pair
 }
 VOTING = ("mean", "prefer")
+
+
+# -- what was said of one query --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Vote:
+    """A grade by a judge who is named, and when it was given, where that is known."""
+
+    grade: float
+    date: datetime | None = None
+
+    def after(self, before: Vote) -> Vote | None:
+        """What the judge holds now, having graded the pair ``before``; None where nothing tells
+        which came later.
+        """
+        if self.grade == before.grade:
+            return max(self, before, key=_when)
+        if _when(self) == _when(before):
+            return None
+        return max(self, before, key=_when)
+
+
+def _when(vote: Vote) -> float:
+    return vote.date.timestamp() if vote.date else float("-inf")
+
+
+NamedVotes = dict[str, dict[str, Vote]]
+"""By judge, by document."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the suite and all its files say of one query: grades of nobody in particular, and of
+    judges with names.
+    """
+
+    grades: Mapping[str, float]
+    named: NamedVotes = field(default_factory=dict)
+
+    @property
+    def votes(self) -> Votes:
+        """Every grade of the documents that somebody with a name graded."""
+        return {
+            document: {
+                **({UNNAMED: self.grades[document]} if document in self.grades else {}),
+                **{judge: vote.grade for judge, vote in given.items()},
+            }
+            for document, given in self.named.items()
+        }
+
+    def judgments(self, judges: Judges, relevant_from: float) -> Judgments:
+        """What the measures read."""
+        if not self.named:
+            return Judgments(self.grades, relevant_from)
+        grades, voted = judges.joined(self.votes)
+        return Judgments({**self.grades, **grades}, relevant_from, voted)

@@ -1,18 +1,19 @@
 """The keys of a suite, of its queries and of the files it names: each is one line of a table.
 
 A key that later stages use as it is written belongs into ``SuiteSettings`` or ``QuerySettings``,
-and ``Suite`` and ``Query`` have it at once. One whose meaning depends on other keys belongs into
-``WrittenSuite`` or ``WrittenQuery``; ``reader.py`` works it out. ``tools/renew.py`` brings the JSON
-Schema and the reference page up to date.
+and ``Suite`` and ``Query`` have it at once; with ``shown=True`` every report shows it. One whose
+meaning depends on other keys belongs into ``WrittenSuite`` or ``WrittenQuery``; ``reader.py`` works
+it out. ``tools/renew.py`` brings the JSON Schema and the reference page up to date.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
-from yaml.events import Event, ScalarEvent, SequenceStartEvent
+from yaml.events import Event, MappingStartEvent, ScalarEvent, SequenceStartEvent
 
 from pytest_irquality.suite.blocks import (
     BLOCK,
@@ -22,13 +23,16 @@ from pytest_irquality.suite.blocks import (
     PERTURB,
     ROBUSTNESS,
     TAG_BLOCKS,
+    TREND,
     KnownIssue,
     LimitLine,
     Line,
     TagBlock,
+    TrendLine,
     VariantBlock,
     offered,
 )
+from pytest_irquality.suite.judges import How, Judges
 from pytest_irquality.suite.rules import RuleKeys
 from pytest_irquality.suite.tables import (
     Kind,
@@ -51,6 +55,7 @@ from pytest_irquality.suite.values import (
     PARAMS,
     TEXT,
     TEXT_OR_TEXTS,
+    TEXTS,
     WEIGHT,
     choice,
     distinct,
@@ -59,16 +64,60 @@ from pytest_irquality.suite.values import (
     only,
     placed_texts,
     ref,
+    texts,
 )
 from pytest_irquality.suite.yaml import Document, Place, as_number, position, short
 
-# -- pipelines -------------------------------------------------------------------------------------------------------
+# -- pipelines -------------------------------------------------------------------------------------
+
+
+def _failures(document: Document, event: Event, what: str) -> tuple[str, ...]:
+    found = TEXT_OR_TEXTS.read(document, event, what)
+    for one in found:
+        if one != "timeout" and not re.fullmatch(r"[45](\d\d|xx)", one):
+            document.fail(
+                event, f"{what} has {short(one)}: each is 429, 5xx and the like, or timeout"
+            )
+    return found
+
+
+USUAL_FAILURES = ("429", "5xx", "timeout")
+FAILURES: Kind[tuple[str, ...]] = Kind(
+    _failures, one_or_many(ANY_TEXT), "statuses (`429`, `5xx`) and `timeout`"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retry:
+    """How often a failed call is made again, and after which failures."""
+
+    times: int = required(COUNT, "How often.", "write {times: 3}")
+    on: tuple[str, ...] = key(
+        FAILURES, "After which failures.", USUAL_FAILURES, "`[429, 5xx, timeout]`"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Corpus:
+    """The chunks as they were indexed: files with a chunk a line, as JSON. ``missing``: what a
+    passage is that stands in none of them.
+    """
+
+    files: tuple[str, ...] = key(
+        TEXT_OR_TEXTS,
+        "Files or patterns, a chunk a line, as JSON.",
+        (),
+        "the retriever's `texts()`",
+    )
+    missing: Literal["warn", "fail"] = key(
+        choice("warn", "fail"), "A passage that stands in no chunk: a warning, or an error.", "warn"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ends:
-    """Where a pipeline of components begins and ends: its ``input`` is given the query, as ``component.input``;
-    ``output`` is the component whose documents are the ranking.
+    """Where a pipeline of components begins and ends: its ``input`` is given the query, as
+    ``component.input``; ``output`` is the component whose documents are the ranking.
     """
 
     input: tuple[str, ...] = key(
@@ -77,7 +126,7 @@ class Ends:
     output: str = key(TEXT, "The component whose documents are the ranking.", "", "the last one")
 
 
-# -- grades ----------------------------------------------------------------------------------------------------------
+# -- grades ----------------------------------------------------------------------------------------
 
 
 class Word(NamedTuple):
@@ -182,6 +231,58 @@ LOWEST_GRADE: Kind[float] = Kind(
     _relevant_from, {"type": "number", "exclusiveMinimum": 0}, "a number above 0"
 )
 
+# -- judges ----------------------------------------------------------------------------------------
+
+
+def _judges(document: Document, event: Event, what: str) -> Judges:
+    if not isinstance(event, MappingStartEvent):
+        return Judges(HOW[document.choice(event, what, HOW)])
+    preferred: tuple[str, ...] = ()
+    for _, _, value in document.fields(event, what, ("prefer",)):
+        preferred = texts(document, value, f"{what}: prefer")
+    if not preferred:
+        document.fail(event, f"{what} needs 'prefer', a list of judges")
+    return Judges("prefer", preferred)
+
+
+HOW: Mapping[str, How] = {"mean": "mean", "median": "median", "majority": "majority"}
+JUDGES: Kind[Judges] = Kind(
+    _judges,
+    {
+        "anyOf": [
+            {"enum": [*HOW]},
+            {
+                "type": "object",
+                "properties": {"prefer": distinct(ANY_TEXT, minItems=1)},
+                "required": ["prefer"],
+                "additionalProperties": False,
+            },
+        ]
+    },
+    "`mean`, `median`, `majority` or `{prefer: [names]}`",
+)
+
+# -- the audit -------------------------------------------------------------------------------------
+
+AuditKind = Literal["dead", "unprotected", "toothless", "redundant"]
+AUDITED: tuple[AuditKind, ...] = get_args(AuditKind)
+
+
+def _audit(document: Document, event: Event, what: str) -> Mapping[AuditKind, int]:
+    return {
+        kind: document.count(value, f"'audit: {kind}'", 0)
+        for known, _, value in document.fields(event, what, AUDITED)
+        for kind in AUDITED
+        if kind == known
+    }
+
+
+AUDIT: Kind[Mapping[AuditKind, int]] = Kind(
+    _audit,
+    closed(dict.fromkeys(AUDITED, FROM_0.schema)),
+    "`{dead: …, unprotected: …, toothless: …, redundant: …}`",
+)
+
 # -- files -----------------------------------------------------------------------------------------
 
 
@@ -229,7 +330,9 @@ class QuerySettings:
     """What a query says of itself and is used as it is written."""
 
     tags: tuple[str, ...] = key(TEXT_OR_TEXTS, "The slices this query belongs to.", ())
-    why: str | None = key(TEXT, "Why it matters; shown with every failure.", None, "nothing")
+    why: str | None = key(
+        TEXT, "Why it matters; shown with every failure.", None, "nothing", shown=True
+    )
     weight: float = key(WEIGHT, "Read by `weighted` measures.", 1.0)
     variants: tuple[str, ...] = key(
         TEXT_OR_TEXTS,
@@ -332,6 +435,7 @@ class SuiteSettings:
     retriever: str = key(IDENTIFIER, "The fixture that searches.", "retriever")
     top_k: int = key(CUTOFF, "Cutoff of every measure and rule that names none.", 10)
     params: Mapping[str, Any] = key(PARAMS, "Keyword arguments of every call.", {})
+    grades: Mapping[str, float] = key(GRADE_WORDS, "Words that may stand for grades.", {})
     relevant_from: float = key(
         LOWEST_GRADE, "The lowest grade that counts as relevant; may be a fraction.", 1.0
     )
@@ -352,6 +456,18 @@ class SuiteSettings:
         None,
         "seen from the results",
     )
+    retry: Retry = key(
+        table(Retry, "`{times: …, on: …}`"),
+        "Failed calls that are made again; the wait is in no latency.",
+        Retry(times=0),
+        "none is",
+    )
+    corpus: Corpus = key(
+        table(Corpus, "`{files: …, missing: …}`"),
+        "The chunks as indexed, to see which passages stand in none of them.",
+        Corpus(),
+        "the retriever's `texts()`, if it has one",
+    )
     pipeline: Ends = key(
         table(Ends, "`{input: …, output: …}`"),
         "Where the query goes into a pipeline of components, and which of them ranks.",
@@ -362,6 +478,24 @@ class SuiteSettings:
         choice("collapse", "error"),
         "A document returned twice: its later copies are removed, or the query has failed.",
         "collapse",
+    )
+    judges: Judges = key(
+        JUDGES,
+        "What counts where several judges graded a pair: the mean (a document is then relevant when"
+        " at least half of them find it so), the median, the grade given most often, or that of the"
+        " first judge of a list.",
+        Judges(),
+        "mean",
+    )
+    show: tuple[str, ...] = key(
+        TEXTS, "Fields of a result that the judging page shows beside title and text.", ()
+    )
+    audit: Mapping[AuditKind, int] = key(
+        AUDIT,
+        "What `--ir-audit` may find: documents that no longer exist, queries that nothing protects,"
+        " lines of limits that nothing could break, queries that ask the same as another.",
+        {},
+        "nothing fails",
     )
     concurrency: int | None = key(
         COUNT, "Calls in flight.", None, "the ini key `ir_concurrency`, else 1"
@@ -418,7 +552,6 @@ class WrittenSuite(SuiteSettings):
     match: Match = key(
         MATCH, "What stands under `relevant` and in rules: ids, or passages.", Match("id"), "`id`"
     )
-    grades: Mapping[str, float] = key(GRADE_WORDS, "Words that may stand for grades.", {})
     judgments: tuple[WrittenFile, ...] = key(
         one_or_list(_file, one_or_many(TEXT_OR_FILE), "a file, or a list of files"),
         "Files of judgments; they join what stands under `relevant`.",
@@ -449,6 +582,9 @@ class WrittenSuite(SuiteSettings):
         "Limits, guards and rules that every query must keep.",
         (),
         "`lost_all_relevant: fail` where there is a baseline",
+    )
+    trend: tuple[TrendLine, ...] = key(
+        TREND, "What the last changes together may lose, under `--ir-history`.", ()
     )
     places: Mapping[str, Place] = field(default_factory=dict)
 

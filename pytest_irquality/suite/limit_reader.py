@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import NoReturn
 
@@ -133,9 +133,17 @@ class LimitReader:
             self.fail(place, f"a limit of {measure} must be a number, not {short(text)}")
         if not 0 <= percent <= 100:
             self.fail(place, f"a share is between 0% and 100%, not {text}")
+        self._refuse_idle(measure, kind, percent, place)
         # Only of a count is a share another quantity; of a mean within [0, 1] it is a way to write
         # the number.
         return Bound(kind, percent / 100, share=measure.aggregate == "sum", text=text)
+
+    def _refuse_idle(self, measure: Measure, kind: BoundKind, number: float, place: Place) -> None:
+        """Refuse a limit that is the wrong way round, or that holds whatever happens."""
+        if kind == "max" and measure.higher_is_better and measure.range[1] == 1:
+            self.fail(place, f"max on {measure}, which is better high; min is meant")
+        if kind == "min" and number == 0 == measure.range[0]:
+            self.fail(place, f"a min of 0 on {measure} holds whatever happens; leave it out")
 
     def _bound_on_value(self, measure: Measure, kind: BoundKind, written: WrittenBound) -> Bound:
         text, place = written.text, written.place
@@ -143,6 +151,7 @@ class LimitReader:
         if number is None or written.quoted:
             self.fail(place, f"a limit of {measure} must be a number, not {short(text)}")
         low, high = measure.range
+        self._refuse_idle(measure, kind, number, place)
         if not low <= number <= high:
             percent_meant = high == 1 and 1 < number <= 100
             hint = f"; did you mean {number / 100:g}?" if percent_meant else ""
@@ -198,6 +207,12 @@ class LimitReader:
         checks += [
             self._check("each_query", line) for line in written.each_query if not _is_off(line)
         ]
+        for trend in written.trend:
+            check = self._check("trend", trend.line)
+            bounds = check.limits.bounds if check.limits else ()
+            if any(bound.relative for bound in bounds):
+                self.fail(trend.line.place, "a trend is limited in points, not in percent")
+            checks.append(replace(check, over=trend.over))
         self._refuse_repeated(checks)
         return sorted(checks, key=lambda check: check.place.line)
 

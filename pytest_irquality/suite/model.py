@@ -8,13 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
+from pathlib import Path
 from typing import Literal
 
 from pytest_irquality.metrics import Judgments, Measure
 from pytest_irquality.suite.blocks import BoundKind, Guard, GuardKind, KnownIssue
-from pytest_irquality.suite.judges import UNNAMED, Judges, Votes
-from pytest_irquality.suite.keys import QuerySettings, SuiteSettings
+from pytest_irquality.suite.judges import UNNAMED, Votes
+from pytest_irquality.suite.keys import AuditKind, QuerySettings, SuiteSettings
 from pytest_irquality.suite.rules import Rule, RuleKind
+from pytest_irquality.suite.tables import remarks
 from pytest_irquality.suite.yaml import Place
 
 __all__ = [
@@ -35,7 +37,7 @@ __all__ = [
 LONGEST_QUOTE = 100
 ON_CHANGE: tuple[BoundKind, ...] = ("max_drop", "max_rise", "max_significant_drop")
 
-Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk", "robustness"]
+Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk", "robustness", "audit", "trend"]
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,11 @@ class Query(QuerySettings):
         return bool(self.rules or self.thresholds or self.robustness)
 
     @property
+    def remarks(self) -> Mapping[str, str]:
+        """What reports show of it, by key: its ``why``."""
+        return remarks(QuerySettings, self)
+
+    @property
     def quoted(self) -> str:
         """The text as messages quote it, never longer than a line."""
         text = self.text
@@ -142,8 +149,10 @@ class Check:
     """What one test item checks: a query's own rules and thresholds, or one line of limits.
 
     ``name`` is the item's; ``label`` is what a person reads. Exactly one of ``query``, ``limits``,
-    ``rule``, ``guard`` is set, or the scope is "bulk": every bulk query must be answered, no more.
+    ``rule``, ``guard``, ``audit`` (what is counted, and how many there may be) is set, or the scope
+    is "bulk": every bulk query must be answered, no more.
     ``variants`` is the kind of variants that a limit on robustness is about.
+    Limits of scope "trend" are on the last ``over`` changes together.
     """
 
     name: str
@@ -155,7 +164,9 @@ class Check:
     limits: Limits | None = None
     rule: Rule | None = None
     guard: Guard | None = None
+    audit: tuple[AuditKind, int] | None = None
     variants: str = ""
+    over: int = 0
 
 
 @dataclass(frozen=True)
@@ -164,10 +175,12 @@ class Suite(SuiteSettings):
     beside what was used.
 
     ``doubts`` are warnings that the file gave rise to as it was read, each with its place.
-    ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it
-    does unless written. ``places`` holds the place of each key that is written. ``reworded``
-    are the queries' variants, written and generated: asked like them, but in no mean, rule or
-    guard.
+    ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it does
+    unless written. ``judged_on`` are the first and the last day on which somebody graded something,
+    where a file says so. ``places`` holds the place of each key that is written. ``reworded`` are
+    the queries' variants, written and generated: asked like them, but in no mean, rule or guard.
+    ``trends`` are the checks of the history. ``files`` are those, and the BEIR folders, that
+    queries and judgments were read from.
     """
 
     name: str
@@ -177,13 +190,20 @@ class Suite(SuiteSettings):
     match: Literal["id", "text"] = "id"
     share: float = 1.0
     reworded: tuple[Query, ...] = ()
-    judges: Judges = field(default_factory=Judges)
+    judged_on: tuple[str, ...] = ()
     default_guard: bool = True
     metrics: tuple[Measure, ...] = ()
     checks: tuple[Check, ...] = ()
+    trends: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
     doubts: tuple[tuple[Place, str], ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
+
+    @property
+    def remarks(self) -> Mapping[str, str]:
+        """What reports show of it, by key."""
+        return remarks(SuiteSettings, self)
 
     @cached_property
     def by_id(self) -> Mapping[str, Query]:
@@ -193,6 +213,13 @@ class Suite(SuiteSettings):
     def by_text(self, query: Query) -> bool:
         """Whether all that a query's judgments and rules name are passages."""
         return (query.match or self.match) == "text"
+
+    def names(self, query: Query) -> frozenset[str]:
+        """Every document and passage that a query's judgments and rules name, and those of all
+        queries.
+        """
+        rules = [*query.rules, *(check.rule for check in self.checks if check.rule)]
+        return frozenset(query.judgments.grades).union(*(rule.documents for rule in rules))
 
     def reads_texts(self, query: Query) -> bool:
         """Whether it looks for any passage, in the texts of its results."""
@@ -256,12 +283,20 @@ class Suite(SuiteSettings):
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """Every measure that is shown or held to a limit, shown ones first, each once."""
-        measures = list(self.metrics)
-        measures += (check.limits.measure for check in self.checks if check.limits)
+        return tuple(dict.fromkeys([*self.metrics, *self.limited]))
+
+    @cached_property
+    def limited(self) -> tuple[Measure, ...]:
+        """Every measure that is held to a limit."""
+        measures = [check.limits.measure for check in (*self.checks, *self.trends) if check.limits]
         for query in self.queries:
             measures += (limits.measure for limits in query.thresholds)
             measures += (limits.measure for _, limits in query.robustness)
-        return tuple(dict.fromkeys(measures))
+        return tuple(measures)
+
+    def with_trends(self) -> Suite:
+        """The suite with its limits on many changes together, for where there is a history."""
+        return replace(self, trends=(), checks=(*self.checks, *self.trends))
 
     def guarded(self) -> Suite:
         """The suite with the guard that nobody needs to write, for where there is a baseline."""
@@ -275,6 +310,28 @@ class Suite(SuiteSettings):
         label = "each_query: lost_all_relevant"
         check = Check(name, label, guard.place, scope="each_query", guard=guard)
         return replace(self, default_guard=False, checks=(*self.checks, check))
+
+    def audited(self) -> Suite:
+        """The suite with the limits of its audit, for where there is one."""
+        place = self.places.get("audit", Place(1))
+        checks = tuple(
+            Check(f"audit-{kind}", f"audit: {kind}", place, scope="audit", audit=(kind, most))
+            for kind, most in self.audit.items()
+        )
+        return replace(self, checks=(*self.checks, *checks))
+
+    def judged_as(self, judgments: Mapping[str, Judgments]) -> Suite:
+        """The same suite with other judgments of the queries with these ids."""
+        queries = tuple(
+            replace(query, judgments=judgments[query.id]) if query.id in judgments else query
+            for query in self.queries
+        )
+        by_id = {query.id: query for query in queries}
+        checks = tuple(
+            replace(check, query=by_id[check.query.id]) if check.query else check
+            for check in self.checks
+        )
+        return replace(self, queries=queries, checks=checks)
 
     def needed(self, check: Check) -> tuple[Query, ...]:
         """The queries whose rankings a check reads."""

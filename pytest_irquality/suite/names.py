@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -21,7 +22,12 @@ def slug(text: str) -> str:
     """A text as part of a node id: ``office chair`` -> ``office-chair``."""
     if not text.isprintable():
         text = "".join(c if c.isprintable() else " " for c in text)
-    return UNFIT.sub("-", text)[:LONGEST].strip("-") or "-"
+    name = UNFIT.sub("-", text)[:LONGEST].strip("-") or "-"
+    try:
+        os.fsencode(name)  # pytest keeps the name of the current test in the environment
+    except UnicodeEncodeError:
+        return name.encode("ascii", "backslashreplace").decode()
+    return name
 
 
 def check_names(checks: Iterable[Check]) -> Iterator[Check]:
@@ -31,6 +37,7 @@ def check_names(checks: Iterable[Check]) -> Iterator[Check]:
     checks = list(checks)
     limits = {slug(check.name) for check in checks if check.query is None}
     taken: set[str] = set()
+    latest: dict[str, int] = {}
     names: dict[int, str] = {}
     for index, check in sorted(enumerate(checks), key=lambda pair: pair[1].query is not None):
         name = slug(check.name)
@@ -38,10 +45,11 @@ def check_names(checks: Iterable[Check]) -> Iterator[Check]:
             name = f"query-{name}"
         elif SPECIAL.fullmatch(name):
             name = f"limit-{name}"
-        unique, n = name, 1
+        unique, n = name, latest.get(name, 1)
         while unique in taken:
             n += 1
             unique = f"{name}-{n}"
+        latest[name] = n
         taken.add(unique)
         names[index] = unique
     for index, check in enumerate(checks):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_irquality.edges import bounds
 from pytest_irquality.edges.open import Allowed, Unreadable, read_text
 from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments, Measure
-from pytest_irquality.suite.judges import Judges, Votes
+from pytest_irquality.suite.judges import Said
 from pytest_irquality.suite.keys import (
     QUERY_KEYS,
     QuerySettings,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from pytest_irquality.suite.files.judgments import Judged, JudgmentFile
     from pytest_irquality.suite.files.source import Source
 
-NOBODY: Votes = {}
 SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
 
 
@@ -89,6 +88,7 @@ class _Assembly:
     definitions: Mapping[str, Definition]
     allowed: Allowed | None
     perturbations: Mapping[str, Perturbation]
+    opened: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @cached_property
@@ -114,24 +114,30 @@ class _Assembly:
         reworded = tuple(self._reworded(queries))
         limits = replace(self.limits, kinds=dict.fromkeys(variant.kind for variant in reworded))
         queries = tuple(
-            replace(query, robustness=tuple(limits.of_variants(entry.robustness)))
-            if entry.robustness
-            else query
+            (
+                replace(query, robustness=tuple(limits.of_variants(entry.robustness)))
+                if entry.robustness
+                else query
+            )
             for query, entry in zip(queries, entries, strict=True)
         )
         checks = [*self._query_checks(queries), *limits.checks(written, queries)]
+        named = list(check_names(checks))
         suite = Suite(
             name=written.name or self.path.name.rsplit(".", 1)[0].removesuffix(".ir"),
             path=self.document.path,
+            files=tuple(self.opened),
             queries=queries,
             reworded=reworded,
             match=written.match.by,
             share=written.match.share,
             default_guard=all(line.name != "lost_all_relevant" for line in written.each_query),
             metrics=tuple(self.limits.measure(text, place) for text, place in written.metrics),
-            checks=tuple(check_names(checks)),
+            checks=tuple(check for check in named if check.scope != "trend"),
+            trends=tuple(check for check in named if check.scope == "trend"),
             notes=(*self.notes, *(judged.notes() if judged else ())),
             doubts=tuple(doubts),
+            judged_on=judged.dates if judged else (),
             places=written.places,
             **shared(SuiteSettings, written),
         )
@@ -225,7 +231,9 @@ class _Assembly:
 
         shown = Path(self.document.path).parent
         try:
-            return sources(entry.file, self.path.parent, shown, entry.format, self.allowed)
+            found = sources(entry.file, self.path.parent, shown, entry.format, self.allowed)
+            self.opened.extend(source.path for source in found)
+            return found
         except ValueError as error:
             message = str(error)
         has_suffix = bool(Path(entry.file).suffix) and len(entry.file.split()) == 1
@@ -269,7 +277,8 @@ class _Assembly:
 
     def query(self, written: WrittenQuery, judged: Judged | None) -> Query:
         """A query with its judgments, rules and thresholds."""
-        judgments, votes = self._judgments(written, judged)
+        said = self._said(written, judged)
+        judgments = said.judgments(self.written.judges, self.written.relevant_from)
         rules = tuple(self._rules(written))
         if written.expect_no_results is not None:
             self._refuse_contradiction(written, judgments)
@@ -288,17 +297,16 @@ class _Assembly:
             thresholds=thresholds,
             bulk=written.bulk,
             place=written.place,
-            votes=votes,
+            votes=said.votes,
             match=written.match.by if written.match else "",
             share=written.match.share if written.match else None,
             passages=frozenset(written.passages.grades),
             **shared(QuerySettings, written),
         )
 
-    def _judgments(self, written: WrittenQuery, judged: Judged | None) -> tuple[Judgments, Votes]:
-        """The judgments of the suite and of files, and who voted how."""
+    def _said(self, written: WrittenQuery, judged: Judged | None) -> Said:
+        """What the suite and its files say of each document."""
         relevant = written.relevant
-        relevant_from = self.written.relevant_from
         grades = {document: self._grade(grade) for document, grade in relevant.grades.items()}
         for passage, grade in written.passages.grades.items():
             if passage in grades:
@@ -308,7 +316,7 @@ class _Assembly:
                 )
             grades[passage] = self._grade(grade)
         if judged is None:
-            return Judgments(grades, relevant_from), NOBODY
+            return Said(grades)
 
         def place(document: str) -> str:
             lines = {
@@ -318,8 +326,7 @@ class _Assembly:
             line = lines[document]
             return f"{written.place.path or self.document.path}:{line}"
 
-        joined = judged.joined(written.name, grades, place)
-        return joined.judgments(Judges(), relevant_from), joined.votes
+        return judged.joined(written.name, grades, place)
 
     def _grade(self, grade: float | Word | None) -> float:
         if grade is None:
@@ -337,7 +344,10 @@ class _Assembly:
         listed = [written.passages, *([written.relevant] if by_text else [])]
         if not by_text and not query.passages:
             return
-        from pytest_irquality.passages import normal, too_short  # noqa: PLC0415 - only where texts are matched
+        from pytest_irquality.passages import (  # noqa: PLC0415
+            normal,
+            too_short,
+        )
 
         places = {
             passage: Place(line, 1, written.place.path)
@@ -355,7 +365,10 @@ class _Assembly:
             elif too_short(words):
                 yield (
                     place,
-                    f"the passage {short(passage)} is too short to mean anything: nearly every text holds it",
+                    (
+                        f"the passage {short(passage)} is too short to mean anything: nearly every"
+                        " text holds it"
+                    ),
                 )
 
     def _rules(self, written: WrittenQuery) -> Iterator[Rule]:

@@ -40,7 +40,7 @@ class Key:
 
     ``field`` names the dataclass field that takes its value. ``hint`` is what to write where a
     required one is missing. ``mistaken`` are other tools' names for it. ``wants_results``: it
-    contradicts ``expect_no_results``.
+    contradicts ``expect_no_results``. ``shown``: every report shows its value.
     """
 
     kind: Kind[object]
@@ -50,6 +50,7 @@ class Key:
     hint: str = ""
     mistaken: tuple[str, ...] = ()
     wants_results: bool = False
+    shown: bool = False
 
     @property
     def required(self) -> bool:
@@ -71,6 +72,7 @@ def key(
     *,
     name: str = "",
     wants_results: bool = False,
+    shown: bool = False,
 ) -> T:
     """A field that is a key: an optional one.
 
@@ -80,7 +82,9 @@ def key(
     """
     if not otherwise and default is None:
         raise TypeError(f"say in words what {help!r} means where it is not written")
-    entry = Key(kind, help, otherwise or _shown(default), wants_results=wants_results)
+    entry = Key(
+        kind, help, otherwise or _as_text(default), wants_results=wants_results, shown=shown
+    )
     metadata = {"key": entry, "name": name}
     if default == {}:
         made: T = field(default_factory=dict, metadata=metadata)  # type: ignore[assignment]
@@ -156,6 +160,16 @@ def shared(table: type, written: object) -> dict[str, Any]:
     return {entry.field: getattr(written, entry.field) for entry in keys_of(table).values()}
 
 
+def remarks(table: type, written: object) -> Mapping[str, str]:
+    """What was written under the keys that reports show, by key."""
+    found = {}
+    for name, entry in keys_of(table).items():
+        value = getattr(written, entry.field)
+        if entry.shown and value:
+            found[name] = ", ".join(value) if isinstance(value, tuple) else str(value)
+    return found
+
+
 def table(of: type[T], form: str) -> Kind[T]:
     """The kind of a mapping whose keys are the fields of a dataclass."""
 
@@ -203,7 +217,7 @@ def _incomplete(what: str) -> NoReturn:
     raise TypeError(f"this table has {what}")
 
 
-def _shown(default: object) -> str:
+def _as_text(default: object) -> str:
     if isinstance(default, bool):
         return str(default).lower()
     if isinstance(default, (int, float)):

@@ -8,7 +8,6 @@ bombs and no recursion.
 from __future__ import annotations
 
 import difflib
-import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
@@ -55,7 +54,9 @@ class SuiteError(Exception):
 
     def __init__(self, path: str, line: int, column: int, message: str) -> None:
         super().__init__(terminal(f"{path}:{line}:{column}: {message}"))
-        self.path, self.line, self.column = path, line, column
+        self.path: str = path
+        self.line: int = line
+        self.column: int = column
 
 
 def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
@@ -237,6 +238,8 @@ class Document:
         if value != int(value) or value < least:
             text = short(self.text(event, what))
             self.fail(event, f"{what} must be a whole number of at least {least}, not {text}")
+        if value > bounds.CUTOFF:
+            self.fail(event, f"{what} is at most {bounds.CUTOFF}, not {value:.0f}")
         return int(value)
 
     def quoted(self, event: Event) -> bool:
@@ -267,8 +270,10 @@ class Document:
         loader = yaml.SafeLoader("")
         try:
             tag = loader.resolve(yaml.ScalarNode, event.value, (True, False))  # type: ignore[no-untyped-call]
+            if len(event.value) > bounds.DIGITS and not tag.endswith(":str"):
+                self.fail(event, f"a number longer than {bounds.DIGITS} characters")
             return loader.construct_object(yaml.ScalarNode(tag, event.value))
-        except (yaml.YAMLError, ValueError) as error:
+        except (yaml.YAMLError, ValueError, OverflowError) as error:
             self.fail(event, f"{short(event.value)} is no value YAML knows: {error}")
 
 
@@ -309,10 +314,10 @@ NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 def as_number(text: str) -> float | None:
     """The number a text spells, or None. Neither ``1_000`` nor ``nan`` nor ``inf`` is one here."""
-    if not NUMBER.fullmatch(text):
+    if len(text) > bounds.DIGITS or not NUMBER.fullmatch(text):
         return None
     value = float(text)
-    return value if math.isfinite(value) else None
+    return value if abs(value) <= bounds.NUMBER else None
 
 
 SECONDS = {"ms": 0.001, "min": 60.0, "s": 1.0}

@@ -1,7 +1,9 @@
-"""How far judges agree: quadratic weighted kappa of two, ordinal alpha of any number, with bootstrap intervals.
+"""How far judges agree: quadratic weighted kappa of two, ordinal alpha of any number, with
+bootstrap intervals.
 
-Labels are ordered and no more than that: kappa counts the steps between the sorted labels that were seen, alpha how
-many grades lie between two of them, so that the distance from ``ok`` to ``good`` is nobody's guess.
+Labels are ordered and no more than that: kappa counts the steps between the sorted labels that were
+seen, alpha how many grades lie between two of them, so that the distance from ``ok`` to ``good`` is
+nobody's guess.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ def kappa(times: Mapping[Pattern, int]) -> float | None:
 
 
 def alpha(times: Mapping[Pattern, int]) -> float | None:
-    """Krippendorff's alpha for ordered labels, of how often a pair was given each pattern of grades.
+    """Krippendorff's alpha for ordered labels, of how often a pair was given each pattern of
+    grades.
 
     Pairs that fewer than two judges graded say nothing. None where no label differs from another.
     """
@@ -75,7 +78,9 @@ def interval(
     times: Mapping[Pattern, int],
     seed: int = SEED,
 ) -> tuple[float, float] | None:
-    """The middle 95 % of the figure over resamples of the pairs; None where too few of them define it."""
+    """The middle 95 % of the figure over resamples of the pairs; None where too few of them define
+    it.
+    """
     patterns, n = [*times], sum(times.values())
     if n < 2:
         return None

@@ -1,4 +1,6 @@
-"""What changed between the baseline and today, measure by measure, and how sure one can be of it."""
+"""What changed between the baseline and today, measure by measure, and how sure one can be of
+it.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from math import fsum
 from typing import NamedTuple
 
 from pytest_irquality.metrics import Measure
+from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Query
 from pytest_irquality.verdict.facts import Change, Lack
 from pytest_irquality.verdict.measured import Measured, counts
@@ -33,10 +36,14 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Both sides of a measured run, and the limits on significant drops that it is tested for."""
+    """Both sides of a measured run, and the limits on significant drops that it is tested for.
+
+    ``baseline`` is what is known of the side before.
+    """
 
     measured: Measured
     checks: tuple[Check, ...] = ()
+    baseline: Baseline | None = None
 
     def missing_baseline(self, measure: Measure) -> Lack | None:
         """Why the measure cannot be compared."""
@@ -46,40 +53,103 @@ class Comparison:
         needed = measure.depth(self.measured.most_relevant) or suite.depth
         if run.depth is not None and run.depth < needed:
             return Lack("depth", needed, run.depth)
-        return None
+        return Lack("documents") if self.measured.renumbered else None
 
-    def pairs(self, measure: Measure, queries: Iterable[Query]) -> Sequence[Pair]:
-        """The values of the queries that have one on both sides."""
+    def nothing_compared(self, queries: Iterable[Query]) -> Lack:
+        """Why none of some queries could be compared. Only where all of them are new that is no
+        fault of anybody's.
+        """
+        run, baseline, queries = self.measured.baseline_run, self.baseline, [*queries]
+        edited = {*baseline.edited} if baseline else set()
+        if found := tuple(query.id for query in queries if query.id in edited):
+            return Lack("edited", queries=found)
+        known = run.rankings if run else {}
+        both = [query.id for query in queries if query.id in self.measured.before]
+        if both and self.measured.moved.keys().isdisjoint(both):
+            return Lack("unchanged")
+        others = bool(self.measured.before) and self.measured.suite.baseline_retriever is None
+        new_suite = baseline is not None and baseline.new != ""
+        if (others or new_suite) and not any(query.id in known for query in queries):
+            return Lack("new")
+        return Lack("compared")
+
+    def limited(self, measure: Measure, queries: Iterable[Query]) -> int:
+        """How many of some queries a limit on the measure's change is on: those that have a value
+        today.
+        """
+        column = self.measured.suite.measures.index(measure)
+        values = self.measured.scores.values
+        return sum(
+            values[query.id][column] is not None
+            for query in queries
+            if query.id in values and counts(measure, query) and _weight(measure, query)
+        )
+
+    def as_returned(self, measure: Measure, queries: Iterable[Query]) -> Change | None:
+        """The change where no tie is put in the baseline's order; None where that makes no
+        difference.
+        """
+        moved = {*self.measured.reordered}
+        queries = [*queries]
+        if not any(query.id in moved for query in queries):
+            return None
+        return self.change(measure, queries, tested=True, returned=True)
+
+    def agreement_as_returned(self, measure: Measure, queries: Iterable[Query]) -> float | None:
+        """A measure that compares both rankings, in the order as returned; None where that makes no
+        difference.
+        """
+        moved = {*self.measured.reordered}
+        if not measure.definition.compares or not any(query.id in moved for query in queries):
+            return None
+        ids = [query.id for query in queries if query.id in self.measured.before]
+        weights = self.measured.suite.weights
+        return self.measured.scores_returned.aggregate(measure, ids, weights).value
+
+    def pairs(
+        self, measure: Measure, queries: Iterable[Query], returned: bool = False
+    ) -> Sequence[Pair]:
+        """The values of the queries that have one on both sides. ``returned``: ties in today's
+        order.
+        """
         measured = self.measured
         column = measured.suite.measures.index(measure)
-        then, today = measured.scores_before.values, measured.scores_compared.values
+        then = measured.scores_before.values
+        today = (measured.scores_returned if returned else measured.scores_compared).values
         found = []
         for query in queries:
             if query.id in then and counts(measure, query):
                 before, now = then[query.id][column], today[query.id][column]
                 if before is not None and now is not None:
-                    weight = query.weight if measure.weighted else 1.0
-                    found.append(Pair(query.id, before, now, weight))
+                    found.append(Pair(query.id, before, now, _weight(measure, query)))
         return found
 
     def change(
-        self, measure: Measure, queries: Iterable[Query], tested: bool = False
+        self,
+        measure: Measure,
+        queries: Iterable[Query],
+        tested: bool = False,
+        returned: bool = False,
     ) -> Change | None:
-        """What the measure did over some queries; None where no query has it on both sides, or it is no mean."""
+        """What the measure did over some queries; None where no query has it on both sides, or it
+        is no mean.
+        """
         if (
             measure.unit == "seconds"
             or measure.definition.compares
             or self.missing_baseline(measure)
         ):
             return None
-        pairs = self.pairs(measure, queries)
+        pairs = self.pairs(measure, queries, returned)
         change = change_of(measure, pairs, tested=tested)
         if change is None or not (change.better or change.worse):
             return change
         return replace(change, noise=self.noise(measure, pairs))
 
     def noise(self, measure: Measure, pairs: Iterable[Pair]) -> float | None:
-        """The largest worsening that unchanged code gives nineteen times in twenty, where answers tell."""
+        """The largest worsening that unchanged code gives nineteen times in twenty, where answers
+        tell.
+        """
         if not self.measured.several:
             return None
         now, before = units_now(self.measured), units_before(self.measured)
@@ -87,7 +157,9 @@ class Comparison:
         return drop_noise(unit_means(before, measure, weights), unit_means(now, measure, weights))
 
     def judged_otherwise(self, measure: Measure) -> Change | None:
-        """What changed judgments alone did: the baseline's rankings as they scored when they were saved, and today."""
+        """What changed judgments alone did: the baseline's rankings as they scored when they were
+        saved, and today.
+        """
         measured, name = self.measured, str(measure)
         scored = measured.baseline_run.scored if measured.baseline_run else {}
         column = measured.suite.measures.index(measure)
@@ -107,7 +179,9 @@ class Comparison:
         return Change(before, today, len(pairs), better, worse, equal)
 
     def over(self, measure: Measure, tag: str | None) -> Change | None:
-        """The change over the suite or a tag; tested over the suite, and wherever a limit rests on the test."""
+        """The change over the suite or a tag; tested over the suite, and wherever a limit rests on
+        the test.
+        """
         if (measure, tag) in self._tested:
             return self._tested[measure, tag]
         suite = self.measured.suite
@@ -147,6 +221,27 @@ class Comparison:
         }
 
 
+def _weight(measure: Measure, query: Query) -> float:
+    return query.weight if measure.weighted else 1.0
+
+
+def _ends(
+    measure: Measure, gains: Sequence[float], before: float, p: float | None
+) -> tuple[float, float] | tuple[None, None]:
+    """An interval for the change: never beyond what the measure can be, nor one that contradicts
+    the test.
+    """
+    ends = interval(gains) if measure.aggregate == "mean" else None
+    if ends is None:
+        return None, None
+    if p is not None and (p < SIGNIFICANT) != (ends[1] < 0):
+        return None, None
+    sign = -1.0 if measure.higher_is_better is False else 1.0
+    lowest, highest = measure.range
+    low, high = sorted(sign * end for end in ends)
+    return max(low, lowest - before), min(high, highest - before)
+
+
 def change_of(measure: Measure, pairs: Iterable[Pair], *, tested: bool = False) -> Change | None:
     """What a measure did over pairs of values, one pair a query; None where there are none."""
     pairs = [pair for pair in pairs if pair.weight]
@@ -164,7 +259,6 @@ def change_of(measure: Measure, pairs: Iterable[Pair], *, tested: bool = False) 
     change = Change(before, now, len(pairs), better, worse, equal)
     if not better and not worse:
         return change
-    ends = interval(gains) if measure.aggregate == "mean" else None
-    low, high = sorted(sign * end for end in ends) if ends else (None, None)
     p = sign_flip(gains) if tested and measure.higher_is_better is not None else None
+    low, high = _ends(measure, gains, before, p)
     return replace(change, p=p, low=low, high=high, detectable=detectable(gains))

@@ -1,7 +1,10 @@
-"""Rankings without the documents that nobody judged, to see whether the verdict would be another."""
+"""Rankings without the documents that nobody judged, to see whether the verdict would be
+another.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import compress, count
 
@@ -11,26 +14,38 @@ from pytest_irquality.verdict.measured import Measured
 
 
 def condensed(measured: Measured) -> Measured | None:
-    """Both sides without their unjudged documents; None where every document has a grade, or none could have."""
-    suite = measured.suite
-    if all(map(suite.reads_texts, suite.queries)):
+    """Today's side without the unjudged documents that came since the baseline; None where none
+    came, or could have.
+
+    Without a baseline all unjudged documents are left out, which tells something only where
+    documents that are not relevant were judged, too.
+    """
+    suite, before = measured.suite, measured.baseline_run
+    if all(map(suite.reads_texts, suite.queries)) or (before is None and not _judges_both(suite)):
         return None
-    now = _judged_only(suite, measured.run)
-    before = _judged_only(suite, measured.baseline_run) if measured.baseline_run else None
-    if now is measured.run and before is measured.baseline_run:
-        return None
-    return Measured(suite, now, before)
+    known = before.rankings if before else {}
+    now = _without_unjudged(suite, measured.run, known)
+    return None if now is measured.run else replace(measured, run=now)
 
 
-def _judged_only(suite: Suite, run: Run) -> Run:
+def _judges_both(suite: Suite) -> bool:
+    """Whether any document was judged to be not relevant."""
+    return any(
+        len(query.judgments.relevant) < len(query.judgments.grades) for query in suite.queries
+    )
+
+
+def _without_unjudged(suite: Suite, run: Run, known: Mapping[str, Ranking]) -> Run:
     rankings = {}
     changed = False
     for id, ranking in run.rankings.items():
         if id in suite.by_id and suite.reads_texts(suite.by_id[id]):
             rankings[id] = ranking  # whoever lists passages judges no results
             continue
-        grades = suite.by_id[id].judgments.grades if id in suite.by_id else {}
-        kept = [*compress(count(), map(grades.__contains__, ranking.ids))]
+        kept_ids = {*(known[id].ids if id in known else ())}
+        if id in suite.by_id:
+            kept_ids.update(suite.by_id[id].judgments.grades)
+        kept = [*compress(count(), map(kept_ids.__contains__, ranking.ids))]
         changed |= len(kept) < len(ranking.ids)
         scores = None if ranking.scores is None else tuple(ranking.scores[place] for place in kept)
         rankings[id] = Ranking(tuple(ranking.ids[place] for place in kept), scores, ranking.seconds)

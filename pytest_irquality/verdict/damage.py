@@ -22,7 +22,9 @@ SEVERAL = 3
 
 @dataclass(frozen=True)
 class Damage:
-    """What each query of a result lost or won of the first measure under ``metrics`` that has a good side."""
+    """What each query of a result lost or won of the first measure under ``metrics`` that has a
+    good side.
+    """
 
     result: SuiteResult
 
@@ -49,14 +51,14 @@ class Damage:
         return mean.higher_is_better if mean else True
 
     def sides(self, query: QueryResult) -> tuple[float, float] | None:
-        """The measure before and now, ties in the baseline's order; None where a side is missing."""
+        """The measure before and now, ties in the baseline's order; None without a side."""
         if self.column is None or query.before is None or query.compared is None:
             return None
         before, now = query.before[self.column], query.compared[self.column]
         return None if before is None or now is None else (before, now)
 
     def gain(self, query: QueryResult) -> float | None:
-        """By how much the measure got better, 0 for rounding errors; None where a side is missing."""
+        """By how much the measure got better, 0 for rounding errors; None without a side."""
         sides = self.sides(query)
         if sides is None:
             return None
@@ -64,7 +66,9 @@ class Damage:
         return 0.0 if abs(now - before) <= EQUAL else self.sign * (now - before)
 
     def loss(self, query: QueryResult) -> float:
-        """What a query lost, times its weight; where nothing is compared, its distance from the best value, 1."""
+        """What a query lost, times its weight; where nothing is compared, its distance from the
+        best value, 1.
+        """
         gain = self.gain(query)
         if gain is not None:
             return max(0.0, -gain) * query.weight
@@ -73,7 +77,7 @@ class Damage:
             return 0.0
         return (1 - value) * query.weight
 
-    # -- all queries ---------------------------------------------------------------------------------------------------
+    # -- all queries -------------------------------------------------------------------------------
 
     @cached_property
     def gains(self) -> Sequence[float]:
@@ -108,10 +112,12 @@ class Damage:
                 return number
         return 0
 
-    # -- failures ------------------------------------------------------------------------------------------------------
+    # -- failures ----------------------------------------------------------------------------------
 
     def of(self, verdict: Verdict) -> float:
-        """What the queries lost that a check is about: its own, those of its broken tags, those that break it."""
+        """What the queries lost that a check is about: its own, those of its broken tags, those
+        that break it.
+        """
         if verdict.query is not None:
             query = self.result.by_id.get(verdict.query)
             return self.loss(query) if query else 0.0
@@ -127,7 +133,9 @@ class Damage:
 
     @cached_property
     def failures(self) -> Sequence[Verdict]:
-        """The checks that ended badly, most damage first; what lost nothing follows in the file's order."""
+        """The checks that ended badly, most damage first; what lost nothing follows in the file's
+        order.
+        """
         bad = [verdict for verdict in self.result.verdicts if verdict.outcome in BAD]
         return sorted(bad, key=self.of, reverse=True)
 
@@ -141,29 +149,11 @@ class Damage:
         """Those of them that are over many queries."""
         return [verdict for verdict in self.failures if verdict.query is None]
 
-    # -- what may have done it -----------------------------------------------------------------------------------------
-
-    @property
-    def emptied(self) -> Sequence[QueryResult]:
-        """The queries that return nothing now and did not before."""
-        return [
-            query
-            for query in self.result.queries
-            if query.returned_nothing and query.returned_before
-        ]
-
-    @property
-    def fewer(self) -> Sequence[QueryResult]:
-        """The queries that return something, and less than before."""
-        return [
-            query
-            for query in self.result.queries
-            if query.returned and query.returned < (query.returned_before or 0)
-        ]
+    # -- what may have done it ---------------------------------------------------------------------
 
     @cached_property
     def risen(self) -> Sequence[tuple[RankedDocument, int]]:
-        """Documents that rose above better ones in several queries that got worse, with how many."""
+        """Documents that rose above better ones in several worse queries, with how many."""
         return _often(
             document
             for query in self.worse
@@ -173,7 +163,9 @@ class Damage:
 
     @cached_property
     def vanished(self) -> Sequence[tuple[RankedDocument, int]]:
-        """Relevant documents that several queries returned before and none of these does now, with how many."""
+        """Relevant documents that several queries returned before and none of these does now, with
+        how many.
+        """
         return _often(
             document
             for query in self.worse
@@ -215,7 +207,9 @@ def _often(documents: Iterator[ShownDocument]) -> Sequence[tuple[RankedDocument,
 
 
 def overturned_by(result: SuiteResult, damage: Damage) -> Mapping[str, QueryResult]:
-    """The failed limits on the whole suite's mean, by label, that would hold without one query, and which."""
+    """The failed limits on the whole suite's mean, by label, that would hold without one query,
+    and which.
+    """
     if damage.column is None or not damage.worse:
         return {}
     worst, found = damage.worse[0], {}

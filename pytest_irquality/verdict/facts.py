@@ -8,6 +8,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+LossKind = Literal["cut", "changed", "further down", "in no chunk", "not retrieved"]
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A result, or a chunk of the corpus, that holds a part of a passage. ``rank`` None: it was not
+    returned.
+    """
+
+    id: str
+    rank: int | None = None
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Why a passage was not found in the top results. It is told, and never credited.
+
+    ``cut``: ``holders`` hold its parts in order, not all of it where it is not ``whole``.
+    ``changed`` and ``in no chunk``: the one that holds the most of its words, a ``share`` of them,
+    with the words that are ``missing`` there and those that were ``added``. ``further down``: the
+    holder below the top.
+    """
+
+    kind: LossKind
+    holders: tuple[Holder, ...] = ()
+    whole: bool = True
+    share: float | None = None
+    missing: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+
 
 @dataclass(frozen=True)
 class RankedDocument:
@@ -16,6 +46,7 @@ class RankedDocument:
 
     ``limit`` is the worst rank that a rule accepts, or the last one that a rule forbids.
     ``in_answers`` is how many of a query's answers hold it, where there are several.
+    ``loss`` says of a passage why it was not found.
     """
 
     id: str
@@ -23,6 +54,7 @@ class RankedDocument:
     before: int | None = None
     limit: int | None = None
     title: str | None = None
+    loss: Loss | None = None
     in_answers: int | None = None
 
 
@@ -32,7 +64,7 @@ class Change:
 
     ``better``, ``worse`` and ``equal`` count queries. ``p`` is that of a one-sided paired sign-flip
     test for getting worse, ``adjusted`` the same after Holm's correction where a limit rests on it,
-    ``low`` and ``high`` a 95 % interval for the difference ``now - before``, ``detectable`` the
+    ``low`` and ``high`` a 90 % interval for the difference ``now - before``, ``detectable`` the
     smallest worsening this many queries could show. All four are None where rankings are identical
     or too few queries differ for the figure to mean anything.
 
@@ -64,14 +96,29 @@ class Lack:
     """Why a limit has no value to be held against.
 
     ``baseline``: there is none. ``depth``: a measure ``reads`` more results than the baseline
-    ``holds``. ``compared``: no query is on both sides. ``defined``: no query has a relevant
+    ``holds``. ``documents``: the baseline holds documents under other ids than today's. ``new``: no
+    query of it is in the baseline, all being new. ``edited``: no query of it is there, and these
+    ``queries`` (ids) are in other words or with other params. ``compared``: no query has a value on
+    both sides; ``unchanged``: nor has any another ranking. ``defined``: no query has a relevant
     document, or none was answered. ``variants``: no query that scores above 0 has variants that
-    were answered.
+    were answered. ``exists``: the retriever cannot say which documents exist.
     """
 
-    kind: Literal["baseline", "depth", "compared", "defined", "variants"]
+    kind: Literal[
+        "baseline",
+        "depth",
+        "documents",
+        "new",
+        "edited",
+        "compared",
+        "unchanged",
+        "defined",
+        "variants",
+        "exists",
+    ]
     reads: int | None = None
     holds: int | None = None
+    queries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,9 +131,13 @@ class Finding:
     taken from ``change``; None also where the value before was 0. ``fails`` is False for bounds
     that warn. ``ranked`` are the documents that a rule or guard speaks of, ``queries`` how many
     queries the value is over, ``lacks`` why there is none. ``broken_in`` of ``answers`` is how
-    often a rule was broken, where a query has several; ``wavering`` that a loss may be wavering,
-    so many other queries waver as much. ``variants`` is the kind of variants that a limit is about: its
-    ``change`` is from the queries (before) to the mean over their variants (now).
+    often a rule was broken, where a query has several; ``wavering`` that a loss may be wavering, so
+    many other queries waver as much. ``variants`` is the kind of variants that a limit is about:
+    its ``change`` is from the queries (before) to the mean over their variants (now). Of a change
+    ``of`` is how many queries the limit is on, compared or not. ``as_returned``, where a limit
+    holds in the order of equal scores and would break as returned, is the value in that order; of a
+    guard how many queries break it then. Of kind "trend" ``queries`` counts changes, and ``since``
+    is the commit of the first that lost anything.
     """
 
     subject: str
@@ -105,6 +156,9 @@ class Finding:
     answers: int = 1
     wavering: int = 0
     variants: str = ""
+    of: int = 0
+    as_returned: float | None = None
+    since: str = ""
 
 
 @dataclass(frozen=True)
@@ -205,6 +259,26 @@ class Cause:
     queries: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Point:
+    """A measure after one change. ``apart``: queries, judgments or depth are others than in the
+    point before.
+    """
+
+    commit: str
+    value: float
+    apart: bool = False
+
+
+@dataclass(frozen=True)
+class Trail:
+    """A measure over the last changes, today's last, and the ``limit`` it is held to, if any."""
+
+    measure: str
+    points: tuple[Point, ...]
+    limit: float | None = None
+
+
 class Fact:
     """What a reader of the figures must know beside the verdicts. Each kind has one sentence in
     wording/.
@@ -221,6 +295,13 @@ class Remark(Fact):
     """
 
     text: str
+
+
+@dataclass(frozen=True)
+class Loud(Remark):
+    """One that no pass may stand without; ``short`` is for the headline."""
+
+    short: str = ""
 
 
 @dataclass(frozen=True)
@@ -251,10 +332,30 @@ class Unanswered(Fact):
 
 @dataclass(frozen=True)
 class ReturnedNothing(Fact):
-    """Queries (ids) of ``total`` that returned nothing and should have."""
+    """Queries (ids) of ``total`` that returned nothing and should have.
+
+    Those of ``newly`` returned something in the baseline, to which ``compared`` of all were
+    compared. So many are ``undefined``: they have no relevant document, and are in no mean of
+    relevance.
+    """
 
     queries: tuple[str, ...]
     total: int
+    newly: tuple[str, ...] = ()
+    compared: int = 0
+    undefined: int = 0
+
+
+@dataclass(frozen=True)
+class ReturnsFewer(Fact):
+    """Queries (ids) of ``total`` compared ones that return fewer results than before; those of one,
+    as an example.
+    """
+
+    queries: tuple[str, ...]
+    total: int
+    before: int
+    now: int
 
 
 @dataclass(frozen=True)
@@ -295,10 +396,46 @@ class UnknownIds(Fact):
 
 
 @dataclass(frozen=True)
-class NewSuite(Fact):
-    """The baseline does not have this suite."""
+class Accepted(Fact):
+    """Drops from ``source`` that the change accepts: HEAD commits a baseline with them.
+
+    ``queries`` (ids) return what is committed; ``moved`` are documents of the first of them.
+    ``lacks``: why nothing can be compared with the source itself. ``refused``: the project lets no
+    change accept its own drops.
+    """
 
     source: str
+    queries: tuple[str, ...]
+    moved: tuple[tuple[str, tuple[RankedDocument, ...]], ...] = ()
+    lacks: str = ""
+    refused: bool = False
+
+
+@dataclass(frozen=True)
+class LowestSince(Fact):
+    """A measure has not been as bad since a commit, so many changes ago."""
+
+    measure: str
+    commit: str
+    changes: int
+
+
+@dataclass(frozen=True)
+class NewSuite(Fact):
+    """The revision asked for has no such suite. ``first``: it has, and this change brings its first
+    baseline.
+    """
+
+    source: str
+    first: bool = False
+
+
+@dataclass(frozen=True)
+class TakenOver(Fact):
+    """The baseline was made ``of`` a suite and retriever that have another name now."""
+
+    source: str
+    of: str
 
 
 @dataclass(frozen=True)
@@ -357,7 +494,11 @@ class TiesMoved(Fact):
 
 @dataclass(frozen=True)
 class JudgmentsChanged(Fact):
-    """The baseline's own ``rankings`` score otherwise than when they were saved, those of so many ``queries``."""
+    """The baseline's own ``rankings`` score otherwise than when they were saved, those of so many
+    ``queries``.
+
+    ``new`` is how many judgments all of these rankings' queries have more than then.
+    """
 
     measure: str
     unit: str
@@ -365,6 +506,7 @@ class JudgmentsChanged(Fact):
     today: float
     queries: int
     rankings: int
+    new: int = 0
 
 
 @dataclass(frozen=True)
@@ -433,12 +575,86 @@ class NeverFound(Fact):
 
 @dataclass(frozen=True)
 class LeftIndex(Fact):
-    """Documents of which the retriever says that it has them no more; ``at_least``: not all were
-    asked for.
+    """Documents of which the retriever says that it has them no more, and the queries (ids) that
+    miss them; ``at_least``: not all were asked for.
     """
 
     documents: tuple[RankedDocument, ...]
     at_least: bool
+    queries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SeveralJudges(Fact):
+    """So many ``pairs`` of a query and a document were graded by more than one of the ``judges``;
+    ``counts`` is what then counts, as it is written in the suite.
+    """
+
+    pairs: int
+    judges: tuple[str, ...]
+    counts: str
+
+
+@dataclass(frozen=True)
+class OtherJudge(Fact):
+    """Checks (labels) that would pass, and that would fail, under this judge's grades alone, on
+    ``pairs`` that the judge graded otherwise.
+    """
+
+    judge: str
+    pairs: int
+    passes: tuple[str, ...]
+    fails: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Nowhere:
+    """A passage that stands in no chunk of the corpus, and what stands nearest to it."""
+
+    query: str
+    passage: str
+    loss: Loss
+
+
+@dataclass(frozen=True)
+class InNoChunk(Fact):
+    """Passages of ``total`` that stand in no chunk of the corpus: no ranking can find them."""
+
+    passages: tuple[Nowhere, ...]
+    total: int
+
+
+@dataclass(frozen=True)
+class FewerThanAsked(Fact):
+    """So many queries of ``total`` have fewer than ``k`` results, so that no measure at k can see
+    k.
+
+    ``results`` is the most that any has; where ``collapsed``, the fewest: there more were returned,
+    several of one document.
+    """
+
+    queries: int
+    total: int
+    k: int
+    results: int
+    collapsed: bool
+
+
+@dataclass(frozen=True)
+class Retried(Fact):
+    """So many calls were made again after a failure that the suite retries; their waits are in no
+    latency.
+    """
+
+    calls: int
+
+
+@dataclass(frozen=True)
+class EmptyChunks(Fact):
+    """So many results of so many queries have an empty text, and so hold no passage."""
+
+    results: int
+    queries: int
 
 
 @dataclass(frozen=True)

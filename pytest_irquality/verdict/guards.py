@@ -12,22 +12,31 @@ from pytest_irquality.verdict.measured import Measured
 Documents = tuple[RankedDocument, ...]
 
 
-def broken(kind: GuardKind, measured: Measured) -> Iterator[tuple[Query, Documents]]:
-    """Every query with a baseline that did what the guard watches for, and the documents it concerns."""
+def broken(
+    kind: GuardKind, measured: Measured, *, returned: bool = False
+) -> Iterator[tuple[Query, Documents]]:
+    """Every query with a baseline that did what the guard watches for, and the documents it
+    concerns.
+
+    ``returned``: in the order as returned, not in that of equal scores as the baseline had them.
+    """
+    rankings = measured.rankings if returned else measured.aligned
     for query in measured.suite.queries:
         if query.id in measured.before and not query.expects_nothing:
-            documents = GUARDS[kind](measured, query)
+            documents = GUARDS[kind](measured, query, rankings[query.id])
             if documents is not None:
                 yield query, documents
 
 
-def _lost_all_relevant(measured: Measured, query: Query) -> Documents | None:
-    """A relevant document in the top k before, none now; a tie that fell the other way is no loss."""
-    k, relevant = measured.suite.top_k, query.judgments.relevant
-    before, now = measured.before[query.id], measured.aligned[query.id]
+def _lost_all_relevant(measured: Measured, query: Query, now: tuple[str, ...]) -> Documents | None:
+    """A relevant document in the top k before, none now; a tie that fell the other way is no loss.
+
+    Wherever a document is named, its rank is the one that it was returned at.
+    """
+    k, relevant, before = measured.suite.top_k, query.judgments.relevant, measured.before[query.id]
     if relevant.isdisjoint(before[:k]) or not relevant.isdisjoint(now[:k]):
         return None
-    ranks = {document: rank for rank, document in enumerate(now, 1)}
+    ranks = {document: rank for rank, document in enumerate(measured.rankings[query.id], 1)}
     return tuple(
         RankedDocument(document, ranks.get(document), rank, title=measured.title(document))
         for rank, document in enumerate(before[:k], 1)
@@ -35,12 +44,14 @@ def _lost_all_relevant(measured: Measured, query: Query) -> Documents | None:
     )
 
 
-def _new_zero_results(measured: Measured, query: Query) -> Documents | None:
-    emptied = measured.before[query.id] and not measured.rankings[query.id]
+def _new_zero_results(measured: Measured, query: Query, now: tuple[str, ...]) -> Documents | None:
+    emptied = measured.before[query.id] and not now
     return () if emptied else None
 
 
-GUARDS: Mapping[GuardKind, Callable[[Measured, Query], Documents | None]] = complete(
+Broke = Callable[[Measured, Query, tuple[str, ...]], Documents | None]
+
+GUARDS: Mapping[GuardKind, Broke] = complete(
     GuardKind,
     {"lost_all_relevant": _lost_all_relevant, "new_zero_results": _new_zero_results},
 )

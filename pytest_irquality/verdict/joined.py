@@ -9,15 +9,24 @@ from itertools import zip_longest
 from pytest_irquality.verdict.facts import Disputed, Fact
 from pytest_irquality.verdict.result import Outcome, QueryResult, SuiteResult, Verdict
 
-WORSE: tuple[Outcome, ...] = ("passed", "known", "not evaluated", "error", "fixed", "failed")
+WORSE: tuple[Outcome, ...] = (
+    "passed",
+    "known",
+    "accepted",
+    "not evaluated",
+    "error",
+    "fixed",
+    "failed",
+)
 
 
 def joined(results: Sequence[SuiteResult]) -> tuple[SuiteResult, tuple[Verdict, ...]]:
-    """The worst of them, whatever their order, and those of its verdicts that not all of them share.
+    """The worst of them, whatever their order, and those of its verdicts that not all of them
+    share.
 
-    Every process has asked all queries and judged all checks, so equal answers make equal results but for times.
-    Where they differ, the figures are those of the result with most to complain of, the worse verdict on each check
-    stands, and a fact says so.
+    Every process has asked all queries and judged all checks, so equal answers make equal results
+    but for times. Where they differ, the figures are those of the result with most to complain of,
+    the worse verdict on each check stands, and a fact says so.
     """
     ordered = sorted(results, key=_badness)
     worst = ordered[-1]

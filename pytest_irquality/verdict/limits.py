@@ -1,4 +1,6 @@
-"""Limits: the value of a measure, or its change since the baseline, held against each bound of a line."""
+"""Limits: the value of a measure, or its change since the baseline, held against each bound of a
+line.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.facts import Change, Finding, Lack
 from pytest_irquality.verdict.statistics import EQUAL
 
-# How far within its bound a value is, negative where it is beyond. What rises too far is above its bound, as a ceiling.
+# How far within its bound a value is, negative where it is beyond. What rises too far is above its
+# bound, as a ceiling.
 WITHIN: Mapping[str, Callable[[float, float], float]] = {
     "min": lambda value, limit: value - limit,
     "max": lambda value, limit: limit - value,
@@ -24,25 +27,29 @@ WITHIN: Mapping[str, Callable[[float, float], float]] = {
 class Subject(NamedTuple):
     """What a limit is held against: the whole suite (name ""), a tag or a query.
 
-    No ``queries``: there are none that the judgments could define the measure for.
+    No ``queries``: there are none that the judgments could define the measure for. ``as_returned``
+    is the change in the order as returned, where that is another one.
     """
 
     name: str
     queries: Sequence[Query]
     change: Change | None = None
+    as_returned: Change | None = None
 
 
 def hold(sides: Comparison, limits: Limits, subject: Subject) -> Iterator[Finding]:
     """A finding for each bound of a line on one subject."""
     for bound in limits.bounds:
         if bound.on_change:
-            yield _hold_change(limits.measure, bound, subject)
+            yield _hold_change(sides, limits.measure, bound, subject)
         else:
             yield _hold_value(sides, limits.measure, bound, subject)
 
 
 def nothing_to_compare(sides: Comparison, limits: Limits) -> Iterator[Finding]:
-    """What stands in place of the bounds on a change, once a line, where there is no baseline to take it from."""
+    """What stands in place of the bounds on a change, once a line, where there is no baseline to
+    take it from.
+    """
     lacks = sides.missing_baseline(limits.measure)
     for bound in limits.bounds:
         if lacks and (bound.on_change or limits.measure.definition.compares):
@@ -57,19 +64,20 @@ def margin(finding: Finding) -> float:
     return within(finding.value, finding.limit)
 
 
-def undecided(
-    measure: Measure, bound: Bound, subject: str, lacks: Lack, *, ok: bool = False
-) -> Finding:
-    """A limit that has no value to be held against."""
+def undecided(measure: Measure, bound: Bound, subject: str, lacks: Lack, of: int = 0) -> Finding:
+    """A limit that has no value to be held against. It holds only where there is nothing yet that
+    it could be.
+    """
     return Finding(
         subject,
         bound.kind,
-        ok,
+        lacks.kind in ("new", "unchanged"),
         bound.fails,
         str(measure),
         limit=bound.value,
         unit=_unit(measure, bound),
         lacks=lacks,
+        of=of,
     )
 
 
@@ -81,38 +89,40 @@ def _hold_value(sides: Comparison, measure: Measure, bound: Bound, subject: Subj
     total = sides.measured.aggregate(measure, subject.queries)
     value = total.value
     if value is None:
-        # New queries have nothing to agree with; what no judgment defines is no pass.
-        compares = bool(measure.definition.compares and subject.queries)
-        lacks = Lack("compared") if compares else Lack("defined")
-        return undecided(measure, bound, subject.name, lacks, ok=compares)
+        if measure.definition.compares and subject.queries:
+            lacks = sides.nothing_compared(subject.queries)
+        else:
+            lacks = Lack("defined")
+        return undecided(measure, bound, subject.name, lacks, len(subject.queries))
     if bound.share:
         value /= max(total.n, 1)
+    within = WITHIN[bound.kind]
+    ok = within(value, bound.value) >= -EQUAL
+    returned = sides.agreement_as_returned(measure, subject.queries)
+    tied = ok and returned is not None and within(returned, bound.value) < -EQUAL
     return Finding(
         subject.name,
         bound.kind,
-        WITHIN[bound.kind](value, bound.value) >= -EQUAL,
+        ok,
         bound.fails,
         str(measure),
         value,
         bound.value,
         total.n,
         _unit(measure, bound),
+        of=len(subject.queries) if measure.definition.compares else 0,
+        as_returned=returned if tied else None,
     )
 
 
-def _hold_change(measure: Measure, bound: Bound, subject: Subject) -> Finding:
-    change = subject.change
+def _hold_change(sides: Comparison, measure: Measure, bound: Bound, subject: Subject) -> Finding:
+    change, returned = subject.change, subject.as_returned
+    of = sides.limited(measure, subject.queries)
     if change is None:
-        lacks = Lack("compared") if subject.queries else Lack("defined")
-        return undecided(measure, bound, subject.name, lacks, ok=bool(subject.queries))
-    worsened = change.difference if bound.kind == "max_rise" else -change.difference
-    value = worsened
-    if bound.relative:
-        value = worsened / abs(change.before) if change.before else (0.0 if worsened <= 0 else inf)
-    ok = value <= bound.value + EQUAL
-    if not ok and bound.kind == "max_significant_drop":
-        p = change.adjusted if change.adjusted is not None else change.p
-        ok = p is None or p >= SIGNIFICANT or worsened <= (change.noise or 0.0)
+        lacks = sides.nothing_compared(subject.queries) if subject.queries else Lack("defined")
+        return undecided(measure, bound, subject.name, lacks, of)
+    value, ok = _worsening(bound, change), _within(bound, change)
+    tied = ok and returned is not None and not _within(bound, returned)
     return Finding(
         subject.name,
         bound.kind,
@@ -124,4 +134,26 @@ def _hold_change(measure: Measure, bound: Bound, subject: Subject) -> Finding:
         change.queries,
         _unit(measure, bound),
         change=change,
+        of=of,
+        as_returned=returned.now if returned and tied else None,
     )
+
+
+def _worsening(bound: Bound, change: Change) -> float:
+    """By how much a value got worse, as the bound counts it."""
+    worsened = change.difference if bound.kind == "max_rise" else -change.difference
+    if not bound.relative:
+        return worsened
+    if not change.before:
+        return inf if worsened > 0 else 0.0
+    return worsened / abs(change.before)
+
+
+def _within(bound: Bound, change: Change) -> bool:
+    """Whether a change is allowed; one that may be chance is, where the bound asks for a test."""
+    if _worsening(bound, change) <= bound.value + EQUAL:
+        return True
+    if bound.kind != "max_significant_drop":
+        return False
+    p = change.adjusted if change.adjusted is not None else change.p
+    return p is None or p >= SIGNIFICANT or -change.difference <= (change.noise or 0.0)

@@ -8,17 +8,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from math import fsum
 
 from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
 from pytest_irquality.metrics.scores import together
-from pytest_irquality.retrieval.run import Run
+from pytest_irquality.retrieval.run import JUDGMENTS, Run
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.facts import Cause
 from pytest_irquality.verdict.passages import one_gain_each, ranks_of, recall_counts_passages
 from pytest_irquality.verdict.ties import end_in_one_score, in_baseline_order, made_up
 
 FEW = 3
+
+
+KNOWN = 0.1  # the least share of a baseline's documents that today's index or judgments know
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,9 @@ class Measured:
 
     @cached_property
     def causes(self) -> Sequence[Cause]:
-        """Why queries have no ranking, those that failed alike together, the most frequent first."""
+        """Why queries have no ranking, those that failed alike together, the most frequent
+        first.
+        """
         alike: dict[str, list[str]] = {}
         for id in self.faults:
             fault = self.run.faults.get(id)
@@ -122,10 +128,23 @@ class Measured:
 
     @cached_property
     def reordered(self) -> Sequence[str]:
-        """The ids of the queries that have another order as returned than the one that is
-        compared.
+        """The ids of the queries that have another order as returned than the one that is compared.
+
+        Several answers are compared as their means, which have no order.
         """
+        if self.run.again:
+            return ()
         return [id for id, ids in self.aligned.items() if ids != self.rankings[id]]
+
+    @cached_property
+    def new_judgments(self) -> int:
+        """How many judgments the compared queries have more than when the baseline was saved."""
+        scored = self.baseline_run.scored if self.baseline_run else {}
+        return sum(
+            len(self.suite.by_id[id].judgments.grades) - int(scored[id][JUDGMENTS])
+            for id in self.before
+            if JUDGMENTS in scored.get(id, {})
+        )
 
     @cached_property
     def moved(self) -> Mapping[str, None]:
@@ -202,6 +221,25 @@ class Measured:
         if self.baseline_run and self.baseline_run.again:
             return mean_scores([answer.scores_compared for answer in self.answers_before])
         return self._score(self.baseline_run or self.run, self.before)
+
+    @cached_property
+    def scores_returned(self) -> Scores:
+        """What today's rankings of those queries score as they were returned."""
+        return self._score(self.run, {id: self.rankings[id] for id in self.before}, self.before)
+
+    @cached_property
+    def renumbered(self) -> bool:
+        """Whether the baseline seems to hold other document ids: hardly any is returned or judged
+        today.
+        """
+        suite = self.suite
+        by_id = (id for id in self.before if not suite.reads_texts(suite.by_id[id]))
+        top = {document for id in by_id for document in self.before[id][: suite.top_k]}
+        if not top:  # passages are found by their words
+            return False
+        judged = (query.judgments.grades for query in self.suite.queries)
+        known = top.intersection(chain(*self.rankings.values(), *judged))
+        return len(known) < KNOWN * len(top)
 
     @cached_property
     def scores_compared(self) -> Scores:

@@ -13,7 +13,7 @@ from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Query
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
-from pytest_irquality.verdict.facts import Change, Fact, RankedDocument
+from pytest_irquality.verdict.facts import Change, Fact, Loss, RankedDocument
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.result import Verdict
 
@@ -29,11 +29,18 @@ def noticed(
     baseline: Baseline | None,
     verdicts: Sequence[Verdict],
     pardoned: Sequence[str],
+    nowhere: Mapping[str, Loss],
 ) -> Iterator[Fact]:
-    """Every fact, the most general first. ``pardoned``: what would hold if unjudged documents were left out."""
+    """Every fact, the most general first. ``pardoned``: what would hold if unjudged documents were
+    left out.
+    """
     now = sides.measured
     yield from _retrieval(now)
     yield from _unknown_ids(now)
+    if now.run.retries:
+        yield facts.Retried(now.run.retries)
+    yield from _few_results(now)
+    yield from _in_no_chunk(now, nowhere)
     yield from map(facts.Remark, now.suite.notes)
     if baseline is not None:
         yield from _queries_on_one_side(now, baseline)
@@ -65,7 +72,11 @@ def _retrieval(now: Measured) -> Iterator[Fact]:
     if now.faults:
         yield facts.Unanswered(tuple(now.faults), len(asked), suite.max_errors)
     if now.empty:
-        yield facts.ReturnedNothing(_ids(now.empty), len(asked))
+        yield _returned_nothing(now)
+    fewer = [id for id, ids in now.before.items() if 0 < len(now.rankings[id]) < len(ids)]
+    if fewer:
+        before, after = len(now.before[fewer[0]]), len(now.rankings[fewer[0]])
+        yield facts.ReturnsFewer(tuple(fewer), len(now.before), before, after)
     undefined = [q for q in asked if not q.expects_nothing and not q.judgments.relevant]
     if undefined:
         yield facts.WithoutRelevant(len(undefined), len(asked), suite.undefined == "zero")
@@ -74,16 +85,32 @@ def _retrieval(now: Measured) -> Iterator[Fact]:
         yield facts.ReturnedTwice(len(now.duplicated), len(asked), id, _document(now, twice[0]))
 
 
+def _returned_nothing(now: Measured) -> Fact:
+    """The queries that came back empty, with what the baseline says of each."""
+    ids = _ids(now.empty)
+    undefined = sum(not query.judgments.relevant for query in now.empty)
+    return facts.ReturnedNothing(
+        ids,
+        len(now.asked),
+        newly=tuple(id for id in ids if now.before.get(id)),
+        compared=sum(id in now.before for id in ids),
+        undefined=undefined if now.suite.undefined == "skip" else 0,
+    )
+
+
 def _unknown_ids(now: Measured) -> Iterator[Fact]:
-    """That retriever and suite speak of documents by different ids, as it seems where they have none in common."""
+    """That retriever and suite speak of documents by different ids, as it seems where they have
+    none in common.
+    """
     queries = now.suite.queries
     rules = [rule for query in queries for rule in query.rules if rule.kind != "must_not_find"]
     known = dict.fromkeys(d for query in queries for d in query.judgments.grades)
     known.update(dict.fromkeys(document for rule in rules for document in rule.documents))
     if now.suite.match == "text" or not known:
         return
-    if any(not known.keys().isdisjoint(ids) for ids in now.rankings.values()):
-        return  # the first, as a rule
+    for rankings in (now.rankings, now.before):
+        if any(not known.keys().isdisjoint(ids) for ids in rankings.values()):
+            return  # the first, as a rule
     returned = dict.fromkeys(document for ids in now.rankings.values() for document in ids)
     if returned:
         yield facts.UnknownIds(tuple(returned)[:FEW], tuple(known)[:FEW], _like(returned, known))
@@ -99,10 +126,51 @@ def _like(
     return ""
 
 
+def _few_results(now: Measured) -> Iterator[Fact]:
+    """That measures see fewer results than their cutoff says, and that some of these hold
+    nothing.
+    """
+    k = now.suite.top_k
+    found = {id: len(ids) for id, ids in now.rankings.items() if ids}
+    collapsed = [
+        id for id, many in found.items()
+        if many < k <= len(now.run.rankings[id].raw[: now.suite.depth])
+    ]  # fmt: skip
+    if collapsed:
+        fewest = min(found[id] for id in collapsed)
+        yield facts.FewerThanAsked(len(collapsed), len(found), k, fewest, True)
+    elif len(found) > 1 and max(found.values()) < k:
+        yield facts.FewerThanAsked(len(found), len(found), k, max(found.values()), False)
+    empty = {
+        id: sum(now.run.texts.get(result, "-") == "" for result in now.run.rankings[id].raw)
+        for id in found
+    }
+    if held := [many for many in empty.values() if many]:
+        yield facts.EmptyChunks(sum(held), len(held))
+
+
+def _in_no_chunk(now: Measured, nowhere: Mapping[str, Loss]) -> Iterator[Fact]:
+    asked: dict[str, str] = {}
+    for query in now.suite.queries:
+        if now.suite.reads_texts(query):
+            for name in query.judgments.relevant:
+                if now.suite.by_text(query) or name in query.passages:
+                    asked.setdefault(name, query.id)
+    lost = [
+        facts.Nowhere(asked[passage], passage, loss)
+        for passage, loss in nowhere.items()
+        if passage in asked
+    ]
+    if lost:
+        yield facts.InNoChunk(tuple(lost), len(asked))
+
+
 def _queries_on_one_side(now: Measured, baseline: Baseline) -> Iterator[Fact]:
-    if not baseline.queries:
-        yield facts.NewSuite(baseline.source)
+    if baseline.new:
+        yield facts.NewSuite(baseline.source, first=baseline.new == "baseline")
         return
+    if baseline.of:
+        yield facts.TakenOver(baseline.source, baseline.of)
     new = [query for query in now.asked if now.is_new(query) and query.id in now.rankings]
     other = now.suite.baseline_retriever is not None
     if new:
@@ -140,12 +208,17 @@ def _swapped(now: Measured, query: str, depth: int) -> Iterator[RankedDocument]:
 
 
 def _judgments(sides: Comparison) -> Iterator[Fact]:
-    """What changed because judgments did: the baseline's own rankings score otherwise than when they were saved."""
+    """What changed because judgments did: the baseline's own rankings score otherwise than when
+    they were saved.
+    """
     for measure in sides.measured.suite.measures:
         change = sides.judged_otherwise(measure)
         if change and (queries := change.better + change.worse):
             name, then, today = str(measure), change.before, change.now
-            yield facts.JudgmentsChanged(name, measure.unit, then, today, queries, change.queries)
+            new = sides.measured.new_judgments
+            yield facts.JudgmentsChanged(
+                name, measure.unit, then, today, queries, change.queries, new
+            )
             return
 
 
@@ -164,7 +237,7 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[Fact
             worth=_worth(sides, measure),
             got_worse=_got_worse(measure, change),
             decided=0.5 ** (change.better + change.worse) < SIGNIFICANT,
-            significant=change.p < SIGNIFICANT,
+            significant=(change.p if change.adjusted is None else change.adjusted) < SIGNIFICANT,
             apart=bool(rest) and not tests,
         )
         return
@@ -184,7 +257,9 @@ def _got_worse(measure: Measure, change: Change) -> bool:
 
 
 def _unjudged(now: Measured, pardoned: Sequence[str]) -> Iterator[Fact]:
-    """Whether the verdict rests on documents that nobody judged, and which of them to judge first."""
+    """Whether the verdict rests on documents that nobody judged, and which of them to judge
+    first.
+    """
     if not pardoned:
         return
     yield facts.RestsOnUnjudged(tuple(pardoned))
@@ -203,11 +278,16 @@ def _unjudged(now: Measured, pardoned: Sequence[str]) -> Iterator[Fact]:
 
 
 def _in_no_ranking(now: Measured) -> Iterator[Fact]:
-    """Relevant documents that the baseline found and no ranking holds any more: they may have left the index."""
+    """Relevant documents that the baseline found and no ranking holds any more: they may have left
+    the index.
+    """
     if now.faults or len(now.asked) < len(now.suite.queries):
         return
     relevant = {document for query in now.asked for document in query.judgments.relevant}
-    returned = relevant & _returned(now.run, now.rankings)
+    in_ties = set().union(
+        *now.aligned.values()
+    )  # what an equal score stands for at the cut is not lost
+    returned = relevant & (_returned(now.run, now.rankings) | in_ties)
     before = relevant & _returned(now.baseline_run, now.before)
     if lost := sorted(before - returned):
         yield facts.InNoRanking(tuple(_document(now, document) for document in lost))

@@ -1,11 +1,12 @@
 """``match: text``: a run told by passages, so that all that follows speaks of documents and ranks.
 
-A passage is found at the rank of the first result whose text holds it, whatever chunk that is. The result then stands
-for the passage: of several that it is the first to hold, for the one with the highest grade, which is the one gain it
-has. The others stand besides it, at its rank. A result's own id that reads like a passage is marked, and so stands for
-nothing but the result.
+A passage is found at the rank of the first result whose text holds it, whatever chunk that is. The
+result then stands for the passage: of several that it is the first to hold, for the one with the
+highest grade, which is the one gain it has. The others stand besides it, at its rank. A result's
+own id that reads like a passage is marked, and so stands for nothing but the result.
 
-A query may name documents and passages. Its results go by their documents' ids, so that chunks of one document are one.
+A query may name documents and passages. Its results go by their documents' ids, so that chunks of
+one document are one.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ MARK = " (id)"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a query looks for, with its grades: passages in texts, and documents by id. ``share`` of a passage's words
-    is enough to find it.
+    """What a query looks for, with its grades: passages in texts, and documents by id. ``share`` of
+    a passage's words is enough to find it.
     """
 
     passages: Mapping[str, float]
@@ -50,10 +51,12 @@ def wanted_by(suite: Suite, query: Query) -> Wanted | None:
 
 
 def by_passages(suite: Suite, run: Run, today: Run | None = None) -> Run:
-    """The run with passages for ids where results hold them; the run itself where the suite goes by ids.
+    """The run with passages for ids where results hold them; the run itself where the suite goes by
+    ids.
 
-    A query with a result of which no text is known has a fault: a run file of ids alone cannot be matched. A chunk of a
-    baseline goes by the id that ``today`` has for its text, so that new ids for the same chunks are no drift.
+    A query with a result of which no text is known has a fault: a run file of ids alone cannot be
+    matched. A chunk of a baseline goes by the id that ``today`` has for its text, so that new ids
+    for the same chunks are no drift.
     """
     wanted = {
         query.id: found
@@ -103,7 +106,9 @@ def _told(suite: Suite, wanted: Mapping[str, Wanted], run: Run, today: Run | Non
 def _by_what_it_holds(
     wanted: Wanted, ranking: Ranking, texts: Mapping[str, str], depth: int
 ) -> Ranking:
-    """The ranking with the best passage or document that each result is the first to bring for its id."""
+    """The ranking with the best passage or document that each result is the first to bring for its
+    id.
+    """
     grades = {**wanted.documents, **wanted.passages}
     left = {passage: normal(passage) for passage in wanted.passages}
     documents = {id: document_of(id, texts[id]) if wanted.ids_too else id for id in ranking.ids}
@@ -130,26 +135,31 @@ def _by_what_it_holds(
         for passage in found:
             del left[passage]
     ids = tuple(names.get(id) or besides.get(documents[id], documents[id]) for id in ranking.ids)
-    return replace(ranking, ids=ids, besides=besides, holders=holders, shares=shares)
+    return replace(
+        ranking, ids=ids, besides=besides, holders=holders, shares=shares, own=ranking.ids
+    )
 
 
 def _by_ids_of(today: Run, run: Run, queries: Set[str]) -> Run:
-    """The run with the ids that ``today`` has for its texts; an id that means another text by now is marked."""
+    """The run with the ids that ``today`` has for its texts, whatever their form; an id that means
+    another text by now is marked.
+    """
     known: dict[str, list[str]] = {}
     for id, text in today.texts.items():  # a text may be that of several chunks
-        known.setdefault(text, []).append(id)
+        known.setdefault(normal(text).line, []).append(id)
     names = {}
     for id, text in run.texts.items():
         own = f"{id} (then)" if id in today.texts else id
-        names[id] = known[text].pop(0) if known.get(text) else own
+        same = known.get(normal(text).line)
+        names[id] = same.pop(0) if same else own
     return _renamed(run, names, queries)
 
 
 def _apart_from(passages: Set[str], run: Run, queries: Iterable[str]) -> Run:
     """The run with every id marked that is also a passage, so that it is not taken for one.
 
-    What the mark is depends on the passages alone: both sides of a comparison mark alike. No passage ends in it, and an
-    id that does is marked again, so that different ids stay different.
+    What the mark is depends on the passages alone: both sides of a comparison mark alike. No
+    passage ends in it, and an id that does is marked again, so that different ids stay different.
     """
     mark = MARK
     while any(passage.endswith(mark) for passage in passages):

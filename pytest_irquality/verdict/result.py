@@ -1,4 +1,5 @@
-"""What judging a run gives: plain values, so that one object is a report, a JSON file and a message through xdist.
+"""What judging a run gives: plain values, so that one object is a report, a JSON file and a message
+through xdist.
 
 No sentences: ``wording.sentences`` says what these facts say.
 """
@@ -6,15 +7,29 @@ No sentences: ``wording.sentences`` says what these facts say.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.verdict.facts import Cause, Change, Fact, Finding, Noise, Robustness
+from pytest_irquality.verdict.audit_facts import Audit
+from pytest_irquality.verdict.facts import (
+    Cause,
+    Change,
+    Fact,
+    Finding,
+    Loss,
+    Noise,
+    Robustness,
+    Trail,
+)
 
-Outcome = Literal["passed", "failed", "error", "known", "fixed", "not evaluated"]
-"""``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer breaks, loud as a failure."""
+Outcome = Literal["passed", "failed", "error", "known", "accepted", "fixed", "not evaluated"]
+"""``accepted``: worse than the merge base, and the change's own committed baseline says that this
+is wanted. ``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer
+breaks, loud as a failure.
+"""
 
 BAD: tuple[Outcome, ...] = ("failed", "error", "fixed", "not evaluated")
 
@@ -23,9 +38,11 @@ BAD: tuple[Outcome, ...] = ("failed", "error", "fixed", "not evaluated")
 class Verdict:
     """The outcome of one check, with every demand it looked at.
 
-    ``file`` is where it stands, at ``line``, if not in the suite itself. ``needed`` is how many queries it reads, of
-    which ``unanswered`` (ids) had a fault and ``unasked`` were not asked. ``allowed`` queries may do what a guard
-    watches for.
+    ``file`` is where it stands, at ``line``, if not in the suite itself. ``needed`` is how many
+    queries it reads, of which ``unanswered`` (ids) had a fault and ``unasked`` were not asked.
+    ``allowed`` queries may do what a guard watches for. ``accepted``: the change's own committed
+    baseline says that this is wanted. ``otherwise`` names the judges under whose grades alone it
+    would end otherwise.
     """
 
     check: str
@@ -42,20 +59,40 @@ class Verdict:
     unanswered: tuple[str, ...] = ()
     unasked: int = 0
     allowed: int = 0
+    accepted: bool = False
+    otherwise: tuple[str, ...] = ()
 
     @property
     def broken(self) -> tuple[Finding, ...]:
         """The demands that failed."""
         return tuple(finding for finding in self.findings if finding.fails and not finding.ok)
 
+    @property
+    def caveat(self) -> Literal["", "tied", "new", "uncompared"]:
+        """Why a check that passed gets no plain tick.
+
+        ``tied``: a demand holds in the order of equal scores and would break as returned. ``new``:
+        there is nothing yet that its queries could be compared with. ``uncompared``: there is no
+        baseline.
+        """
+        if self.outcome != "passed":
+            return ""
+        if any(finding.as_returned is not None for finding in self.findings):
+            return "tied"
+        lacks = [finding.lacks for finding in self.findings if finding.ok and finding.lacks]
+        if not lacks or any(finding.of and not finding.lacks for finding in self.findings):
+            return ""
+        return "new" if any(lack.kind == "new" for lack in lacks) else "uncompared"
+
 
 @dataclass(frozen=True)
 class ShownDocument:
     """A document as shown. ``rank`` None: not returned. ``grade`` None: nobody judged it.
 
-    ``before`` is its rank in the baseline, None where it was not there or the query has no baseline. ``gone`` is True
-    where the retriever says that the document left the index. ``explanation`` is the retriever's own word on it.
-    ``share`` is how much of a passage's words was found, where not all of them stand in a row.
+    ``before`` is its rank in the baseline, None where it was not there or the query has no
+    baseline. ``gone`` is True where the retriever says that the document left the index.
+    ``explanation`` is the retriever's own word on it. ``share`` is how much of a passage's words
+    was found, where not all of them stand in a row; ``loss`` why a passage was not found.
     """
 
     rank: int | None
@@ -68,19 +105,23 @@ class ShownDocument:
     gone: bool = False
     explanation: str | None = None
     share: float | None = None
+    loss: Loss | None = None
 
 
 @dataclass(frozen=True)
 class QueryResult:
-    """One query: its values in the order of ``SuiteResult.measures``, its top documents, those it missed.
+    """One query: its values in the order of ``SuiteResult.measures``, its top documents, those it
+    missed.
 
-    ``before`` holds the baseline's values, scored with today's judgments, and ``compared`` those of today with ties in
-    the baseline's order: a change is ``compared - before``. Both are None where there is nothing to compare with.
-    ``ranking_before`` holds the baseline's top documents (``before`` is their rank then, ``rank`` today's) and is empty
-    where they are those of today. ``new``: there is a baseline, but it lacks this query, or has it with another text
-    or params. ``check`` is the name of the query's item, None for bulk queries. ``file`` is where the query stands, at
-    ``line``, if not in the suite itself. ``returned`` and ``returned_before`` count documents; ``seconds`` and
-    ``seconds_before`` are the times of the calls, where they are known.
+    ``before`` holds the baseline's values, scored with today's judgments, and ``compared`` those of
+    today with ties in the baseline's order: a change is ``compared - before``. Both are None where
+    there is nothing to compare with. ``ranking_before`` holds the baseline's top documents
+    (``before`` is their rank then, ``rank`` today's) and is empty where they are those of today.
+    ``new``: there is a baseline, but it lacks this query, or has it with another text or params.
+    ``check`` is the name of the query's item, None for bulk queries. ``file`` is where the query
+    stands, at ``line``, if not in the suite itself. ``remarks`` is what the suite wants shown, by
+    key. ``returned`` and ``returned_before`` count documents; ``seconds`` and ``seconds_before``
+    are the times of the calls, where they are known.
     """
 
     id: str
@@ -99,7 +140,7 @@ class QueryResult:
     new: bool = False
     check: str | None = None
     tags: tuple[str, ...] = ()
-    why: str | None = None
+    remarks: Mapping[str, str] = field(default_factory=dict)
     seconds: float | None = None
     seconds_before: float | None = None
     file: str = ""
@@ -115,8 +156,8 @@ class QueryResult:
 class Mean:
     """A measure over the whole suite (``tag`` None) or a tag. ``value`` None: no query defines it.
 
-    ``value`` is over all of today's queries, ``change`` over those on both sides. ``higher_is_better`` is None
-    where neither direction is better.
+    ``value`` is over all of today's queries, ``change`` over those on both sides.
+    ``higher_is_better`` is None where neither direction is better.
     """
 
     measure: str
@@ -133,11 +174,15 @@ class Mean:
 class SuiteResult:
     """A suite and retriever, judged. ``formulas`` says of each of ``measures`` what it is.
 
-    ``facts`` are what a reader must know beside the verdicts, the most general first, ``causes`` why queries have no
-    ranking, the most frequent first. ``gated`` is False where nothing in the suite could fail.
-    ``commit`` and ``version`` are those of the code and of the retriever today, where known. ``written`` says in lines
-    for people which files this run brought up to date, and what that changed. ``robustness`` is what
-    each kind of variants loses, ``noise`` what several answers tell of unchanged code.
+    ``facts`` are what a reader must know beside the verdicts, the most general first, ``causes``
+    why queries have no ranking, the most frequent first. ``gated`` is False where nothing in the
+    suite could fail. ``commit`` and ``version`` are those of the code and of the retriever today,
+    where known. ``written`` says in lines for people which files this run brought up to date, and
+    what that changed. ``robustness`` is what each kind of variants loses, ``noise`` what several
+    answers tell of unchanged code. ``remarks`` is what the suite wants shown of itself, by key.
+    ``skipped`` names the checks that a mark kept from running, each with its reason: they have no
+    verdict. ``entry`` is today's line of the history, ``trails`` what measures with limits were
+    over the last changes.
     """
 
     suite: str
@@ -161,8 +206,13 @@ class SuiteResult:
     commit: str | None = None
     version: str | None = None
     written: tuple[str, ...] = ()
+    audit: Audit | None = None
     robustness: tuple[Robustness, ...] = ()
     noise: Noise | None = None
+    remarks: Mapping[str, str] = field(default_factory=dict)
+    skipped: tuple[str, ...] = ()
+    entry: Entry | None = None
+    trails: tuple[Trail, ...] = ()
 
     @property
     def is_of_a_test(self) -> bool:

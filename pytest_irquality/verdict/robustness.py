@@ -74,7 +74,7 @@ class Variants:
             if change is None and lacks:
                 lacks = Lack("variants")
             ok = finding.ok and not lacks
-            yield replace(finding, ok=ok, lacks=lacks, variants=self.kind)
+            yield replace(finding, ok=ok, lacks=lacks, variants=self.kind, of=0)
 
     def loss(self, measure: Measure) -> VariantLoss | None:
         """What the kind loses of a measure, and what it did since the baseline."""

@@ -20,7 +20,9 @@ ON_RANKS: tuple[RuleKind, ...] = ("must_find", "must_find_any", "must_not_find")
 
 
 def check_rule(rule: Rule, query: Query, ranks: Ranks, title: Title) -> Iterator[Finding]:
-    """The findings of one rule. ``ranks`` are 1-based; ``title`` gives a document's title, where one is known."""
+    """The findings of one rule. ``ranks`` are 1-based; ``title`` gives a document's title, where
+    one is known.
+    """
     limits = rule.documents if rule.kind in ON_RANKS else {}
     for ok, documents in RULES[rule.kind](rule.documents, ranks):
         ranked = (RankedDocument(d, ranks.get(d), None, limits.get(d), title(d)) for d in documents)

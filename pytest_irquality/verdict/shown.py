@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pytest_irquality.suite.model import Query
+from pytest_irquality.verdict.losses import Losses
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.result import QueryResult, ShownDocument
 
@@ -10,7 +13,7 @@ SHOWN_RESULTS = 10
 MOST_SHOWN = 20
 
 
-def query_result(now: Measured, query: Query, check: str | None) -> QueryResult:
+def query_result(now: Measured, query: Query, check: str | None, losses: Losses) -> QueryResult:
     """One query as reports show it. ``check`` is the name of its own item."""
     suite, run = now.suite, now.run
     ids, before = now.rankings.get(query.id, ()), now.before.get(query.id, ())
@@ -51,7 +54,11 @@ def query_result(now: Measured, query: Query, check: str | None) -> QueryResult:
         file=query.place.path,
         values=now.scores.values.get(query.id, undefined),
         ranking=tuple(map(document, sorted([*ids[:most], *besides], key=ranks.__getitem__))),
-        missing=tuple(document(id) for id in expected if ranks.get(id, most + 1) > most),
+        missing=tuple(
+            replace(document(id), loss=losses.of(query, id))
+            for id in expected
+            if ranks.get(id, most + 1) > most
+        ),
         returned=len(ids),
         returned_before=len(before) if query.id in now.before else None,
         expects_nothing=query.expects_nothing,
@@ -62,7 +69,7 @@ def query_result(now: Measured, query: Query, check: str | None) -> QueryResult:
         new=now.is_new(query),
         check=check,
         tags=query.tags,
-        why=query.why,
+        remarks=query.remarks,
         weight=query.weight,
         seconds=raw.seconds if raw else None,
         seconds_before=_seconds_before(now, query),

@@ -1,4 +1,6 @@
-"""The retrievers of one suite beside each other: what each scored, which is best, and whether by more than chance."""
+"""The retrievers of one suite beside each other: what each scored, which is best, and whether by
+more than chance.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,11 @@ from pytest_irquality.verdict.statistics import EQUAL, holm, sign_flip, win_tie_
 class Side:
     """What one retriever scored, over the ``queries`` that it has a value for.
 
-    All retrievers that share the best value are ``best``. The others are held against it (the first, where several
-    share it) over the queries that both define, of which ``better``, ``equal`` and ``worse`` count those on which they
-    are that. ``p`` is that of a two-sided sign-flip test of these, corrected by Holm's method for the number of
-    retrievers so compared; None for the best, for times, and where nothing can be compared.
+    All retrievers that share the best value are ``best``. The others are held against it (the
+    first, where several share it) over the queries that both define, of which ``better``, ``equal``
+    and ``worse`` count those on which they are that. ``p`` is that of a two-sided sign-flip test of
+    these, corrected by Holm's method for the number of retrievers so compared; None for the best,
+    for times, and where nothing can be compared.
     """
 
     value: float | None
@@ -30,7 +33,9 @@ class Side:
 
 @dataclass(frozen=True)
 class Row:
-    """One measure over the whole suite, a side for each retriever. No side is best where no direction is better."""
+    """One measure over the whole suite, a side for each retriever. No side is best where no
+    direction is better.
+    """
 
     measure: str
     unit: str
@@ -40,7 +45,9 @@ class Row:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """A suite judged for several retrievers, a row for each measure shown, in each a side for every retriever."""
+    """A suite judged for several retrievers, a row for each measure shown, in each a side for every
+    retriever.
+    """
 
     suite: str
     path: str
@@ -49,7 +56,9 @@ class SideBySide:
 
 
 def side_by_side(results: Iterable[SuiteResult]) -> tuple[SideBySide, ...]:
-    """A table for each suite that has results of more than one retriever, both in the order of the results."""
+    """A table for each suite that has results of more than one retriever, both in the order of the
+    results.
+    """
     suites: dict[str, list[SuiteResult]] = {}
     for result in results:
         if result.is_of_a_test:  # whose search is its own affair

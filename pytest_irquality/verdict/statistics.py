@@ -23,32 +23,36 @@ UNITS = 30_000  # the same where the differences are whole numbers of such steps
 NOISE = 1e-12  # by which a fraction of the largest difference may be off
 SEED = 0
 
-# Student's t at 97.5 %, for 1 to 9 degrees of freedom; beyond, Fisher and Cornish's expansion around the normal.
-NORMAL = 1.959963984540054
+# Student's t at 95 %, for 1 to 9 degrees of freedom; beyond, Fisher and Cornish's expansion around
+# the normal.
+NORMAL = 1.6448536269514722
 STUDENT = (
-    12.70620474,
-    4.30265273,
-    3.18244631,
-    2.77644511,
-    2.57058184,
-    2.44691185,
-    2.36462425,
-    2.30600414,
-    2.26215716,
+    6.31375151,
+    2.91998558,
+    2.35336343,
+    2.13184679,
+    2.01504837,
+    1.94318028,
+    1.89457861,
+    1.85954804,
+    1.83311293,
 )
+FEWEST = 5  # differences that an interval rests on
 SMALLEST_SHOWN = (
     2.49  # a drop so many standard errors large is found at 5 %, one-sided, four times in five
 )
 
 
 def sign_flip(differences: Sequence[float], *, two_sided: bool = False) -> float:
-    """The p of a paired sign-flip (randomisation) test that the mean got worse, or that it changed at all.
+    """The p of a paired sign-flip (randomisation) test that the mean got worse, or that it changed
+    at all.
 
-    If nothing but chance was at work, each difference might as well have had the other sign: p is the share of all
-    patterns of signs whose mean is as low as the one observed. Up to 24 queries that differ it is exact; up to 50 it
-    is so where the differences are multiples of one fraction, as those of recall, precision and reciprocal ranks are,
-    and else too high by a trifle, never too low. Above, it is estimated from 10,000 patterns drawn with a fixed seed.
-    It is never 0, and 1 where no query differs.
+    If nothing but chance was at work, each difference might as well have had the other sign: p is
+    the share of all patterns of signs whose mean is as low as the one observed. Up to 24 queries
+    that differ it is exact; up to 50 it is so where the differences are multiples of one fraction,
+    as those of recall, precision and reciprocal ranks are, and else too high by a trifle, never too
+    low. Above, it is estimated from 10,000 patterns drawn with a fixed seed. It is never 0, and 1
+    where no query differs.
     """
     differing = sorted(difference for difference in differences if abs(difference) > EQUAL)
     if two_sided:
@@ -69,10 +73,12 @@ def sign_flip(differences: Sequence[float], *, two_sided: bool = False) -> float
 
 
 def on_grid(differences: Sequence[float], unit: float) -> tuple[list[int], int]:
-    """Sizes of the differences in whole units, and the sum of those for the better: what the patterns must not pass.
+    """Sizes of the differences in whole units, and the sum of those for the better: what the
+    patterns must not pass.
 
-    A pattern of signs is a choice of sizes that count for the better; its mean is as low as the observed one where
-    their sum is. The sum is raised by all that rounding may have taken from an equal one: p is never too low.
+    A pattern of signs is a choice of sizes that count for the better; its mean is as low as the
+    observed one where their sum is. The sum is raised by all that rounding may have taken from an
+    equal one: p is never too low.
     """
     sizes = [abs(difference) / unit for difference in differences]
     rounded = list(map(round, sizes))
@@ -86,7 +92,8 @@ def on_grid(differences: Sequence[float], unit: float) -> tuple[list[int], int]:
 def common_unit(differences: Sequence[float], largest: float) -> float | None:
     """The largest number that all are multiples of; None where no table of sums could be that fine.
 
-    Each is taken by itself, as a fraction of the largest, so that the noise of one never adds to that of the next.
+    Each is taken by itself, as a fraction of the largest, so that the noise of one never adds to
+    that of the next.
     """
     steps = 1
     for difference in differences:
@@ -108,8 +115,9 @@ def enumerated(sizes: Sequence[int], better: int) -> float:
 def counted(sizes: Sequence[int], better: int) -> float:
     """The share of all patterns, counted for every sum at once.
 
-    The counts are the digits of one big number, as many bits each as the patterns need; a difference adds the number to
-    itself, moved up by its size. The sum of a number's digits is its remainder by the base less 1.
+    The counts are the digits of one big number, as many bits each as the patterns need; a
+    difference adds the number to itself, moved up by its size. The sum of a number's digits is its
+    remainder by the base less 1.
     """
     bits = len(sizes) + 1
     up_to_better = (1 << (better + 1) * bits) - 1
@@ -149,16 +157,22 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 
 def interval(differences: Sequence[float]) -> tuple[float, float] | None:
-    """The 95 % interval of Student's t for the mean; None for fewer than two differences, or where all are the same."""
+    """The 90 % interval of Student's t for the mean; None for fewer than five differences, or where
+    all are the same.
+
+    Each of its ends is held to 5 %, as the one-sided test is.
+    """
     error = standard_error(differences)
-    if error is None:
+    if error is None or len(differences) < FEWEST:
         return None
     mean, half = fmean(differences), student(len(differences) - 1) * error
     return mean - half, mean + half
 
 
 def detectable(differences: Sequence[float]) -> float | None:
-    """The smallest worsening of the mean that so many queries would show, four times in five; None as in `interval`."""
+    """The smallest worsening of the mean that so many queries would show, four times in five; None
+    as in `interval`.
+    """
     error = standard_error(differences)
     return None if error is None else SMALLEST_SHOWN * error
 
@@ -171,7 +185,7 @@ def standard_error(differences: Sequence[float]) -> float | None:
 
 
 def student(freedom: int) -> float:
-    """Student's t at 97.5 %, to five digits."""
+    """Student's t at 95 %, to five digits."""
     if freedom <= len(STUDENT):
         return STUDENT[freedom - 1]
     z = NORMAL

@@ -1,4 +1,6 @@
-"""Ties put in the baseline's order, so that an engine that breaks them otherwise never counts as drift."""
+"""Ties put in the baseline's order, so that an engine that breaks them otherwise never counts as
+drift.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,10 @@ def in_baseline_order(
 ) -> tuple[str, ...]:
     """Today's documents, those that are tied on both sides in the order they had in the baseline.
 
-    ``ids`` and ``old`` are both rankings as they are judged, without duplicates; ``depth`` is how far both were asked.
-    Documents that were tied before, and are now, exchange only the places they hold between them. A tie that the change
-    itself made, as rounded scores do, is left as it was returned: those who search see that order.
+    ``ids`` and ``old`` are both rankings as they are judged, without duplicates; ``depth`` is how
+    far both were asked. Documents that were tied before, and are now, exchange only the places they
+    hold between them. A tie that the change itself made, as rounded scores do, is left as it was
+    returned: those who search see that order.
     """
     if ids == old or now.scores is None or before.scores is None:
         return ids
@@ -34,14 +37,18 @@ def in_baseline_order(
 
 
 def made_up(rankings: Iterable[Ranking]) -> bool:
-    """Whether scores tell no ties, being alike at each rank of all rankings: ones throughout, or 1 / rank."""
+    """Whether scores tell no ties, being alike at each rank of all rankings: ones throughout, or 1
+    / rank.
+    """
     given = [ranking.scores for ranking in rankings if ranking.scores]
     longest = max(given, key=len, default=())
     return len(given) > 1 and all(scores == longest[: len(scores)] for scores in given)
 
 
 def end_in_one_score(rankings: Iterable[Ranking]) -> bool:
-    """Whether all end in the same score: where scores are scaled to between 1 and 0, the last is 0 whatever it is."""
+    """Whether all end in the same score: where scores are scaled to between 1 and 0, the last is 0
+    whatever it is.
+    """
     given = [ranking.scores[-1] for ranking in rankings if ranking.scores]
     return len(given) > 1 and len({*given}) == 1
 
@@ -49,7 +56,9 @@ def end_in_one_score(rankings: Iterable[Ranking]) -> bool:
 def _exchanged(
     ids: tuple[str, ...], today: Mapping[str, int], then: Mapping[str, int]
 ) -> tuple[str, ...]:
-    """The ranking with each group of documents that share a tie on both sides in the baseline's order."""
+    """The ranking with each group of documents that share a tie on both sides in the baseline's
+    order.
+    """
     order = {document: place for place, document in enumerate(then)}
     groups: dict[tuple[int, int], list[int]] = {}
     for place, document in enumerate(ids):
@@ -72,16 +81,15 @@ def _end_alike(
 ) -> bool:
     """Whether both end within one tie, and all above it is the same, scores included.
 
-    Which documents of such a tie are returned is the engine's whim. One that the other side has under another score is
-    not of the tie, and its coming or going no whim.
+    Which documents of such a tie are returned is the engine's whim. One that the other side has
+    under another score is not of the tie, and its coming or going no whim.
     """
     score = today[ids[-1]]
     last = [document for document in ids if today[document] == score]
     tied = [document for document in old if then[document] == score]
     above = ids[: len(ids) - len(last)]
     return (
-        0 < len(last) == len(tied)
-        and (len(last) > 1 or not scaled)
+        (len(last) > 1 or not scaled)
         and above == old[: len(old) - len(tied)]
         and all(today[document] == then[document] for document in above)
         and all(then.get(document, score) == score for document in last)

@@ -1,4 +1,6 @@
-"""What several answers to a query, and its other wordings, say: wavering and robustness in words."""
+"""What several answers to a query, and its other wordings, say: wavering and robustness in
+words.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,7 @@ def _texts(kind: Robustness) -> str:
     return few([quoted(variant.text) for variant in kind.empty[:3]], len(kind.empty))
 
 
-# -- for the reports --------------------------------------------------------------------------------
+# -- for the reports -------------------------------------------------------------------------------
 
 
 def answers_lines(result: SuiteResult) -> Iterator[str]:

@@ -1,4 +1,6 @@
-"""Where documents are and where they went, in the same words everywhere. What is not there is "not returned"."""
+"""Where documents are and where they went, in the same words everywhere. What is not there is "not
+returned".
+"""
 
 from __future__ import annotations
 

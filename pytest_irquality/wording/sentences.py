@@ -1,4 +1,6 @@
-"""What each fact says, once, for every report: demands, verdicts and what a reader must know beside them."""
+"""What each fact says, once, for every report: demands, verdicts and what a reader must know beside
+them.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,14 @@ from math import isfinite
 from typing import get_args
 
 from pytest_irquality.storage.provenance import UPDATE
+from pytest_irquality.suite.keys import AuditKind
 from pytest_irquality.suite.model import BoundKind, GuardKind, RuleKind
 from pytest_irquality.verdict import facts
-from pytest_irquality.verdict.facts import Change, Fact, Finding
+from pytest_irquality.verdict.facts import Change, Fact, Finding, RankedDocument
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.answers import NO_VARIANTS, in_answers, of_variants, variants_value
+from pytest_irquality.wording.losses import because, loss
 from pytest_irquality.wording.moves import move, name, place, seen
 from pytest_irquality.wording.numbers import (
     apart,
@@ -26,7 +30,7 @@ from pytest_irquality.wording.numbers import (
 )
 from pytest_irquality.wording.words import ON_CHANGE, quoted
 
-# -- verdicts ----------------------------------------------------------------------------------------------------------
+# -- verdicts --------------------------------------------------------------------------------------
 
 
 def reason(result: SuiteResult, verdict: Verdict) -> str:
@@ -64,6 +68,7 @@ REASONS: Mapping[str, Callable[[SuiteResult, Verdict], str]] = {
     "passed": lambda result, verdict: "",
     "failed": _broken,
     "known": _broken,
+    "accepted": _broken,
     "error": _undecided,
     "not evaluated": _not_evaluated,
     "fixed": _fixed,
@@ -71,7 +76,9 @@ REASONS: Mapping[str, Callable[[SuiteResult, Verdict], str]] = {
 
 
 def causes(result: SuiteResult, ids: Iterable[str]) -> str:
-    """Why queries have no ranking; those that failed alike are reported once, and counted where there are several."""
+    """Why queries have no ranking; those that failed alike are reported once, and counted where
+    there are several.
+    """
     faults = {id: result.by_id[id].fault or "" for id in ids if id in result.by_id}
     groups = [[id for id in cause.queries if id in faults] for cause in result.causes]
     groups = sorted(filter(None, groups), key=len, reverse=True)
@@ -101,7 +108,7 @@ def queries(result: SuiteResult, ids: Sequence[str]) -> str:
     return few([query(result, id) for id in ids[:3]], len(ids))
 
 
-# -- demands -----------------------------------------------------------------------------------------------------------
+# -- demands ---------------------------------------------------------------------------------------
 
 
 def sentence(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
@@ -122,12 +129,20 @@ def demand(result: SuiteResult, finding: Finding) -> str:
 
 def _must_find(result: SuiteResult, finding: Finding) -> str:
     (document,) = finding.ranked
-    return f"{name(document)} must be in the top {document.limit}: {seen(document.rank)}"
+    said = f"{name(document)} must be in the top {document.limit}: {seen(document.rank)}"
+    why = because(document.loss)
+    return f"{said}; {why}" if why else said
+
+
+def _because(document: RankedDocument) -> str:
+    why = because(document.loss)
+    return f" ({why})" if why else ""
 
 
 def _must_find_any(result: SuiteResult, finding: Finding) -> str:
     wanted = " or ".join(f"{name(d)} in the top {d.limit}" for d in finding.ranked)
-    return f"must find {wanted}: {', '.join(f'{d.id} {place(d.rank)}' for d in finding.ranked)}"
+    seen_at = [f"{d.id} {place(d.rank)}{_because(d)}" for d in finding.ranked]
+    return f"must find {wanted}: {', '.join(seen_at)}"
 
 
 def _must_not_find(result: SuiteResult, finding: Finding) -> str:
@@ -155,8 +170,9 @@ def _guard(done: Callable[[SuiteResult, Finding], str]) -> Callable[[SuiteResult
 
     def said(result: SuiteResult, finding: Finding) -> str:
         if finding.lacks:
-            nothing = f"{finding.kind} has nothing to compare with"
-            return f"{nothing}: there is no baseline; make one with `{UPDATE}`"
+            return f"{finding.kind} has nothing to compare with: {_nothing(result, finding.lacks)}"
+        if finding.as_returned is not None:
+            return f"{done(result, finding)}; as returned, not in the order of equal scores"
         if finding.ok:
             return f"no query of {finding.queries} with a baseline did so"
         return done(result, finding)
@@ -165,7 +181,7 @@ def _guard(done: Callable[[SuiteResult, Finding], str]) -> Callable[[SuiteResult
 
 
 def _lost_all_relevant(result: SuiteResult, finding: Finding) -> str:
-    lost = few(list(map(move, finding.ranked)))
+    lost = few([f"{move(d)}{_because(d)}" for d in finding.ranked])
     return f"lost all its relevant documents of the top {result.top_k}: {lost}"
 
 
@@ -185,7 +201,7 @@ HOLDS: Mapping[str, tuple[str, str]] = {
 
 def _value(result: SuiteResult, finding: Finding) -> str:
     if finding.lacks:
-        return _no_value(finding)
+        return _no_value(result, finding)
     now, limit = apart(finding.value or 0.0, finding.limit or 0.0, finding.unit)
     holds, breaks = HOLDS[finding.kind]
     said = f"{finding.measure} is {now}, {holds if finding.ok else breaks} {limit}"
@@ -200,7 +216,7 @@ def _value(result: SuiteResult, finding: Finding) -> str:
 def _change(result: SuiteResult, finding: Finding) -> str:
     change = finding.change
     if finding.lacks or change is None:
-        return _no_value(finding)
+        return _no_value(result, finding)
     unit = result.unit(finding.measure)
     said = f"{finding.measure} {moved(change, unit)}"
     if finding.variants:
@@ -214,6 +230,11 @@ def _change(result: SuiteResult, finding: Finding) -> str:
     if worsened > EQUAL and change.queries > 1:
         total = counted(change.queries, "query", "queries")
         said = f"{said} ({change.worse} worse, {change.better} better of {total})"
+    if 0 < finding.queries < finding.of:
+        said = f"{said}; {finding.queries} of {finding.of} compared"
+    if finding.as_returned is not None:
+        _, returned = apart(change.now, finding.as_returned, result.unit(finding.measure))
+        said = f"{said} in the order of equal scores; as returned it is {returned}"
     return said
 
 
@@ -245,29 +266,76 @@ def _certainty(change: Change, ok: bool) -> str:
     return f"{verb}: {probability(change.p)}{corrected}"
 
 
-def _no_value(finding: Finding) -> str:
+def _no_value(result: SuiteResult, finding: Finding) -> str:
     """Why a limit has nothing to be held against."""
     lacks, measure, kind = finding.lacks, finding.measure, finding.kind
     if lacks is None:
         return f"{measure} is undefined"
     if lacks.kind == "variants":
         return f"{measure} is undefined: {NO_VARIANTS}"
-    if lacks.kind in ("baseline", "depth"):
+    if lacks.kind != "defined":
         limit = f"{kind} {exact(finding.limit or 0.0, finding.unit)}"
-        return f"{measure}: {limit} has nothing to compare with: {_no_baseline(lacks)}"
-    if lacks.kind == "compared" and kind in ON_CHANGE:
-        return f"{measure} has no baseline here: {kind} does not apply"
-    if lacks.kind == "compared":
-        return f"{measure} is undefined: no query here is in the baseline"
+        return f"{measure}: {limit} has nothing to compare with: {_nothing(result, lacks)}"
     if kind in ON_CHANGE:
         return f"{measure} is undefined, now and before: no query here has a relevant document"
     return f"{measure} is undefined: no query here has a relevant document or was answered"
 
 
-def _no_baseline(lacks: facts.Lack) -> str:
+def _nothing(result: SuiteResult, lacks: facts.Lack) -> str:
+    """Why there is nothing to compare with, and what to do about it."""
+    renew = f"renew it with `{UPDATE}`"
     if lacks.kind == "baseline":
         return f"there is no baseline; make one with `{UPDATE}` and commit it"
-    return f"it reads {lacks.reads} results and the baseline holds {lacks.holds}; renew it with `{UPDATE}`"
+    if lacks.kind == "depth":
+        return f"it reads {lacks.reads} results and the baseline holds {lacks.holds}; {renew}"
+    if lacks.kind == "documents":
+        return f"the baseline holds other document ids; {renew}"
+    if lacks.kind == "edited":
+        changed = queries(result, lacks.queries)
+        return f"the baseline has other words or params for {changed}; {renew}"
+    if lacks.kind == "new":
+        return "every query here is new"
+    if lacks.kind == "unchanged":
+        return "no query here has a value on either side, and no ranking changed"
+    return f"no query here has a value on both sides; {renew}"
+
+
+def _trend(result: SuiteResult, finding: Finding) -> str:
+    """What many changes lost together, each against its own baseline."""
+    assert finding.value is not None
+    assert finding.limit is not None
+    if not finding.queries:
+        return f"no change of {finding.measure} is in the history yet"
+    changes = counted(finding.queries, "change")
+    lost, most = apart(finding.value, finding.limit, finding.unit)
+    if finding.ok:
+        return f"{finding.measure} lost {lost} in the last {changes} together, of at most {most}"
+    return (
+        f"{finding.measure} lost {lost} in the last {changes} together, each against its own"
+        f" baseline: more than {most}; it began with {finding.since}"
+    )
+
+
+AUDITED: Mapping[AuditKind, tuple[str, str]] = {
+    "dead": ("judged document no longer exists", "judged documents no longer exist"),
+    "unprotected": (
+        "query is in no rule, limit or guard",
+        "queries are in no rule, limit or guard",
+    ),
+    "toothless": ("limit could not be broken", "limits could not be broken"),
+    "redundant": ("query asks what another asks", "queries ask what others ask"),
+}
+"""What is counted under ``audit``, of one and of several."""
+
+
+def _audited(result: SuiteResult, finding: Finding) -> str:
+    if finding.lacks:
+        why = result.audit.no_answer if result.audit else ""
+        return f"nobody can say which documents exist: {why or 'the retriever has no exists(id)'}"
+    one, many = AUDITED[finding.kind]  # type: ignore[index]
+    number = int(finding.value or 0)
+    within = "within" if finding.ok else "more than"
+    return f"{counted(number, one, many)}, {within} the {finding.limit or 0:g} allowed"
 
 
 DEMANDS: Mapping[str, Callable[[SuiteResult, Finding], str]] = {
@@ -278,24 +346,32 @@ DEMANDS: Mapping[str, Callable[[SuiteResult, Finding], str]] = {
     "expect_no_results": _expect_no_results,
     "lost_all_relevant": _guard(_lost_all_relevant),
     "new_zero_results": _guard(_new_zero_results),
+    "trend": _trend,
+    **dict.fromkeys(AUDITED, _audited),
     **dict.fromkeys(HOLDS, _value),
     **dict.fromkeys(ON_CHANGE, _change),
 }
 _wordless = {*get_args(RuleKind), *get_args(GuardKind), *get_args(BoundKind)} - DEMANDS.keys()
 assert not _wordless, f"wording/sentences.py says nothing of {_wordless}"
 
-# -- facts -------------------------------------------------------------------------------------------------------------
+# -- facts -----------------------------------------------------------------------------------------
 
 
 def notes(result: SuiteResult) -> tuple[str, ...]:
     """Every fact of a result in one line each."""
-    return tuple(note(fact, result) for fact in result.facts)
+    told_first = facts.Accepted
+    return tuple(note(fact, result) for fact in result.facts if not isinstance(fact, told_first))
 
 
 @singledispatch
 def note(fact: Fact, result: SuiteResult) -> str:
     """One fact in one line."""
     raise NotImplementedError(f"wording/sentences.py says nothing of {type(fact).__name__}")
+
+
+@note.register
+def _(fact: facts.Accepted, result: SuiteResult) -> str:
+    return f"{counted(len(fact.queries), 'ranking is', 'rankings are')} accepted as committed"
 
 
 @note.register
@@ -324,8 +400,29 @@ def _(fact: facts.Unanswered, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.ReturnedNothing, result: SuiteResult) -> str:
-    empty = share(len(fact.queries), fact.total)
-    return f"{empty} queries returned nothing and score 0: {queries(result, fact.queries)}"
+    empty = f"{share(len(fact.queries), fact.total)} queries returned nothing{_scoring(fact)}"
+    if not fact.compared:
+        return f"{empty}: {queries(result, fact.queries)}"
+    if not fact.newly:
+        return f"{empty}, as before: {queries(result, fact.queries)}"
+    new = f"{len(fact.newly)} of them returned something before: {queries(result, fact.newly)}"
+    return f"{empty}; {new}"
+
+
+def _scoring(fact: facts.ReturnedNothing) -> str:
+    """What empty rankings count for."""
+    if not fact.undefined:
+        return " and score 0"
+    if fact.undefined == len(fact.queries):
+        return ", and are in no mean of relevance"
+    return f"; {fact.undefined} are in no mean of relevance, the others score 0"
+
+
+@note.register
+def _(fact: facts.ReturnsFewer, result: SuiteResult) -> str:
+    fewer = f"{share(len(fact.queries), fact.total)} queries return fewer results than before"
+    example = f"{query(result, fact.queries[0])} {fact.now}, not {fact.before}"
+    return f"{fewer}: {few([example], len(fact.queries))}"
 
 
 @note.register
@@ -338,8 +435,8 @@ def _(fact: facts.WithoutRelevant, result: SuiteResult) -> str:
 def _(fact: facts.ReturnedTwice, result: SuiteResult) -> str:
     twice = f"{query(result, fact.query)} returned {name(fact.document)} twice"
     return (
-        f"{share(fact.queries, fact.total)} queries returned a document more than once, credited once"
-        f" and the ranks closed up: {few([twice], fact.queries)}"
+        f"{share(fact.queries, fact.total)} queries returned a document more than once, credited"
+        f" once and the ranks closed up: {few([twice], fact.queries)}"
     )
 
 
@@ -351,14 +448,32 @@ def _(fact: facts.UnknownIds, result: SuiteResult) -> str:
     ids, named = ", ".join(fact.returned), ", ".join(fact.named)
     which = f"they look like {LOOKS[fact.like]} ({ids})" if fact.like else f"they are {ids}"
     return (
-        f"no query returned any document that this suite names: {which}, and the suite names {named};"
-        " if a result keeps that id in another place, say where with 'id_field'"
+        f"no query returned any document that this suite names: {which}, and the suite names"
+        f" {named}; if a result keeps that id in another place, say where with 'id_field'"
+    )
+
+
+@note.register
+def _(fact: facts.LowestSince, result: SuiteResult) -> str:
+    better = result.whole[fact.measure].higher_is_better if fact.measure in result.whole else True
+    word = "lowest" if better else "highest"
+    return (
+        f"{fact.measure} is the {word} since {fact.commit}, {counted(fact.changes, 'change')} ago"
     )
 
 
 @note.register
 def _(fact: facts.NewSuite, result: SuiteResult) -> str:
-    return f"{result.path} is new: {fact.source} does not exist, so no limit on a drop applies"
+    missing = f"{fact.source} does not exist, so no limit on a drop applies"
+    if fact.first:
+        return f"this change brings the first baseline of {result.path}: {missing}"
+    return f"{result.path} is new: {missing}"
+
+
+@note.register
+def _(fact: facts.TakenOver, result: SuiteResult) -> str:
+    taken = f"compared with {fact.source}, the baseline of {fact.of}"
+    return f"{taken}; the next update takes it over"
 
 
 @note.register
@@ -366,9 +481,12 @@ def _(fact: facts.NewQueries, result: SuiteResult) -> str:
     new, texts = len(fact.queries), queries(result, fact.queries)
     if fact.retriever:
         lacks = share(new, fact.total)
-        return f"{fact.source} has no answer to {lacks} queries, to which no limit on a drop applies: {texts}"
+        return (
+            f"{fact.source} has no answer to {lacks} queries, to which no limit on a drop applies:"
+            f" {texts}"
+        )
     if new == fact.total:
-        return f"none of today's queries is in the baseline ({fact.source}): no limit on a drop applies"
+        return f"none of today's queries is in the baseline ({fact.source})"
     return f"{counted(new, 'query is', 'queries are')} new: floors apply, drops do not: {texts}"
 
 
@@ -411,9 +529,15 @@ def _(fact: facts.TiesMoved, result: SuiteResult) -> str:
 @note.register
 def _(fact: facts.JudgmentsChanged, result: SuiteResult) -> str:
     was, today = apart(fact.then, fact.today, fact.unit)
+    if fact.new > 0:
+        return (
+            f"{counted(fact.new, 'new judgment')} since the baseline was saved: {fact.measure}"
+            f" {was} → {today} on its {counted(fact.rankings, 'unchanged ranking')}; the change"
+            " above is that of rankings alone"
+        )
     return (
-        f"judgments of {counted(fact.queries, 'query', 'queries')} changed since the baseline was saved:"
-        f" over its {counted(fact.rankings, 'ranking')} {fact.measure} was {was}, and is"
+        f"judgments of {counted(fact.queries, 'query', 'queries')} changed since the baseline was"
+        f" saved: over its {counted(fact.rankings, 'ranking')} {fact.measure} was {was}, and is"
         f" {today} today; the change above is that of rankings alone"
     )
 
@@ -457,7 +581,8 @@ def _(fact: facts.RestsOnUnjudged, result: SuiteResult) -> str:
 @note.register
 def _(fact: facts.JudgeFirst, result: SuiteResult) -> str:
     documents = [
-        f"{name(some.document)} ({counted(some.queries, 'query', 'queries')}, best rank {some.document.rank})"
+        f"{name(some.document)} ({counted(some.queries, 'query', 'queries')}, best rank"
+        f" {some.document.rank})"
         for some in fact.documents
     ]
     return f"judge these first: {few(documents, fact.total)}"
@@ -484,7 +609,89 @@ def _(fact: facts.LeftIndex, result: SuiteResult) -> str:
     left = counted(len(fact.documents), "document has", "documents have")
     least = "at least " if fact.at_least else ""
     named = few(list(map(name, fact.documents)))
-    return f"{least}{left} left the index, which no ranking can mend: {named}"
+    said = f"{least}{left} left the index, which no ranking can mend: {named}"
+    if not fact.queries:
+        return said
+    verb = "it decides" if len(fact.documents) == 1 else "they decide"
+    return f"{said}; {verb} {queries(result, fact.queries)}"
+
+
+@note.register
+def _(fact: facts.SeveralJudges, result: SuiteResult) -> str:
+    pairs = counted(fact.pairs, "pair was", "pairs were")
+    judges = few([judge or "nobody named" for judge in fact.judges])
+    return f"{pairs} graded by more than one judge ({judges}): {HOW[fact.counts.split(':')[0]]}"
+
+
+HOW: Mapping[str, str] = {
+    "mean": "their mean counts, and half of them make a document relevant",
+    "median": "the median counts",
+    "majority": "the grade given most often counts",
+    "{prefer": "the judge preferred by the suite counts",
+}
+
+
+@note.register
+def _(fact: facts.OtherJudge, result: SuiteResult) -> str:
+    pairs = counted(fact.pairs, "pair", "pairs")
+    would = [
+        f"{few(list(map(repr, labels)))} would {verb}"
+        for labels, verb in ((fact.fails, "fail"), (fact.passes, "pass"))
+        if labels
+    ]
+    return f"under the grades of {fact.judge} alone, other on {pairs}, {' and '.join(would)}"
+
+
+def otherwise(verdict: Verdict) -> str:
+    """Under whose grades alone a check would end otherwise; "" where under nobody's."""
+    if not verdict.otherwise:
+        return ""
+    verb = "fail" if verdict.outcome == "passed" else "pass"
+    return f"it would {verb} under the grades of {few(list(verdict.otherwise))} alone"
+
+
+@note.register
+def _(fact: facts.InNoChunk, result: SuiteResult) -> str:
+    lost = [
+        f"{quoted(one.passage)} of {query(result, one.query)} is {loss(one.loss)}"
+        for one in fact.passages
+    ]
+    return (
+        f"{share(len(fact.passages), fact.total)} passages stand in no chunk of the corpus, so no"
+        f" ranking can find them: {few(lost)}"
+    )
+
+
+@note.register
+def _(fact: facts.FewerThanAsked, result: SuiteResult) -> str:
+    results = counted(fact.results, "result")
+    if fact.collapsed:
+        return (
+            f"{share(fact.queries, fact.total)} queries have fewer than {fact.k} documents once the"
+            f" chunks of one are one (the fewest: {fact.results}): ask for more with 'depth:"
+            f" {3 * fact.k}'"
+        )
+    return (
+        f"no query returned more than {results}: recall@{fact.k} and its like are over {results};"
+        f" let the retriever return {fact.k}, or name the cutoff that it has"
+    )
+
+
+@note.register
+def _(fact: facts.Retried, result: SuiteResult) -> str:
+    were = "was" if fact.calls == 1 else "were"
+    return (
+        f"{counted(fact.calls, 'failed call')} {were} made again ('retry'); waits are in no latency"
+    )
+
+
+@note.register
+def _(fact: facts.EmptyChunks, result: SuiteResult) -> str:
+    holds = "holds" if fact.results == 1 else "hold"
+    return (
+        f"{counted(fact.results, 'result')} of {counted(fact.queries, 'query', 'queries')} had an"
+        f" empty text, and so {holds} no passage"
+    )
 
 
 @note.register
@@ -495,7 +702,10 @@ def _(fact: facts.NothingGated, result: SuiteResult) -> str:
 @note.register
 def _(fact: facts.Disputed, result: SuiteResult) -> str:
     other = counted(fact.queries, "query", "queries")
-    said = f"{other} had other answers in another worker: the retriever is not the same in every process"
+    said = (
+        f"{other} had other answers in another worker: the retriever is not the same in every"
+        " process"
+    )
     if not fact.checks:
         return said
     return f"{said}; the worse verdict stands for {few(list(map(repr, fact.checks)))}"

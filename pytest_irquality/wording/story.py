@@ -1,4 +1,5 @@
-"""The story of a run, told once for every report: what got worse, how badly, why, what that rests on, what to do.
+"""The story of a run, told once for every report: what got worse, how badly, why, what that rests
+on, what to do.
 
 Reports only lay it out; a part that has nothing to say is empty.
 """
@@ -25,6 +26,7 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.caveats import caveats, urgent, with_urgent
 from pytest_irquality.wording.moves import move, name
 from pytest_irquality.wording.numbers import (
     apart,
@@ -37,21 +39,27 @@ from pytest_irquality.wording.numbers import (
     share,
     signed,
 )
-from pytest_irquality.wording.sentences import causes, moved, note, queries, reason
+from pytest_irquality.wording.sentences import causes, moved, note, reason
 from pytest_irquality.wording.words import ON_CHANGE, age, quoted, revision
 
 MOVES = 2
 SLOWER = 2.0
 """How much longer calls must take to be worth a word."""
+CAUSES: tuple[type[Fact], ...] = (
+    facts.ReturnedNothing,
+    facts.ReturnsFewer,
+    facts.LeftIndex,
+    facts.OtherVersion,
+)
+"""Facts that may be why search got worse, the most telling first."""
 TOLD: tuple[type[Fact], ...] = (
     facts.Unanswered,
-    facts.ReturnedNothing,
-    facts.OtherVersion,
-    facts.LeftIndex,
+    *CAUSES,
     facts.RestsOnUnjudged,
     facts.JudgeFirst,
     facts.Resolution,
     facts.NothingGated,
+    facts.Accepted,
     facts.Interrupted,
     facts.Selected,
 )
@@ -89,7 +97,7 @@ class Story:
         """What each query lost, and the order of failures."""
         return Damage(self.result)
 
-    # -- the verdict ---------------------------------------------------------------------------------------------------
+    # -- the verdict -------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -118,6 +126,8 @@ class Story:
             return "A known issue is fixed"
         if self.result.interrupted:
             return "Interrupted"
+        if "accepted" in outcomes:
+            return "This change accepts a drop"
         if not self.result.gated:
             return "Nothing can fail"
         return "Search is as good as demanded"
@@ -140,11 +150,14 @@ class Story:
         told = [count for count in counts if count]
         if not told:
             told = [counted(len(self.result.queries), "query", "queries")]
-            held = limits.count("passed")
+            held = sum(v.query is None and v.outcome == "passed" and not v.caveat for v in verdicts)
             if held and self.result.gated:
                 told.append(counted(held, "limit holds", "limits hold"))
             if not self.result.gated:
                 told.append("no rule and no limit that could fail")
+        drops = both.count("accepted")
+        if drops:
+            told.append(counted(drops, "accepted drop"))
         known = both.count("known")
         if known:
             told.append(counted(known, "known issue"))
@@ -155,9 +168,19 @@ class Story:
     @property
     def headline(self) -> str:
         """The verdict and its counts on one line, alike in every report."""
-        return f"{self.verdict}: {', '.join(self.counts)}"
+        return f"{self.verdict}: {self.counted}"
 
-    # -- how badly -----------------------------------------------------------------------------------------------------
+    @property
+    def counted(self) -> str:
+        """The counts in one line, with what must be known first."""
+        return with_urgent(", ".join(self.counts), self.result.failed, self.caveats)
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What must be said beside a pass, and of that what must stand beside a failure, too."""
+        return tuple(urgent(self.result)) if self.result.failed else caveats(self.result)
+
+    # -- how badly ---------------------------------------------------------------------------------
 
     @property
     def tally(self) -> str:
@@ -173,7 +196,9 @@ class Story:
 
     @property
     def balance(self) -> str:
-        """What was lost and won, what became of the mean, and in how few queries half of the loss is."""
+        """What was lost and won, what became of the mean, and in how few queries half of the loss
+        is.
+        """
         damage = self.damage
         if not damage.worse and damage.won <= EQUAL:
             return ""
@@ -187,7 +212,9 @@ class Story:
         return "; ".join([*parts, *self._mean()])
 
     def _mean(self) -> Iterator[str]:
-        """What the mean did, beside the limit on it that is broken, and whether that may be chance."""
+        """What the mean did, beside the limit on it that is broken, and whether that may be
+        chance.
+        """
         measure = self.damage.measure
         mean = self.result.whole.get(measure)
         if mean is None or mean.change is None or abs(mean.change.difference) <= EQUAL:
@@ -225,7 +252,7 @@ class Story:
             return "compared with nothing: there is no baseline"
         return f"compared with {provenance(before)}"
 
-    # -- why -----------------------------------------------------------------------------------------------------------
+    # -- why ---------------------------------------------------------------------------------------
 
     @property
     def causes(self) -> tuple[str, ...]:
@@ -238,15 +265,7 @@ class Story:
         if faulty:
             some = counted(len(faulty), "query", "queries")
             yield f"{some} had no answer and count in no figure: {causes(result, _ids(faulty))}"
-        yield from self._nothing_returned()
-        if damage.fewer and self.state == "failed":
-            some = counted(len(damage.fewer), "query returns", "queries return")
-            shown = [
-                f"{quoted(query.text)} {query.returned_before} → {query.returned}"
-                for query in damage.fewer
-            ]
-            yield f"{some} fewer results than before: {few(shown)}"
-        for kind in (facts.LeftIndex, facts.OtherVersion):
+        for kind in CAUSES:
             yield from (note(fact, result) for fact in result.facts if isinstance(fact, kind))
         if damage.vanished:
             gone = [f"{name(document)} in {times} queries" for document, times in damage.vanished]
@@ -258,21 +277,6 @@ class Story:
         if latencies and latencies[0] > 0 and latencies[1] >= SLOWER * latencies[0]:
             before, now = apart(*latencies, "seconds")
             yield f"calls take longer: {now}, they took {before} (median)"
-
-    def _nothing_returned(self) -> Iterator[str]:
-        result = self.result
-        empty = [query for query in result.queries if query.returned_nothing]
-        if not empty:
-            return
-        some = counted(len(empty), "query returns", "queries return")
-        newly = self.damage.emptied
-        if result.baseline is None:
-            yield f"{some} nothing: {queries(result, _ids(empty))}"
-        elif newly:
-            new = "" if len(newly) == len(empty) else f", {grouped(len(newly))} of them newly"
-            yield f"{some} nothing{new}: {queries(result, _ids(newly))}"
-        else:
-            yield f"{some} nothing, as before: {queries(result, _ids(empty))}"
 
     def worst(self, most: int) -> tuple[Worse, ...]:
         """The queries that lost most."""
@@ -291,18 +295,19 @@ class Story:
     def tags(self) -> str:
         """The tags that lost most."""
         measure, sign = self.damage.measure, self.damage.sign
+        tags = {tag for query in self.result.queries for tag in query.tags}
         lost = [
             (
                 sign * mean.change.difference,
                 f"{mean.tag} {signed(mean.change.difference, mean.unit)}",
             )
             for mean in self.result.means
-            if mean.tag and mean.measure == measure and mean.change
+            if mean.tag in tags and mean.measure == measure and mean.change
         ]
         worst = sorted(pair for pair in lost if pair[0] < -EQUAL)
         return few([words for _, words in worst])
 
-    # -- what it rests on ----------------------------------------------------------------------------------------------
+    # -- what it rests on --------------------------------------------------------------------------
 
     @property
     def rests_on(self) -> tuple[str, ...]:
@@ -351,10 +356,12 @@ class Story:
             note(fact, self.result) for fact in self.result.facts if not isinstance(fact, TOLD)
         )
 
-    # -- what broke ----------------------------------------------------------------------------------------------------
+    # -- what broke --------------------------------------------------------------------------------
 
     def failures(self) -> tuple[tuple[Verdict, str], ...]:
-        """The failures with their reasons, most damage first; limits that are undecided for one cause are one."""
+        """The failures with their reasons, most damage first; limits that are undecided for one
+        cause are one.
+        """
         told: dict[str, Verdict] = {}
         for verdict in self.damage.failures:
             told.setdefault(reason(self.result, verdict), verdict)
@@ -363,7 +370,8 @@ class Story:
     @property
     def held(self) -> str:
         """``7 limits hold; nearest: ndcg@10, 0.012 left``."""
-        passed = [v for v in self.result.verdicts if v.query is None and v.outcome == "passed"]
+        plain = [v for v in self.result.verdicts if v.query is None and not v.caveat]
+        passed = [verdict for verdict in plain if verdict.outcome == "passed"]
         if not passed:
             return ""
         said = counted(len(passed), "limit holds", "limits hold")
@@ -371,7 +379,9 @@ class Story:
         return f"{said}; nearest: {nearest}" if nearest else said
 
     def _nearest(self, passed: Sequence[Verdict]) -> str:
-        """The limit that is nearest to breaking; limits on counts and times are no nearer for their smaller units."""
+        """The limit that is nearest to breaking; limits on counts and times are no nearer for
+        their smaller units.
+        """
         near = [
             (margin(finding), verdict, finding)
             for verdict in passed
@@ -384,7 +394,7 @@ class Story:
         which = f" of {finding.subject}" if verdict.scope == "each_tag" and finding.subject else ""
         return f"{verdict.label}{which}, {figure(max(left, 0.0))} left"
 
-    # -- what next -----------------------------------------------------------------------------------------------------
+    # -- what next ---------------------------------------------------------------------------------
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -47,7 +47,9 @@ def one_line(text: str, longest: int = QUOTED) -> str:
 
 
 def cells(text: str) -> int:
-    """How many columns of a terminal a text takes: two for wide characters, none for marks on others."""
+    """How many columns of a terminal a text takes: two for wide characters, none for marks on
+    others.
+    """
     if text.isascii():
         return len(text)
     return sum(map(_cells, text))
@@ -122,7 +124,9 @@ def rerun(path: str, check: str | None, retriever: str) -> str:
 
 
 def shell_word(word: str) -> str:
-    """A word as a shell takes it, also where it holds characters that would not survive being copied."""
+    """A word as a shell takes it, also where it holds characters that would not survive being
+    copied.
+    """
     if word.isprintable():
         return shlex.quote(word) if re.search(r"[^\w./-]", word) else word
     codes = (c if c.isprintable() and c not in "\\'" else f"\\U{ord(c):08x}" for c in word)

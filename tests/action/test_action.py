@@ -14,10 +14,14 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_irquality.plugin.hooks import PATTERNS
+from pytest_irquality.plugin.options import PATTERNS
 
 ROOT = Path(__file__).parents[2]
-ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+ACTIONS = [
+    yaml.safe_load((ROOT / name).read_text("utf-8"))
+    for name in ("action.yml", "comment/action.yml")
+]
+STEPS = [step for action in ACTIONS for step in action["runs"]["steps"]]
 HOOK = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))[0]
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32" or not shutil.which("bash"), reason="needs bash"
@@ -40,6 +44,10 @@ store = Path(os.environ["STORE"])
 comments = json.loads(store.read_text()) if store.exists() else []
 options = sys.argv[2:]
 method = options[options.index("--method") + 1] if "--method" in options else "GET"
+if method == "GET" and options[2].endswith("/pulls"):
+    known = {{"head=stranger:fix": [{{"number": 7}}]}}.get(next(o for o in options if o.startswith("head=")), [])
+    jq = options[options.index("--jq") + 1]
+    sys.exit(subprocess.run(["jq", "-r", jq], input=json.dumps(known), text=True).returncode)
 if method == "GET":
     done = subprocess.run(["jq", "-r", options[options.index("--jq") + 1]], input=json.dumps(comments), text=True)
     sys.exit(done.returncode)
@@ -125,14 +133,16 @@ class TestComment:
         monkeypatch.setenv("PATH", f"{gh.parent}{os.pathsep}{os.environ['PATH']}")
         self.store = tmp_path / "comments.json"
 
-        def comment(text: str, name: str = "search quality", number: str = "7") -> list[Any]:
+        def comment(
+            text: str, name: str = "search quality", number: str = "7", head: str = ""
+        ) -> list[Any]:
             (tmp_path / "report.md").write_text(text)
             done = bash(
-                "comment.sh", tmp_path, IR_NAME=name, IR_NUMBER=number, STORE=str(self.store),
+                "comment.sh", tmp_path, IR_NAME=name, IR_NUMBER=number, IR_HEAD=head, STORE=str(self.store),
                 IR_MARKDOWN=str(tmp_path / "report.md"), GITHUB_REPOSITORY="o/r",
             )  # fmt: skip
             assert done.returncode == 0, done.stderr
-            comments: list[Any] = json.loads(self.store.read_text())
+            comments: list[Any] = json.loads(self.store.read_text()) if self.store.exists() else []
             return comments
 
         return comment
@@ -156,6 +166,15 @@ class TestComment:
         (one,) = comment("red", name='a --> b") | .id, ("')
         assert one["body"].startswith("<!-- pytest-irquality: a ___ b__ _ .id_ __ -->\n")
 
+    def test_the_pull_request_of_a_fork_is_asked_of_github(self, comment: Any) -> None:
+        assert len(comment("red", number="", head="stranger:fix")) == 1
+        assert len(comment("green", number="", head="stranger:fix")) == 1
+        assert len(comment("red", number="", head="stranger:closed")) == 1
+
+    def test_a_text_of_any_length_is_a_comment(self, comment: Any) -> None:
+        (one,) = comment("x" * 100_000)
+        assert len(one["body"]) < 65_536
+
     @pytest.mark.parametrize("number", ["", "7/../8", "7; ls"])
     def test_the_number_is_a_number(self, comment: Any, number: str) -> None:
         with pytest.raises(AssertionError, match="not the number"):
@@ -163,18 +182,16 @@ class TestComment:
 
 
 def test_every_step_of_the_action_runs_a_script_that_is_there() -> None:
-    scripts = [
-        script
-        for step in ACTION["runs"]["steps"]
-        for script in re.findall(r"action/\w+\.sh", step.get("run", ""))
-    ]
+    scripts = {
+        script for step in STEPS for script in re.findall(r"action/\w+\.sh", step.get("run", ""))
+    }
     assert sorted(scripts) == sorted(
         path.relative_to(ROOT).as_posix() for path in (ROOT / "action").glob("*.sh")
     )
 
 
 def test_no_step_puts_what_others_wrote_into_its_shell() -> None:
-    assert [step["run"] for step in ACTION["runs"]["steps"] if "${{" in step.get("run", "")] == []
+    assert [step["run"] for step in STEPS if "${{" in step.get("run", "")] == []
 
 
 @pytest.mark.parametrize(

@@ -57,5 +57,5 @@ def test_a_limit_on_a_tests_time_ends_a_pass_that_hangs(project: Project) -> Non
         "@pytest.fixture\ndef retriever(): return ask\n"
     )
     result = run(project, "--timeout=1", "--timeout-method=signal")
-    result.assert_outcomes(errors=10)
-    result.stdout.fnmatch_lines(["*Timeout*1.0s*", "*not evaluated (shown at q0)*"])
+    result.assert_outcomes(errors=1, failed=9)  # the query that hung, and those that find no 'd'
+    result.stdout.fnmatch_lines(["'q3': Failed: Timeout (>1.0s) from pytest-timeout."])

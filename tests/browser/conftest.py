@@ -71,7 +71,7 @@ def show(browser: Browser, tmp_path: Path, told: list[str]) -> Iterator[Open]:
         file.write_text(text, encoding="utf-8")
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **options})
         contexts.append(context)
-        context.set_default_timeout(5000)
+        context.set_default_timeout(30_000)
 
         def only_the_file(route: Any) -> None:
             if route.request.url.partition("#")[0] == file.as_uri():

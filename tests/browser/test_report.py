@@ -40,7 +40,7 @@ def report() -> SuiteResult:
                 0.3 + n / 100,
                 text=text,
                 tags=tags,
-                why="it sells",
+                remarks={"why": "it sells"},
                 check=f"query-number-{n}",
             )
         elif n < 30:
@@ -232,7 +232,7 @@ def test_a_query_opens_to_everything_about_it(show: Open) -> None:
     assert now.locator("li").first.inner_text() == "1\ncame A newcomer\nnew here\n2.5\nunjudged"
     assert missing.inner_text() == "✗\nlost Lost one\nleft the index, was 2\n2 ✓"
     for words in (
-        "Why it matters: it sells", "✗ failed q3-doc must be in the top 1: it is at rank 4", "What the retriever says",
+        "Why: it sells", "✗ failed q3-doc must be in the top 1: it is at rank 4", "What the retriever says",
         "no stock", "shop.ir.yaml:10", "pytest --ir-suite shop.ir.yaml::query-number-3",
     ):  # fmt: skip
         assert words in detail.inner_text()
@@ -304,7 +304,7 @@ def hostile() -> SuiteResult:
         for n, word in enumerate(words, 1)
     )
     queries = tuple(
-        query(f"{word}{n}", 0.5, text=word, tags=(word,), why=word, ranking=documents, missing=documents, fault=word if not n else None,
+        query(f"{word}{n}", 0.5, text=word, tags=(word,), remarks={"why": word}, ranking=documents, missing=documents, fault=word if not n else None,
               check=word, returned=99)
         for n, word in enumerate(words)
     )  # fmt: skip

@@ -96,6 +96,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_the_fixture_of_a_page_finds_what_is_there(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
+    # Where nobody is logged in there is no such folder, and a warning of it would be an error.
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     for name in NEEDED[page]:
         library(name)
     if page in ("http", "elasticsearch"):

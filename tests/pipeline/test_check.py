@@ -44,14 +44,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("broken", [False, True], ids=["green", "red"])
-def test_it_says_what_the_command_says(project: Project, broken: bool) -> None:
+def test_it_says_what_the_command_says(
+    project: Project, broken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     shutil.copytree(EXAMPLE, project.path, dirs_exist_ok=True)
     source = project.path / "shop_search.py"
     if broken:
         source.write_text(
             source.read_text("utf-8").replace('"title": 8.0', '"title": 1.0'), "utf-8"
         )
-    command = project.run()
+    command = project.run("-v")
     sys.modules.pop("shop_search", None)
     sys.path.insert(0, str(project.path))
     try:
@@ -75,7 +78,10 @@ def test_a_known_issue_is_no_failure(folder: Path) -> None:
     assert result.failures == ()
     result.raise_for_failures()
     assert "known issue SHOP-1" in str(result)
-    assert repr(result) == "<CheckResult shop: passed: 2 queries, 1 limit, 1 known issue>"
+    assert (
+        repr(result)
+        == "<CheckResult shop: Search is as good as demanded: 2 queries, 1 limit holds, 1 known issue, but nothing was compared>"
+    )
 
 
 def test_what_failed_is_raised_in_full(folder: Path) -> None:

@@ -116,3 +116,91 @@ def test_it_works_in_a_worker_of_xdist(project: Project) -> None:
     result = init(project, "q.txt", "-n1")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["wrote q.ir.yaml: 1 query,*"])
+
+
+LOG = "query,count,tags\n" + "".join(
+    f"query {n},{round(3000 / (n + 1))},shop\n" for n in range(400)
+)
+ANSWERS = (
+    "@pytest.fixture\ndef retriever():\n"
+    "    return lambda query, k: [{'id': f'{query} {n}', 'title': f'T {n}', 'text': 'words'} for n in range(k)]\n"
+)  # fmt: skip
+
+
+def test_of_a_log_a_sample_is_drawn_with_the_searches_that_each_query_stands_for(
+    project: Project,
+) -> None:
+    project.suite(LOG + "query 0,1000,\n", "log.csv")
+    project.conftest(ANSWERS)
+    result = init(project, "log.csv", "--ir-init-size=50")
+    result.stdout.fnmatch_lines(["wrote log.ir.yaml: 50 of 400 queries, each with up to 10 *"])
+    suite = load_suite(project.path / "log.ir.yaml")
+    assert len(suite.queries) == 50
+    searches = sum(round(3000 / (n + 1)) for n in range(400)) + 1000
+    assert sum(query.weight for query in suite.queries) == pytest.approx(searches)
+    assert suite.queries[0].weight == 4000, "a query that is twice in the log has both counts"
+    assert {query.tags for query in suite.queries} == {("shop",)}
+    assert "weighted ndcg@10" in map(str, suite.metrics)
+    text = (project.path / "log.ir.yaml").read_text("utf-8")
+    assert f"# 50 of 400 queries of log.csv, which has {searches:,} searches:" in text
+    assert "by systematic sampling (seed 0)." in text
+    (project.path / "log.ir.yaml").unlink()
+    init(project, "log.csv", "--ir-init-size=50", "--ir-init-seed=1")
+    other = load_suite(project.path / "log.ir.yaml")
+    assert {q.text for q in other.queries} != {q.text for q in suite.queries}
+
+
+def test_a_stratified_sample_has_head_torso_and_tail_as_tags(project: Project) -> None:
+    project.suite(LOG, "log.csv")
+    project.conftest(ANSWERS)
+    init(project, "log.csv", "--ir-init-size=30", "--ir-init-sample=stratified")
+    suite = load_suite(project.path / "log.ir.yaml")
+    assert {tag: len(some) for tag, some in suite.tags.items()} == {
+        "shop": 30, "head": 10, "torso": 10, "tail": 10,
+    }  # fmt: skip
+
+
+def test_a_log_shorter_than_the_sample_is_taken_whole(project: Project) -> None:
+    project.suite("query\tsearches\na\t3\nb\t0\nc\t1\n", "log.tsv")
+    project.conftest(ANSWERS)
+    init(project, "log.tsv")
+    suite = load_suite(project.path / "log.ir.yaml")
+    assert [(query.text, query.weight) for query in suite.queries] == [("a", 3), ("c", 1)]
+    assert "# All 2 queries of log.tsv are here, 4 searches." in (
+        project.path / "log.ir.yaml"
+    ).read_text("utf-8")
+
+
+def test_a_count_that_is_none_is_one_line(project: Project) -> None:
+    project.suite("query,count\na,3\nb,many\n", "log.csv")
+    project.conftest(ANSWERS)
+    result = init(project, "log.csv")
+    result.stdout.fnmatch_lines(["*log.csv:3:3: a count must be a number of 0 or more, not 'many'"])
+
+
+def test_a_list_and_a_page_are_ten_minutes_from_a_gate(project: Project) -> None:
+    project.suite("query 0\nquery 1\n", "tests/my.txt")
+    project.conftest(ANSWERS)
+    result = init(project, "tests/my.txt", "--ir-judge=judge.html")
+    result.stdout.fnmatch_lines(
+        [
+            "wrote tests/my.ir.yaml: 2 queries.",
+            "page to grade in: judge.html: 20 documents of 2 queries that nobody has graded",
+            "Now: open it, grade, save its file beside tests/my.ir.yaml, and run pytest --ir-suite *",
+        ]
+    )
+    page = (project.path / "judge.html").read_text("utf-8")
+    assert '"stem":"my"' in page
+    assert '{"word":"perfect","grade":3,"key":"3"}' in page
+    assert project.run("tests/my.ir.yaml").ret == 0, "it passes before anything is graded"
+    (project.path / "tests/my.judgments-anna.csv").write_text(
+        "query_id,query,doc_id,rating,judge,date,note\n"
+        "query 0,query 0,query 0 0,3,Anna,2026-01-02T03:04:05Z,\n"
+        "query 1,query 1,query 1 1,2,Anna,2026-01-02T03:04:06Z,\n",
+        encoding="utf-8",
+    )
+    assert project.run("tests/my.ir.yaml", "--ir-update-baseline").ret == 0
+    project.conftest("@pytest.fixture\ndef retriever(): return lambda query, k: ['other']\n")
+    result = project.run("tests/my.ir.yaml")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*'query 0' lost *"])

@@ -175,7 +175,10 @@ def test_verdict_in_words_when_green() -> None:
     page = parse(
         html_report([suite(query("sofa"), verdicts=(check("sofa"), floor(0.9, 0.8, "passed")))])
     )
-    assert page.one("h1").text == "✓ Search is as good as demanded 1 query · 1 limit holds"
+    assert (
+        page.one("h1").text
+        == "✓ Search is as good as demanded 1 query · 1 limit holds, but nothing was compared"
+    )
     assert "reasons" not in {e.attributes.get("class") for e in page.all("ul")}
 
 
@@ -183,7 +186,7 @@ def test_nothing_gated_and_nothing_judged_are_said() -> None:
     gated = html_report([suite(query("sofa"), verdicts=(check("sofa", findings=()),), gated=False)])
     assert (
         parse(gated).one("h1").text
-        == "✓ Nothing can fail 1 query · no rule and no limit that could fail"
+        == "✓ Nothing can fail 1 query · no rule and no limit that could fail, but nothing was compared"
     )
     assert "Nothing was judged" in parse(html_report([])).one("h1").text
 
@@ -216,7 +219,7 @@ def test_worst_first() -> None:
 
 
 @pytest.mark.parametrize(
-    "outcome", ["passed", "failed", "error", "known", "fixed", "not evaluated"]
+    "outcome", ["passed", "failed", "error", "known", "accepted", "fixed", "not evaluated"]
 )
 def test_every_outcome_has_a_word_and_a_symbol(outcome: Outcome) -> None:
     page = parse(
@@ -273,7 +276,7 @@ def test_a_failed_query_opens_to_everything_about_it() -> None:
         text="office chair",
         line=31,
         check="it's",
-        why="3 % of revenue",
+        remarks={"why": "3 % of revenue"},
         tags=("head",),
         seconds=0.04,
     )
@@ -442,7 +445,7 @@ def everything(hostile: str) -> str:
         1,
         fault=hostile,
         tags=(hostile,),
-        why=hostile,
+        remarks={"why": hostile},
     )
     ruled = replace(asked, id=hostile + "2", fault=None)
     finding = Finding(hostile, "min", False, True, "ndcg@10", 0.5, 0.8, 1)
@@ -649,7 +652,7 @@ def test_limits_on_drops_tell_both_sides_and_what_statistics_say() -> None:
         "✗ failed",
     ]
     assert body.one("tr", "note").text == (
-        "changed by −0.083 (95 % interval −0.200 … +0.050; p = 0.25; 1 worse, 1 better, 1 equal)"
+        "changed by −0.083 (90 % interval −0.200 … +0.050; p = 0.25; 1 worse, 1 better, 1 equal)"
     )
 
 

@@ -49,7 +49,9 @@ def test_a_green_run_is_short() -> None:
     text = markdown_report(
         [suite(query("sofa"), verdicts=(check("sofa"), floor(0.9, 0.8, "passed")))]
     )
-    assert text.startswith("## ✓ Search is as good as demanded\n\n1 query, 1 limit holds\n")
+    assert text.startswith(
+        "## ✓ Search is as good as demanded\n\n1 query, 1 limit holds, but nothing was compared\n"
+    )
     assert "| ✓ | ndcg@10 | 0.900 | ≥ 0.8 |" in text
     assert "<details><summary>sofa" not in text
 
@@ -60,7 +62,7 @@ def test_no_text_breaks_out_of_its_place() -> None:
     )
     ids = tuple(f"{hostile} {n}" for n in range(3))
     made = compared(
-        *(moved(id, 0.9, 0.1, tags=(hostile,), why=hostile, check=hostile) for id in ids),
+        *(moved(id, 0.9, 0.1, tags=(hostile,), remarks={"why": hostile}, check=hostile) for id in ids),
         verdicts=(check(ids[0], "failed"), floor(0.5, 0.8, "failed", label=hostile)),
         suite=hostile, path=hostile, retriever=hostile, facts=(Remark(hostile),),
     )  # fmt: skip
@@ -90,7 +92,9 @@ def test_no_text_breaks_out_of_its_place() -> None:
 
 def test_it_stays_under_what_github_takes_whatever_the_run() -> None:
     long = "x|`<" * 3000
-    queries = [moved(f"{long} {n}", 0.9, 0.1, tags=(f"t{n}",), why=long) for n in range(200)]
+    queries = [
+        moved(f"{long} {n}", 0.9, 0.1, tags=(f"t{n}",), remarks={"why": long}) for n in range(200)
+    ]
     made = compared(
         *queries,
         verdicts=tuple(check(q.id, "failed") for q in queries),

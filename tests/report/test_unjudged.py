@@ -33,7 +33,9 @@ def test_what_could_move_a_verdict_most_comes_first_and_goes_back_in_as_judgment
         "    return lambda query: [{'id': d, 'title': f'T, {d}'} for d in ANSWERS[query]]\n"
     )
     result = project.run("--ir-unjudged=todo.csv")
-    result.stdout.fnmatch_lines(["report: todo.csv"])
+    result.stdout.fnmatch_lines(
+        ["to grade: todo.csv: 4 documents of 3 queries that nobody has graded"]
+    )
     assert [
         (row["query"], row["docid"], row["rating"], row["rank"], row["title"])
         for row in rows(project)
@@ -57,3 +59,61 @@ def test_a_suite_that_matches_by_text_has_nothing_unjudged(project: Project) -> 
     project.answers({"a": [{"id": "1", "text": "Some words here"}, {"id": "2", "text": "others"}]})
     project.run("--ir-unjudged=todo.csv")
     assert rows(project) == []
+
+
+def test_a_grade_that_could_turn_a_failing_verdict_comes_before_all_others(
+    project: Project,
+) -> None:
+    project.suite(
+        "top_k: 3\nqueries:\n"
+        "  - {query: near, relevant: {a: 1}, thresholds: {ndcg@3: 0.5001}}\n"
+        "  - {query: fails, relevant: {a: 1}, thresholds: {ndcg@3: 0.9}}\n"
+    )
+    project.answers({"near": ["x", "y", "a"], "fails": ["a0", "b0", "a"]})
+    project.run("--ir-unjudged=todo.csv")
+    assert [row["query"] for row in rows(project)] == ["near", "near", "fails", "fails"]
+    project.suite(
+        "top_k: 3\nqueries:\n"
+        "  - {query: near, relevant: {a: 1}, thresholds: {ndcg@3: 0.4999}}\n"
+        "  - {query: fails, relevant: {a: 1}, thresholds: {ndcg@3: 0.9}}\n"
+    )
+    project.run("--ir-unjudged=todo.csv")
+    assert [row["query"] for row in rows(project)] == ["fails", "fails", "near", "near"]
+
+
+def test_a_query_that_lost_everything_relevant_stands_first(project: Project) -> None:
+    project.suite(
+        "queries:\n  - {query: fine, relevant: [a]}\n  - {query: lost, relevant: [a]}\n"
+        "thresholds: {mrr@10: {min: 0.4}}\n"
+    )
+    project.answers({"fine": ["x", "a"], "lost": ["a"]})
+    project.run("--ir-update-baseline")
+    project.answers({"fine": ["x", "a"], "lost": ["new", "y"]})
+    assert project.run("--ir-unjudged=todo.csv").ret == 1
+    assert [row["docid"] for row in rows(project)] == ["new", "y", "x"]
+
+
+def test_what_only_the_baseline_returned_is_to_be_graded_too(project: Project) -> None:
+    project.suite("queries: [{query: a, relevant: [d]}]\n")
+    project.answers({"a": ["d", "old", "deep"]})
+    project.run("--ir-update-baseline")
+    project.answers({"a": ["new", "d"]})
+    project.run("--ir-unjudged=todo.csv", "--ir-judge-depth=2")
+    assert [row["docid"] for row in rows(project)] == ["new", "old"]
+
+
+def test_workers_send_home_what_there_is_to_grade(project: Project) -> None:
+    project.suite("queries: [{query: a, relevant: [d]}, {query: b, relevant: [d]}]\n")
+    project.answers({"a": ["x", "d"], "b": ["y", "z"]})
+    project.run("--ir-unjudged=todo.csv", "-n1")
+    assert [row["docid"] for row in rows(project)] == ["x", "y", "z"]
+
+
+def test_a_depth_that_is_no_number_is_one_line(project: Project) -> None:
+    project.suite("queries: [{query: a, relevant: [d]}]\n")
+    project.answers({"a": ["d"]})
+    result = project.run("--ir-judge-depth=0")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(
+        ["*--ir-judge-depth: it must be a whole number of at least 1, not '0'"]
+    )

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.retrieval import Run, retrieve
+from pytest_irquality.retrieval import Run, jobs, retrieve
 from pytest_irquality.suite import Query, Suite
 
 
@@ -241,20 +241,26 @@ def test_ctrl_c_keeps_what_there_is(concurrency: int, is_async: bool) -> None:
 
 
 class Skip(BaseException):
-    """What pytest's skip and fail are: no exception of the call, but a word to whoever runs it."""
+    """What pytest's skip is: no exception of the call, but a word to whoever runs it."""
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])
 @pytest.mark.parametrize("is_async", [False, True])
-def test_what_is_no_fault_comes_through(concurrency: int, is_async: bool) -> None:
+def test_what_is_no_fault_comes_through(
+    concurrency: int, is_async: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def ask(query: str) -> list[str]:
         raise Skip
 
     async def ask_async(query: str) -> list[str]:
         raise Skip
 
+    asked = suite(concurrency=concurrency)
+    run = retrieve(asked, ask_async if is_async else ask)
+    assert run.faults["q0"].message == "Skip"  # nobody has said that it is any other
+    monkeypatch.setattr(jobs, "NO_FAULTS", {*jobs.NO_FAULTS, Skip})
     with pytest.raises(Skip):
-        retrieve(suite(concurrency=concurrency), ask_async if is_async else ask)
+        retrieve(asked, ask_async if is_async else ask)
 
 
 def test_calls_to_warm_up_with_are_made_first_and_forgotten() -> None:

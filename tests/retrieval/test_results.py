@@ -524,3 +524,9 @@ def test_ids_that_no_judgment_has_are_said(returned: list[str], said: str) -> No
     ] == [True]
     lines = notes(judge(suite, Run("", {"a": Ranking(tuple(returned)), "b": Ranking(("sku-1",))})))
     assert not any("this suite names" in note for note in lines)
+
+
+def test_a_score_beyond_every_number_is_none() -> None:
+    """Found by ``python -m tests.fuzz 60000 --seed 7``."""
+    hits = read_result([{"id": "a", "score": 10**400}, {"id": "b", "score": 1}], 10)
+    assert (hits.ids, hits.scores) == (("a", "b"), None)

@@ -167,7 +167,7 @@ def test_a_suite_is_judged_on_a_trec_file_and_what_it_lacks_scores_0_out_loud(
     result = project.run("--ir-runs=other.run")
     assert result.ret == 0
     result.stdout.fnmatch_lines([
-        "  1 query returns nothing: 'desk'",
+        "  1 of 3 (33 %) queries returned nothing and score 0: 'desk'",
         "  other.run has nothing for 1 of 3 queries ('desk'), which therefore score 0",
     ])  # fmt: skip
     assert project.data["suites"][0]["means"][0]["value"] == 0.25

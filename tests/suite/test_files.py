@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from pytest_irquality import SuiteError, judge, load_suite, retrieve
+from pytest_irquality.suite.files.formats import OF_QUERIES
+from pytest_irquality.suite.keys import QUERY_KEYS
 from tests.conftest import SHARED, Project
 
 DATA = Path(__file__).parents[1] / "data" / "files"
@@ -115,7 +117,7 @@ def test_a_beir_folder_asks_the_queries_of_one_split(tmp_path: Path) -> None:
 def test_lines_of_jsonl_carry_what_a_query_may(project: Project) -> None:
     path = project.suite((DATA / "rules.jsonl").read_text("utf-8"), "rules.jsonl")
     path = project.suite(
-        "queries: [rules.jsonl, {query: inline, must_find: [d1]}]\njudgments: q.trec\nthresholds: {mrr: 0}\n"
+        "queries: [rules.jsonl, {query: inline, must_find: [d1]}]\njudgments: q.trec\nthresholds: {zero_results: 9}\n"
     )
     project.suite("1 0 d1 2\n", "q.trec")
     loaded = load_suite(path, shown="shop.ir.yaml")
@@ -138,7 +140,7 @@ def test_lines_of_jsonl_carry_what_a_query_may(project: Project) -> None:
         "1": "failed",
         "inline": "passed",
         "every-query-answered": "passed",
-        "mrr-10": "passed",
+        "zero_results": "passed",
     }
 
 
@@ -218,6 +220,9 @@ def test_each_bad_line_is_an_error_at_its_place(
         ("queries: [{query: a, id: 1}, DATA/topics.tsv]\n", f"{DATA.as_posix()}/topics.tsv:1:1: the id '1' is already used at s.ir.yaml:1"),
         ("queries: [{query: a, id: 1, expect_no_results: true}]\njudgments: other.trec\n", "s.ir.yaml:1:29: a judgment file has relevant documents"),
         ("queries: bad.jsonl\n", "bad.jsonl:1:1: unknown key 'relevent'; did you mean 'relevant'?"),
+        ("queries: dropped.jsonl\n", "dropped.jsonl:1:1: unknown key 'must_find_all'"),
+        ("queries: foreign.jsonl\n", "foreign.jsonl:2:1: unknown key 'positives'"),
+        ("queries: [{query: a}]\njudgments: graded.jsonl\n", "graded.jsonl:1:1: unknown key 'reference_contexts'"),
         ("queries: DATA/rules.jsonl\nthresholds: {ndgc: 1}\n", "s.ir.yaml:2:14: unknown measure"),
         ("queries: deep.jsonl\n", "deep.jsonl:1:1: nested deeper than 40 levels"),
         ("queries: rule.jsonl\n", "rule.jsonl:2:1: the rank of 'd1' must be a whole number of at least 1, not '0'"),
@@ -228,6 +233,16 @@ def test_each_mistake_in_naming_files_is_an_error_at_its_place(
 ) -> None:
     (tmp_path / "other.trec").write_text("1 0 d1 1\n", encoding="utf-8")
     (tmp_path / "bad.jsonl").write_text('{"query": "a", "relevent": ["d"]}\n', encoding="utf-8")
+    (tmp_path / "dropped.jsonl").write_text(
+        '{"query": "a", "relevant": ["d"], "must_find_all": ["d"]}\n', encoding="utf-8"
+    )
+    (tmp_path / "foreign.jsonl").write_text(
+        '{"_id": "1", "text": "a", "metadata": {"x": 1}}\n{"_id": "2", "text": "b", "positives": []}\n',
+        encoding="utf-8",
+    )
+    (tmp_path / "graded.jsonl").write_text(
+        '{"query": "a", "doc_id": "d", "grade": 1, "reference_contexts": []}\n', encoding="utf-8"
+    )
     (tmp_path / "rule.jsonl").write_text(
         '\n{"query": "a", "must_find": {"d1": 0}}\n', encoding="utf-8"
     )
@@ -302,3 +317,7 @@ def test_params_that_the_retriever_cannot_take_are_told_at_their_line(project: P
     project.run().stdout.fnmatch_lines(
         ["*does not take 'nope' of 'params' (fixture 'retriever', shop.ir.yaml:3)"]
     )
+
+
+def test_a_file_of_judgments_passes_over_every_key_of_the_queries_beside_them() -> None:
+    assert {*OF_QUERIES} == {*QUERY_KEYS}

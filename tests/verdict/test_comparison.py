@@ -275,7 +275,7 @@ def test_a_deeper_ranking_than_the_baselines_is_no_change_by_itself(tmp_path: Pa
 
 
 def test_measures_that_became_undefined_are_no_changed_judgments(tmp_path: Path) -> None:
-    text = twenty("thresholds: {judged@10: 0, mrr: 0}\n")
+    text = twenty("thresholds: {judged@10: 0.01, mrr: 0.01}\n")
     saved = judged(tmp_path, text, run_of(FIRST | {"q0": ["d0"]}), None)
     scored = {
         query.id: {
@@ -383,7 +383,11 @@ def test_a_known_issue_covers_no_missing_baseline(tmp_path: Path) -> None:
 
 def test_a_known_issue_is_not_fixed_where_nothing_is_compared(tmp_path: Path) -> None:
     new = judged(
-        tmp_path, twenty(KNOWN), run_of(FIRST), run_of({}), baseline=Baseline("git:main b")
+        tmp_path,
+        twenty(KNOWN),
+        run_of(FIRST),
+        run_of({}),
+        baseline=Baseline("git:main b", new="suite"),
     )
     assert outcomes(new) == {"mrr@10": "passed"}
     assert outcomes(judged(tmp_path, twenty(KNOWN), run_of(FIRST), None, updating=True)) == {
@@ -454,12 +458,14 @@ def test_relevant_documents_that_left_every_ranking_are_named(tmp_path: Path) ->
 
 
 def test_weighted_means_and_counts_change_as_they_should(tmp_path: Path) -> None:
-    text = "queries: [{query: a, relevant: [d], weight: 3}, {query: b, relevant: [d]}]\n"
-    text += "thresholds: {weighted mrr: {max_drop: 0.3}, zero_results: {max_rise: 0}}\n"
-    both = run_of({"a": ["d"], "b": ["d"]})
-    result = judged(tmp_path, text, run_of({"a": ["x", "d"], "b": ["d"]}), both)
-    assert outcomes(result) == {"weighted mrr@10": "failed", "zero_results": "passed"}
-    assert result.verdicts[-2].findings[0].value == pytest.approx(0.375)
+    others = "".join(f", {{query: {name}, relevant: [d]}}" for name in "bcde")
+    text = f"queries: [{{query: a, relevant: [d], weight: 4}}{others}]\n"
+    text += "thresholds: {weighted mrr: {max_drop: 0.2}, zero_results: {max_rise: 0}}\n"
+    both = run_of({name: ["x", "d"] for name in "abcde"})
+    now = run_of({"a": ["x", "y", "d"], "b": ["d"]} | {name: ["x", "y", "d"] for name in "cde"})
+    result = judged(tmp_path, text, now, both)
+    assert outcomes(result) == {"weighted mrr@10": "passed", "zero_results": "passed"}
+    assert result.verdicts[-2].findings[0].value == pytest.approx((7 / 6 - 1 / 2) / 8)
     change = result.means[0].change
     assert change
     assert change.low is not None
@@ -524,5 +530,11 @@ def test_no_change_that_changes_nothing_is_an_alarm(data: st.DataObject) -> None
     queries = json.dumps([{"query": name, "relevant": graded} for name, graded in grades.items()])
     text = f"depth: {depth}\ntop_k: 5\nundefined: {undefined}\n{STRICT}queries: {queries}\n"
     with tempfile.TemporaryDirectory() as folder:
-        result = judged(Path(folder), text, now, before, baseline=Baseline("b", len(kept)))
+        result = judged(
+            Path(folder),
+            text,
+            now,
+            before,
+            baseline=Baseline("b", len(kept), new="" if kept else "suite"),
+        )
     assert set(outcomes(result).values()) == {"passed"}

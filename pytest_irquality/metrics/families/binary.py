@@ -86,8 +86,10 @@ DEFINITIONS = (
         parameters=(REL,),
         make=precision,
         source="van Rijsbergen, Information Retrieval, 1979; trec_eval `P`, ir_measures `P@k`",
-        differs="pytrec_eval, ir_measures, ranx and BEIR (`P@k`) agree, short rankings included:"
-        " all divide by k",
+        differs=(
+            "pytrec_eval, ir_measures, ranx and BEIR (`P@k`) agree, short rankings included:"
+            " all divide by k"
+        ),
     ),
     Definition(
         name="recall",
@@ -97,9 +99,12 @@ DEFINITIONS = (
         parameters=(REL,),
         make=recall,
         source="van Rijsbergen, Information Retrieval, 1979; trec_eval `recall`, ir_measures `R@k`",
-        differs="pytrec_eval, ir_measures, ranx and BEIR agree. Some papers say recall@k for what is `success@k` here. "
-        "`context_recall` of ragas and DeepEval is, with ids or passages, the same over all that was retrieved; with a "
-        "model as judge it is the share of the answer's claims that the retrieved texts support",
+        differs=(
+            "pytrec_eval, ir_measures, ranx and BEIR agree. Some papers say recall@k for what is"
+            " `success@k` here. `context_recall` of ragas and DeepEval is, with ids or passages,"
+            " the same over all that was retrieved; with a model as judge it is the share of the"
+            " answer's claims that the retrieved texts support"
+        ),
     ),
     Definition(
         name="all_relevant",
@@ -108,9 +113,14 @@ DEFINITIONS = (
         formula="1 if every relevant document is among the first k results, else 0",
         parameters=(REL,),
         make=all_relevant,
-        source="for questions that need several documents at once; HotpotQA's retrieval papers call it exact match of "
-        "the supporting documents",
-        differs="no tool of the field has it under one name; it is `recall@k` = 1, as a share of the queries",
+        source=(
+            "for questions that need several documents at once; HotpotQA's retrieval papers call it"
+            " exact match of the supporting documents"
+        ),
+        differs=(
+            "no tool of the field has it under one name; it is `recall@k` = 1, as a share of the"
+            " queries"
+        ),
     ),
     Definition(
         name="f",
@@ -121,9 +131,11 @@ DEFINITIONS = (
         parameters=(BETA, REL),
         make=f_measure,
         source="van Rijsbergen, Information Retrieval, 1979; ranx `f1@k`",
-        differs="trec_eval's F covers only all that was returned (`set_f`). ranx `f1@k` agrees; it"
-        " has no other β. scikit-learn's `fbeta_score` judges sets of labels and knows no"
-        " cutoff",
+        differs=(
+            "trec_eval's F covers only all that was returned (`set_f`). ranx `f1@k` agrees; it"
+            " has no other β. scikit-learn's `fbeta_score` judges sets of labels and knows no"
+            " cutoff"
+        ),
     ),
     Definition(
         name="success",
@@ -132,10 +144,14 @@ DEFINITIONS = (
         formula="1 if any of the first k results is relevant, else 0",
         parameters=(REL,),
         make=success,
-        source="trec_eval `success` (Stephen Tomlinson), ir_measures `Success@k`, ranx `hit_rate@k`",
-        differs="pytrec_eval and ir_measures agree, and so do ranx `hit_rate@k`, BEIR `Accuracy@k`, "
-        "`accuracy@k` of sentence-transformers and LlamaIndex's `hit_rate`, which knows no cutoff. ranx `hits@k` "
-        "is a number of documents, not a share of queries",
+        source=(
+            "trec_eval `success` (Stephen Tomlinson), ir_measures `Success@k`, ranx `hit_rate@k`"
+        ),
+        differs=(
+            "pytrec_eval and ir_measures agree, and so do ranx `hit_rate@k`, BEIR `Accuracy@k`,"
+            " `accuracy@k` of sentence-transformers and LlamaIndex's `hit_rate`, which knows no"
+            " cutoff. ranx `hits@k` is a number of documents, not a share of queries"
+        ),
     ),
     Definition(
         name="r_cap",
@@ -145,8 +161,10 @@ DEFINITIONS = (
         parameters=(REL,),
         make=capped_recall,
         source="Thakur et al., BEIR, NeurIPS 2021, `R_cap@k`; trec_eval `relative_P`",
-        differs="BEIR divides by zero where a query has no relevant document; trec_eval's"
-        " `relative_P` agrees",
+        differs=(
+            "BEIR divides by zero where a query has no relevant document; trec_eval's"
+            " `relative_P` agrees"
+        ),
     ),
     Definition(
         name="rprec",

@@ -304,7 +304,7 @@
     const latency = table.columns.find(({ key }) => key === "latency")?.cells[row];
     return h("div", { class: "detail" },
       part(told.whole, (text) => h("p", { class: "whole", dir: "auto" }, text)),
-      part(told.why, (text) => h("p", { class: "why" }, h("b", {}, "Why it matters: "), h("span", { dir: "auto" }, text))),
+      part(told.remarks, (remarks) => remarks.map(([name, text]) => h("p", { class: "why" }, h("b", {}, `${name}: `), h("span", { dir: "auto" }, text)))),
       part(told.fault, (text) => [h("p", {}, h("b", {}, "The retriever did not answer:")), h("pre", { class: "fault", dir: "auto", tabindex: 0 }, text)]),
       part(told.rules, (rules) => h("ul", { class: "rules" }, rules.map(([state, text]) =>
         h("li", {}, stated(details().states[state]), " ", h("span", { dir: "auto" }, text))))),

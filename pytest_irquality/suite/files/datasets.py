@@ -1,7 +1,8 @@
-"""Evaluation sets that other tools write, as queries with judgments: each told by the names it uses.
+"""Evaluation sets that other tools write, as queries with judgments: each told by the names it
+uses.
 
-What such a row says of retrieval is kept: the question, and the passages or documents that it rests on. What it says of
-answers is no judgment of a ranking, and is named once as ignored.
+What such a row says of retrieval is kept: the question, and the passages or documents that it rests
+on. What it says of answers is no judgment of a ranking, and is named once as ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True)
 class Dataset:
-    """One kind of row. ``needs`` are names that only such rows have together; ``used`` are those that are read."""
+    """One kind of row. ``needs`` are names that only such rows have together; ``used`` are those
+    that are read.
+    """
 
     what: str
     needs: tuple[str, ...]
@@ -39,7 +42,7 @@ class Dataset:
     used: tuple[str, ...] = ()
 
 
-# -- values ----------------------------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------
 
 
 def _texts(value: Any) -> list[str]:
@@ -103,7 +106,7 @@ def _id(row: Row) -> str:
     return str(_first(row, ("query_id", "qid", "_id", "id")))
 
 
-# -- kinds of rows ---------------------------------------------------------------------------------------------------
+# -- kinds of rows ---------------------------------------------------------------------------------
 
 
 def _ragas(row: Row) -> Expected:
@@ -155,7 +158,9 @@ def _squad(row: Row) -> Expected:
 
 
 def _langsmith(row: Row) -> Expected:
-    """Inputs and outputs, as objects or as columns of their own (``inputs.question``, ``input_question``)."""
+    """Inputs and outputs, as objects or as columns of their own (``inputs.question``,
+    ``input_question``).
+    """
     asked, wanted = _side(row, "input"), _side(row, "output")
     query = _query(asked, "question", "query", "input", "user_input", "text") or _only_text(asked)
     names = (
@@ -239,7 +244,7 @@ def sentence_at(text: str, place: int) -> str:
     return text[min(start, place) : after.start() if after else len(text)].strip()
 
 
-# -- files -----------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
 class Rows(NamedTuple):
@@ -317,14 +322,18 @@ def _whole(lines: Iterator[str], head: str) -> Any:
 
 
 def _is_whole(value: Row) -> bool:
-    """Whether an object is a whole set rather than its first row: a list under a name, or columns."""
+    """Whether an object is a whole set rather than its first row: a list under a name, or
+    columns.
+    """
     names = ("data", "examples", "goldens", "relevant_docs")
     named = any(isinstance(value.get(name), (list, dict)) for name in names)
     return named or (bool(value) and all(isinstance(column, list) for column in value.values()))
 
 
 def _rows_of(value: Any) -> Iterator[Row]:
-    """The rows of one JSON value: a list, a list under a name, columns, or one of the layouts with a name."""
+    """The rows of one JSON value: a list, a list under a name, columns, or one of the layouts with
+    a name.
+    """
     if isinstance(value, list):
         yield from (row for row in value if isinstance(row, dict))
     elif not isinstance(value, dict):
@@ -363,7 +372,9 @@ def _rows_of(value: Any) -> Iterator[Row]:
 
 
 def _of_columns(table: Row) -> Iterator[Row]:
-    """A row for each place of columns that are equally long; ``questions`` is a column of ``question``."""
+    """A row for each place of columns that are equally long; ``questions`` is a column of
+    ``question``.
+    """
     columns = {name.removesuffix("s") if name in ("questions", "answers") else name: column
                for name, column in table.items() if isinstance(column, list)}  # fmt: skip
     lengths = {len(column) for column in columns.values()}
@@ -376,7 +387,8 @@ def _of_columns(table: Row) -> Iterator[Row]:
 
 
 def records_of(found: Rows, by_text: bool, ignored: set[str]) -> Iterator[Record]:
-    """The rows as queries of a suite: by passages where the suite matches texts, else by ids where the set has any.
+    """The rows as queries of a suite: by passages where the suite matches texts, else by ids where
+    the set has any.
 
     ``ignored`` learns what else the rows hold.
     """

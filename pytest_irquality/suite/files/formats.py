@@ -1,7 +1,7 @@
 """The formats: how each is recognised, and how its lines become records.
 
-A record is what one line says, under one set of names (``id``, ``query``, ``document``, ``grade``) whatever the file
-calls them, with every value as the text that was written.
+A record is what one line says, under one set of names (``id``, ``query``, ``document``, ``grade``)
+whatever the file calls them, with every value as the text that was written.
 """
 
 from __future__ import annotations
@@ -26,11 +26,19 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "grade": ("rating", "grade", "score", "relevance", "rel", "label", "judgment", "judgement", "gain"),
     "tags": ("tags", "tag"),
     "weight": ("weight",),
+    "count": ("count", "searches", "frequency", "freq"),
     "why": ("why",),
     "judge": ("judge", "annotator", "rater", "assessor", "grader"),
     "date": ("date", "judgedat", "gradedat"),
 }  # fmt: skip
-PAIR = ("id", "query", "document", "grade", "judge", "date")
+# What a line of JSONL may hold besides, of the formats that are known: it says nothing of a query
+# or a judgment.
+PASSED = {"metadata", "title", "iteration", "createdat", "updatedat"}
+OF_QUERIES = (
+    "query", "tags", "why", "weight", "variants", "params", "known_issue", "must_find", "must_find_any", "must_not_find",
+    "in_order", "expect_no_results", "id", "relevant", "passages", "match", "thresholds", "robustness",
+)  # fmt: skip
+PAIR = ("id", "query", "document", "grade", "judge", "date", "count")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 QUEPID_HEADER = {"query", "docid", "rating"}
 
@@ -45,7 +53,9 @@ class Bad(Exception):
 
 @dataclass(frozen=True)
 class Record:
-    """One line: its number, its text as it stands, what it says by name, and further keys of JSON as they came."""
+    """One line: its number, its text as it stands, what it says by name, and further keys of JSON
+    as they came.
+    """
 
     line: int
     raw: str
@@ -63,7 +73,9 @@ class Record:
 
 @dataclass(frozen=True)
 class Format:
-    """``what`` names it in errors. ``words``: whether a grade may be a word of the suite's ``grades``."""
+    """``what`` names it in errors. ``words``: whether a grade may be a word of the suite's
+    ``grades``.
+    """
 
     what: str
     records: Callable[[Iterable[str]], Iterator[Record]]
@@ -77,7 +89,7 @@ def meaningful(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     )
 
 
-# -- TREC and other lines without a header ---------------------------------------------------------------------------
+# -- TREC and other lines without a header ---------------------------------------------------------
 
 
 def trec(lines: Iterable[str]) -> Iterator[Record]:
@@ -107,17 +119,22 @@ def plain(lines: Iterable[str]) -> Iterator[Record]:
     return (Record(number, line, {"query": line.strip()}) for number, line in meaningful(lines))
 
 
-# -- tables --------------------------------------------------------------------------------------------------------
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def plainly(name: str) -> str:
+    """A column's or key's name without case, hyphens and underscores."""
+    return re.sub(r"[\W_]+", "", name.lower())
 
 
 def named(names: Sequence[str]) -> dict[str, int]:
     """Which column holds what, by its name in the usual spellings."""
-    plainly = [re.sub(r"[\W_]+", "", name.lower()) for name in names]
+    plain_names = list(map(plainly, names))
     found = {}
     for meaning, spellings in SPELLINGS.items():
-        if spelling := next((spelling for spelling in spellings if spelling in plainly), None):
-            found[meaning] = plainly.index(spelling)
-    if "document" in found and "id" in found and plainly[found["id"]] == "id":
+        if spelling := next((spelling for spelling in spellings if spelling in plain_names), None):
+            found[meaning] = plain_names.index(spelling)
+    if "document" in found and "id" in found and plain_names[found["id"]] == "id":
         del found[
             "id"
         ]  # the row's own number, or anything; of a query or of a document nobody can tell
@@ -146,7 +163,9 @@ def is_header(names: Sequence[str]) -> bool:
 
 
 def table(delimiters: str) -> Callable[[Iterable[str]], Iterator[Record]]:
-    """The reader of tables with a header, between the first of the delimiters that makes sense of it."""
+    """The reader of tables with a header, between the first of the delimiters that makes sense of
+    it.
+    """
 
     def records(lines: Iterable[str]) -> Iterator[Record]:
         lines = iter(lines)
@@ -154,13 +173,14 @@ def table(delimiters: str) -> Callable[[Iterable[str]], Iterator[Record]]:
         delimiter = next((d for d in delimiters if is_header(cells_of(header, d))), delimiters[0])
         names = [name.strip() for name in cells_of(header, delimiter)]
         columns = named(names)
-        read = from_csv if tuple(names) == OUR_COLUMNS else str
+        read = from_csv if tuple(names) in OUR_COLUMNS else str
         if not is_header(names):
             there = ", ".join(short(name) for name in names[:8])
             raise Bad(
                 start,
                 1,
-                f"no header with a column for the query (query_id or query, docid, rating); it has {there}",
+                "no header with a column for the query (query_id or query, docid, rating); it has"
+                f" {there}",
             )
         for number, raw, row in rows(lines, delimiter, start):
             if not any(row) or (len(row) < len(names) and row[0].startswith("#")):
@@ -195,7 +215,7 @@ def rows(lines: Iterator[str], delimiter: str, before: int) -> Iterator[tuple[in
         raise Bad(number, 1, f"not CSV: {error}") from None
 
 
-# -- JSON lines ----------------------------------------------------------------------------------------------------
+# -- JSON lines ------------------------------------------------------------------------------------
 
 
 class Number(str):
@@ -227,9 +247,14 @@ DECODER = json.JSONDecoder(
 )
 
 
-def jsonl(further: Iterable[str] = ()) -> Callable[[Iterable[str]], Iterator[Record]]:
-    """The reader of a JSON object a line. Keys among ``further`` are kept as they are; others are nobody's business."""
+def jsonl(
+    further: Iterable[str] = (), beside: Iterable[str] = ()
+) -> Callable[[Iterable[str]], Iterator[Record]]:
+    """The reader of a JSON object a line. Keys among ``further`` are kept as they are, those
+    ``beside`` passed over; unknown ones are errors.
+    """
     further = tuple(further)
+    allowed = {*PASSED, "id", *map(plainly, beside)}  # the row's own id, where that is a document's
     seen: dict[tuple[str, ...], Mapping[str, str]] = {}
 
     def meanings(keys: tuple[str, ...]) -> Mapping[str, str]:
@@ -237,10 +262,8 @@ def jsonl(further: Iterable[str] = ()) -> Callable[[Iterable[str]], Iterator[Rec
             meaning: keys[column] for meaning, column in named(keys).items() if meaning in PAIR
         }
         for key in keys:
-            if key not in (*further, *found.values()) and (
-                hint := did_you_mean(key, further, 0.85)
-            ):
-                raise Repeated(f"unknown key {short(key)}{hint}")
+            if key not in (*further, *found.values()) and plainly(key) not in allowed:
+                raise Repeated(f"unknown key {short(key)}{did_you_mean(key, further, 0.7)}")
         return found
 
     def records(lines: Iterable[str]) -> Iterator[Record]:
@@ -282,11 +305,13 @@ def jsonl(further: Iterable[str] = ()) -> Callable[[Iterable[str]], Iterator[Rec
     return records
 
 
-# -- which is it? --------------------------------------------------------------------------------------------------
+# -- which is it? ----------------------------------------------------------------------------------
 
 
 def recognise(lines: Iterable[str], suffix: str) -> Iterator[str]:
-    """The names of the formats a file may be in, likeliest first, by its first line that says anything."""
+    """The names of the formats a file may be in, likeliest first, by its first line that says
+    anything.
+    """
     _, head = next(meaningful(lines), (0, ""))
     if head.lstrip().startswith("{"):
         yield "jsonl"

@@ -7,39 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import chain
 
-from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite.files.formats import BEIR_HEADER, Record
 from pytest_irquality.suite.files.source import FORMATS, JUDGMENTS, Source
-from pytest_irquality.suite.judges import UNNAMED, Judges, Votes
+from pytest_irquality.suite.judges import UNNAMED, NamedVotes, Said, Vote
 from pytest_irquality.suite.yaml import SuiteError, as_number, no_grade, short
 
 Grades = dict[str, dict[str, float]]
-
-
-@dataclass(frozen=True)
-class Vote:
-    """A grade by a judge who is named, and when it was given, where that is known."""
-
-    grade: float
-    date: datetime | None = None
-
-    def after(self, before: Vote) -> Vote | None:
-        """What the judge holds now, having graded the pair ``before``; None where nothing tells
-        which came later.
-        """
-        if self.grade == before.grade:
-            return max(self, before, key=_when)
-        if _when(self) == _when(before):
-            return None
-        return max(self, before, key=_when)
-
-
-def _when(vote: Vote) -> float:
-    return vote.date.timestamp() if vote.date else float("-inf")
-
-
-NamedVotes = dict[str, dict[str, Vote]]
-"""By judge, by document."""
 
 
 @dataclass(frozen=True)
@@ -227,34 +200,6 @@ def _first_line(source: Source, name: str, query: str, document: str, judge: str
     return 1
 
 
-@dataclass(frozen=True)
-class Said:
-    """What the suite and all its files say of one query: grades of nobody in particular, and of
-    judges with names.
-    """
-
-    grades: Mapping[str, float]
-    named: NamedVotes = field(default_factory=dict)
-
-    @property
-    def votes(self) -> Votes:
-        """Every grade of the documents that somebody with a name graded."""
-        return {
-            document: {
-                **({UNNAMED: self.grades[document]} if document in self.grades else {}),
-                **{judge: vote.grade for judge, vote in given.items()},
-            }
-            for document, given in self.named.items()
-        }
-
-    def judgments(self, judges: Judges, relevant_from: float) -> Judgments:
-        """What the measures read."""
-        if not self.named:
-            return Judgments(self.grades, relevant_from)
-        grades, voted = judges.joined(self.votes)
-        return Judgments({**self.grades, **grades}, relevant_from, voted)
-
-
 class Judged:
     """All the judgment files of a suite, by its queries."""
 
@@ -317,6 +262,12 @@ class Judged:
             if not file.has(id) and (other := id_of.get(text)) not in self.ids:
                 key = other or id
         return key if file.has(key) else None
+
+    @property
+    def dates(self) -> tuple[str, ...]:
+        """The first and the last day that a file gives, ISO 8601."""
+        days = sorted(date.date().isoformat() for file, _, _ in self.files for date in file.dates)
+        return (days[0], days[-1]) if days else ()
 
     def notes(self) -> Iterator[str]:
         """What the files judge that nobody asks: usual, as they are often made for more queries

@@ -12,7 +12,9 @@ from pytest_irquality.suite.files.source import FORMATS, QUERIES, Source
 
 
 class Queries(NamedTuple):
-    """The queries of a file, each once, whether the file judges them as well, and what it holds beside them."""
+    """The queries of a file, each once, whether the file judges them as well, and what it holds
+    beside them.
+    """
 
     records: list[Record]
     judged: bool = False
@@ -24,8 +26,9 @@ def read_queries(
 ) -> Queries:
     """The queries of a file.
 
-    ``keys`` are those of a query in a suite that a line of JSONL may carry too; ``otherwise`` is the format of a file
-    that looks like none. ``by_text``: of an evaluation set, passages are wanted rather than ids.
+    ``keys`` are those of a query in a suite that a line of JSONL may carry too; ``otherwise`` is
+    the format of a file that looks like none. ``by_text``: of an evaluation set, passages are
+    wanted rather than ids.
     """
     if (found := _dataset(source, by_text)) is not None:
         return found

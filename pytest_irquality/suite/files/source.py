@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from pytest_irquality.edges.open import Allowed, Lines, Unreadable, matching, open_lines
 from pytest_irquality.suite.files.formats import (
+    OF_QUERIES,
     Bad,
     Format,
     jsonl,
@@ -31,12 +32,14 @@ FORMATS: Mapping[str, Format] = {
     "trec": Format("TREC qrels", trec, words=False),
     "beir": Format("BEIR qrels", table("\t"), words=False),
     "quepid": Format("a Quepid CSV", table(",")),
-    "jsonl": Format("JSONL", jsonl()),
+    # Its queries may stand in the same file.
+    "jsonl": Format("JSONL", jsonl(beside=OF_QUERIES)),
     "csv": Format("CSV", table(",;")),
     "tsv": Format("TSV", table("\t")),
     "topics": Format("topics", topics),
     "text": Format("a plain list of queries", plain),
 }
+assert set(FORMATS) == set(NAMES), "every format holds queries, or judgments, or both"
 
 
 @dataclass(frozen=True)

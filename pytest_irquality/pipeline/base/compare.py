@@ -1,0 +1,308 @@
+"""The base's run, from the revision to the answers that today's are compared with, or to the one
+reason against it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_irquality.edges.git import Repository
+from pytest_irquality.pipeline.base import guard
+from pytest_irquality.pipeline.base.guard import under
+from pytest_irquality.pipeline.base.process import Checkouts, environment, last_lines, run
+from pytest_irquality.pipeline.base.told import (
+    NOTES,
+    RUNS,
+    TOLD,
+    Answer,
+    Answers,
+    Collected,
+    Key,
+    Told,
+)
+from pytest_irquality.pipeline.base.worktree import BaseError, checked_out, remove_leftovers
+from pytest_irquality.storage.jsonl import read_run
+from pytest_irquality.storage.stored import StoredRun, StoredRunError
+
+CODE = (".py", ".pyc", ".pyd", ".pyi", ".pth", ".so", ".dll", ".dylib", ".ini", ".toml", ".cfg")
+PROJECTS = ("pyproject.toml", "setup.py", "setup.cfg")
+NAMED = 3
+REMEDY = "set ir_base_command to what runs pytest on its own code (such as `uv run pytest`)"
+UNTRACKED = "name files that git does not track in ir_base_link"
+
+
+@dataclass(frozen=True)
+class Base:
+    """What is asked for: the merge base of ``ref`` and HEAD, run in a temporary ``folder``.
+
+    ``called_in`` and ``arguments`` are how the head's pytest was called, ``command`` starts the
+    base's, ``links`` are paths that the base does not track and takes from the head. ``handed_on``
+    are options of ours that it shares.
+    """
+
+    repository: Repository
+    ref: str
+    folder: Path
+    called_in: Path
+    arguments: Sequence[str]
+    command: Sequence[str]
+    links: Sequence[str] = ()
+    handed_on: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def head(self) -> str:
+        """The real path of today's checkout."""
+        return os.path.realpath(self.repository.top)
+
+    @property
+    def commit(self) -> str:
+        """The merge base. Raises ``BaseError``."""
+        try:
+            return self.repository.merge_base(self.ref)
+        except OSError as error:
+            raise BaseError(str(error)) from None
+
+    def answers(self, collected: Collected, say: Callable[[str], None]) -> Answers:
+        """Run the base on today's suites. Raises ``BaseError`` where nothing can be compared."""
+        commit = self.commit
+        say(
+            f"irquality: asking the merge base with {self.ref}, {commit[:7]}, the same queries"
+            " first"
+        )
+        remove_leftovers(self.repository)
+        with checked_out(self.repository, commit, self.folder) as tree:
+            lay_over(collected.files, self.head, tree)
+            linked = list(link(self.links, self.head, tree))
+            status = self._run(tree, collected)
+            told = Told.read(self.folder / TOLD)
+            _check_guard(self, commit, told)
+            ended = _Ended(commit, status, told, last_lines(self.folder / "output"))
+            answers = [self._answer(key, collected.of(key.suite), ended) for key in collected.keys]
+        notes = []
+        if commit == self.repository.commit_of("HEAD"):
+            notes.append("the merge base is HEAD: only uncommitted changes are compared")
+        if linked:
+            notes.append(f"of today's on both sides (ir_base_link): {', '.join(linked)}")
+        changed = sum(1 for _ in self._changed(commit, collected.files))
+        time = self.repository.output("log", "-1", "--format=%cI", commit).decode().strip()
+        return Answers(self.ref, commit, time, answers, notes, changed)
+
+    def _run(self, tree: Path, collected: Collected) -> int:
+        checkouts = Checkouts(self.head, str(tree))
+        place = Path(checkouts.mapped(str(self.called_in)))
+        place.mkdir(parents=True, exist_ok=True)
+        guards, temporary = self.folder / "guard", self.folder / "tmp"
+        guards.mkdir()
+        temporary.mkdir()
+        shutil.copyfile(guard.__file__, guards / "sitecustomize.py")
+        tool = Path(guard.__file__).parents[2]
+        if under(os.path.realpath(tool), self.head) and (tree / tool.name).exists():
+            (guards / tool.name).symlink_to(tool)  # the checkout is this plugin's own
+        suites = list(dict.fromkeys(key.suite for key in collected.keys))
+        settings = {
+            "head": self.head, "tree": str(tree), "guard": str(guards), "folder": str(self.folder),
+            "notes": str(self.folder / NOTES), "roots": list(_roots(tree)), "suites": suites,
+            "options": self.handed_on,
+        }  # fmt: skip
+        arguments = [checkouts.mapped_argument(text, self.called_in) for text in self.arguments]
+        return run(
+            [*self.command, *arguments, "-o", f"cache_dir={self.folder / 'cache'}"],
+            place,
+            environment(checkouts, guards, temporary, json.dumps(settings), guard.VARIABLE),
+            self.folder / "output",
+        )
+
+    def _answer(self, key: Key, today: Sequence[str], ended: _Ended) -> Answer:
+        base, runs = f"the base {ended.commit[:7]}", ended.runs_of(key.suite)
+        only = len(runs) == 1 and (
+            len(today) == 1 or "" in runs
+        )  # then it is that one, whatever its name
+        found = runs.get(key.retriever) or (next(iter(runs.values())) if only else None)
+        if found and (stored := _stored(self.folder / RUNS / found)):
+            return _compared(key, found, stored, base)
+        if ended.believed and runs and not found:
+            return Answer(
+                key, new=f"{base} has no such retriever, but {', '.join(map(repr, runs))}"
+            )
+        lacks_both = key.suite in ended.told.without and not self._tracked(key.suite, ended.commit)
+        if ended.believed and lacks_both:
+            return Answer(key, new=f"{base} has neither the suite nor its fixture")
+        raise BaseError(
+            f"{base} gave no answers for {key} (exit status {ended.status}):\n{ended.lines}\n"
+            f"  {REMEDY}; {UNTRACKED}"
+        )
+
+    def _tracked(self, path: str, commit: str) -> bool:
+        return self.repository.ask("cat-file", "-e", f"{commit}:{path}").returncode == 0
+
+    def _changed(self, commit: str, files: Iterable[str]) -> Iterator[str]:
+        """The files, other than tests and what suites are made of, that differ between both
+        sides.
+        """
+        tests = {os.path.relpath(os.path.realpath(file), self.head) for file in files}
+        listed = self.repository.output("diff", "--name-only", "-z", commit).decode(
+            errors="surrogateescape"
+        )
+        for name in filter(None, listed.split("\0")):
+            path = Path(name)
+            test = (
+                path.name.startswith("test_")
+                or path.stem.endswith("_test")
+                or "tests" in path.parts
+            )
+            if (
+                not test
+                and name not in tests
+                and ".ir-baseline" not in path.parts
+                and path.suffix != ".md"
+            ):
+                yield name
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """How the base's process ended."""
+
+    commit: str
+    status: int
+    told: Told
+    lines: str
+
+    @property
+    def believed(self) -> bool:
+        """Whether it came to its end, with no code of the head in it."""
+        return self.status in (0, 1) and self.told.guarded
+
+    def runs_of(self, suite: str) -> Mapping[str, str]:
+        """The files of its runs by retriever; none of a base that is not believed."""
+        runs = {key.retriever: run for key, run in self.told.runs if key.suite == suite}
+        return runs if self.believed else {}
+
+
+def _check_guard(base: Base, commit: str, told: Told) -> None:
+    """Refuse what the base took from elsewhere than its own checkout. Raises ``BaseError``."""
+    notes = base.folder / NOTES
+    lines = (
+        notes.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        if notes.exists()
+        else []
+    )
+    name = f"the base {commit[:7]}"
+    for kind, *words in (line.split("\t") for line in lines):
+        if kind == "module":
+            module, file = words
+            raise BaseError(
+                f"{name} imported {module} from {file}, not from its own checkout; {REMEDY}"
+            )
+        inside = os.path.relpath(os.path.realpath(words[0]), base.head)
+        if (
+            any(under(inside, os.path.normpath(path)) for path in base.links)
+            or ".git" in Path(inside).parts
+        ):
+            continue
+        if base.repository.ask("cat-file", "-e", f"{commit}:{inside}").returncode:
+            raise BaseError(f"{name} read {words[0]}, which is not in that commit; {UNTRACKED}")
+        if base.repository.ask("diff", "--quiet", commit, "--", inside).returncode:
+            raise BaseError(
+                f"{name} read {words[0]}, which this change alters: name it relative to the code"
+            )
+
+
+def _compared(key: Key, run: str, stored: StoredRun, base: str) -> Answer:
+    faults = [query.fault for query in stored.queries.values() if query.ranking is None]
+    if len(faults) == len(stored.queries):
+        first = faults[0] if faults else "it has none"
+        raise BaseError(f"{base} answered no query of {key}: {first}; {UNTRACKED}")
+    answered = f"{len(stored.queries) - len(faults)} of {len(stored.queries)} queries"
+    notes = (
+        [f"{base} answered {answered}; the first that it did not: {faults[0]}"] if faults else []
+    )
+    return Answer(key, run, notes=notes)
+
+
+def _stored(path: Path) -> StoredRun | None:
+    try:
+        return read_run(path)
+    except (OSError, StoredRunError):
+        return None
+
+
+# -- the files of the base's checkout --------------------------------------------------------------
+
+
+def lay_over(files: Iterable[str], head: str, tree: Path) -> None:
+    """Today's suites and the data that they name, at their places in the base. Raises ``BaseError``
+    for code.
+    """
+    for file in _with_parts(files):
+        real = os.path.realpath(file)
+        if not under(real, head):
+            continue  # it is the same on both sides
+        if real.endswith(CODE) or ".so." in os.path.basename(real):
+            raise BaseError(
+                f"{os.path.relpath(real, head)} is laid over the base's code because a suite names"
+                f" it: data must have another suffix than {Path(real).suffix}"
+            )
+        target = tree / os.path.relpath(real, head)
+        _make_room(target, tree)
+        shutil.copyfile(real, target)
+
+
+def _with_parts(files: Iterable[str]) -> Iterator[str]:
+    """The files themselves, of BEIR folders those that they are made of."""
+    for file in files:
+        if os.path.isdir(file):
+            yield from map(
+                str, [*Path(file).glob("queries.jsonl*"), *Path(file).glob("qrels/*.tsv*")]
+            )
+        else:
+            yield file
+
+
+def _make_room(target: Path, tree: Path) -> None:
+    """Folders down to a file, where the base may have links or files, which would be written
+    through.
+    """
+    for folder in [*reversed(target.parents), target]:
+        if (
+            folder.is_relative_to(tree)
+            and folder != tree
+            and (folder.is_symlink() or folder.is_file())
+        ):
+            folder.unlink()
+    target.parent.mkdir(parents=True, exist_ok=True)
+
+
+def link(links: Iterable[str], head: str, tree: Path) -> Iterator[str]:
+    """Links in the base to what it does not track. Raises ``BaseError``; gives the paths that are
+    today's by that.
+    """
+    for path in links:
+        source, target = Path(head, path), tree / path
+        if not source.exists() or not under(os.path.normpath(source), head):
+            raise BaseError(
+                f"ir_base_link: {path}: there is no such file or folder in the checkout"
+            )
+        if not os.path.lexists(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.symlink_to(source)
+            yield path
+
+
+def _roots(tree: Path) -> Iterator[str]:
+    """The folders that the base's own packages may be in: beside each project file, and in ``src``
+    there.
+    """
+    listed = Repository(tree).output("ls-files", "-z").decode(errors="surrogateescape").split("\0")
+    folders = {tree: None} | {
+        (tree / name).parent: None for name in listed if name.rpartition("/")[2] in PROJECTS
+    }
+    for folder in folders:
+        yield str(folder / "src")
+        yield str(folder)

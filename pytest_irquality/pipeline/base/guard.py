@@ -1,0 +1,178 @@
+"""The guard of the base's processes: no module and no data of the head's checkout answers for the
+base.
+
+Copied as ``sitecustomize.py`` into a folder that comes first on PYTHONPATH, so that it runs before
+any code of the project, in the base's pytest and in every Python that it starts (servers, pools,
+workers). It takes over the imports: what any finder finds in the head's checkout is taken from the
+worktree, or not found. What slips by, and every file of the head that is read, it notes in a file,
+which the head reads when the base has ended.
+
+It knows the standard library alone: the environment of ``ir_base_command`` may hold anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import json
+import os
+import sys
+import sysconfig
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+VARIABLE = "PYTEST_IRQUALITY_BASE"
+NAME = "pytest_irquality_base_guard"  # in sys.modules, where the plugin finds it
+TOOL = "pytest_irquality"  # is today's on both sides, also where the checkout is its own
+INSTALLED = ("purelib", "platlib", "stdlib", "platstdlib", "scripts")
+WRITES = os.O_WRONLY | os.O_RDWR
+
+
+def under(path: str, folder: str) -> bool:
+    """Whether a path is a folder or lies in it."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+class Guard:
+    """What is whose: ``head`` and ``tree`` are the two checkouts, ``roots`` the folders of the tree
+    that packages are in.
+    """
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.head: str = settings["head"]
+        self.tree: str = settings["tree"]
+        self.notes: str = settings["notes"]
+        self.roots: Sequence[str] = settings["roots"]
+        self.folder: str = settings["guard"]
+        self.installed = [os.path.realpath(sysconfig.get_path(name)) for name in INSTALLED]
+        if not under(self.head, os.path.realpath(sys.prefix)):
+            self.installed.append(os.path.realpath(sys.prefix))
+        self.noted: set[tuple[str, ...]] = set()
+
+    def is_heads(self, path: str) -> bool:
+        """Whether a path is the head's own, and of no environment that lies in its checkout."""
+        real = os.path.realpath(path)
+        return under(real, self.head) and not any(under(real, site) for site in self.installed)
+
+    def mapped(self, path: str) -> str:
+        """The same place in the worktree for a path of the head's; any other path as it is."""
+        if not os.path.isabs(path) or under(path, self.tree) or not self.is_heads(path):
+            return path
+        return self.tree + os.path.realpath(path)[len(self.head) :]
+
+    def is_foreign(self, name: str, file: str) -> bool:
+        """Whether a module is the head's, or another copy of what the worktree has: installed, or
+        another checkout's.
+        """
+        top, *_ = parts = name.split(".")
+        if under(os.path.abspath(file), self.tree) or top in sys.stdlib_module_names or top == TOOL:
+            return False
+        ends = (f"{parts[-1]}.py", os.path.join(parts[-1], "__init__.py"))
+        return self.is_heads(file) or any(
+            os.path.exists(os.path.join(root, *parts[:-1], end))
+            for root in self.roots
+            for end in ends
+        )
+
+    def foreign_modules(self) -> Iterator[tuple[str, str]]:
+        """Those that were imported all the same, with their files."""
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            if isinstance(file, str) and name != NAME and self.is_foreign(name, file):
+                yield name, file
+
+    def note(self, *words: str) -> None:
+        """Add a line to what the head will read, once a process."""
+        if words not in self.noted:
+            self.noted.add(words)
+            with open(self.notes, "a", encoding="utf-8", errors="surrogateescape") as file:
+                file.write("\t".join(words) + "\n")
+
+    def on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """An audit hook: the files of the head that are read, whoever reads them, as far as Python
+        opens them.
+        """
+        if event not in ("open", "sqlite3.connect") or not arguments:
+            return
+        path, *rest = arguments
+        flags = rest[1] if len(rest) > 1 else 0
+        if not isinstance(path, (str, bytes)) or (isinstance(flags, int) and flags & WRITES):
+            return
+        named = os.fsdecode(path).removeprefix("file:").partition("?")[0]
+        at = os.path.abspath(named)
+        if (
+            under(at, self.head)
+            and not under(at, self.tree)
+            and self.is_heads(at)
+            and os.path.isfile(at)
+        ):
+            self.note("file", at)
+
+    # -- a finder, first on sys.meta_path ----------------------------------------------------------
+
+    def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> Any:
+        """What the other finders find, taken from the worktree where they find it in the head's
+        checkout.
+        """
+        if name.partition(".")[0] == TOOL:
+            return importlib.machinery.PathFinder.find_spec(name, path)
+        spec = self._found(name, path, target)
+        if spec is not None and spec.has_location and self.is_foreign(name, spec.origin):
+            self.note("module", name, spec.origin)
+        return spec
+
+    def _found(self, name: str, path: Any, target: ModuleType | None) -> Any:
+        for finder in list(sys.meta_path):
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            spec = find and find(name, path, target)
+            if spec and (ours := self._in_tree(name, spec)):
+                return ours
+        # An editable install may know the head's packages only, or a folder of links into the head.
+        spec = None if path else importlib.machinery.PathFinder.find_spec(name, list(self.roots))
+        return spec if spec and spec.has_location else None
+
+    def _in_tree(self, name: str, spec: Any) -> Any:
+        """A spec as it is where it is not of the head; its like in the worktree; None where that
+        has no such module.
+        """
+        folders = spec.submodule_search_locations
+        inside = folders and list(dict.fromkeys(map(self.mapped, folders)))
+        if spec.has_location:
+            place = self.mapped(spec.origin)
+            if place == spec.origin:
+                return spec
+            if not os.path.exists(place):
+                return None
+            return importlib.util.spec_from_file_location(
+                name, place, submodule_search_locations=inside
+            )
+        if not inside or inside == list(folders):
+            return spec
+        existing = [folder for folder in inside if os.path.isdir(folder)]  # of a namespace package
+        if not existing:
+            return None
+        spec.submodule_search_locations = existing
+        return spec
+
+
+def take_over() -> None:
+    """As ``sitecustomize``: before any code of the project runs."""
+    guard = Guard(json.loads(os.environ[VARIABLE]))
+    sys.path[:] = [path for path in sys.path if path != guard.folder]
+    this = sys.modules.pop("sitecustomize")
+    with contextlib.suppress(ImportError):
+        importlib.import_module("sitecustomize")  # the environment's own
+    sys.modules.setdefault("sitecustomize", this)  # the import of this file looks it up
+    sys.modules[NAME] = this
+    this.__dict__["guard"] = guard
+    sys.path.insert(0, guard.folder)
+    sys.path[:] = map(guard.mapped, sys.path)
+    sys.path_importer_cache.clear()
+    sys.meta_path.insert(0, guard)
+    sys.addaudithook(guard.on_event)
+
+
+if __name__ == "sitecustomize" and VARIABLE in os.environ:
+    take_over()

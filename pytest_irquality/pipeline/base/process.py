@@ -1,0 +1,127 @@
+"""The base's own process: its environment, its command line, how it is ended, and what it said
+last.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_irquality.pipeline.base.guard import under
+from pytest_irquality.pipeline.base.worktree import BaseError
+
+LAST_LINES = 15
+PATIENCE = 10.0
+# As the script `pytest` starts it: `python -m pytest` has the working directory on sys.path, too.
+PYTEST = (sys.executable, "-c", "import sys, pytest; del sys.path[0]; sys.exit(pytest.main())")
+PYTHON_M_PYTEST = (sys.executable, "-m", "pytest")
+# Reports of a job; what tells a worker; and what has tools install the worktree over the head's
+# environment.
+NOT_THEIRS = (
+    "GITHUB_STEP_SUMMARY",
+    "PYTEST_CURRENT_TEST",
+    "PYTEST_XDIST_WORKER",
+    "PYTEST_XDIST_WORKER_COUNT",
+    "UV_PROJECT_ENVIRONMENT",
+    "VIRTUAL_ENV",
+)
+
+
+@dataclass(frozen=True)
+class Checkouts:
+    """The head's checkout and the base's: real paths."""
+
+    head: str
+    tree: str
+
+    def mapped(self, path: str) -> str:
+        """The same place in the base's checkout for an absolute path of the head's; any other path
+        as it is.
+        """
+        real = os.path.realpath(path)
+        if not os.path.isabs(path) or under(path, self.tree) or not under(real, self.head):
+            return path
+        return self.tree + real[len(self.head) :]
+
+    def mapped_argument(self, argument: str, folder: Path) -> str:
+        """The same for a command-line argument: ``PATH``, ``PATH::ITEM`` or ``--option=PATH``, from
+        a folder.
+        """
+        name, equals, value = argument.rpartition("=")
+        file, colons, item = value.partition("::")
+        if not under(str(folder), self.head) and file and (folder / file).exists():
+            file = str(folder / file)  # the base is started in the same folder, which is neither's
+        return f"{name}{equals}{self.mapped(file)}{colons}{item}"
+
+
+def default_command() -> Sequence[str]:
+    """How the base is started where no ``ir_base_command`` says so: as the head was."""
+    started = Path(sys.argv[0]) if sys.argv else Path()
+    return PYTHON_M_PYTEST if started.parts[-2:] == ("pytest", "__main__.py") else PYTEST
+
+
+def environment(
+    checkouts: Checkouts, guard: Path, temporary: Path, settings: str, variable: str
+) -> Mapping[str, str]:
+    """The head's, but for what would speak to its CI, its git hook or its environment."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in NOT_THEIRS and not name.startswith("GIT_")
+    }
+    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    paths = [str(guard), *map(checkouts.mapped, filter(None, inherited))]
+    return {
+        **kept,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "TMPDIR": str(temporary),
+        variable: settings,
+    }
+
+
+def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], output: Path) -> int:
+    """Run to the end and give the exit status. Raises ``BaseError`` where it cannot be started.
+
+    Where we are interrupted the base is asked to end what it began; then nothing of it stays.
+    """
+    with output.open("wb") as file:
+        try:
+            process = subprocess.Popen(
+                command, cwd=folder, env={**environment, "PWD": str(folder)}, stdin=subprocess.DEVNULL,
+                stdout=file, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise BaseError(f"ir_base_command: {command[0]}: {error.strerror}") from None
+        try:
+            return process.wait()
+        finally:
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Stop a process, if need be, and whatever it has started."""
+    try:
+        if process.returncode is None:
+            with suppress(ProcessLookupError, subprocess.TimeoutExpired, KeyboardInterrupt):
+                os.killpg(process.pid, signal.SIGINT)
+                process.wait(PATIENCE)
+    finally:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def last_lines(output: Path) -> str:
+    """The end of what it said, without what a CI system would take for commands."""
+    text = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
+    lines = [
+        line for line in text.splitlines() if line.strip() and not line.startswith(("::", "##["))
+    ]
+    return "\n".join(f"  | {line}" for line in lines[-LAST_LINES:])

@@ -1,0 +1,122 @@
+"""What the processes tell each other, as files of JSON: what was collected today, and what the base
+answered.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+COLLECTED, TOLD, ANSWERS, NOTES, RUNS = "collected", "told", "answers", "notes", "runs"
+
+
+class Key(NamedTuple):
+    """A suite, by its path from git's top folder, and one retriever."""
+
+    suite: str
+    retriever: str
+
+    def __str__(self) -> str:
+        return f"{self.suite} [{self.retriever}]" if self.retriever else self.suite
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Today's suites and retrievers, and the files that the suites are made of (absolute paths).
+
+    ``retrievers`` are all there are of these suites, ``keys`` those of them that were selected.
+    """
+
+    keys: Sequence[Key]
+    retrievers: Sequence[Key]
+    files: Sequence[str]
+
+    def of(self, suite: str) -> Sequence[str]:
+        """The retrievers of a suite."""
+        return [key.retriever for key in self.retrievers if key.suite == suite]
+
+    def write(self, path: Path) -> None:
+        """Keep it for another process."""
+        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: Path) -> Collected:
+        """The same. Raises ``OSError``, ``ValueError``."""
+        data = json.loads(path.read_text(encoding="utf-8"))
+        keys, retrievers = ([Key(*key) for key in data[name]] for name in ("keys", "retrievers"))
+        return cls(keys, retrievers, data["files"])
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the base's process says when it ends.
+
+    ``runs`` are the files it kept, with the suite and retriever of each; ``without`` the suites
+    whose fixture it lacks; ``guarded``: no code of the head could answer in it.
+    """
+
+    runs: Sequence[tuple[Key, str]] = ()
+    without: Sequence[str] = ()
+    guarded: bool = False
+
+    def write(self, path: Path) -> None:
+        """Keep it for the head."""
+        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: Path) -> Told:
+        """The same; nothing was told where there is no file."""
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return cls()
+        runs = [(Key(*key), file) for key, file in data["runs"]]
+        return cls(runs, data["without"], data["guarded"])
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the base has for one suite and retriever: a ``run`` (a file), or the reason why it is
+    ``new``.
+    """
+
+    key: Key
+    run: str | None = None
+    new: str = ""
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Answers:
+    """All that the base answered. ``commit`` and ``time`` are the merge base's, ``notes`` hold for
+    every suite.
+
+    ``changed`` counts the files, other than tests and suites, that differ between both sides.
+    """
+
+    ref: str
+    commit: str
+    time: str | None
+    answers: Sequence[Answer]
+    notes: Sequence[str] = ()
+    changed: int = 0
+
+    def of(self, key: Key) -> Answer | None:
+        """The answer for a suite and retriever."""
+        return next((answer for answer in self.answers if answer.key == key), None)
+
+    def write(self, folder: Path) -> None:
+        """Keep it for whoever judges."""
+        (folder / ANSWERS).write_text(json.dumps(asdict(self)), encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path) -> Answers:
+        """The same. Raises ``OSError`` where the base was not run."""
+        data = json.loads((folder / ANSWERS).read_text(encoding="utf-8"))
+        answers = [
+            Answer(**{**answer, "key": Key(*answer["key"])}) for answer in data.pop("answers")
+        ]
+        return cls(answers=answers, **data)

@@ -1,0 +1,172 @@
+"""The base's checkout: a commit in a temporary worktree, which goes whatever happens."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import BinaryIO
+
+from pytest_irquality.edges.git import Repository
+
+try:
+    import fcntl
+except ImportError:  # Windows: what a kill left there stays
+    fcntl = None  # type: ignore[assignment]
+
+PREFIX = "irquality-base-"
+LOCK = "lock"
+TREE = "tree"
+# A partial clone asks its remote for the files that it lacks, as its owner set it up.
+MAY_FETCH = ("-c", "protocol.allow=user", "-c", "core.sshCommand=ssh")
+SUBMODULE = "160000 "
+
+
+class BaseError(Exception):
+    """Why nothing can be compared with the base: all that the user gets to read about it."""
+
+
+class Cancelled(BaseException):
+    """The job was told to end (SIGTERM)."""
+
+
+# -- a folder that a killed process leaves to the next ---------------------------------------------
+
+
+def new_folder() -> tuple[Path, BinaryIO]:
+    """A temporary folder of this process and the lock that says so, which ends with the process."""
+    folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=PREFIX)))
+    lock = (folder / LOCK).open("wb")
+    if fcntl:
+        fcntl.flock(lock.fileno(), fcntl.LOCK_EX)
+    return folder, lock
+
+
+def remove_leftovers(repository: Repository) -> None:
+    """Remove the folders, and their worktrees, whose processes are gone."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        if _abandoned(folder):
+            remove(repository, folder)
+    for tree in worktrees(repository):  # of which a cleaned-up /tmp has left the entry alone
+        if tree.parent.name.startswith(PREFIX) and not tree.parent.exists():
+            remove(repository, tree.parent)
+
+
+def _abandoned(folder: Path) -> bool:
+    if fcntl is None:
+        return False
+    try:
+        with (folder / LOCK).open("rb") as lock:
+            fcntl.flock(lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # held, another user's, or too young to have one
+        return False
+    return True
+
+
+# -- the worktree ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def checked_out(repository: Repository, commit: str, folder: Path) -> Iterator[Path]:
+    """The worktree of a commit in a folder; both go at the end, also on Ctrl-C and SIGTERM."""
+    with _told_to_end():
+        try:
+            _check_out(repository, folder / TREE, commit)
+            yield folder / TREE
+        finally:
+            with _undisturbed():
+                remove_worktree(repository, folder / TREE)
+
+
+def _check_out(repository: Repository, tree: Path, commit: str) -> None:
+    """A commit into a worktree, each submodule that is here at the commit that the base had of
+    it.
+    """
+    arguments = ("worktree", "add", "--quiet", "--detach", str(tree), commit)
+    done = repository.ask(*MAY_FETCH, *arguments, patience=None)
+    if done.returncode:
+        said = " ".join(done.stderr.decode(errors="replace").split())
+        raise BaseError(f"git cannot check out {commit[:7]}: {said}")
+    for path, of in _submodules(tree).items():
+        if os.path.lexists(repository.top / path / ".git"):
+            _check_out(Repository(repository.top / path), tree / path, of)
+
+
+def _submodules(tree: Path) -> dict[str, str]:
+    """The commits of a checkout's submodules by their paths."""
+    listed = (
+        Repository(tree).ask("ls-files", "--stage", "-z").stdout.decode(errors="surrogateescape")
+    )
+    found = {}
+    for line in listed.split("\0"):
+        entry, _, path = line.partition("\t")
+        if entry.startswith(SUBMODULE):
+            found[path] = entry.split()[1]
+    return found
+
+
+def remove_worktree(repository: Repository, tree: Path) -> None:
+    """Remove a worktree and all that git knows of it, those of its submodules too. It may be gone
+    in part already.
+    """
+    shutil.rmtree(tree, ignore_errors=True)
+    for path in _submodules(repository.top):
+        if os.path.lexists(repository.top / path / ".git"):
+            remove_worktree(Repository(repository.top / path), tree / path)
+    repository.ask("worktree", "remove", "--force", str(tree))
+
+
+def remove(repository: Repository, folder: Path) -> None:
+    """Remove a folder of ours with the worktree in it."""
+    if (folder / TREE).exists() or folder / TREE in worktrees(repository):
+        remove_worktree(repository, folder / TREE)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def worktrees(repository: Repository) -> list[Path]:
+    """The checkouts that a repository knows."""
+    listed = repository.ask("worktree", "list", "--porcelain").stdout.decode(
+        errors="surrogateescape"
+    )
+    name = "worktree "
+    return [Path(line[len(name) :]) for line in listed.splitlines() if line.startswith(name)]
+
+
+# -- signals ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _told_to_end() -> Iterator[None]:
+    """SIGTERM raises ``Cancelled``: a cancelled job would otherwise end without any ``finally``."""
+
+    def cancel(number: int, frame: FrameType | None) -> None:
+        raise Cancelled
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, cancel)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Neither Ctrl-C nor SIGTERM ends what must be ended properly."""
+    before = {}
+    with suppress(ValueError):  # not in the main thread, where signals never arrive
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before[number] = signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

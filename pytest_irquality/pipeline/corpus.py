@@ -1,0 +1,171 @@
+"""The corpus as it was indexed: which passages stand in none of its chunks, before anything is
+asked.
+
+It comes from the files that ``corpus`` names, or from the retriever's own ``texts()``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_irquality.edges.open import Allowed
+from pytest_irquality.passages import Normal, find, nearest, normal, words
+from pytest_irquality.retrieval.results import UnreadableResult, read_result
+from pytest_irquality.suite.files.source import Source, sources
+from pytest_irquality.suite.model import Suite
+from pytest_irquality.suite.yaml import SuiteError, short
+from pytest_irquality.verdict.facts import Holder, Loss
+
+MOST_CHUNKS = 10_000_000
+MOST_NEAR = 200  # chunks that are compared word by word with a passage that stands in none
+LEAST_NEAR = 0.4
+
+
+def nowhere(
+    suite: Suite, retriever: object, folder: Path, allowed: Allowed | None = None
+) -> Mapping[str, Loss]:
+    """The passages that stand in no chunk, each with the chunk that is nearest; empty where no
+    corpus is known.
+
+    Raises ``SuiteError`` for a file that cannot be read, ``UnreadableResult`` for ``texts()`` that
+    give no texts.
+    """
+    wanted = {passage: normal(passage) for passage in _passages(suite)}
+    if not wanted:
+        return {}
+    if suite.corpus.files:
+        chunks = _of_files(suite, folder, allowed)
+    elif callable(texts := getattr(retriever, "texts", None)):
+        chunks = _of_retriever(suite, texts())
+    else:
+        return {}
+    return _lost(wanted, chunks, {passage: suite.share_of(query) for query in suite.queries
+                                  for passage in query.judgments.grades})  # fmt: skip
+
+
+def _passages(suite: Suite) -> Iterator[str]:
+    """Every passage that a query wants to be found."""
+    for query in suite.queries:
+        by_text = suite.by_text(query)
+        rules = [rule for rule in query.rules if rule.kind != "must_not_find"]
+        for name in [
+            *query.judgments.relevant,
+            *(name for rule in rules for name in rule.documents),
+        ]:
+            if by_text or name in query.passages:
+                yield name
+
+
+def _of_files(suite: Suite, folder: Path, allowed: Allowed | None) -> Iterator[tuple[str, str]]:
+    """Every chunk of the files by its id, or by its file and line."""
+    shown = Path(suite.path).parent
+    for pattern in suite.corpus.files:
+        try:
+            found = sources(pattern, folder, shown, None, allowed)
+        except ValueError as error:
+            place = suite.places["corpus"]
+            raise SuiteError(suite.path, place.line, place.column, f"'corpus': {error}") from None
+        for source in found:
+            yield from _of_file(suite, source)
+
+
+def _of_file(suite: Suite, source: Source) -> Iterator[tuple[str, str]]:
+    with source.open() as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                chunk = json.loads(line)
+                yield from _read(suite, [chunk], f"{source.shown}:{number}")
+            except (ValueError, RecursionError):
+                raise SuiteError(
+                    source.shown, number, 1, "a corpus has a chunk a line, as JSON"
+                ) from None
+            except UnreadableResult as error:
+                raise SuiteError(
+                    source.shown, number, 1, f"no text in this chunk: {error.cause}"
+                ) from None
+
+
+def _of_retriever(suite: Suite, texts: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(texts, Mapping):
+        yield from ((str(id), str(text)) for id, text in texts.items())
+        return
+    yield from _read(suite, texts, "")
+
+
+def _read(suite: Suite, chunks: Any, instead: str) -> Iterator[tuple[str, str]]:
+    """Chunks as results are read; one without an id goes by ``instead``."""
+    if isinstance(chunks, list) and len(chunks) == 1 and isinstance(chunks[0], str):
+        yield instead, chunks[0]
+        return
+    hits = read_result(
+        chunks, MOST_CHUNKS, id_field=suite.id_field, text_field=suite.text_field, texts=True
+    )
+    for id in hits.ids:
+        yield id, hits.texts[id]
+
+
+def _lost(
+    wanted: Mapping[str, Normal], chunks: Iterable[tuple[str, str]], shares: Mapping[str, float]
+) -> Mapping[str, Loss]:
+    """The passages that no chunk holds. Only chunks with a passage's rarest word are looked through
+    for it.
+    """
+    ids: list[str] = []
+    texts: list[Normal] = []
+    having: defaultdict[str, list[int]] = defaultdict(list)
+    asked = {word for passage in wanted.values() for word in passage.words}
+    for place, (id, text) in enumerate(chunks):
+        held = Normal(words(text))
+        ids.append(id)
+        texts.append(held)
+        for word in asked.intersection(held.words):
+            having[word].append(place)
+    lost = {}
+    for passage, form in wanted.items():
+        rare = sorted(set(form.words), key=lambda word: len(having[word]))
+        share = shares.get(passage, 1.0)
+        if any(find(form, texts[place]) for place in (having[rare[0]] if rare else ())):
+            continue
+        near = _near(form, rare, having, len(texts))
+        if share < 1 and any(find(form, texts[place], share) for place in near):
+            continue
+        lost[passage] = _loss(form, near, ids, texts)
+    return lost
+
+
+def _near(
+    passage: Normal, rare: list[str], having: Mapping[str, list[int]], chunks: int
+) -> list[int]:
+    """The chunks that hold most of a passage's words, in whatever order; rare words weigh more."""
+    weight: defaultdict[int, float] = defaultdict(float)
+    for word in rare:
+        for place in having[word]:
+            weight[place] += 1 + chunks / len(having[word]) / max(chunks, 1)
+    return sorted(weight, key=lambda place: -weight[place])[:MOST_NEAR]
+
+
+def _loss(passage: Normal, near: list[int], ids: list[str], texts: list[Normal]) -> Loss:
+    found = nearest(passage, [texts[place] for place in near], LEAST_NEAR)
+    if found is None:
+        return Loss("in no chunk")
+    holder = Holder(ids[near[found.text]])
+    return Loss("in no chunk", (holder,), True, found.share, found.missing, found.added)
+
+
+def told(suite: Suite, lost: Mapping[str, Loss]) -> str:
+    """One line on the passages that stand in no chunk."""
+    from pytest_irquality.wording.losses import loss  # noqa: PLC0415 - only where something is lost
+
+    named = "; ".join(f"{short(passage)} is {loss(why)}" for passage, why in [*lost.items()][:3])
+    more = f"; and {len(lost) - 3} more" if len(lost) > 3 else ""
+    some = "1 passage stands" if len(lost) == 1 else f"{len(lost)} passages stand"
+    return (
+        f"{some} in no chunk of the corpus, so no ranking can find"
+        f" {'it' if len(lost) == 1 else 'them'}: {named}{more}"
+    )

@@ -1,0 +1,153 @@
+"""``--ir-baseline=run:REF`` in pytest: when the base is run, and what is said where it cannot
+be.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Generator, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_irquality.edges.git import Repository
+from pytest_irquality.pipeline.base.compare import Base
+from pytest_irquality.pipeline.base.process import default_command
+from pytest_irquality.pipeline.base.told import COLLECTED, Collected, Key
+from pytest_irquality.pipeline.base.worktree import BaseError, Cancelled, new_folder, remove
+from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
+from pytest_irquality.storage.baseline import RUN
+
+WORKER = "ir_base"  # the folder, as workers of pytest-xdist are told it
+HANDED_ON = (
+    "ir_shard",
+    "ir_repeat",
+    "ir_concurrency",
+)  # those of our options that both sides share
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take the place for the base's answers, where everybody who judges looks. Raises
+    ``pytest.UsageError``.
+    """
+    try:
+        repository = Repository.holding(config.rootpath)
+        if hasattr(config, "workerinput"):
+            folder = Path(config.workerinput[WORKER])
+            side: Today = Worker(config, repository, folder)
+        else:
+            folder, lock = new_folder()
+            config.add_cleanup(lock.close)
+            config.add_cleanup(lambda: remove(repository, folder))
+            side = Head(config, repository, folder)
+    except OSError as error:
+        raise pytest.UsageError(f"--ir-baseline {config.option.ir_baseline}: {error}") from None
+    config.stash[FILES].base = folder
+    config.pluginmanager.register(side, "irquality-today")
+
+
+class Today:
+    """What is collected today, in whichever process that is."""
+
+    def __init__(self, config: pytest.Config, repository: Repository, folder: Path) -> None:
+        self.config, self.repository, self.folder = config, repository, folder
+        self.retrievers: list[Key] = []
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, items: list[pytest.Item]
+    ) -> Generator[None, None, None]:
+        """Note every retriever there is, before any is deselected."""
+        self.retrievers = self._keys(items)
+        return (yield)
+
+    def collected(self, items: Iterable[pytest.Item]) -> Collected:
+        """The suites of the selected items, with all that they are made of."""
+        suites = {module.path: module.suite for module, _ in _suites(items)}
+        files = [*suites, *(file for suite in suites.values() for file in suite.files)]
+        return Collected(
+            self._keys(items), self.retrievers, [os.path.abspath(path) for path in files]
+        )
+
+    def _keys(self, items: Iterable[pytest.Item]) -> list[Key]:
+        """Each suite and retriever once. Raises ``pytest.UsageError`` for a suite outside the
+        checkout.
+        """
+        try:
+            return [
+                Key(self.repository.path(Path(os.path.realpath(module.path))), retriever)
+                for module, retriever in dict.fromkeys(_suites(items))
+            ]
+        except OSError as error:
+            raise pytest.UsageError(
+                f"--ir-baseline {self.config.option.ir_baseline}: {error}"
+            ) from None
+
+
+def _suites(items: Iterable[pytest.Item]) -> Iterator[tuple[SuiteModule, str]]:
+    for item in items:
+        if isinstance(item.parent, SuiteModule):
+            yield item.parent, variant(item)
+
+
+class Worker(Today):
+    """A worker of pytest-xdist: it collects, and the controller, which does not, runs the base."""
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Leave a note of it, before the controller hears that we are ready."""
+        name = f"{COLLECTED}-{self.config.workerinput['workerid']}"  # type: ignore[attr-defined]
+        self.collected(session.items).write(self.folder / name)
+
+
+class Head(Today):
+    """The process that runs the base: once, and before any fixture of today's is set up."""
+
+    ran = False
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Without xdist: everything is collected, and nothing has run."""
+        option = self.config.option
+        only_shown = option.collectonly or getattr(option, "setupplan", False)
+        if not only_shown and (collected := self.collected(session.items)).keys:
+            self._run(collected)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker where the answers will be."""
+        node.workerinput[WORKER] = str(self.folder)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any) -> None:
+        """Under xdist: no worker runs anything until all of them have collected and this
+        returned.
+        """
+        note = self.folder / f"{COLLECTED}-{node.gateway.id}"
+        if not self.ran and note.exists() and (collected := Collected.read(note)).keys:
+            self._run(collected)
+
+    def _run(self, collected: Collected) -> None:
+        self.ran = True
+        option, ref = self.config.option, self.config.option.ir_baseline.removeprefix(RUN)
+        base = Base(
+            self.repository,
+            ref,
+            self.folder,
+            called_in=Path(os.path.realpath(self.config.invocation_params.dir)),
+            arguments=[os.fspath(argument) for argument in self.config.invocation_params.args],
+            command=shlex.split(self.config.getini("ir_base_command")) or default_command(),
+            links=self.config.getini("ir_base_link"),
+            handed_on={name: getattr(option, name, None) for name in HANDED_ON},
+        )
+        try:
+            base.answers(collected, self._say).write(self.folder)
+        except BaseError as error:
+            raise pytest.UsageError(f"--ir-baseline {option.ir_baseline}: {error}") from None
+        except Cancelled:
+            pytest.exit("ended by SIGTERM while the base was run", returncode=143)
+
+    def _say(self, line: str) -> None:
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and reporter.verbosity >= 0:
+            reporter.write_line(line)

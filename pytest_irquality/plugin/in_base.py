@@ -1,0 +1,79 @@
+"""pytest in the base's process: today's suites are asked and their runs kept, and nothing else is
+done.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_irquality.pipeline.base import guard
+from pytest_irquality.pipeline.base.told import RUNS, TOLD, Key, Told
+from pytest_irquality.pipeline.files import Target
+from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
+
+# What selects, reports, stops early or starts other processes, over the command line and the base's
+# own addopts.
+QUIET: dict[str, Any] = {
+    "allure_report_dir": None, "basetemp": None, "collectonly": False, "deselect": None, "dist": "no",
+    "exitfirst": False, "failedfirst": False, "htmlpath": None, "ignore": None, "ignore_glob": None,
+    "json_report": False, "keyword": "", "lf": False, "markexpr": "", "maxfail": 0, "newfirst": False,
+    "numprocesses": None, "report_log": None, "setuponly": False, "setupplan": False, "stepwise": False,
+    "stepwise_skip": False, "trace": False, "tx": [], "usepdb": False, "xmlpath": None,
+}  # fmt: skip
+
+
+def take_over(config: pytest.Config) -> None:
+    """Set the options as the head asks for it. Called before anything is configured."""
+    settings = json.loads(os.environ[guard.VARIABLE])
+    option, folder = vars(config.option), Path(settings["folder"])
+    option.update({name: value for name, value in QUIET.items() if name in option})
+    for name, value in option.items():
+        if name.startswith("ir_"):
+            option[name] = type(value)() if isinstance(value, (bool, list)) else None
+    option.update(
+        settings["options"], ir_suite=True, ir_report="none", ir_save_runs=str(folder / RUNS)
+    )
+    config.args = [os.path.join(settings["tree"], suite) for suite in settings["suites"]]
+    config.pluginmanager.register(_Witness(Path(settings["tree"]), folder), "irquality-in-base")
+
+
+class _Witness:
+    """Notes which runs were kept, and at the end whether any code of the head was in the
+    process.
+    """
+
+    def __init__(self, tree: Path, folder: Path) -> None:
+        self.tree, self.folder = tree, folder
+        self.runs: dict[Key, str] = {}
+        self.without: dict[str, None] = {}
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note each suite and retriever that is about to be asked."""
+        for item in session.items:
+            module = item.parent
+            if not isinstance(module, SuiteModule):
+                continue
+            suite = Path(os.path.realpath(module.path)).relative_to(self.tree).as_posix()
+            run = session.config.stash[FILES].kept_path(
+                Target(module.suite, module.path, variant(item))
+            )
+            self.runs[Key(suite, variant(item))] = run.relative_to(self.folder / RUNS).as_posix()
+            if module.suite.retriever not in item._fixtureinfo.name2fixturedefs:  # type: ignore[attr-defined]
+                self.without[suite] = None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Say all that to the head."""
+        module = sys.modules.get(guard.NAME)
+        guards = getattr(module, "guard", None)
+        guarded = guards is not None and guards in sys.meta_path
+        if guards is not None:
+            for name, file in guards.foreign_modules():
+                guards.note("module", name, file)
+        Told([*self.runs.items()], [*self.without], guarded).write(self.folder / TOLD)

@@ -1,0 +1,208 @@
+"""Every hold on pytest's inside, in one place: what is leaned on, why, and which test would notice
+its loss.
+
+Besides these, ``SuiteModule`` and ``FirstSuite`` override ``Module._getobj``, of which pytest's
+source says that subclasses may (every test that collects a suite), and ``Broken`` is shown as a
+builtin, as pytest does with its own ``Failed``
+(``test_faults.py::test_the_short_summary_names_no_module``).
+"""
+
+from __future__ import annotations
+
+import linecache
+import types
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+if TYPE_CHECKING:
+
+    class Failure(BaseException):
+        """``pytest.fail.Exception``, which pytest names in no way that a type checker follows."""
+
+        def __init__(self, msg: str, pytrace: bool = True) -> None: ...
+
+else:
+    Failure = pytest.fail.Exception
+
+NOTHING_AWAITED = r"requested an async fixture '(\w+)'"
+"""Words of pytest's own error, of which we say what helps (``test_async.py``)."""
+
+
+def made_of(item: pytest.Function, fixture: str) -> str:
+    """``bm25`` of ``ndcg-10[bm25-1-2]``: the parameters of a fixture and of what it is made of, and
+    no others.
+
+    ``callspec`` and its ``_idlist`` hold the parameters and their ids in one order,
+    ``_fixtureinfo`` which fixture asks for which; nothing public does (``test_parameters.py``). A
+    parameter that something else brings, such as a number of repetitions, does not make another
+    retriever.
+    """
+    callspec = getattr(item, "callspec", None)
+    if callspec is None:
+        return ""
+    closure, names, ids = _closure(item, fixture), list(callspec.params), list(callspec._idlist)
+    if len(names) != len(ids):  # several names in one parametrize, or a hidden id
+        return str(callspec.id) if closure.intersection(names) else ""
+    return "-".join(id for name, id in zip(names, ids, strict=True) if name in closure)
+
+
+def _closure(item: pytest.Function, fixture: str) -> set[str]:
+    """The fixture, what it asks for, and so on."""
+    known = item._fixtureinfo.name2fixturedefs
+    found: set[str] = set()
+    left = [fixture]
+    while left:
+        name = left.pop()
+        if name in found:
+            continue
+        found.add(name)
+        for definition in reversed(known.get(name, ())):
+            left += definition.argnames
+            if name not in definition.argnames:  # else it builds on the one that it overrides
+                break
+    return found
+
+
+@contextmanager
+def only_fixture(item: pytest.Function, name: str | None) -> Iterator[None]:
+    """Set up one fixture and nothing else; None: all of them.
+
+    ``fixturenames`` is what pytest sets up. Without this every item would set up the retriever
+    again (``test_plugin.py``: each is set up once). A rerun needs the names back.
+    """
+    names = item.fixturenames
+    if name is not None:
+        item.fixturenames = [name]
+    try:
+        yield
+    finally:
+        item.fixturenames = names
+
+
+def every_item(module: pytest.Module) -> list[pytest.Function]:
+    """All items of a module, selected or not: collected a second time
+    (``test_side_by_side.py``).
+    """
+    return [item for item in pytest.Module.collect(module) if isinstance(item, pytest.Function)]
+
+
+def pasteable(item: pytest.Function) -> None:
+    """Have ``-v`` print the node id of an item as it is.
+
+    pytest turns the dots of a location's name into ``::`` where a node id ends with it, as if they
+    were those of a class. A space at its end, which nobody sees, keeps it from that
+    (``test_node_ids.py``).
+    """
+    file, line, name = item.location
+    if "." in name:
+        item.location = file, line, f"{name} "
+
+
+def available_fixtures(error: pytest.FixtureLookupError) -> list[str]:
+    """The names that pytest lists under a fixture that is not there (``test_faults.py``: a name
+    that is near).
+    """
+    listed = str(getattr(error.formatrepr(), "errorstring", "")).partition("available fixtures: ")
+    return listed[2].partition("\n")[0].split(", ")
+
+
+def collect_too(early_config: pytest.Config, args: list[str], path: str) -> None:
+    """Collect a path as if the command line named it, conftests of its folder included
+    (``test_init.py``).
+    """
+    known = early_config.known_args_namespace
+    known.file_or_dir = [*(known.file_or_dir or []), path]
+    args.append(path)
+
+
+def first_line_only(report: pytest.TestReport, instead: str | None = None) -> None:
+    """Cut the message that the short summary, JUnit and annotations repeat; on CI they would show
+    all of it.
+
+    ``instead`` is what they are to say.
+
+    ``reprcrash`` is pytest's own, and not named in public (``test_reporters.py``).
+    """
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:
+        crash.message = instead or crash.message.split("\n", 1)[0]
+
+
+# -- frames ----------------------------------------------------------------------------------------
+
+
+def at(path: Path, line: int, name: str) -> Callable[[BaseException], NoReturn]:
+    """What raises an error as if from a line of a file: crash locations, ``--pdb`` and annotations
+    go there.
+
+    The function is one line long, so that its only line is its first (``test_places.py``).
+    """
+    function: Callable[[BaseException], NoReturn]
+    function = _placed(lambda error: _raise(error), path, line, name)  # noqa: PLW0108 - a frame of its own
+    return function
+
+
+def check_function(path: Path, line: int, name: str, module: str) -> Callable[..., None]:
+    """A test function whose place is a line of a file. What it is given is called in the call
+    phase.
+    """
+    function: types.FunctionType = _placed(lambda _ir_run: _ir_run(), path, line, name)
+    function.__module__ = module
+    return function
+
+
+def _placed(function: Any, path: Path, line: int, name: str) -> Any:
+    code = function.__code__.replace(co_filename=str(path), co_firstlineno=line, co_name=name)
+    return types.FunctionType(code, function.__globals__, name)
+
+
+def _raise(error: BaseException) -> NoReturn:
+    __tracebackhide__ = True
+    raise error from None  # it stands for what was being handled
+
+
+def users_frames(traceback: types.TracebackType | None, package: str) -> types.TracebackType | None:
+    """The traceback from the first frame that is not ours."""
+    first = traceback
+    while first and first.tb_frame.f_code.co_filename.startswith(package):
+        first = first.tb_next
+    return first or traceback
+
+
+def hide_source(path: Path) -> None:
+    """Keep warnings and tracebacks from quoting a file's lines: CI systems would read commands in
+    those of a suite.
+
+    An entry of ``linecache`` without a time is never checked against the disk (``test_attack.py``).
+    """
+    linecache.cache[str(path)] = 0, None, [], str(path)
+
+
+# -- reports ---------------------------------------------------------------------------------------
+
+
+def why_skipped(report: pytest.TestReport) -> str:
+    """The reason of a skip: ``longrepr`` is then (path, line, "Skipped: why")
+    (``test_marks.py``).
+    """
+    said = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr or "")
+    return said.removeprefix("Skipped: ").split("\n", 1)[0]
+
+
+def passed_strictly(report: pytest.TestReport) -> str | None:
+    """The reason of a strict xfail mark whose item passed, which pytest reports as a failure
+    (``test_marks.py``).
+    """
+    said = str(report.longrepr or "")
+    start = "[XPASS(strict)]"
+    return said.removeprefix(start).strip() if report.failed and said.startswith(start) else None
+
+
+def named_on_command_line(config: pytest.Config) -> Iterable[Path]:
+    """The files and folders that pytest was asked for, by the command line or ``testpaths``."""
+    for arg in config.args:
+        yield Path(config.invocation_params.dir, arg.partition("::")[0])

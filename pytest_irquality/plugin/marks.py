@@ -1,0 +1,64 @@
+"""What pytest's marks excuse, our reports excuse: said by pytest's own reports of the items, and
+mapped here alone.
+
+An item that ended as xfailed is a known issue with the mark's reason. One that was skipped is not
+evaluated. One that a strict mark expected to fail, and that passed, is a known issue that is fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import pytest
+
+from pytest_irquality.plugin.internals import passed_strictly, why_skipped
+from pytest_irquality.verdict import SuiteResult, Verdict
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What became of an item, and the reason that was given."""
+
+    kind: Literal["xfailed", "skipped", "fixed"]
+    reason: str
+
+
+def mark_of(report: pytest.TestReport) -> Mark | None:
+    """What a report says that only a mark, or a call to its like, can have caused."""
+    if report.skipped:
+        if hasattr(report, "wasxfail"):
+            return Mark("xfailed", report.wasxfail.removeprefix("reason: "))
+        return Mark("skipped", why_skipped(report))
+    reason = passed_strictly(report)
+    return Mark("fixed", reason) if reason is not None else None
+
+
+def excused(result: SuiteResult, marks: Mapping[str, Mark]) -> SuiteResult:
+    """A result as its items ended, by the names of their checks."""
+    if not marks:
+        return result
+    verdicts = tuple(_excused(result.verdicts, marks))
+    return replace(result, verdicts=verdicts, skipped=tuple(_skipped(result, marks)))
+
+
+def _excused(verdicts: tuple[Verdict, ...], marks: Mapping[str, Mark]) -> Iterator[Verdict]:
+    for verdict in verdicts:
+        mark = marks.get(verdict.check)
+        if mark is None:
+            yield verdict
+        elif mark.kind == "fixed" and verdict.outcome == "passed":
+            yield replace(verdict, outcome="fixed", known_issue=mark.reason or "xfail")
+        elif mark.kind == "xfailed" and verdict.outcome in ("failed", "error", "not evaluated"):
+            yield replace(verdict, outcome="known", known_issue=mark.reason or "xfail")
+        elif mark.kind != "skipped":
+            yield verdict
+
+
+def _skipped(result: SuiteResult, marks: Mapping[str, Mark]) -> Iterator[str]:
+    """``label (reason)`` of each check that was skipped."""
+    for verdict in result.verdicts:
+        mark = marks.get(verdict.check)
+        if mark and mark.kind == "skipped":
+            yield f"{verdict.label} ({mark.reason})" if mark.reason else verdict.label

@@ -1,0 +1,75 @@
+"""Which failed calls are made again, and when: engines that are paid for limit how often they are
+asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from pytest_irquality.retrieval.jobs import TimedOut
+
+FIRST_WAIT = 1.0  # seconds before the first round of retries; each next one waits twice as long
+LONGEST_WAIT = 120.0  # seconds, whatever the engine asks for
+STATUS = re.compile(r"(?<![\w.])([45]\d\d)(?![\w.])")
+TIMED_OUT = re.compile(r"time[d]?[ -]?out", re.I)
+STATUS_PLACES = ("status_code", "status", "code", "http_status")
+
+
+def is_retried(error: BaseException | None, on: Iterable[str]) -> bool:
+    """Whether a call that failed so is made again. ``on``: ``429``, ``5xx``, ``timeout``."""
+    if error is None:
+        return False
+    status = status_of(error)
+    kinds = {str(status), f"{str(status)[0]}xx"} if status else set()
+    if isinstance(error, (TimedOut, TimeoutError)) or TIMED_OUT.search(type(error).__name__):
+        kinds.add("timeout")
+    return not kinds.isdisjoint(on)
+
+
+def status_of(error: BaseException) -> int | None:
+    """The HTTP status that an error carries, or else names in its words."""
+    for holder in (error, getattr(error, "response", None)):
+        for place in STATUS_PLACES:
+            value = getattr(holder, place, None)
+            if isinstance(value, int) and 400 <= value < 600:
+                return value
+    found = STATUS.search(str(error))
+    return int(found[1]) if found else None
+
+
+def wait_before(round: int, errors: Iterable[BaseException]) -> float:
+    """Seconds to wait before a round of retries (from 0): the longest ``Retry-After``, or twice as
+    long each time.
+    """
+    asked = [seconds for error in errors if (seconds := _retry_after(error)) is not None]
+    return min(max(asked, default=FIRST_WAIT * 2**round), LONGEST_WAIT)
+
+
+def _retry_after(error: BaseException) -> float | None:
+    for holder in (error, getattr(error, "response", None)):
+        value: Any = getattr(holder, "retry_after", None)
+        headers = getattr(holder, "headers", None)
+        if value is None and (isinstance(headers, Mapping) or hasattr(headers, "get")):
+            value = headers.get("Retry-After") or headers.get("retry-after")  # type: ignore[union-attr]
+        if (seconds := _seconds(value)) is not None:
+            return seconds
+    return None
+
+
+def _seconds(value: Any) -> float | None:
+    """A number of seconds, or a date as HTTP writes it."""
+    if value is None or isinstance(value, bool):
+        return None
+    try:
+        return max(float(value), 0.0)
+    except (TypeError, ValueError):
+        pass
+    try:
+        then = parsedate_to_datetime(str(value))
+    except (TypeError, ValueError):
+        return None
+    return max((then - datetime.now(timezone.utc)).total_seconds(), 0.0)

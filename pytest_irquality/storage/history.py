@@ -1,0 +1,132 @@
+"""The history of a project's suites: one line of JSON a suite, retriever and commit, kept outside
+the change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from pytest_irquality.edges.open import Unreadable, bounded_lines, open_bytes
+from pytest_irquality.edges.write import write
+from pytest_irquality.retrieval.run import Run
+from pytest_irquality.suite.model import Suite
+
+FORMAT = "pytest-irquality history"
+Values = Mapping[str, tuple[float, int]]
+
+
+class HistoryError(Exception):
+    """A file that holds no history: one line, ``path:line: what is wrong``."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What one run measured. ``values`` are measures with the number of queries they are over.
+
+    ``queries``, ``judgments`` and ``baseline`` are digests: of what is asked with which params and
+    how deep, of every grade, and of the rankings compared with. ``changes`` is what each measure
+    did since that baseline, ``accepted``: a drop was accepted in this change. ``time`` is the
+    commit's.
+    """
+
+    suite: str
+    retriever: str
+    commit: str
+    time: str
+    queries: str
+    judgments: str
+    depth: int
+    values: Values
+    tags: Mapping[str, Values] = field(default_factory=dict)
+    baseline: str = ""
+    changes: Mapping[str, float] = field(default_factory=dict)
+    outcome: str = "passed"
+    reason: str = ""
+    accepted: bool = False
+
+    def like(self, other: Entry) -> bool:
+        """Whether both measured the same: queries, judgments and depth."""
+        return (self.queries, self.judgments, self.depth) == (
+            other.queries, other.judgments, other.depth,
+        )  # fmt: skip
+
+
+def judgments_digest(suite: Suite) -> str:
+    """A short hash of every grade of a suite."""
+    grades = sorted(
+        (query.id, id, grade)
+        for query in suite.queries
+        for id, grade in query.judgments.grades.items()
+    )
+    return _digest(grades)
+
+
+def rankings_digest(run: Run) -> str:
+    """A short hash of the rankings of a run."""
+    return _digest(sorted((id, list(ranking.ids)) for id, ranking in run.rankings.items()))
+
+
+def _digest(value: object) -> str:
+    text = json.dumps(value).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).hexdigest()[:16]
+
+
+def read_history(path: Path, shown: str) -> Sequence[Entry]:
+    """The entries of a file, oldest first; none where there is no file yet. Raises
+    ``HistoryError``, ``OSError``.
+    """
+    if not path.exists():
+        return []
+    entries: list[Entry] = []
+    try:
+        with open_bytes(path) as file:
+            entries += (_entry(json.loads(line)) for line in bounded_lines(file) if line.strip())
+    except Unreadable as error:
+        raise HistoryError(f"{shown}:{error.line}: {error}") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        line = len(entries) + 1
+        raise HistoryError(
+            f"{shown}:{line}: not a line of a history that pytest-irquality wrote"
+        ) from None
+    return entries
+
+
+def _entry(data: dict[str, object]) -> Entry:
+    if data.pop("format") != FORMAT:
+        raise ValueError
+    entry = Entry(**data)  # type: ignore[arg-type]
+    numbers = [*_values(entry.values), *(v for tag in entry.tags.values() for v in _values(tag))]
+    numbers += [float(change) for change in entry.changes.values()]
+    if not all(abs(number) < 1e15 for number in numbers):
+        raise ValueError
+    texts = (entry.suite, entry.retriever, entry.commit, entry.time, entry.reason, entry.baseline)
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError
+    return entry
+
+
+def _values(values: Values) -> list[float]:
+    return [float(value) for value, _ in values.values()]
+
+
+def record(path: Path, shown: str, new: Iterable[Entry]) -> None:
+    """Add entries; one of the same suite, retriever and commit is replaced where it stands.
+
+    Raises ``HistoryError`` and leaves the file as it is where that holds something else,
+    ``OSError``.
+    """
+    entries = {_key(entry): entry for entry in read_history(path, shown)}
+    entries |= {_key(entry): entry for entry in new}
+    lines = (
+        json.dumps({"format": FORMAT, **asdict(entry)}, ensure_ascii=True).encode() + b"\n"
+        for entry in entries.values()
+    )
+    write(path, lines)
+
+
+def _key(entry: Entry) -> tuple[str, str, str]:
+    return entry.suite, entry.retriever, entry.commit

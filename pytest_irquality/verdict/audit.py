@@ -1,0 +1,366 @@
+"""Is the suite still true, and does it guard anything? Facts only; nothing here asks or opens
+anything.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import ceil, floor, inf
+
+from pytest_irquality.metrics import Measure
+from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.suite.model import Check, Query, Suite
+from pytest_irquality.verdict.audit_facts import (
+    Audit,
+    Dead,
+    NeverMet,
+    Resolution,
+    SmallTag,
+    WeakLimit,
+)
+from pytest_irquality.verdict.measured import Measured, counts_zero
+from pytest_irquality.verdict.opinions import opinions
+from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.verdict.statistics import SMALLEST_SHOWN, standard_error
+
+SMALL_TAG = 5  # queries below which a mean says little
+LOST_SHARE = 10  # one query in so many loses everything
+SMALL_DROP = 0.02  # what a team would like to see
+
+Judged = Callable[[Suite, Run, Sequence[Check]], SuiteResult]
+"""Judges some checks over a run that is not the one that was made."""
+
+
+def audit(
+    now: Measured,
+    result: SuiteResult,
+    judged: Judged,
+    *,
+    exists: Mapping[str, bool] | None = None,
+    no_answer: str = "",
+) -> Audit:
+    """Audit a suite by what a run and its baseline returned.
+
+    ``exists`` says of every judged document whether it is still there; None where nobody can say.
+    """
+    suite = now.suite
+    weak = tuple(weak_limits(now, result, judged))
+    toothless = {one.check for one in weak if one.toothless}
+    return Audit(
+        judged=sum(len(query.judgments.grades) for query in suite.queries),
+        asked=len(exists or ()),
+        dead=None if exists is None else tuple(dead(now, exists)),
+        never_met=tuple(never_met(now)),
+        unprotected=tuple(query.text for query in unprotected(now, toothless)),
+        weak=weak,
+        small_tags=tuple(small_tags(now)),
+        resolution=tuple(resolution(now)),
+        alike=tuple(alike(suite.queries)),
+        perfect=tuple(query.text for query in suite.queries if is_perfect(now, query)),
+        opinions=opinions(suite),
+        graded=suite.judged_on,
+        retrieved=result.baseline.time if result.baseline else None,
+        no_answer=no_answer,
+    )
+
+
+# -- judgments -------------------------------------------------------------------------------------
+
+
+def judged_documents(suite: Suite) -> list[str]:
+    """Every document that somebody graded or a rule demands, once; no passages, which have no
+    ids.
+    """
+    documents = (
+        document
+        for query in suite.queries
+        if not suite.by_text(query)
+        for document in (*query.judgments.grades, *_demanded(query))
+        if document not in query.passages
+    )
+    return list(dict.fromkeys(documents))
+
+
+def _demanded(query: Query) -> Iterator[str]:
+    for rule in query.rules:
+        if rule.kind != "must_not_find":
+            yield from rule.documents
+
+
+def dead(now: Measured, exists: Mapping[str, bool]) -> Iterator[Dead]:
+    """Those that no longer exist, the ones that decide most queries first. What a query returned
+    today exists, whatever is said of it.
+    """
+    returned = {document for ids in now.rankings.values() for document in ids}
+    found = []
+    for document, is_there in exists.items():
+        if not is_there and document not in returned:
+            decided = tuple(
+                query.text
+                for query in now.suite.queries
+                if document in query.judgments.relevant or document in _demanded(query)
+            )
+            found.append(Dead(document, now.title(document) or "", decided))
+    yield from sorted(found, key=lambda one: (-len(one.queries), one.document))
+
+
+def never_met(now: Measured) -> Iterator[NeverMet]:
+    """Judged pairs of the queries that were answered, which neither the run nor the baseline holds
+    at any depth; relevant ones first.
+    """
+    runs = [run for side in (now.run, now.baseline_run) if side for run in side.answers]
+    found = []
+    for query in now.suite.queries:
+        if query.id not in now.rankings or now.suite.reads_texts(query):
+            continue
+        met = {id for run in runs if query.id in run.rankings for id in run.rankings[query.id].ids}
+        for document in query.judgments.grades:
+            if document not in met:
+                relevant = document in query.judgments.relevant
+                found.append(NeverMet(query.text, document, relevant))
+    yield from sorted(found, key=lambda one: not one.relevant)
+
+
+# -- what protects what ----------------------------------------------------------------------------
+
+
+def unprotected(now: Measured, toothless: Iterable[str]) -> Iterator[Query]:
+    """The queries on which no rule, limit or guard could fail."""
+    suite, skipped = now.suite, set(toothless)
+    scopes = [
+        (check, {query.id for query in suite.needed(check)})
+        for check in suite.checks
+        if not check.query and check.name not in skipped
+    ]
+    for query in suite.queries:
+        own = bool(query.rules) or any(
+            bound.fails for limits in query.thresholds for bound in limits.bounds
+        )
+        if not own and not any(
+            query.id in scope and _protects(now, check, query) for check, scope in scopes
+        ):
+            yield query
+
+
+def _protects(now: Measured, check: Check, query: Query) -> bool:
+    """Whether a check over many queries could fail on account of this one."""
+    compared = query.id in now.before
+    if check.guard:
+        relevant = check.guard.kind != "lost_all_relevant" or query.judgments.relevant
+        return check.guard.most is not None and compared and bool(relevant)
+    if check.rule:
+        return True
+    if check.scope == "each_tag" and not query.tags:
+        return False
+    limits = check.limits
+    if limits is None or limits.measure.unit == "seconds":
+        return False
+    return defined_for(now.suite, limits.measure, query) and any(
+        bound.fails and (compared or not bound.on_change) for bound in limits.bounds
+    )
+
+
+def defined_for(suite: Suite, measure: Measure, query: Query) -> bool:
+    """Whether a query enters the measure's mean, once it is answered."""
+    if counts_zero(measure):
+        return True
+    if query.expects_nothing:
+        return False
+    return not measure.needs_relevant or suite.undefined == "zero" or bool(query.judgments.relevant)
+
+
+# -- limits that could not tell --------------------------------------------------------------------
+
+
+def weak_limits(now: Measured, result: SuiteResult, judged: Judged) -> Iterator[WeakLimit]:
+    """The limits that hold whichever query in ten loses every relevant document: those lose them
+    whose loss costs the measure most. Only limits that hold today can be weak.
+    """
+    suite = now.suite
+    passed = {verdict.check for verdict in result.verdicts if verdict.outcome == "passed"}
+    for check in suite.checks:
+        limits = check.limits
+        if limits is None or check.name not in passed or check.scope == "robustness":
+            continue
+        measure, failing = limits.measure, [b for b in limits.bounds if b.fails]
+        if not failing or not (measure.needs_relevant or counts_zero(measure)):
+            continue
+        seen = [
+            query
+            for query in suite.needed(check)
+            if query.id in now.rankings and defined_for(suite, measure, query)
+            and (check.scope != "each_tag" or query.tags)
+        ]  # fmt: skip
+        if not seen:
+            continue
+        lost_run, losing = _without(now, measure, seen, check)
+        only = replace(suite, metrics=(measure,), checks=(check,), default_guard=False)
+        then = judged(only, lost_run, [check]).verdicts[0]
+        broken = {finding.kind for finding in then.findings if finding.fails and not finding.ok}
+        weak = WeakLimit(
+            check.name, check.label, check.place.line, str(measure), not broken, len(seen), losing
+        )
+        floors = [
+            bound for bound in failing if bound.kind == "min" and check.scope in ("suite", "tag")
+        ]
+        for bound in floors:
+            lost = next((f.value for f in then.findings if f.kind == "min"), None)
+            value = now.aggregate(measure, suite.needed(check)).value
+            if "min" not in broken and lost is not None and value is not None and not bound.share:
+                write = floor_between(lost, value)
+                yield replace(weak, floor=bound.value, value=value, lost=lost, write=write)
+        if not broken and not floors:
+            yield weak
+
+
+def _without(
+    now: Measured, measure: Measure, seen: Sequence[Query], check: Check
+) -> tuple[Run, int]:
+    """The run in which a tenth of these queries, of each tag where each is held to the limit, found
+    nothing relevant; and how many they are.
+    """
+    groups: list[Sequence[Query]] = [seen]
+    if check.scope == "each_tag":
+        known = {query.id for query in seen}
+        groups = [[q for q in some if q.id in known] for some in now.suite.tags.values()]
+    place = now.suite.measures.index(measure)
+    best = measure.higher_is_better is not False
+
+    def worth(query: Query) -> float:
+        value = now.scores.values[query.id][place]
+        if value is None or counts_zero(measure):
+            return 0.0 if now.rankings[query.id] else -inf
+        return value * query.weight if best else -value * query.weight
+
+    losing = {
+        query.id
+        for group in groups
+        for query in sorted(group, key=worth, reverse=True)[: ceil(len(group) / LOST_SHARE)]
+    }
+
+    def stripped(query: Query, ranking: Ranking) -> Ranking:
+        everything = counts_zero(measure) or now.suite.reads_texts(query)
+        return _stripped(ranking, query, everything)
+
+    def left(run: Run) -> Run:
+        rankings = {
+            id: stripped(now.suite.by_id[id], ranking) if id in losing else ranking
+            for id, ranking in run.rankings.items()
+        }
+        return replace(run, rankings=rankings, again=tuple(map(left, run.again)), variants=None)
+
+    return left(now.run), len(losing)
+
+
+def _stripped(ranking: Ranking, query: Query, everything: bool) -> Ranking:
+    """A ranking without its relevant documents, or with nothing in it."""
+    relevant = query.judgments.gains
+    kept = [n for n, id in enumerate(ranking.ids) if not everything and id not in relevant]
+    scores = None if ranking.scores is None else tuple(ranking.scores[n] for n in kept)
+    return Ranking(tuple(ranking.ids[n] for n in kept), scores, ranking.seconds)
+
+
+def floor_between(lost: float, value: float) -> float | None:
+    """The plainest number about half way from what is left after a loss up to today's value."""
+    middle = (lost + value) / 2
+    for digits in (1, 2, 3, 4):
+        number = floor(middle * 10**digits + 1e-9) / 10**digits
+        if lost + (value - lost) / 4 <= number <= value:
+            return number
+    return None
+
+
+def small_tags(now: Measured) -> Iterator[SmallTag]:
+    """Tags of fewer than five queries that are held to a limit on a mean."""
+    suite = now.suite
+    for check in suite.checks:
+        limits = check.limits
+        if limits is None or not any(bound.fails for bound in limits.bounds):
+            continue
+        if limits.measure.aggregate != "mean" or check.scope not in ("tag", "each_tag"):
+            continue
+        tags = suite.tags if check.scope == "each_tag" else {check.tag or ""}
+        for tag in tags:
+            defined = sum(defined_for(suite, limits.measure, q) for q in suite.tags.get(tag, ()))
+            if 0 < defined < SMALL_TAG:
+                yield SmallTag(tag, check.label, defined)
+
+
+def resolution(now: Measured) -> Iterator[Resolution]:
+    """For each limit on a mean over the suite or a tag, what its queries can show."""
+    suite = now.suite
+    told: set[tuple[str, str | None]] = set()
+    for check in suite.checks:
+        limits = check.limits
+        if limits is None or check.scope not in ("suite", "tag") or limits.measure.unit:
+            continue
+        measure = limits.measure
+        fails = any(bound.fails for bound in limits.bounds)
+        if not fails or not measure.needs_relevant or measure.aggregate != "mean":
+            continue
+        if (str(measure), check.tag) in told:
+            continue
+        told.add((str(measure), check.tag))
+        queries = [q for q in suite.needed(check) if q.id in now.rankings]
+        place = suite.measures.index(measure)
+        differences = [
+            then_now[1] - then_now[0]
+            for q in queries
+            if (then_now := _both(now, q, place)) is not None
+        ]
+        values = [v for q in queries if (v := now.scores.values[q.id][place]) is not None]
+        error = standard_error(differences)
+        spread = differences if error is not None else values
+        error = error if error is not None else standard_error(values)
+        if error is None:
+            continue
+        detectable = SMALLEST_SHOWN * error
+        needed = ceil(len(spread) * (detectable / SMALL_DROP) ** 2 - 1e-9)
+        yield Resolution(
+            check.label, str(measure), len(spread), detectable, needed, spread is values
+        )
+
+
+def _both(now: Measured, query: Query, place: int) -> tuple[float, float] | None:
+    if query.id not in now.before:
+        return None
+    before, after = (
+        scores.values[query.id][place] for scores in (now.scores_before, now.scores_compared)
+    )
+    return None if before is None or after is None else (before, after)
+
+
+# -- queries ---------------------------------------------------------------------------------------
+
+
+def alike(queries: Iterable[Query]) -> Iterator[tuple[str, ...]]:
+    """Groups of queries of the same words, in whatever order, case or form, asked with the same
+    params.
+    """
+    groups: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    for query in queries:
+        key = words_of(query.text), repr(sorted(query.params.items()))
+        if key[0]:
+            groups.setdefault(key, []).append(query.text)
+    yield from (tuple(group) for group in groups.values() if len(group) > 1)
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of a query, sorted, without case and marks."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    return tuple(
+        sorted(re.findall(r"\w+", "".join(c for c in plain if not unicodedata.combining(c))))
+    )
+
+
+def is_perfect(now: Measured, query: Query) -> bool:
+    """Whether its relevant documents fill the first ranks, best first: it can only get worse."""
+    gains = query.judgments.gains
+    ids = now.rankings.get(query.id, ())
+    if not query.judgments.relevant or now.suite.reads_texts(query) or len(ids) < len(gains):
+        return False
+    top = [gains.get(id, 0.0) for id in ids[: len(gains)]]
+    return top == sorted(gains.values(), reverse=True)

@@ -1,0 +1,161 @@
+"""What an audit finds, as facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far two judges agree (kappa), or any number of them (alpha), on ``pairs`` that they
+    share.
+
+    ``value`` is None where they used one label only; ``low`` to ``high`` is a 95 % interval.
+    """
+
+    judges: tuple[str, ...]
+    pairs: int
+    equal: int
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Disputed:
+    """A pair on which judges differ: the grade of each."""
+
+    query: str
+    document: str
+    grades: tuple[tuple[str, float], ...]
+
+    @property
+    def apart(self) -> float:
+        """How far the highest grade is from the lowest."""
+        given = [grade for _, grade in self.grades]
+        return max(given) - min(given)
+
+
+@dataclass(frozen=True)
+class Opinions:
+    """What several judges of a suite say: each two of them, all of them, and where they differ
+    most.
+    """
+
+    two: tuple[Agreement, ...]
+    all: Agreement
+    disputed: tuple[Disputed, ...]
+    differing: int
+
+
+@dataclass(frozen=True)
+class Dead:
+    """A judged document that no longer exists, and the queries (texts) that it decides: that find
+    it relevant, or demand it.
+    """
+
+    document: str
+    title: str
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NeverMet:
+    """A judged pair that nothing ever returned."""
+
+    query: str
+    document: str
+    relevant: bool
+
+
+@dataclass(frozen=True)
+class WeakLimit:
+    """A limit that holds although one query in ten of those it sees lost every relevant document
+    (or, of ``zero_results``, returned nothing).
+
+    ``toothless``: so do all bounds of its line. Of a floor, ``value`` is today's, ``lost`` what is
+    left in that case, and ``write`` a floor that would have told.
+    """
+
+    check: str
+    label: str
+    line: int
+    measure: str
+    toothless: bool
+    queries: int
+    losing: int
+    floor: float | None = None
+    value: float | None = None
+    lost: float | None = None
+    write: float | None = None
+
+
+@dataclass(frozen=True)
+class SmallTag:
+    """A tag with a limit and too few queries for it."""
+
+    tag: str
+    label: str
+    queries: int
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """How small a drop a limit's queries can show, and how many it takes for one of 0.02.
+
+    ``assumed``: no ranking has changed, so changes are taken to spread as the values do.
+    """
+
+    label: str
+    measure: str
+    queries: int
+    detectable: float
+    needed: int
+    assumed: bool
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found. Queries stand by their texts.
+
+    ``dead`` is None where nobody can say what exists. ``asked`` documents were looked up. ``alike``
+    are groups of queries of the same words, ``perfect`` those whose ranking cannot get better.
+    ``graded`` are the first and the last day on which somebody graded something, ``retrieved`` when
+    the baseline was made, each where it is known. ``no_answer`` says why it is not known what
+    exists.
+    """
+
+    judged: int
+    asked: int = 0
+    dead: tuple[Dead, ...] | None = None
+    never_met: tuple[NeverMet, ...] = ()
+    unprotected: tuple[str, ...] = ()
+    weak: tuple[WeakLimit, ...] = ()
+    small_tags: tuple[SmallTag, ...] = ()
+    resolution: tuple[Resolution, ...] = ()
+    alike: tuple[tuple[str, ...], ...] = ()
+    perfect: tuple[str, ...] = ()
+    opinions: Opinions | None = None
+    graded: tuple[str, ...] = ()
+    retrieved: str | None = None
+    no_answer: str = ""
+
+    @property
+    def toothless(self) -> tuple[WeakLimit, ...]:
+        """One entry for each line of limits that nothing could break."""
+        return tuple({one.check: one for one in self.weak if one.toothless}.values())
+
+    @property
+    def redundant(self) -> int:
+        """Queries that ask once more what another one asks."""
+        return sum(len(group) - 1 for group in self.alike)
+
+    def count(self, kind: str) -> int:
+        """What a limit under ``audit:`` is held against."""
+        found = {
+            "dead": len(self.dead or ()),
+            "unprotected": len(self.unprotected),
+            "toothless": len(self.toothless),
+            "redundant": self.redundant,
+        }
+        return found[kind]

@@ -1,0 +1,154 @@
+"""Second opinions: how far the judges of a suite agree, and which verdicts would be another under
+the grades of one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from pytest_irquality.metrics import Judgments
+from pytest_irquality.suite.judges import UNNAMED
+from pytest_irquality.suite.model import Check, Suite
+from pytest_irquality.verdict.agreement import Pattern, alpha, interval, kappa, patterns_of
+from pytest_irquality.verdict.audit_facts import Agreement, Disputed, Opinions
+from pytest_irquality.verdict.facts import Fact, OtherJudge, SeveralJudges
+from pytest_irquality.verdict.result import SuiteResult, Verdict
+
+MOST_DISPUTED = 10
+
+Rejudge = Callable[[Suite, Sequence[Check]], Sequence[Verdict]]
+"""Judges some checks of a suite with other judgments on the same rankings."""
+
+
+@dataclass(frozen=True)
+class Flip:
+    """Under the grades of one judge alone, on the ``pairs`` that this judge graded otherwise, a
+    check would end otherwise. ``passes``: it would pass.
+    """
+
+    judge: str
+    pairs: int
+    check: str
+    label: str
+    passes: bool
+
+
+def opinions(suite: Suite) -> Opinions | None:
+    """None where no pair has two judges."""
+    shared = [
+        (query, document, given)
+        for query in suite.queries
+        for document, given in query.votes.items()
+        if len(given) > 1
+    ]
+    if not shared:
+        return None
+    judges = sorted({judge for _, _, given in shared for judge in given})
+    two = [
+        _agreement(kappa, (one, other), [(g[one], g[other]) for _, _, g in shared if {one, other} <= g.keys()])
+        for one, other in combinations(judges, 2)
+    ]  # fmt: skip
+    everyone = _agreement(alpha, judges, [tuple(given.values()) for _, _, given in shared])
+    disputed = [
+        Disputed(query.text, document, tuple(sorted(given.items())))
+        for query, document, given in shared
+        if len({*given.values()}) > 1
+    ]
+    disputed.sort(key=lambda one: -one.apart)
+    most = tuple(disputed[:MOST_DISPUTED])
+    return Opinions(tuple(one for one in two if one.pairs), everyone, most, len(disputed))
+
+
+def _agreement(
+    statistic: Callable[[Mapping[Pattern, int]], float | None],
+    judges: Sequence[str],
+    graded: Sequence[Pattern],
+) -> Agreement:
+    times = patterns_of(graded)
+    value = statistic(times)
+    low, high = (value is not None and interval(statistic, times)) or (None, None)
+    equal = sum(count for pattern, count in times.items() if len({*pattern}) == 1)
+    return Agreement(tuple(judges), len(graded), equal, value, low, high)
+
+
+# -- another judge ---------------------------------------------------------------------------------
+
+
+def flips(suite: Suite, result: SuiteResult, rejudge: Rejudge) -> Iterator[Flip]:
+    """The checks that would end otherwise under one judge alone: only the pairs that this judge
+    graded are replaced. What was not judged, or is a known issue, cannot flip.
+    """
+    decided = {
+        verdict.check: verdict
+        for verdict in result.verdicts
+        if verdict.outcome in ("passed", "failed")
+    }
+    for judge in suite.named_judges:
+        other, pairs = as_judged_by(suite, judge)
+        if not pairs:
+            continue
+        checks = [check for check in other.checks if check.name in decided]
+        for verdict in rejudge(other, checks):
+            passes = verdict.outcome == "passed"
+            if passes != (decided[verdict.check].outcome == "passed"):
+                yield Flip(judge, pairs, verdict.check, verdict.label, passes)
+
+
+def with_other_judges(suite: Suite, result: SuiteResult, rejudge: Rejudge) -> SuiteResult:
+    """The result with what is to be known of a suite that several people judged."""
+    if not suite.judged_by_several:
+        return result
+    everyone = dict.fromkeys(
+        judge
+        for query in suite.queries
+        for given in query.votes.values()
+        for judge in given
+        if len(given) > 1
+    )
+    facts: list[Fact] = [SeveralJudges(suite.judged_by_several, tuple(everyone), str(suite.judges))]
+    flipped: dict[str, list[Flip]] = {}
+    for flip in flips(suite, result, rejudge):
+        flipped.setdefault(flip.judge, []).append(flip)
+    for judge, some in flipped.items():
+        passes, fails = (
+            tuple(flip.label for flip in some if flip.passes is passes) for passes in (True, False)
+        )
+        facts.append(OtherJudge(judge, some[0].pairs, passes, fails))
+    under = {
+        check: tuple(judge for judge, some in flipped.items() if check in {f.check for f in some})
+        for check in {flip.check for some in flipped.values() for flip in some}
+    }
+    verdicts = tuple(
+        replace(verdict, otherwise=under[verdict.check]) if verdict.check in under else verdict
+        for verdict in result.verdicts
+    )
+    return replace(result, verdicts=verdicts, facts=(*result.facts, *facts))
+
+
+def as_judged_by(suite: Suite, judge: str) -> tuple[Suite, int]:
+    """The suite with this judge's grade for every pair that this judge graded, and how many of
+    those now have another grade or another relevance.
+    """
+    judged: dict[str, Judgments] = {}
+    pairs = 0
+    for query in suite.queries:
+        own = {doc: given[judge] for doc, given in query.votes.items() if judge in given}
+        before = query.judgments
+        votes = {doc: given for doc, given in before.votes.items() if doc not in own}
+        after = Judgments({**before.grades, **own}, before.relevant_from, votes)
+        other = [
+            doc
+            for doc, grade in own.items()
+            if grade != before.grades[doc] or (doc in after.relevant) != (doc in before.relevant)
+        ]
+        if other:
+            judged[query.id] = after
+            pairs += len(other)
+    return suite.judged_as(judged), pairs
+
+
+def named(judge: str) -> str:
+    """A judge as people read it."""
+    return judge if judge != UNNAMED else "the suite"

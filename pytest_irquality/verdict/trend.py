@@ -1,0 +1,127 @@
+"""What many changes did together, each of which was small enough to pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import fsum
+
+from pytest_irquality.metrics import Measure
+from pytest_irquality.storage.history import Entry, judgments_digest, rankings_digest
+from pytest_irquality.storage.stored import digest
+from pytest_irquality.suite.model import Bound, Query
+from pytest_irquality.verdict.comparison import Comparison
+from pytest_irquality.verdict.facts import Finding, LowestSince, Point, Trail
+
+SHOWN = 50
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Past:
+    """The entries of a suite and retriever, oldest first, and the commit that is judged now with
+    its time.
+    """
+
+    entries: Sequence[Entry]
+    commit: str
+    time: str
+
+    def with_now(self, now: Entry) -> Sequence[Entry]:
+        """Today's at the end, in the place of an earlier run of the same commit."""
+        return [*(entry for entry in self.entries if entry.commit != now.commit), now]
+
+
+def measured_now(sides: Comparison, past: Past) -> Entry:
+    """What is known of today's run before anything is judged."""
+    now, suite = sides.measured, sides.measured.suite
+    measures = [measure for measure in suite.measures if measure.unit != "seconds"]
+
+    def values(queries: Sequence[Query]) -> dict[str, tuple[float, int]]:
+        totals = {str(measure): now.aggregate(measure, queries) for measure in measures}
+        return {name: (t.value, t.n) for name, t in totals.items() if t.value is not None}
+
+    changes = {str(measure): sides.over(measure, None) for measure in measures}
+    base = now.baseline_run
+    return Entry(
+        suite.path,
+        now.run.retriever,
+        past.commit,
+        past.time,
+        digest(suite),
+        judgments_digest(suite),
+        suite.depth,
+        values(suite.queries),
+        {tag: values(queries) for tag, queries in suite.tags.items()},
+        rankings_digest(base) if base else "",
+        {name: change.difference for name, change in changes.items() if change},
+    )
+
+
+def steps(entries: Sequence[Entry], measure: str, over: int) -> Sequence[tuple[str, float]]:
+    """What each of the last changes did to a measure, with its commit, since the last that was
+    accepted.
+
+    Runs that were compared with one and the same baseline count once, as the last of them: their
+    changes hold each other.
+    """
+    accepted = max((place for place, entry in enumerate(entries) if entry.accepted), default=-1)
+    since = [entry for entry in entries[accepted + 1 :] if measure in entry.changes]
+    found = []
+    for _, some in groupby(since, key=lambda entry: entry.baseline):
+        *_, last = some
+        found.append((last.commit, last.changes[measure]))
+    return found[-over:]
+
+
+def trend(entries: Sequence[Entry], measure: Measure, bound: Bound, over: int) -> Finding:
+    """A finding on the sum of the last changes; ``since`` is the first of them that lost
+    anything.
+    """
+    sign = 1.0 if measure.higher_is_better is False else -1.0
+    losses = [(commit, sign * change) for commit, change in steps(entries, str(measure), over)]
+    lost = fsum(loss for _, loss in losses)
+    return Finding(
+        "",
+        "trend",
+        lost <= bound.value + TOLERANCE,
+        True,
+        str(measure),
+        lost,
+        bound.value,
+        queries=len(losses),
+        unit=measure.unit,
+        since=next((commit for commit, loss in losses if loss > TOLERANCE), ""),
+    )
+
+
+def trails(entries: Sequence[Entry], limits: Mapping[str, float | None]) -> Sequence[Trail]:
+    """The measures that are held to limits, over the last changes."""
+    found = []
+    last = entries[-SHOWN:]
+    for measure, limit in limits.items():
+        points: list[Point] = []
+        before: Entry | None = None
+        for entry in last:
+            if measure in entry.values:
+                apart = before is not None and not entry.like(before)
+                points.append(Point(entry.commit, entry.values[measure][0], apart))
+                before = entry
+        if len(points) > 1:
+            found.append(Trail(measure, tuple(points), limit))
+    return found
+
+
+def lowest_since(trail: Trail, higher: bool | None) -> LowestSince | None:
+    """The last change after which the measure was as bad as now, and how many changes ago; only
+    where it fell.
+    """
+    sign = -1.0 if higher is False else 1.0
+    *earlier, now = [sign * point.value for point in trail.points]
+    if higher is None or not earlier or now >= earlier[-1] - TOLERANCE:
+        return None
+    as_bad = [place for place, value in enumerate(earlier) if value <= now + TOLERANCE]
+    place = as_bad[-1] if as_bad else 0
+    ago = len(earlier) - place
+    return LowestSince(trail.measure, trail.points[place].commit, ago) if ago > 1 else None

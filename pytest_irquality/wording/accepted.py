@@ -1,0 +1,36 @@
+"""What a change accepts, in the words with which every report begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_irquality.verdict import facts
+from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.wording.moves import move
+from pytest_irquality.wording.numbers import few
+from pytest_irquality.wording.sentences import queries, query, reason
+
+ACCEPTS = "This change accepts a drop"
+REFUSED = "This change's own baseline would accept a drop, and ir_accepted = fail lets nobody do so"
+
+
+def accepted(result: SuiteResult) -> tuple[str, ...]:
+    """The figures against the merge base, then the queries and documents; nothing where nothing was
+    accepted.
+    """
+    fact = next((fact for fact in result.facts if isinstance(fact, facts.Accepted)), None)
+    return tuple(_lines(result, fact)) if fact else ()
+
+
+def _lines(result: SuiteResult, fact: facts.Accepted) -> Iterator[str]:
+    verdicts = [verdict for verdict in result.verdicts if verdict.accepted]
+    said = few([reason(result, verdict) for verdict in verdicts])
+    against = f" (against {fact.source})" if fact.source else ""
+    yield f"{REFUSED if fact.refused else ACCEPTS}: {said}{against}"
+    if fact.lacks:
+        yield f"compared with the baseline that HEAD commits, because {fact.lacks}"
+    if fact.queries:
+        yield f"committed with other rankings, and returned so: {queries(result, fact.queries)}"
+    for id, documents in fact.moved:
+        if documents:
+            yield f"{query(result, id)}: {', '.join(map(move, documents))}"

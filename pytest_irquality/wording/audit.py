@@ -1,0 +1,263 @@
+"""What an audit says: a few lines under a heading each, the same in every report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from pytest_irquality.suite.judges import UNNAMED
+from pytest_irquality.verdict.audit_facts import Agreement, Audit, Dead, Disputed, WeakLimit
+from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.wording.numbers import apart, counted, few, figure, grouped
+from pytest_irquality.wording.words import quoted
+
+MOST = 5
+
+
+class Told(NamedTuple):
+    """One thing that an audit looked at; ``fine`` where nothing is to be done about it."""
+
+    heading: str
+    lines: tuple[str, ...]
+    fine: bool = True
+
+
+def audit_of(results: Sequence[SuiteResult]) -> dict[str, list[Told]]:
+    """By the path of each suite what its audit says, over all of its retrievers."""
+    found: dict[str, list[Told]] = {}
+    for result in results:
+        if result.audit and result.path not in found:
+            same = [other for other in results if other.path == result.path and other.audit]
+            found[result.path] = list(_suite(same))
+    return found
+
+
+def _suite(results: Sequence[SuiteResult]) -> Iterator[Told]:
+    """What is the suite's alone is said once; what depends on the retriever names it."""
+    first = results[0].audit
+    assert first is not None
+    yield _exists(results)
+    yield _never_met(results)
+    yield from _judges(first)
+    yield from _per_retriever(
+        "unprotected", results, _unprotected, "every query is in a rule, a limit or a guard"
+    )
+    yield from _per_retriever(
+        "toothless",
+        results,
+        _toothless,
+        "every limit would tell if one query in ten lost everything",
+    )
+    yield from _per_retriever("loose floors", results, _loose, "")
+    yield from _per_retriever("resolution", results, _resolution, "")
+    small = [
+        f"tag {one.tag} of {one.label!r} has {counted(one.queries, 'query', 'queries')}"
+        for one in first.small_tags
+    ]
+    if small:
+        yield Told(
+            "small tags", (f"{few(small, named=MOST)}: a mean of so few says little",), False
+        )
+    alike = [" = ".join(map(quoted, group)) for group in first.alike]
+    if alike:
+        yield Told(
+            "redundant",
+            (
+                (
+                    f"{counted(first.redundant, 'query asks', 'queries ask')} what another asks:"
+                    f" {few(alike, named=MOST)}"
+                ),
+            ),
+            False,
+        )
+    perfect = set.intersection(*(set(result.audit.perfect) for result in results if result.audit))
+    if perfect:
+        texts = [quoted(text) for text in first.perfect if text in perfect]
+        yield Told(
+            "perfect",
+            (
+                (
+                    f"{counted(len(texts), 'query', 'queries')} cannot get better, their relevant"
+                    f" documents being first: {few(texts, named=MOST)}"
+                ),
+            ),
+        )
+    yield Told("age", (_age(first),))
+
+
+def _exists(results: Sequence[SuiteResult]) -> Told:
+    lines, fine = [], True
+    for result in results:
+        found, which = result.audit, _which(result, results)
+        assert found is not None
+        if found.dead is None:
+            why = found.no_answer or "the retriever has no exists(id) or exists_all(ids)"
+            lines.append(f"{which}not known what still exists: {why}")
+            fine = fine and not found.no_answer
+        elif found.dead:
+            fine = False
+            gone = counted(
+                len(found.dead),
+                "judged document no longer exists",
+                "judged documents no longer exist",
+            )
+            lines.append(f"{which}{gone}, of {grouped(found.asked)} looked up")
+            lines += (f"  {_dead(one)}" for one in found.dead[: 2 * MOST])
+            if len(found.dead) > 2 * MOST:
+                lines.append(f"  and {grouped(len(found.dead) - 2 * MOST)} more")
+        else:
+            lines.append(f"{which}none of {grouped(found.asked)} judged documents is gone")
+    return Told("dead", tuple(lines), fine)
+
+
+def _dead(one: Dead) -> str:
+    name = f"{one.document} ({one.title})" if one.title else one.document
+    if not one.queries:
+        return f"{name}: decides no query"
+    return f"{name}: decides {few([quoted(text) for text in one.queries])}"
+
+
+def _never_met(results: Sequence[SuiteResult]) -> Told:
+    """Pairs that no retriever met."""
+    audits = [result.audit for result in results if result.audit]
+    in_all = set.intersection(*(set(one.never_met) for one in audits))
+    pairs = [pair for pair in audits[0].never_met if pair in in_all]
+    if not pairs:
+        return Told(
+            "never met",
+            (f"each of {grouped(audits[0].judged)} judged pairs was returned at some time",),
+        )
+    relevant = [f"{one.document} for {quoted(one.query)}" for one in pairs if one.relevant]
+    of = counted(audits[0].judged, "judged pair")
+    said = (
+        f"{grouped(len(pairs))} of {of} {'was' if len(pairs) == 1 else 'were'} returned by nothing"
+    )
+    if relevant:
+        said = f"{said}, {grouped(len(relevant))} of them relevant: {few(relevant)}"
+    return Told("never met", (said,), not relevant)
+
+
+def _judges(audit: Audit) -> Iterator[Told]:
+    opinions = audit.opinions
+    if opinions is None:
+        return
+    lines = [
+        f"{_name(two.judges[0])} and {_name(two.judges[1])}: {_agreement('kappa', two)}"
+        for two in opinions.two
+    ]
+    if len(opinions.all.judges) > 2:
+        lines.append(f"all {len(opinions.all.judges)}: {_agreement('alpha', opinions.all)}")
+    else:
+        lines.append(f"alpha {_value(opinions.all)}")
+    yield Told("judges", tuple(lines))
+    if opinions.differing:
+        differ = counted(opinions.differing, "pair", "pairs")
+        most = [_disputed(one) for one in opinions.disputed[:MOST]]
+        yield Told(
+            "disputed", (f"judges differ on {differ}; most on", *(f"  {one}" for one in most))
+        )
+
+
+def _agreement(what: str, one: Agreement) -> str:
+    return (
+        f"{what} {_value(one)} on {counted(one.pairs, 'pair', 'pairs')}, {grouped(one.equal)}"
+        " graded alike"
+    )
+
+
+def _value(one: Agreement) -> str:
+    if one.value is None:
+        return "is undefined, as they used one grade only,"
+    if one.low is None or one.high is None:
+        return _minus(one.value)
+    return f"{_minus(one.value)} ({_minus(one.low)} to {_minus(one.high)})"
+
+
+def _minus(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
+
+
+def _disputed(one: Disputed) -> str:
+    grades = ", ".join(f"{_name(judge)} {grade:g}" for judge, grade in one.grades)
+    return f"{quoted(one.query)} {one.document}: {grades}"
+
+
+def _name(judge: str) -> str:
+    return judge if judge != UNNAMED else "nobody named"
+
+
+def _unprotected(audit: Audit) -> Iterator[str]:
+    if audit.unprotected:
+        texts = few([quoted(text) for text in audit.unprotected], named=MOST)
+        number = counted(len(audit.unprotected), "query", "queries")
+        yield f"no rule, limit or guard could fail on {number}: {texts}"
+
+
+def _toothless(audit: Audit) -> Iterator[str]:
+    for one in audit.toothless:
+        yield f"{one.label!r} holds although {_lost(one)}{_write(one)}"
+
+
+def _loose(audit: Audit) -> Iterator[str]:
+    for one in audit.weak:
+        if one.floor is not None and not one.toothless:
+            yield f"{one.label!r}: the floor holds although {_lost(one)}{_write(one)}"
+
+
+def _lost(one: WeakLimit) -> str:
+    what = "returned nothing" if one.measure == "zero_results" else "lost every relevant document"
+    return f"{one.losing} of its {counted(one.queries, 'query', 'queries')} {what}"
+
+
+def _write(one: WeakLimit) -> str:
+    if one.floor is None or one.value is None or one.lost is None:
+        return ""
+    now, then = apart(one.value, one.lost)
+    write = f"; write {one.write:g}" if one.write is not None else ""
+    return f" ({one.measure} {now} → {then}, floor {one.floor:g}{write})"
+
+
+def _resolution(audit: Audit) -> Iterator[str]:
+    for one in audit.resolution:
+        guess = ", if changes spread as the values do" if one.assumed else ""
+        yield (
+            f"{one.label!r}: {counted(one.queries, 'query shows', 'queries show')} a drop of"
+            f" {figure(one.detectable, digits=2)}; one of 0.02 takes {grouped(one.needed)}{guess}"
+        )
+
+
+def _per_retriever(
+    heading: str,
+    results: Sequence[SuiteResult],
+    said: Callable[[Audit], Iterator[str]],
+    otherwise: str,
+) -> Iterator[Told]:
+    """The lines of each retriever, each line once; ``otherwise`` is what is said where there is
+    none.
+    """
+    by_line: dict[str, list[SuiteResult]] = {}
+    for result in results:
+        if result.audit:
+            for line in said(result.audit):
+                by_line.setdefault(line, []).append(result)
+    lines = tuple(
+        line if len(some) == len(results) else f"{', '.join(one.retriever for one in some)}: {line}"
+        for line, some in by_line.items()
+    )
+    if lines:
+        yield Told(heading, lines, heading == "resolution")
+    elif otherwise:
+        yield Told(heading, (f"none: {otherwise}",))
+
+
+def _which(result: SuiteResult, results: Sequence[SuiteResult]) -> str:
+    return f"{result.retriever}: " if len(results) > 1 else ""
+
+
+def _age(audit: Audit) -> str:
+    graded = "the judgments do not say when they were made"
+    if audit.graded:
+        first, last = audit.graded[0], audit.graded[-1]
+        graded = f"graded on {first}" if first == last else f"graded from {first} to {last}"
+    baseline = f"; the baseline is of {audit.retrieved[:10]}" if audit.retrieved else ""
+    return f"{graded}{baseline}"

@@ -1,0 +1,135 @@
+"""What a pass does not say: the few words that stand behind it in every headline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import get_args
+
+from pytest_irquality.suite.model import GuardKind
+from pytest_irquality.verdict import facts
+from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict
+from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.numbers import apart, counted, few
+from pytest_irquality.wording.sentences import queries
+
+FEW_FOR_A_TEST = 5
+"""Queries below which no paired test can reach p < 0.05."""
+MOST = 0.8  # the share of a limit's queries that is to be compared, or else every headline says so
+MARKS: Mapping[str, str] = {
+    "tied": "tie order only",
+    "new": "new",
+    "uncompared": "nothing to compare",
+}
+"""What stands in place of a tick."""
+
+
+def whole(mean: Mean) -> str:
+    """Today's value, where it is another than the one that is compared: over more queries, or in
+    another order.
+    """
+    change = mean.change
+    if change is None or mean.value is None or abs(mean.value - change.now) <= EQUAL:
+        return ""
+    _, value = apart(change.now, mean.value, mean.unit)
+    if mean.queries != change.queries:
+        return f"{value} over all {mean.queries}"
+    return f"{value} as returned"
+
+
+def caveats(result: SuiteResult) -> tuple[str, ...]:
+    """Each in a few words, what weighs most first; none where a pass says what it seems to."""
+    return tuple(_caveats(result))
+
+
+def urgent(result: SuiteResult) -> Iterator[str]:
+    """What stands in the headline of a red build, too."""
+    for fact in result.facts:
+        if isinstance(fact, facts.ReturnedNothing) and fact.newly:
+            more = counted(len(fact.newly), "more query returns", "more queries return")
+            yield f"{more} nothing: {queries(result, fact.newly)}"
+    yield from _tied(result)
+    yield from _partly(result)
+    new = sum(verdict.caveat == "new" for verdict in result.verdicts)
+    if new:
+        yield f"{counted(new, 'limit')} {MARKS['new']}"
+
+
+def _caveats(result: SuiteResult) -> Iterator[str]:
+    yield from urgent(result)
+    for fact in result.facts:
+        if isinstance(fact, facts.Loud):
+            yield fact.short
+        if isinstance(fact, facts.Unanswered):
+            yield f"{len(fact.queries)} of {counted(fact.total, 'query', 'queries')} not answered"
+        if isinstance(fact, facts.ReturnedNothing) and len(fact.queries) == fact.total:
+            yield "nothing was returned"
+        if isinstance(fact, facts.WithoutRelevant) and 2 * fact.queries > fact.total:
+            yield (
+                f"{fact.queries} of {counted(fact.total, 'query', 'queries')} without a relevant"
+                " document"
+            )
+    if result.skipped:
+        many = len(result.skipped)
+        yield f"{counted(many, 'check was', 'checks were')} skipped and not evaluated"
+    yield from _comparison(result)
+    ignored = sum(query.weight == 0 for query in result.queries)
+    if ignored:
+        yield f"{counted(ignored, 'query has', 'queries have')} weight 0"
+
+
+def _comparison(result: SuiteResult) -> Iterator[str]:
+    if result.queries and not any(query.before is not None for query in result.queries):
+        yield "nothing was compared"
+        return
+    for verdict in result.verdicts:
+        for finding in verdict.findings:
+            change = finding.change
+            too_few = change is not None and change.queries < FEW_FOR_A_TEST
+            if finding.kind == "max_significant_drop" and too_few and finding.ok:
+                assert change is not None
+                over = counted(change.queries, "query", "queries")
+                yield f"{verdict.label} over {over} cannot fail by 'max_significant_drop'"
+
+
+def _tied(result: SuiteResult) -> Iterator[str]:
+    found = [verdict for verdict in result.verdicts if verdict.caveat == "tied"]
+    if found:
+        said = few([_both(result, verdict) for verdict in found])
+        yield f"held in the order of equal scores only: {said}"
+
+
+def _both(result: SuiteResult, verdict: Verdict) -> str:
+    """Both values of a limit that holds in the order of equal scores alone."""
+    finding = next(finding for finding in verdict.findings if finding.as_returned is not None)
+    returned = finding.as_returned or 0.0
+    if finding.kind in get_args(GuardKind):
+        return (
+            f"{finding.kind} (as returned"
+            f" {counted(round(returned), 'query breaks', 'queries break')} it)"
+        )
+    value = finding.change.now if finding.change else finding.value or 0.0
+    now, other = apart(value, returned, result.unit(finding.measure))
+    return f"{verdict.label} {now} (as returned {other})"
+
+
+def _partly(result: SuiteResult) -> Iterator[str]:
+    """Limits of which fewer than four in five queries could be compared, each share once."""
+    found = {
+        (finding.queries, finding.of): None
+        for verdict in result.verdicts
+        for finding in verdict.findings
+        if 0 < finding.queries < MOST * finding.of
+    }
+    if found:
+        worst, of = min(found, key=lambda share: share[0] / share[1])
+        yield f"only {worst} of {counted(of, 'query', 'queries')} compared"
+
+
+def with_urgent(headline: str, failed: bool, said: tuple[str, ...]) -> str:
+    """A headline with what stands in a red one, too."""
+    return "; ".join([headline, *said]) if failed else with_caveats(headline, said)
+
+
+def with_caveats(headline: str, said: tuple[str, ...]) -> str:
+    """A headline, and what must be known with it."""
+    return f"{headline}, but {'; '.join(said)}" if said else headline

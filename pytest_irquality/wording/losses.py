@@ -1,0 +1,64 @@
+"""Why a passage was not found, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import get_args
+
+from pytest_irquality.verdict.facts import Holder, Loss, LossKind
+from pytest_irquality.wording.numbers import few
+
+SHOWN = 6  # differing words
+
+
+def loss(loss: Loss) -> str:
+    """Why a passage was not found, as the end of a sentence."""
+    return LOSSES[loss.kind](loss)
+
+
+def because(found: Loss | None) -> str:
+    """The same behind "it was not returned", which says all of a passage that was not retrieved."""
+    return "" if found is None or found.kind == "not retrieved" else loss(found)
+
+
+def _holder(holder: Holder) -> str:
+    return holder.id if holder.rank is None else f"{holder.id} (rank {holder.rank})"
+
+
+def _cut(loss: Loss) -> str:
+    holders = [*map(_holder, loss.holders)]
+    if len(holders) == 1:
+        return f"cut: a part of it is in {holders[0]}, the rest was not returned"
+    if not loss.whole:
+        return f"cut: parts of it are in {' and '.join(holders)}"
+    if len(holders) == 2:
+        return f"cut: the first part is in {holders[0]}, the rest in {holders[1]}"
+    return f"cut: its parts are in {', '.join(holders[:-1])} and {holders[-1]}"
+
+
+def _differs(loss: Loss) -> str:
+    """How much of it is there, and what is not: ``92 % of its words, without '14', with '30'``."""
+    share = f"{100 * (loss.share or 0):.0f} % of its words"
+    without = f", without {_words(loss.missing)}" if loss.missing else ""
+    added = f", with {_words(loss.added)} between" if loss.added else ""
+    return f"{share}{without}{added}"
+
+
+def _words(words: tuple[str, ...]) -> str:
+    return few([repr(word) for word in words[:SHOWN]], len(words))
+
+
+def _in_no_chunk(loss: Loss) -> str:
+    if not loss.holders:
+        return "in no chunk at all"
+    return f"in no chunk at all; {_holder(loss.holders[0])} has {_differs(loss)}"
+
+
+LOSSES: Mapping[str, Callable[[Loss], str]] = {
+    "cut": _cut,
+    "changed": lambda loss: f"changed: {_holder(loss.holders[0])} has {_differs(loss)}",
+    "further down": lambda loss: f"further down: it is in {loss.holders[0].id}",
+    "in no chunk": _in_no_chunk,
+    "not retrieved": lambda loss: "not retrieved: no result is near to it",
+}
+assert set(LOSSES) == set(get_args(LossKind))

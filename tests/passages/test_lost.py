@@ -1,0 +1,71 @@
+"""What became of a passage that no text holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_irquality.passages import nearest, normal, parts
+from pytest_irquality.passages.lost import Part
+
+GOODS = "Refunds are paid within 14 days of the receipt of the goods"
+
+
+def cut(passage: str, *texts: str) -> list[Part]:
+    return parts(normal(passage), [*map(normal, texts)])
+
+
+CUT = {
+    "in two": ("It says: refunds are paid within 14", "days of the receipt of the goods. And so on."),
+    "the other way round": ("days of the receipt of the goods. And so on.", "It says: refunds are paid within 14"),
+    "with an overlap": ("It says: refunds are paid within 14 days", "within 14 days of the receipt of the goods."),
+    "inside a word": ("It says: refunds are paid within 14 da", "ys of the receipt of the goods."),
+    "near its end": ("It says: refunds are paid within 14 days of the receipt of the", "goods. And so on."),
+    "near its beginning": ("It says: refunds", "are paid within 14 days of the receipt of the goods."),
+    "in three": ("It says: refunds are paid", "within 14 days of the receipt", "of the goods. And so on."),
+    "behind a heading": ("It says: refunds are paid within 14", "Returns and refunds of all kinds: days of the receipt of"
+                         " the goods."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", CUT)
+def test_a_passage_that_was_cut(how: str) -> None:
+    texts = CUT[how]
+    found = cut(GOODS, "Cookies are kept for 14 days.", *texts)
+    assert {part.text for part in found} == set(range(1, len(texts) + 1))
+    assert found[0].start == 0
+    assert found[-1].end == len(normal(GOODS).words)
+
+
+def test_a_part_at_an_edge_where_the_rest_was_not_returned() -> None:
+    assert cut(GOODS, "Cookies", "It says: refunds are paid within 14") == [Part(0, 5, 1)]
+    assert cut(GOODS, "days of the receipt of the goods. And so on.") == [Part(5, 12, 0)]
+
+
+NOT_CUT = {
+    "changed": ["Refunds are paid within 30 days of the receipt of the goods"],
+    "elsewhere": ["Cookies are kept for 14 days.", "The goods are of the best kind."],
+    "bits in the middle of other texts": [
+        "Refunds are paid within 14 hours in all of our shops", "It takes three days of the receipt of the goods in June",
+    ],
+    "only its first words": ["Refunds are made by our office in the city."],
+    "nothing": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", NOT_CUT)
+def test_what_was_not_cut(how: str) -> None:
+    assert cut(GOODS, *NOT_CUT[how]) == []
+
+
+def test_the_nearest_text_and_how_it_differs() -> None:
+    texts = [
+        "Cookies",
+        "Refunds are paid within 14 hours",
+        GOODS.replace("14", "30").replace("paid", "paid out"),
+    ]
+    found = nearest(normal(GOODS), [*map(normal, texts)])
+    assert found is not None
+    assert (found.text, found.missing, found.added) == (2, ("14",), ("out", "30"))
+    assert found.share == pytest.approx(11 / 12)
+    assert nearest(normal(GOODS), [normal("Cookies are kept"), normal("")]) is None
+    assert nearest(normal(GOODS), []) is None

@@ -1,0 +1,329 @@
+"""``--ir-audit``: names what was planted, and nothing false."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from pytest_irquality.pipeline.audit import ExistsError, existing
+from pytest_irquality.suite.model import Query
+from pytest_irquality.verdict.audit import alike, floor_between, words_of
+from tests.conftest import Project
+
+ENGINE = """\
+GONE = {gone!r}
+class Engine:
+    def search(self, query, k): return ANSWERS[query]
+    def {method}(self, ids): {body}
+ANSWERS = {answers!r}
+@pytest.fixture
+def retriever(): return Engine()
+"""
+EACH = ("exists", "return ids not in GONE")
+AT_ONCE = ("exists_all", "return [one not in GONE for one in ids]")
+
+
+def queries(n: int, more: str = "") -> str:
+    return "queries:\n" + "".join(
+        f"  - {{query: word{i}, tags: [all], relevant: [d{i}]{more}}}\n" for i in range(n)
+    )
+
+
+def engine(
+    project: Project, answers: dict[str, Any], gone: Iterable[str] = (), how: tuple[str, str] = EACH
+) -> None:
+    method, body = how
+    text = ENGINE.format(gone=set(gone), method=method, body=body, answers=answers)
+    project.conftest(text)
+
+
+def found(project: Project, *args: str) -> tuple[pytest.RunResult, dict[str, Any]]:
+    result = project.run("--ir-audit", *args)
+    return result, project.data["suites"][0]["audit"]
+
+
+@pytest.mark.parametrize("how", [EACH, AT_ONCE], ids=["exists", "exists_all"])
+def test_s27_documents_that_left_the_index_are_named_with_the_queries_they_decide(
+    project: Project, how: tuple[str, str]
+) -> None:
+    text = queries(20) + "thresholds: {recall@10: 0.7}\n"
+    project.suite(text.replace("[d1]", "{d1: 1, bad: 0}"))
+    answers: dict[str, Any] = {f"word{i}": [f"d{i}", "x"] for i in range(20)}
+    engine(project, answers)
+    project.run("--ir-update-baseline")
+    gone = ["d3", "d4", "d5", "d6", "bad"]
+    left = {q: [d for d in ids if d not in gone] for q, ids in answers.items()}
+    engine(project, left, gone, how)
+    project.suite(
+        text.replace("[d1]", "{d1: 1, bad: 0}") + "each_query: {lost_all_relevant: ignore}\n"
+    )
+    result, audit = found(project)
+    assert result.ret == 0, "it says, and does not fail"
+    assert {one["document"]: one["queries"] for one in audit["dead"]} == {
+        "d3": ["word3"], "d4": ["word4"], "d5": ["word5"], "d6": ["word6"], "bad": [],
+    }  # fmt: skip
+    result.stdout.fnmatch_lines(
+        [
+            "*4 documents have left the index, which no ranking can mend: d3, d4, d5 and 1 more;"
+            " they decide 'word3', 'word4', 'word5' and 1 more",
+            "! dead*5 judged documents no longer exist, of 21 looked up",
+            "*d3: decides 'word3'",
+            "*bad: decides no query",
+        ]
+    )
+    assert "no longer exist" in (project.path / "ir-report.html").read_text("utf-8")
+
+
+def test_s28_a_limit_nothing_breaks_a_query_nothing_protects_a_floor_far_below(
+    project: Project,
+) -> None:
+    project.suite(
+        queries(20)
+        + "  - {query: free, tags: [all]}\n"
+        + "thresholds:\n  mrr@10: {min: 0.30}\n  recall@10: {min: 0.95}\n"
+        + "  ndcg@10: {min: 0.2, max_drop: 0.01}\n"
+    )
+    answers = {f"word{i}": [f"d{i}", "x"] for i in range(20)} | {"free": ["x"]}
+    engine(project, answers)
+    project.run("--ir-update-baseline")
+    result, audit = found(project)
+    assert result.ret == 0
+    assert audit["unprotected"] == ["free"]
+    weak = {one["label"]: one for one in audit["weak"]}
+    assert {label: one["toothless"] for label, one in weak.items()} == {
+        "mrr@10": True, "ndcg@10": False,
+    }  # fmt: skip
+    for one in weak.values():
+        assert one["value"] == pytest.approx(1)
+        assert one["lost"] == pytest.approx(0.9), "two of twenty queries lost everything"
+        assert one["write"] == pytest.approx(0.95, abs=0.03)
+    result.stdout.fnmatch_lines(
+        [
+            "! unprotected*no rule, limit or guard could fail on 1 query: 'free'",
+            "! toothless*'mrr@10' holds although 2 of its 20 queries lost every relevant document"
+            " (mrr@10 1.000 → 0.900, floor 0.3; write 0.9*)",
+            "! loose floors*'ndcg@10': the floor holds although 2 of its 20 queries*",
+        ]
+    )
+
+
+def test_a_floor_that_was_written_as_told_is_no_longer_named(project: Project) -> None:
+    project.suite(queries(20) + "thresholds: {mrr@10: {min: 0.30}}\n")
+    engine(project, {f"word{i}": [f"d{i}"] for i in range(20)})
+    _, audit = found(project)
+    project.suite(queries(20) + f"thresholds: {{mrr@10: {{min: {audit['weak'][0]['write']}}}}}\n")
+    result, audit = found(project)
+    assert (result.ret, audit["weak"]) == (0, [])
+
+
+def test_s29_judges_who_disagree_on_what_decides_are_named_beside_the_verdict(
+    project: Project,
+) -> None:
+    project.suite(
+        "judgments: [anna.csv, ben.csv]\nqueries:\n  - {query: chair, thresholds: {mrr@3: 0.9}}\n"
+        "thresholds: {precision@1: {min: 0.9}}\n"
+    )
+    header = "query_id,query,doc_id,rating,judge,date,note\n"
+    for judge, grades in (("anna", (2, 0)), ("ben", (0, 2))):
+        rows = "".join(f"chair,chair,d{n},{grade},{judge},,\n" for n, grade in enumerate(grades))
+        (project.path / f"{judge}.csv").write_text(header + rows, encoding="utf-8")
+    engine(project, {"chair": ["d0", "d1"]})
+    result = project.run()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "*2 pairs were graded by more than one judge (anna, ben): their mean counts, and half*",
+            "*under the grades of ben alone, other on 2 pairs, 'chair', 'precision@1' would fail",
+        ]
+    )
+    verdicts = {one["check"]: one["otherwise"] for one in project.data["suites"][0]["verdicts"]}
+    assert verdicts == {"chair": ["ben"], "precision-1": ["ben"]}
+    assert "it would fail under the grades of ben alone" in (
+        project.path / "ir-report.html"
+    ).read_text("utf-8")
+    (project.path / "shop.ir.yaml").write_text(
+        (project.path / "shop.ir.yaml").read_text("utf-8") + "judges: {prefer: [ben]}\n"
+    )
+    result, audit = found(project)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "*it would pass under the grades of anna alone*",
+            "*judges*anna and ben: kappa −1.00*on 2 pairs, 0 graded alike",
+            "*disputed*judges differ on 2 pairs; most on",
+            "*'chair' d0: anna 2, ben 0",
+        ]
+    )
+    assert audit["opinions"]["differing"] == 2
+
+
+def test_judges_who_disagree_on_nothing_that_decides_turn_no_verdict(project: Project) -> None:
+    project.suite("judgments: j.csv\nqueries: [{query: a}]\nthresholds: {mrr@10: {min: 0.9}}\n")
+    (project.path / "j.csv").write_text(
+        "query,docid,rating,judge\na,d,2,anna\na,d,1,ben\na,e,0,anna\na,e,0,ben\n"
+    )
+    engine(project, {"a": ["d", "e"]})
+    result = project.run()
+    assert result.ret == 0
+    result.stdout.no_fnmatch_line("*alone*")
+
+
+def test_limits_of_the_audit_fail_and_only_where_there_is_one(project: Project) -> None:
+    audit = "audit: {dead: 0, unprotected: 0, toothless: 1, redundant: 0}\n"
+    project.suite(
+        queries(4) + "  - {query: Word0, relevant: [d0]}\n  - {query: free}\n" + audit
+        + "thresholds: {mrr@10: {min: 0.1}}\n"
+    )  # fmt: skip
+    answers = {f"word{i}": [f"d{i}"] for i in range(4)} | {"Word0": ["d0"], "free": ["x"]}
+    answers["word3"] = ["x"]
+    engine(project, answers, ["d3"])
+    assert project.run().ret == 0
+    result, _ = found(project)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "*1 judged document no longer exists, more than the 0 allowed",
+            "*6 queries are in no rule, limit or guard, more than the 0 allowed",
+            "*1 query asks what another asks, more than the 0 allowed",
+        ]
+    )
+    outcomes = project.outcomes()
+    assert {name: outcomes[name] for name in outcomes if name.startswith("audit-")} == {
+        "audit-dead": "failed", "audit-unprotected": "failed",
+        "audit-toothless": "passed", "audit-redundant": "failed",
+    }  # fmt: skip
+
+
+def test_a_limit_on_what_nobody_can_say_is_no_pass(project: Project) -> None:
+    project.suite(queries(2) + "audit: {dead: 0}\n")
+    project.answers({"word0": ["d0"], "word1": ["d1"]})
+    result = project.run("--ir-audit")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["*nobody can say which documents exist: the retriever has no exists(id)"]
+    )
+    engine(project, {"word0": ["d0"], "word1": ["d1"]}, how=("exists", "raise OSError('down')"))
+    result = project.run("--ir-audit")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*exists raised OSError: down"])
+
+
+def test_a_tight_suite_has_nothing_to_be_told(project: Project) -> None:
+    project.suite(
+        queries(20) + "thresholds: {ndcg@10: {min: 0.95}}\n"
+        "each_query: {recall@10: {min: 1}}\neach_tag: {mrr@10: {min: 0.95}}\n"
+        "audit: {dead: 0, unprotected: 0, toothless: 0, redundant: 0}\n"
+    )
+    engine(project, {f"word{i}": [f"d{i}", "x"] for i in range(20)}, how=AT_ONCE)
+    result, audit = found(project)
+    assert result.ret == 0
+    assert (audit["dead"], audit["weak"], audit["unprotected"]) == ([], [], [])
+    result.stdout.no_fnmatch_line("! *")
+
+
+def test_small_tags_resolution_and_what_was_never_met(project: Project) -> None:
+    project.suite(
+        queries(12) + "  - {query: rare, tags: [tail], relevant: [d, never]}\n"
+        "tags: {tail: {recall@10: {min: 0.4}}}\nthresholds: {recall@10: {min: 0.9}}\n"
+    )
+    engine(project, {f"word{i}": [f"d{i}"] for i in range(12)} | {"rare": ["d", "x"]})
+    result, audit = found(project)
+    assert result.ret == 0
+    assert audit["small_tags"] == [{"tag": "tail", "label": "tail: recall@10", "queries": 1}] or (
+        audit["small_tags"][0]["queries"] == 1
+    )
+    assert audit["never_met"] == [{"query": "rare", "document": "never", "relevant": True}]
+    (shown,) = [one for one in audit["resolution"] if one["queries"] == 13]
+    assert shown["assumed"] is True
+    assert shown["needed"] > 13
+    assert len(audit["perfect"]) == 12
+
+
+def test_what_is_never_met_and_perfect_is_so_for_every_retriever(project: Project) -> None:
+    project.suite("queries:\n  - {query: a, relevant: [d, e]}\n  - {query: b, relevant: [f]}\n")
+    project.conftest(
+        "ANSWERS = {'one': {'a': ['d'], 'b': ['f']}, 'two': {'a': ['e'], 'b': ['x', 'f']}}\n"
+        "@pytest.fixture(params=['one', 'two'])\ndef retriever(request):\n"
+        "    return lambda query: ANSWERS[request.param][query]\n"
+    )
+    result = project.run("--ir-audit")
+    result.stdout.fnmatch_lines(["*each of 3 judged pairs was returned at some time"])
+    result.stdout.no_fnmatch_line("*cannot get better*")
+
+
+@pytest.mark.parametrize(
+    ("answer", "exists"),
+    [
+        ({"a": True, "b": False}, {"a": True, "b": False}),
+        ({"a"}, {"a": True, "b": False}),
+        ([True, False], {"a": True, "b": False}),
+        ([1, 0], {"a": True, "b": False}),
+    ],
+)
+def test_what_exists_all_may_give(answer: Any, exists: dict[str, bool]) -> None:
+    class Engine:
+        def exists_all(self, ids: list[str]) -> Any:
+            return answer
+
+    assert existing(Engine(), ["a", "b"]) == exists
+
+
+def test_every_document_is_asked_for_in_batches() -> None:
+    asked: list[int] = []
+
+    class Engine:
+        def exists_all(self, ids: list[str]) -> list[bool]:
+            asked.append(len(ids))
+            return [True] * len(ids)
+
+    assert existing(Engine(), [str(n) for n in range(2500)]) == {str(n): True for n in range(2500)}
+    assert asked == [1000, 1000, 500]
+    assert existing(object(), ["a"]) is None
+
+
+@pytest.mark.parametrize("answer", [None, "yes", [True], 3])
+def test_an_exists_all_that_answers_otherwise_is_an_error(answer: Any) -> None:
+    class Engine:
+        def exists_all(self, ids: list[str]) -> Any:
+            return answer
+
+    with pytest.raises(ExistsError, match="exists_all must give a bool for each id"):
+        existing(Engine(), ["a", "b"])
+
+
+def test_queries_of_the_same_words_are_alike() -> None:
+    texts = ["Office chair", "chair, office!", "office chairs", "café", "CAFE", "tv", "tv tv"]
+    groups = alike(Query(text, text) for text in texts)
+    assert list(groups) == [("Office chair", "chair, office!"), ("café", "CAFE")]
+    assert list(alike([Query("a", "x", params={"p": 1}), Query("b", "x")])) == []
+    assert words_of("…") == ()
+
+
+def test_the_number_to_write_tells_of_the_loss_and_holds_today() -> None:
+    for lost, value in ((0.9, 1.0), (0.77, 0.861), (0.123, 0.1234), (0.0, 0.3)):
+        write = floor_between(lost, value)
+        assert write is not None
+        assert lost < write <= value
+    assert floor_between(0.5, 0.5000001) is None
+
+
+def test_the_next_run_says_what_new_grades_changed(project: Project) -> None:
+    project.suite(
+        "judgments: j.csv\nqueries: [{query: a}, {query: b}]\nthresholds: {mrr@10: {max_drop: 0}}\n"
+    )
+    rows = "query,docid,rating\na,d,1\nb,d,1\n"
+    (project.path / "j.csv").write_text(rows)
+    project.answers({"a": ["x", "d"], "b": ["d"]})
+    project.run("--ir-update-baseline")
+    project.run().stdout.no_fnmatch_line("*new judgment*")
+    (project.path / "j.csv").write_text(f"{rows}a,x,2\na,y,0\n")
+    result = project.run()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "*2 new judgments since the baseline was saved: mrr@10 0.750 → 1.000 on its 2 unchanged"
+            " rankings; the change above is that of rankings alone"
+        ]
+    )

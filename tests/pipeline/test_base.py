@@ -1,0 +1,499 @@
+"""``--ir-baseline=run:REF`` over real repositories: who answers for the base, what the base is, and what is left of it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import QUIET, Project
+from tests.repository import git
+
+SUITE = """\
+queries:
+  - {query: desk, relevant: [d1]}
+  - {query: lamp, relevant: [d1]}
+thresholds: {mrr: {min: 0.1, max_drop: 0.05}}
+"""
+CONFTEST = """\
+@pytest.fixture
+def retriever():
+    from shop import search
+    return search
+"""
+GOOD = "def search(query):\n    return ['d1', 'd2']\n"
+WORSE = "def search(query):\n    return ['d2', 'd1']\n"
+RUN = "--ir-baseline=run:main"
+
+
+@pytest.fixture
+def shop(project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Project]:
+    """A flat project whose code is on main, with a branch checked out."""
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))  # so that one sees what is left
+    project.suite(SUITE)
+    project.conftest(CONFTEST)
+    write(project, "shop.py", GOOD)
+    write(project, "pytest.ini", "[pytest]\npythonpath = .\n")
+    write(project, ".gitignore", "ir-report.html\nout.json\n__pycache__\n.pytest_cache\n/index\n")
+    git(project.path, "init", "-q", "-b", "main")
+    commit(project, "main")
+    git(project.path, "checkout", "-qb", "change")
+    yield project
+    assert os.listdir(tmp_path / "tmp") == []
+    assert git(project.path, "worktree", "list").count("\n") == 1
+
+
+def write(project: Project, name: str, text: str) -> None:
+    path = project.path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def commit(project: Project, message: str = "change") -> None:
+    git(project.path, "add", "-A")
+    git(project.path, "commit", "-qm", message)
+
+
+def base_of(project: Project) -> str:
+    return git(project.path, "rev-parse", "--short=7", "main").strip()
+
+
+def fell(project: Project) -> bool:
+    return project.outcomes()["mrr-10"] == "failed"
+
+
+# -- whose code answers -------------------------------------------------------------------------------------------------
+
+
+def test_s22_a_drop_is_red_without_any_stored_file(shop: Project) -> None:
+    write(shop, "shop.py", WORSE)
+    commit(shop)
+    result = shop.run(RUN)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["mrr@10 fell 1.000 → 0.500, by 0.500: more than max_drop 0.050*"])
+    baseline = shop.data["suites"][0]["baseline"]
+    assert (baseline["source"], baseline["commit"]) == ("run:main", base_of(shop))
+    assert not (shop.path / ".ir-baseline").exists()
+    outcomes = shop.outcomes()
+    # The same verdicts as with a stored one.
+    git(shop.path, "checkout", "-q", "main")
+    shop.run("--ir-update-baseline")
+    git(shop.path, "checkout", "-q", "change")
+    shop.run()
+    assert shop.outcomes() == outcomes
+
+
+def test_mains_own_progress_is_not_the_changes_loss(shop: Project) -> None:
+    write(shop, "other.txt", "x")
+    commit(shop)
+    git(shop.path, "checkout", "-q", "main")
+    write(shop, "shop.py", GOOD.replace("['d1', 'd2']", "['d1']"))
+    commit(shop, "main gets better")
+    git(shop.path, "checkout", "-q", "change")
+    result = shop.run(RUN)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*none of 2 rankings changed"])
+
+
+FINDER = """\
+import importlib.machinery, sys
+class Exact:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "shop":
+            return importlib.machinery.PathFinder.find_spec(name, [%r])
+sys.meta_path.insert(0, Exact)
+"""
+ASKED_ELSEWHERE = """\
+@pytest.fixture
+def retriever():
+    import ast, subprocess, sys
+    code = "import shop; print(shop.search('x'))"
+    return lambda query: ast.literal_eval(subprocess.check_output([sys.executable, "-c", code], text=True))
+"""
+
+
+@pytest.mark.parametrize("installed", ["path", "finder", "finder in a child"])
+def test_an_editable_install_never_lets_the_heads_code_answer(
+    shop: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: str
+) -> None:
+    git(shop.path, "checkout", "-q", "main")
+    (shop.path / "shop.py").unlink()
+    write(shop, "src/shop.py", GOOD)
+    write(shop, "pyproject.toml", "[project]\nname = 'shop'\n")
+    write(shop, "pytest.ini", "[pytest]\n")
+    if installed == "finder in a child":
+        shop.conftest(ASKED_ELSEWHERE)
+    commit(shop, "src layout")
+    git(shop.path, "checkout", "-q", "-B", "change")
+    write(shop, "src/shop.py", WORSE)
+    site = tmp_path / "site"
+    site.mkdir()
+    if installed != "path":  # as setuptools does it for an editable install that is strict
+        (site / "sitecustomize.py").write_text(FINDER % str(shop.path / "src"))
+    places = [str(site), *([str(shop.path / "src")] if installed == "path" else ())]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*places, os.environ.get("PYTHONPATH", "")]))
+    result = shop.pytester.runpytest_subprocess("--ir-suite", "--ir-json=out.json", RUN, *QUIET)
+    assert result.ret == 1, result.stdout.str() + result.stderr.str()
+    assert fell(shop)
+
+
+def test_a_module_that_only_the_head_has_is_not_there_for_the_base(shop: Project) -> None:
+    write(
+        shop,
+        "shop.py",
+        "try:\n    from faster import search\nexcept ImportError:\n    "
+        + GOOD.replace("\n", "\n    "),
+    )
+    git(shop.path, "checkout", "-q", "main")
+    commit(shop, "looks for more")
+    git(shop.path, "checkout", "-q", "-B", "change")
+    write(shop, "faster.py", WORSE)
+    shop.run(RUN)
+    assert fell(shop)
+
+
+def test_a_copy_from_elsewhere_is_an_error_that_names_it_and_the_remedy(
+    shop: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shop.path / "shop.py").unlink()
+    write(shop, "src/shop.py", GOOD)
+    git(shop.path, "checkout", "-q", "main")
+    commit(shop, "src layout, and shop is installed")
+    git(shop.path, "checkout", "-q", "-B", "change")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "shop.py").write_text(GOOD)
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join([str(other), os.environ.get("PYTHONPATH", "")])
+    )
+    result = shop.run(RUN)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([
+        f"ERROR: --ir-baseline run:main: the base {base_of(shop)} imported shop from {other}/shop.py, not from its own"
+        " checkout; set ir_base_command to what runs pytest on its own code (such as `uv run pytest`)",
+    ])  # fmt: skip
+    # The remedy: an environment in which the base's own code comes first.
+    code = "import sys, pytest; sys.path.insert(0, 'src'); sys.exit(pytest.main())"
+    command = shlex.join([sys.executable, "-c", code])
+    write(shop, "pytest.ini", f"[pytest]\nir_base_command = {command}\n")
+    monkeypatch.syspath_prepend(other)
+    assert shop.run(RUN).ret == 0
+
+
+READS = "import os\nINDEX = os.path.join({folder}, 'index')\ndef search(query):\n    with open(INDEX) as file:\n        return file.read().split()\n"
+
+
+def test_files_of_the_head_that_the_base_reads(shop: Project) -> None:
+    write(shop, "shop.py", READS.format(folder=repr(str(shop.path))))
+    write(shop, "index", "d1 d2")
+    git(shop.path, "checkout", "-q", "main")
+    git(shop.path, "add", "-f", "index")
+    commit(shop, "a path that is absolute")
+    git(shop.path, "checkout", "-q", "-B", "change")
+    assert shop.run(RUN).ret == 0  # the same file on both sides
+    write(shop, "index", "d2 d1")
+    result = shop.run(RUN)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(
+        [f"*the base {base_of(shop)} read {shop.path}/index, which this change alters: *"]
+    )
+
+
+def test_what_git_does_not_track_is_linked_where_it_is_named(shop: Project) -> None:
+    write(shop, "shop.py", READS.format(folder="os.path.dirname(__file__)"))
+    git(shop.path, "checkout", "-q", "main")
+    commit(shop, "an index that is built")
+    git(shop.path, "checkout", "-q", "-B", "change")
+    write(shop, "index", "d1 d2")
+    result = shop.run(RUN)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(
+        [
+            "*answered no query of shop.ir.yaml: FileNotFoundError: *index*; name files that git does not track in ir_base_link"
+        ]
+    )
+    write(shop, "pytest.ini", "[pytest]\npythonpath = .\nir_base_link = index\n")
+    result = shop.run(RUN)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*of today's on both sides (ir_base_link): index"])
+    write(shop, "pytest.ini", "[pytest]\npythonpath = .\nir_base_link = inedx\n")
+    shop.run(RUN).stderr.fnmatch_lines(
+        ["*: ir_base_link: inedx: there is no such file or folder in the checkout"]
+    )
+
+
+# -- what the base is ---------------------------------------------------------------------------------------------------
+
+
+def test_a_suite_that_the_base_lacks_is_run_and_new_only_without_its_fixture(shop: Project) -> None:
+    shop.suite(SUITE, "more.ir.yaml")
+    shop.suite(SUITE.replace("queries:", "retriever: later\nqueries:", 1), "later.ir.yaml")
+    shop.conftest(CONFTEST + "@pytest.fixture\ndef later():\n    return lambda query: ['d9']\n")
+    write(shop, "shop.py", WORSE)
+    result = shop.run(RUN)
+    assert result.ret == 1
+    outcomes = {suite["path"]: suite["verdicts"] for suite in shop.data["suites"]}
+    failed = {
+        path: [v["check"] for v in some if v["outcome"] == "failed"]
+        for path, some in outcomes.items()
+    }
+    assert failed == {
+        "shop.ir.yaml": ["mrr-10"],
+        "more.ir.yaml": ["mrr-10"],
+        "later.ir.yaml": ["mrr-10"],
+    }
+    result.stdout.fnmatch_lines(
+        [f"*the base {base_of(shop)} has neither the suite nor its fixture"]
+    )
+    text = result.stdout.str()
+    assert text.count("mrr@10 fell 1.000 → 0.500") >= 2  # of later.ir.yaml the floor alone
+
+
+BROKEN = {
+    "renamed": (CONFTEST.replace("def retriever", "def searcher"), GOOD, "no fixture 'retriever'"),
+    "syntax": (CONFTEST, "def search(query:\n", "SyntaxError"),
+    "dependency": (CONFTEST, "import gone_for_good\n" + GOOD, "No module named 'gone_for_good'"),
+    "skip": (CONFTEST.replace("    from", "    pytest.skip('no engine')\n    from"), GOOD, "2 skipped|skipped"),
+    "abort": (CONFTEST, "import os\nos._exit(0)\n", "exit status 0"),
+    "silent": (CONFTEST, "import os\ndef search(query):\n    raise OSError('index is down')\n", "OSError: index is down"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_base_that_gives_no_answers_is_an_error_with_its_last_lines(
+    shop: Project, case: str
+) -> None:
+    conftest, code, said = BROKEN[case]
+    git(shop.path, "checkout", "-q", "main")
+    shop.conftest(conftest)
+    write(shop, "shop.py", code)
+    commit(shop, case)
+    git(shop.path, "checkout", "-q", "-B", "change")
+    shop.conftest(CONFTEST)
+    write(shop, "shop.py", GOOD)
+    result = shop.run(RUN)
+    assert result.ret == 4
+    assert any(word in result.stderr.str() for word in said.split("|")), result.stderr.str()
+    assert f"the base {base_of(shop)}" in result.stderr.str()
+
+
+def test_one_retriever_is_the_same_whatever_its_name_and_another_is_new(shop: Project) -> None:
+    named = CONFTEST.replace("fixture\n", "fixture(params=%r)\n")
+    shop.conftest(named % (["bm25"],))
+    write(shop, "shop.py", WORSE)
+    shop.run(RUN)
+    assert fell(shop)
+    git(shop.path, "stash", "-q")
+    git(shop.path, "checkout", "-q", "main")
+    shop.conftest(named % (["bm25"],))
+    commit(shop, "named")
+    git(shop.path, "checkout", "-q", "-B", "change")
+    shop.conftest(named % (["bm25", "hybrid"],))
+    write(shop, "shop.py", WORSE)
+    result = shop.run(RUN)
+    by_name = {
+        suite["retriever"]: {v["check"]: v["outcome"] for v in suite["verdicts"]}["mrr-10"]
+        for suite in shop.data["suites"]
+    }
+    assert by_name == {"bm25": "failed", "hybrid": "passed"}
+    result.stdout.fnmatch_lines(["*has no such retriever, but 'bm25'"])
+
+
+def test_a_base_that_answers_some_says_how_many(shop: Project) -> None:
+    git(shop.path, "checkout", "-q", "main")
+    write(shop, "shop.py", GOOD.replace("return", "assert query != 'lamp', 'no lamps'\n    return"))
+    commit(shop, "no lamps")
+    git(shop.path, "checkout", "-q", "-B", "change")
+    write(shop, "shop.py", GOOD)
+    result = shop.run(RUN)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["*answered 1 of 2 queries; the first that it did not: AssertionError: no lamps*"]
+    )
+
+
+def test_where_the_merge_base_is_head_only_uncommitted_changes_are_compared(shop: Project) -> None:
+    write(shop, "shop.py", WORSE)
+    result = shop.run(RUN)
+    assert fell(shop)
+    result.stdout.fnmatch_lines(["*the merge base is HEAD: only uncommitted changes are compared"])
+
+
+def test_data_is_todays_and_code_is_never_laid_over(shop: Project) -> None:
+    suite = "queries: [{file: %s, format: jsonl}]\nthresholds: {mrr: {max_drop: 0.05}}\n"
+    shop.suite(suite % "q.jsonl")
+    write(shop, "q.jsonl", '{"query": "desk", "relevant": ["d1"]}\n')
+    write(shop, "shop.py", WORSE)
+    shop.run(RUN)
+    assert fell(shop)
+    shop.suite(suite % "shop.py")
+    write(shop, "shop.py", '{"query": "desk", "relevant": ["d1"]}\n')
+    result = shop.run(RUN)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(
+        ["*shop.py is laid over the base's code because a suite names it: *"]
+    )
+
+
+# -- how it is run ------------------------------------------------------------------------------------------------------
+
+
+def test_the_bases_addopts_select_and_distribute_nothing(shop: Project) -> None:
+    git(shop.path, "checkout", "-q", "main")
+    ini = "[pytest]\npythonpath = .\naddopts = -n2 -x --lf -k nothing --junitxml=j.xml --ir-json=b.json\n"
+    write(shop, "pytest.ini", ini)
+    commit(shop, "options")
+    git(shop.path, "checkout", "-q", "-B", "change")
+    write(shop, "pytest.ini", "[pytest]\npythonpath = .\n")
+    write(shop, "shop.py", WORSE)
+    result = shop.run(RUN, "-k", "mrr")
+    result.assert_outcomes(failed=1, deselected=3)
+    assert fell(shop)
+
+
+def test_under_xdist_the_controller_runs_it_once(shop: Project) -> None:
+    git(shop.path, "checkout", "-q", "main")
+    write(shop, "shop.py", f"{GOOD}open({str(shop.path.parent / 'counted')!r}, 'a').write('.')\n")
+    commit(shop, "counts")
+    git(shop.path, "checkout", "-q", "-B", "change")
+    write(shop, "shop.py", WORSE)
+    result = shop.pytester.runpytest_subprocess(
+        "--ir-suite", "--ir-json=out.json", "-n2", RUN, *QUIET
+    )
+    assert result.ret == 1
+    assert fell(shop)
+    assert (shop.path.parent / "counted").read_text() == "."
+    write(shop, "shop.py", "broken(\n")
+    git(shop.path, "checkout", "-q", "main")
+    commit(shop, "broken")
+    result = shop.pytester.runpytest_subprocess("--ir-suite", "-n2", RUN, *QUIET)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(
+        ["ERROR: --ir-baseline run:main: the base * gave no answers*", "  | *SyntaxError*"]
+    )
+
+
+def test_from_a_subfolder_with_an_item_named_and_as_a_share(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(shop, "deep/note", "x")
+    write(shop, "shop.py", WORSE)
+    commit(shop)
+    monkeypatch.chdir(shop.path / "deep")
+    result = shop.pytester.inline_run("--ir-suite", "../shop.ir.yaml::mrr-10", RUN, *QUIET)
+    assert result.ret == 1
+    monkeypatch.chdir(shop.path)
+    for share in ("1/2", "2/2"):
+        assert shop.run(RUN, f"--ir-shard={share}", "--ir-save-runs=kept").ret in (0, 5)
+    assert shop.run(RUN, "--ir-runs=kept").ret == 1
+    assert fell(shop)
+
+
+def test_a_clone_that_is_shallow_says_what_to_do(shop: Project) -> None:
+    commit_count = 2
+    for number in range(commit_count):
+        git(shop.path, "commit", "--allow-empty", "-qm", f"{number}")
+    git(shop.path, "clone", "-q", "--depth=1", "--no-single-branch", shop.path.as_uri(), "shallow")
+    git(shop.path / "shallow", "branch", "main", "origin/main")
+    result = shop.run(RUN, "--rootdir=shallow", "shallow")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*shallow*fetch-depth: 0*"])
+
+
+def test_submodules_are_at_the_commits_of_the_base(shop: Project, tmp_path: Path) -> None:
+    engine = tmp_path / "engine"
+    engine.mkdir()
+    git(engine, "init", "-q", "-b", "main")
+    (engine / "engine.py").write_text(GOOD)
+    git(engine, "add", ".")
+    git(engine, "commit", "-qm", "good")
+    git(shop.path, "checkout", "-q", "main")
+    git(shop.path, "submodule", "add", "-q", engine.as_uri(), "lib")
+    write(shop, "shop.py", "from lib.engine import search\n")
+    commit(shop, "an engine of its own")
+    git(shop.path, "checkout", "-q", "-B", "change")
+    (shop.path / "lib/engine.py").write_text(WORSE)
+    git(shop.path / "lib", "commit", "-qam", "worse")
+    commit(shop)
+    assert shop.run(RUN).ret == 1
+    assert fell(shop)
+    assert git(shop.path / "lib", "worktree", "list").count("\n") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_whatever_ends_it_nothing_is_left_for_long(
+    shop: Project, tmp_path: Path, number: int
+) -> None:
+    write(shop, "waits.ir.yaml", SUITE.replace("queries:", "retriever: waits\nqueries:", 1))
+    shop.conftest(CONFTEST + WAITS % str(tmp_path / "started"))
+    git(shop.path, "checkout", "-q", "main")
+    commit(shop, "waits")
+    git(shop.path, "checkout", "-q", "-B", "change")
+    # As a shell starts it in the foreground: where SIGINT is ignored, so it is in what is started.
+    code = "import signal, sys, pytest; signal.signal(2, signal.default_int_handler); sys.exit(pytest.main())"
+    command = [sys.executable, "-c", code, "--ir-suite", RUN, "waits.ir.yaml", *QUIET]
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    with subprocess.Popen(
+        command, cwd=shop.path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        started = tmp_path / "started"
+        while not started.exists() or not started.read_text():
+            assert process.poll() is None, process.communicate()[0].decode()
+            time.sleep(0.02)
+        process.send_signal(number)
+        output = process.communicate(timeout=60)[0].decode()
+    child = int(started.read_text())
+    if number == signal.SIGKILL:
+        os.kill(child, signal.SIGKILL)  # whom nobody ends, and who ends by itself
+        assert os.listdir(tmp_path / "tmp") != []
+        assert shop.run(RUN, "shop.ir.yaml").ret == 0  # and the fixture looks at what is left
+        return
+    assert process.returncode == (2 if number == signal.SIGINT else 143), output
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
+
+
+WAITS = """\
+@pytest.fixture
+def waits():
+    import os, time
+    from pathlib import Path
+    Path(%r).write_text(str(os.getpid()))
+    time.sleep(50)
+"""
+
+
+def test_what_cannot_be_started_is_one_line(shop: Project) -> None:
+    write(shop, "pytest.ini", "[pytest]\npythonpath = .\nir_base_command = no-such-program run\n")
+    result = shop.run(RUN)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(
+        [
+            "ERROR: --ir-baseline run:main: ir_base_command: no-such-program: No such file or directory"
+        ]
+    )
+    write(shop, "pytest.ini", "[pytest]\npythonpath = .\n")
+    result = shop.run("--ir-baseline=run:nowhere")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(
+        ["ERROR: --ir-baseline run:nowhere: git knows no revision 'nowhere' here"]
+    )
+    # A base that no guard watched is never believed.
+    write(
+        shop,
+        "pytest.ini",
+        f"[pytest]\npythonpath = .\nir_base_command = {sys.executable} -I -m pytest\n",
+    )
+    result = shop.run(RUN)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*gave no answers for shop.ir.yaml*"])

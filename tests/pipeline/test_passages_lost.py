@@ -1,0 +1,211 @@
+"""Passages that are not found, end to end: what a red build says of them."""
+
+from __future__ import annotations
+
+import json
+
+from tests.conftest import Project
+
+GOODS = "Refunds are paid within 14 days of the receipt of the goods"
+KEEP = "Keep the receipt until the money has come"
+BOTH = "Write to the shop before you send anything back"
+SUITE = f"""
+match: text
+top_k: 3
+depth: 6
+metrics: [recall@3]
+each_query: {{lost_all_relevant: fail}}
+queries:
+  - {{query: refunds, relevant: [{GOODS}], must_find: [{GOODS}]}}
+  - {{query: receipts, relevant: [{KEEP}], must_find: [{KEEP}]}}
+  - {{query: letters, relevant: [{BOTH}], must_find: [{BOTH}]}}
+  - {{query: cookies, relevant: [Cookies are kept for a whole year], must_find: [Cookies are kept for a whole year]}}
+"""
+OTHERS = [{"id": f"o{n}", "text": f"Of something else, number {n}"} for n in range(4)]
+WHOLE = {
+    "refunds": [{"id": "c1", "text": f"It says: {GOODS}."}, *OTHERS],
+    "receipts": [{"id": "c2", "text": f"{KEEP}. And more."}, *OTHERS],
+    "letters": [{"id": "c3", "text": BOTH}, *OTHERS],
+    "cookies": [{"id": "c4", "text": "Cookies are kept for a whole year, as told."}, *OTHERS],
+}
+CUT = {
+    "refunds": [
+        {"id": "n1", "text": "It says: Refunds are paid within 14"},
+        {"id": "n2", "text": "days of the receipt of the goods."},
+        *OTHERS,
+    ],
+    "receipts": [
+        {"id": "n3", "text": "money has come. And more."},
+        OTHERS[0],
+        {"id": "n4", "text": "Keep the receipt until the"},
+        *OTHERS[1:],
+    ],
+    "letters": [
+        {"id": "n5", "text": "Write to the shop before you"},
+        {"id": "n6", "text": "before you send anything back"},
+        *OTHERS,
+    ],
+    "cookies": [*OTHERS, {"id": "n7", "text": "Cookies are kept for a whole year, as told."}],
+}
+
+
+def test_a_chunker_that_cuts_three_passages_and_moves_one_down(project: Project) -> None:
+    project.suite(SUITE)
+    project.answers(WHOLE)
+    assert project.run("--ir-update-baseline").ret == 0
+    project.answers(CUT)
+    result = project.run()
+    assert result.ret == 1
+    text = result.stdout.str()
+    assert "cut: the first part is in n1 (rank 1), the rest in n2 (rank 2)" in text
+    assert "cut: the first part is in n4 (rank 3), the rest in n3 (rank 1)" in text
+    assert "cut: the first part is in n5 (rank 1), the rest in n6 (rank 2)" in text
+    assert "it is at rank 5; further down: it is in n7" in text
+    losses = {
+        query["id"]: document["loss"]
+        for suite in project.data["suites"]
+        for query in suite["queries"]
+        for document in query["missing"]
+        if document["loss"]
+    }
+    assert {id: loss["kind"] for id, loss in losses.items()} == {
+        "refunds": "cut", "receipts": "cut", "letters": "cut",
+    }  # fmt: skip
+    means = project.data["suites"][0]["means"]
+    assert [mean["value"] for mean in means] == [0.0]  # nothing of it is credited
+
+
+def test_new_chunks_that_hold_every_passage_whole_are_green(project: Project) -> None:
+    project.suite(SUITE)
+    project.answers(WHOLE)
+    project.run("--ir-update-baseline")
+    again = {
+        query: [{"id": f"new-{hit['id']}", "text": f"Shop. {hit['text']} More."} for hit in hits]
+        for query, hits in WHOLE.items()
+    }
+    project.answers(again)
+    result = project.run()
+    assert result.ret == 0
+
+
+def test_a_loader_that_drops_the_marks_of_markdown_moves_nothing(project: Project) -> None:
+    project.suite(
+        "match: text\nmetrics: [recall@5, mrr@5]\nqueries:\n"
+        "  - {query: a, relevant: ['run `make test` **twice**'], must_find: {'run `make test` **twice**': 1}}\n"
+    )
+    marked = "# Tests\n\n> Run `make test`\n> **twice**, see [the docs](http://x.org).\n\n| a | b |\n|---|---|\n| c | d |"
+    plain = "Tests\n\nRun make test twice, see the docs.\n\na b\nc d"
+    rest = [{"id": "2", "text": "* other\n* things"}]
+    project.answers({"a": [{"id": "1", "text": marked}, *rest]})
+    assert project.run("--ir-update-baseline").ret == 0
+    project.answers({"a": [{"id": "1", "text": plain}, {"id": "2", "text": "other things"}]})
+    result = project.run()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*the one ranking has not changed*"])
+
+
+CHUNKS = [
+    {"id": "k1", "text": "Refunds are paid within 30 days of the receipt of the goods"},
+    {"id": "k2", "text": f"{KEEP}."},
+    {"id": "k3", "text": BOTH},
+    {"id": "k4", "text": "Cookies are kept for a whole year"},
+]
+
+
+def test_a_corpus_says_before_anything_is_asked_which_passages_stand_nowhere(
+    project: Project,
+) -> None:
+    lines = "".join(json.dumps(chunk) + "\n" for chunk in CHUNKS)
+    (project.path / "chunks.jsonl").write_text(lines, encoding="utf-8")
+    project.suite(f"corpus: {{files: chunks.jsonl}}\n{SUITE.strip()}\n")
+    project.answers(WHOLE | {"refunds": OTHERS})
+    result = project.run()
+    said = "in no chunk at all; k1 has 92 % of its words, without '14', with '30' between"
+    assert said in result.stdout.str()
+    assert (
+        f"1 passage stands in no chunk of the corpus, so no ranking can find it: '{GOODS}' is {said}"
+        in (result.stdout.str())
+    )
+    assert any(
+        "passages stand in no chunk of the corpus" in note
+        for note in project.data["suites"][0]["notes"]
+    )
+    project.suite(f"corpus: {{files: chunks.jsonl, missing: fail}}\n{SUITE.strip()}\n")
+    project.conftest("@pytest.fixture\ndef retriever():\n    return lambda query: 1 / 0\n")
+    result = project.run()
+    assert "in no chunk of the corpus" in result.stdout.str()
+    assert "ZeroDivisionError" not in result.stdout.str()
+    result.assert_outcomes(errors=5)
+
+
+def test_the_retrievers_own_texts_are_a_corpus(project: Project) -> None:
+    project.suite(SUITE)
+    project.conftest(
+        f"""
+CHUNKS = {CHUNKS!r}
+class Engine:
+    def search(self, query): return CHUNKS
+    def texts(self): return CHUNKS
+@pytest.fixture
+def retriever(): return Engine()
+"""
+    )
+    result = project.run()
+    assert "in no chunk at all; k1 has 92 % of its words" in result.stdout.str()
+
+
+def test_bad_corpora_get_one_line(project: Project) -> None:
+    project.answers(WHOLE)
+    for written, said in {
+        "not json\n": "chunks.jsonl:1:1: a corpus has a chunk a line, as JSON",
+        '{"id": "a"}\n': "chunks.jsonl:1:1: no text in this chunk: *",
+    }.items():
+        (project.path / "chunks.jsonl").write_text(written, encoding="utf-8")
+        project.suite(f"corpus: {{files: chunks.jsonl}}\n{SUITE.strip()}\n")
+        project.run().stdout.fnmatch_lines([f"*{said}"])
+    project.suite(f"corpus: {{files: none.jsonl}}\n{SUITE.strip()}\n")
+    project.run().stdout.fnmatch_lines(["*shop.ir.yaml:1:*'corpus': no such file: none.jsonl"])
+
+
+def test_exists_is_asked_for_passages_and_never_for_labels(project: Project) -> None:
+    project.suite(SUITE)
+    project.conftest(
+        f"""
+ASKED = []
+class Engine:
+    def search(self, query): return {OTHERS!r}
+    def exists(self, passage):
+        open("asked.txt", "a").write(passage + "\\n")
+        return False
+@pytest.fixture
+def retriever(): return Engine()
+"""
+    )
+    project.run()
+    asked = (project.path / "asked.txt").read_text().splitlines()
+    assert set(asked) == {GOODS, KEEP, BOTH, "Cookies are kept for a whole year"}
+    kinds = {d["loss"]["kind"] for q in project.data["suites"][0]["queries"] for d in q["missing"]}
+    assert kinds == {"in no chunk"}
+
+
+def test_fewer_results_than_the_cutoff_are_said(project: Project) -> None:
+    project.suite(
+        "metrics: [recall@10]\nqueries:\n  - {query: a, relevant: [d1]}\n  - {query: b, relevant: [d2]}\n"
+    )
+    project.answers({query: ["d1", "d2", "d3", "d4"] for query in "ab"})
+    project.run()
+    notes = project.data["suites"][0]["notes"]
+    assert any(
+        "no query returned more than 4 results: recall@10 and its like are over 4" in note
+        for note in notes
+    )
+    project.suite(
+        "top_k: 3\nid_field: doc\nmetrics: [recall@3]\nqueries: [{query: a, relevant: [d1]}]\n"
+    )
+    project.answers({"a": [{"doc": "d1"}, {"doc": "d1"}, {"doc": "d2"}]})
+    project.run()
+    notes = project.data["suites"][0]["notes"]
+    assert any(
+        "fewer than 3 documents once the chunks of one are one" in note and "'depth: 9'" in note
+        for note in notes
+    )

@@ -1,0 +1,115 @@
+"""Several answers and other wordings, through ``pytest --ir-suite``."""
+
+from __future__ import annotations
+
+from tests.conftest import Project
+
+SUITE = """\
+metrics: [mrr@10]
+perturb: [typo]
+queries:
+  - {query: office chair, relevant: [a], variants: [chair for offices]}
+  - {query: garden hose, relevant: [b]}
+robustness:
+  typo: {mrr@10: {max_drop: 0.25}, zero_results: {max: 0}}
+  variants: {mrr@10: {max_drop: 0.1}}
+"""
+EXACT = """\
+ANSWERS = {'office chair': ['a'], 'garden hose': ['b'], 'chair for offices': ['a']}
+@pytest.fixture
+def retriever():
+    return lambda query: ANSWERS.get(query, [])
+"""
+FORGIVING = """\
+@pytest.fixture
+def retriever():
+    return lambda query: ['a' if 'ch' in query or 'of' in query else 'b']
+"""
+
+
+def test_s24_a_search_that_finds_only_what_is_typed_right(project: Project) -> None:
+    project.suite(SUITE)
+    project.conftest(EXACT)
+    result = project.run()
+    assert result.ret == 1
+    outcomes = project.outcomes()
+    assert outcomes["robustness-typo-mrr-10"] == "failed"
+    assert outcomes["robustness-typo-zero_results"] == "failed"
+    assert outcomes["robustness-variants-mrr-10"] == "passed"
+    text = result.stdout.str()
+    assert "mrr@10 is 1.000 for the queries and 0.000 for their typo variants" in text
+    (mistyped,) = [
+        kind for kind in project.data["suites"][0]["robustness"] if kind["kind"] == "typo"
+    ]
+    assert len(mistyped["empty"]) == 6
+    assert mistyped["empty"][0]["text"] in text  # the text that finds nothing, to be copied
+
+
+def test_s24_a_forgiving_search_passes(project: Project) -> None:
+    project.suite(
+        SUITE.replace("perturb: [typo]", "perturb: [transpose]").replace("typo:", "transpose:")
+    )
+    project.conftest(FORGIVING)
+    result = project.run()
+    assert result.ret == 0, result.stdout.str()
+
+
+def test_queries_are_asked_as_often_as_the_option_says(project: Project) -> None:
+    project.suite("metrics: [stability@10]\nqueries: [{query: a, relevant: [d]}]\nrepeat: 2\n")
+    project.conftest(
+        "ASKED = []\n"
+        "@pytest.fixture(scope='session')\n"
+        "def retriever():\n"
+        "    def search(query):\n"
+        "        ASKED.append(query)\n"
+        "        return ['d', str(len(ASKED) % 2)]\n"
+        "    yield search\n"
+        "    print('ASKED', len(ASKED))\n"
+    )
+    result = project.run("-s")
+    assert "ASKED 2" in result.stdout.str()
+    assert project.data["suites"][0]["means"][0]["value"] == 1 / 2
+    assert "ASKED 3" in project.run("-s", "--ir-repeat=3").stdout.str()
+    assert project.run("--ir-repeat=0").ret == 4
+
+
+def test_a_conftest_may_add_kinds(project: Project) -> None:
+    project.suite(SUITE.replace("[typo]", "[typo, shout]") + "  shout: {mrr@10: {max_drop: 0}}\n")
+    project.conftest(
+        "def pytest_ir_perturbations(config):\n"
+        "    return {'shout': lambda text: [text.upper() + '!']}\n" + EXACT
+    )
+    project.run()
+    assert project.outcomes()["robustness-shout-mrr-10"] == "failed"
+
+
+def test_what_is_no_kind_is_one_line(project: Project) -> None:
+    project.suite(SUITE)
+    project.conftest("def pytest_ir_perturbations(config): return ['typo']\n" + EXACT)
+    result = project.run()
+    assert (
+        "pytest_ir_perturbations must give functions by name, not ['typo']" in result.stdout.str()
+    )
+    project.conftest(
+        "def pytest_ir_perturbations(config): return {'typo': lambda text: []}\n" + EXACT
+    )
+    assert "the kind of variants 'typo' is taken" in project.run().stdout.str()
+
+
+def test_every_report_shows_them(project: Project) -> None:
+    project.suite(SUITE + "repeat: 2\n")
+    project.conftest(
+        "N = [0]\n"
+        "@pytest.fixture\ndef retriever():\n"
+        "    def search(query):\n"
+        "        N[0] += 1\n"
+        "        return [['a', 'b'], ['b', 'c']][N[0] % 2] if query == 'office chair' else ['b']\n"
+        "    return search\n"
+    )
+    text = project.run("--ir-markdown=out.md").stdout.str()
+    assert "unchanged code: 2 answers to each query today, of one build a side" in text
+    assert "variants: 1 of 1 query" in text
+    page = (project.path / "ir-report.html").read_text(encoding="utf-8")
+    assert "Other wordings" in page
+    assert "What unchanged code does" in page
+    assert "variants: mrr@10" in (project.path / "out.md").read_text(encoding="utf-8")

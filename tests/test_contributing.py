@@ -1,0 +1,140 @@
+"""CONTRIBUTING's recipes, followed in a copy of the package: what each takes, and what a forgotten step does."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "pytest_irquality"
+MOST_FILES = 3
+
+OWNER = """\
+    owner: str | None = key(TEXT, "Whom to ask about it.", None, "nobody", shown=True)
+"""
+FIRST_KEY = """\
+    must_be_first: Demand | None = rule(
+        RANKS, "This document is the first.", wants_results=True
+    )
+"""
+FIRST_CHECK = """\
+def _must_be_first(documents: Ranks, ranks: Ranks) -> Iterator[Held]:
+    for document in documents:
+        yield ranks.get(document) == 1, [document]
+
+
+"""
+FIRST_WORDS = """\
+def _must_be_first(result: SuiteResult, finding: Finding) -> str:
+    (document,) = finding.ranked
+    return f"{name(document)} must be the first: {seen(document.rank)}"
+
+
+"""
+
+
+class Copy:
+    """A copy of the package, and which of its files were changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.changed: set[str] = set()
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(PACKAGE, folder / "pytest_irquality", ignore=ignored)
+
+    def insert(self, file: str, before: str, text: str) -> None:
+        """Put a text before another, which stands there once."""
+        path = self.folder / "pytest_irquality" / file
+        whole = path.read_text("utf-8")
+        assert whole.count(before) == 1, f"{before!r} is not once in {file}"
+        path.write_text(whole.replace(before, text + before), encoding="utf-8")
+        self.changed.add(file)
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Run Python with this copy as the package, in a folder beside it."""
+        env = {name: text for name, text in os.environ.items() if not name.startswith("GITHUB_")}
+        env |= {"PYTHONPATH": str(self.folder), "PYTHONUTF8": "1"}
+        return subprocess.run(
+            [sys.executable, *command],
+            cwd=self.folder, env=env, text=True, capture_output=True, check=False,
+        )  # fmt: skip
+
+    def judge(self, suite: str) -> subprocess.CompletedProcess[str]:
+        """Run pytest over a suite, with an engine that returns d2 before d1."""
+        self.folder.joinpath("shop.ir.yaml").write_text(suite, encoding="utf-8")
+        self.folder.joinpath("conftest.py").write_text(
+            "import pytest\n@pytest.fixture\ndef retriever(): return lambda query: ['d2', 'd1']\n",
+            encoding="utf-8",
+        )
+        return self.run(
+            "-m", "pytest", "shop.ir.yaml", "--ir-suite", "-p", "no:cacheprovider",
+            "--ir-json=out.json", "--ir-markdown=out.md", "--ir-report=out.html",
+        )  # fmt: skip
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    return Copy(tmp_path)
+
+
+def test_a_key_that_every_report_shows_is_one_line(copy: Copy) -> None:
+    copy.insert("suite/keys.py", "    weight: float = key(", OWNER)
+    copy.insert("suite/keys.py", "    top_k: int = key(", OWNER)
+    assert len(copy.changed) <= MOST_FILES
+    ran = copy.judge(
+        "owner: Team Search\nqueries:\n  - {query: chair, must_find: {d1: 1}, owner: Ana}\n"
+    )
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "\n  owner: Ana\n" in ran.stdout
+    assert "\n  owner: Team Search\n" in ran.stdout
+    (result,) = json.loads((copy.folder / "out.json").read_text("utf-8"))["suites"]
+    assert result["remarks"] == {"owner": "Team Search"}
+    assert result["queries"][0]["remarks"] == {"owner": "Ana"}
+    for report in ("out.md", "out.html"):
+        text = (copy.folder / report).read_text("utf-8")
+        assert "Ana" in text
+        assert "Team Search" in text
+    schema = json.loads(copy.run("-m", "pytest_irquality.suite.schema").stdout)
+    assert schema["properties"]["owner"]["description"].startswith("Whom to ask about it.")
+    mistyped = copy.judge("ownr: x\nqueries: [{query: chair}]\n").stdout
+    assert "unknown key 'ownr' in the suite; did you mean 'owner'?" in mistyped
+
+
+RULE = [
+    ("suite/rules.py", '"expect_no_results"]', '"must_be_first", '),
+    ("suite/rules.py", "    in_order: Demand | None", FIRST_KEY),
+    ("verdict/rules.py", "RULES: ", FIRST_CHECK),
+    ("verdict/rules.py", '        "in_order": _in_order', '        "must_be_first": _must_be_first,\n'),
+    ("wording/sentences.py", "DEMANDS: ", FIRST_WORDS),
+    ("wording/sentences.py", '    "in_order": _in_order', '    "must_be_first": _must_be_first,\n'),
+]  # fmt: skip
+
+
+def test_a_rule_is_three_files(copy: Copy) -> None:
+    for step in RULE:
+        copy.insert(*step)
+    assert len(copy.changed) <= MOST_FILES
+    ran = copy.judge(
+        "queries: [{query: a, must_be_first: [d1]}, {query: b, must_be_first: [d2]}]\n"
+    )
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "1 failed, 1 passed" in ran.stdout
+    assert "✗ d1 must be the first: it is at rank 2" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    "forgotten", ["suite/rules.py", "verdict/rules.py", "wording/sentences.py"]
+)
+def test_a_rule_that_is_not_known_everywhere_fails_at_import(copy: Copy, forgotten: str) -> None:
+    for file, before, text in RULE:
+        kind_only = file == "suite/rules.py" and text == FIRST_KEY
+        if file != forgotten or (file == "suite/rules.py" and not kind_only):
+            copy.insert(file, before, text)
+    ran = copy.run("-c", "import pytest_irquality.wording.sentences")
+    assert ran.returncode == 1
+    assert "must_be_first" in ran.stderr.splitlines()[-1]

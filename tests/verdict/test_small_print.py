@@ -1,0 +1,173 @@
+"""Small things that a verdict hangs on, each once lost without any test noticing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_irquality import judge, load_suite
+from pytest_irquality.retrieval import Run
+from pytest_irquality.verdict import SuiteResult
+from pytest_irquality.wording.sentences import notes
+from tests.conftest import Project
+from tests.verdict.test_comparison import FIRST, judged, outcomes, run_of, sunk, twenty
+
+
+def test_a_drop_of_exactly_the_limit_holds_whatever_its_binary_fractions(tmp_path: Path) -> None:
+    """0.8 − 0.7 is 0.10000000000000009."""
+    ids = [f"d{n}" for n in range(8)]
+    text = f"queries: [{{query: a, relevant: {ids}}}]\nthresholds: {{p@10: {{max_drop: %s}}}}\n"
+    before = run_of({"a": [*ids, "x", "y"]})
+    now = run_of({"a": [*ids[:7], "x", "y", "z"]})
+    assert set(outcomes(judged(tmp_path, text % "0.1", now, before)).values()) == {"passed"}
+    assert set(outcomes(judged(tmp_path, text % "0.0999", now, before)).values()) == {"failed"}
+
+
+def test_where_lower_is_better_a_rise_is_worse(tmp_path: Path) -> None:
+    text = twenty("thresholds: {rank_of_first: {max_rise: 0.1}}\n")
+    result = judged(tmp_path, text, run_of(sunk(2)), run_of(FIRST))
+    assert outcomes(result) == {"rank_of_first@10": "failed"}
+    change = next(mean.change for mean in result.means if mean.measure == "rank_of_first@10")
+    assert change
+    assert (change.worse, change.better) == (2, 0)
+    assert change.p == 0.25
+    assert set(outcomes(judged(tmp_path, text, run_of(FIRST), run_of(sunk(2)))).values()) == {
+        "passed"
+    }
+
+
+def test_a_query_of_weight_0_is_in_no_weighted_change(tmp_path: Path) -> None:
+    text = "queries: [{query: a, relevant: [d], weight: 0}, {query: b, relevant: [d]}]\n"
+    text += "thresholds: {weighted mrr: {max_drop: 0}}\n"
+    before, now = run_of({"a": ["d"], "b": ["d"]}), run_of({"a": ["x"], "b": ["d"]})
+    result = judged(tmp_path, text, now, before)
+    assert outcomes(result) == {"weighted mrr@10": "passed"}
+    change = result.means[0].change
+    assert change
+    assert (change.queries, change.worse, change.equal) == (1, 0, 1)
+    finding = result.verdicts[-1].findings[0]
+    assert (finding.queries, finding.of) == (1, 1)
+
+
+def test_a_known_issue_that_an_update_excuses_is_not_fixed(tmp_path: Path) -> None:
+    text = twenty("thresholds: {mrr: {max_drop: 0.01, known_issue: X-1}}\n")
+    result = judged(tmp_path, text, run_of(sunk(5)), run_of(FIRST), updating=True)
+    assert outcomes(result) == {"mrr@10": "passed"}
+    result = judged(tmp_path, text, run_of(FIRST), run_of(FIRST), updating=True)
+    assert outcomes(result) == {"mrr@10": "fixed"}
+
+
+def test_a_broken_rule_rests_on_no_judgment(tmp_path: Path) -> None:
+    """Without the unjudged document the rule would hold as well, but it is the rule that says no."""
+    text = (
+        "queries: [{query: a, relevant: {d: 1, z: 0}, must_find: {d: 1}, thresholds: {mrr: 1}}]\n"
+    )
+    result = judged(tmp_path, text, run_of({"a": ["new", "d"]}), run_of({"a": ["d"]}))
+    assert result.failed
+    assert "would hold" not in "\n".join(notes(result))
+
+
+def test_a_tag_of_queries_that_expect_nothing_defines_no_measure(tmp_path: Path) -> None:
+    text = (
+        "undefined: zero\nqueries:\n  - {query: a, relevant: [d], tags: [real]}\n"
+        "  - {query: zzz, expect_no_results: true, tags: [none]}\n"
+        "each_tag: {mrr: {min: 0.5, max_drop: 0.1}}\n"
+    )
+    both = run_of({"a": ["d"], "zzz": []})
+    result = judged(tmp_path, text, both, both)
+    assert outcomes(result)["each_tag: mrr@10"] == "passed"
+
+
+def test_a_lists_grade_is_the_lowest_that_counts_as_relevant(tmp_path: Path) -> None:
+    text = "relevant_from: 2\nqueries: [{query: a, relevant: [d]}, {query: b, relevant: {e: 1}}]\n"
+    path = tmp_path / "s.ir.yaml"
+    path.write_text(text + "thresholds: {recall@10: 1}\n", encoding="utf-8")
+    suite = load_suite(path)
+    assert suite.by_id["a"].judgments.grades == {"d": 2.0}
+    assert suite.by_id["b"].judgments.relevant == frozenset()
+
+
+def test_rules_on_every_query_are_asked_as_deep_as_they_read(tmp_path: Path) -> None:
+    path = tmp_path / "s.ir.yaml"
+    path.write_text(
+        "queries: [{query: a, relevant: [d]}]\neach_query: {must_not_find: {x: 30}}\n",
+        encoding="utf-8",
+    )
+    suite = load_suite(path)
+    assert suite.depth == 30
+    ids = [f"d{n}" for n in range(29)]
+    assert judge(suite, run_of({"a": [*ids, "x"]})).failed
+    assert not judge(suite, run_of({"a": [*ids, "y", "x"]})).failed
+
+
+def test_limits_claim_their_names_before_queries(project: Project) -> None:
+    project.suite(
+        "queries: [{query: ndcg@10, relevant: [d], must_find: [d]}]\nthresholds: {ndcg@10: 0.5}\n"
+    )
+    project.answers({"ndcg@10": ["d"]})
+    project.run("--collect-only", "-q").stdout.fnmatch_lines(
+        ["shop.ir.yaml::query-ndcg-10", "shop.ir.yaml::ndcg-10"]
+    )
+
+
+def test_a_suites_own_concurrency_wins_over_the_projects(project: Project) -> None:
+    project.pytester.makeini("[pytest]\nir_concurrency = 1\n")
+    lines = "".join(f"  - {{query: q{n}, relevant: [d]}}\n" for n in range(3))
+    project.suite(f"concurrency: 3\nqueries:\n{lines}thresholds: {{mrr: 1}}\n")
+    project.conftest(
+        "import threading\nTOGETHER = threading.Barrier(3, timeout=30)\n"
+        "@pytest.fixture\ndef retriever():\n"
+        "    def search(query):\n        TOGETHER.wait()\n        return ['d']\n    return search\n"
+    )
+    assert project.run().ret == 0
+
+
+def test_what_duplicates_error_refuses_reaches_no_baseline(project: Project) -> None:
+    project.suite(
+        "duplicates: error\nqueries: [{query: a, relevant: [d]}, {query: b, relevant: [d]}]\n"
+        "thresholds: {mrr: 0.1}\n"
+    )
+    project.answers({"a": ["d", "d"], "b": ["d"]})
+    project.run("--ir-update-baseline")
+    stored = (project.path / ".ir-baseline/shop.jsonl").read_text(encoding="utf-8")
+    ids = [json.loads(line).get("id") for line in stored.splitlines() if line.strip()]
+    assert "a" not in ids
+    assert "b" in ids
+
+
+def test_a_folder_of_baselines_may_be_flat_or_as_deep_as_the_suites(project: Project) -> None:
+    project.suite("queries: [{query: a, relevant: [d]}]\n", "deep/shop.ir.yaml")
+    project.answers({"a": ["d"]})
+    project.run("--ir-update-baseline", "--ir-baseline=kept", "deep")
+    nested, flat = project.path / "kept/deep/shop.jsonl", project.path / "kept/shop.jsonl"
+    for path in (nested, flat):
+        assert path.is_file()
+        project.run("--ir-baseline=kept", "deep")
+        source = project.data["suites"][0]["baseline"]["source"]
+        assert source == path.relative_to(project.path).as_posix()
+        nested.replace(flat) if path is nested else flat.unlink()
+
+
+@pytest.mark.parametrize("lost", [0, 3])
+def test_holm_counts_every_limit_of_the_suite_whatever_was_selected(
+    tmp_path: Path, lost: int
+) -> None:
+    text = twenty("thresholds: {mrr: {max_significant_drop: 0}, ndcg: {max_significant_drop: 0}}\n")
+    file = tmp_path / "s.ir.yaml"
+    file.write_text(text, encoding="utf-8")
+    suite = load_suite(file)
+
+    def adjusted(result: SuiteResult) -> float | None:
+        change = next(mean.change for mean in result.means if mean.measure == "mrr@10")
+        return change.adjusted if change else None
+
+    def now(run: Run, names: set[str]) -> SuiteResult:
+        checks = [check for check in suite.checks if check.name in names]
+        return judge(suite, run, checks, before=run_of(FIRST))
+
+    run = run_of(sunk(6 - lost))
+    alone = adjusted(now(run, {"mrr-10"}))
+    assert alone is not None
+    assert alone == adjusted(now(run, {"mrr-10", "ndcg-10"}))

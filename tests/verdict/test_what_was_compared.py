@@ -1,0 +1,224 @@
+"""Nothing that was not compared carries a tick, and nothing that moved is talked away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_irquality import judge, load_suite
+from pytest_irquality.report.markdown import markdown_report
+from pytest_irquality.report.text import summary
+from pytest_irquality.retrieval import Ranking, Run
+from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.verdict import SuiteResult
+from pytest_irquality.wording.sentences import notes, reason
+from pytest_irquality.wording.story import Story
+from tests.conftest import Project
+
+Hits = Mapping[str, Sequence[tuple[str, float]]]
+
+
+def run_of(hits: Hits, **more: int) -> Run:
+    rankings = {
+        id: Ranking(tuple(doc for doc, _ in some), tuple(score for _, score in some))
+        for id, some in hits.items()
+    }
+    return Run("", rankings, **more)  # type: ignore[arg-type]
+
+
+def judged(
+    path: Path, text: str, now: Hits, before: Hits, baseline: Baseline | None = None
+) -> SuiteResult:
+    file = path / "s.ir.yaml"
+    file.write_text(text, encoding="utf-8")
+    suite = load_suite(file, shown="s.ir.yaml")
+    return judge(suite, run_of(now), before=run_of(before), baseline=baseline)
+
+
+def said(result: SuiteResult, label: str) -> tuple[str, str, str]:
+    verdict = next(verdict for verdict in result.verdicts if verdict.label == label)
+    return verdict.outcome, verdict.caveat, reason(result, verdict)
+
+
+def suite(names: Sequence[str], limits: str, tags: str = "all") -> str:
+    lines = [f"  - {{query: {name}, relevant: [{name}-d], tags: [{tags}]}}\n" for name in names]
+    return f"queries:\n{''.join(lines)}{limits}"
+
+
+def found(*names: str) -> dict[str, list[tuple[str, float]]]:
+    return {
+        name: [(f"{name}-d", 9 + len(name) / 7), (f"{name}-x", 8 + len(name) / 7)] for name in names
+    }
+
+
+DROP = "thresholds: {mrr: {max_drop: 0.1}}\n"
+
+
+def test_a_limit_over_edited_queries_fails_and_names_them(tmp_path: Path) -> None:
+    known = Baseline("b", 2, edited=("a", "b"))
+    result = judged(tmp_path, suite("ab", DROP), found("a", "b"), {}, known)
+    outcome, _, why = said(result, "mrr@10")
+    assert outcome == "failed"
+    assert "the baseline has other words or params for 'a', 'b'; renew it with" in why
+    assert said(result, "each_query: lost_all_relevant")[0] == "failed"
+
+
+def test_a_limit_over_a_baseline_of_none_of_the_queries_fails(tmp_path: Path) -> None:
+    result = judged(tmp_path, suite("ab", DROP), found("a", "b"), {}, Baseline("b", 2))
+    assert said(result, "mrr@10")[0] == "failed"
+
+
+def test_a_new_suite_is_new_and_has_no_tick(tmp_path: Path) -> None:
+    known = Baseline("git:main b", new="suite")
+    result = judged(tmp_path, suite("ab", DROP), found("a", "b"), {}, known)
+    assert said(result, "mrr@10") == ("passed", "new", "")
+    assert "2 limits new" in Story(result).headline
+    assert "✓" not in "\n".join(summary([result], 200))
+    assert "2 limits new" in markdown_report([result])
+
+
+def test_a_tag_of_new_queries_is_new_one_of_edited_queries_fails(tmp_path: Path) -> None:
+    text = suite("abcde", "tags: {new: {mrr: {max_drop: 0.1}}}\n").replace(
+        "[e-d], tags: [all]", "[e-d], tags: [new]"
+    )
+    for edited, outcome in (((), ("passed", "new")), (("e",), ("failed", ""))):
+        result = judged(
+            tmp_path, text, found(*"abcde"), found(*"abcd"), Baseline("b", 4, edited=edited)
+        )
+        assert said(result, "tag new: mrr@10")[:2] == outcome
+
+
+@pytest.mark.parametrize(("compared", "loud"), [(4, False), (3, True)])
+def test_where_part_was_compared_it_says_so_and_loudly_below_four_in_five(
+    tmp_path: Path, compared: int, loud: bool
+) -> None:
+    limits = "thresholds: {mrr: {max_drop: 0.1}}\n"
+    now = found(*"abcde")
+    result = judged(tmp_path, suite("abcde", limits), now, found(*"abcde"[:compared]))
+    assert said(result, "mrr@10")[:2] == ("passed", "")
+    assert (f"only {compared} of 5 queries compared" in Story(result).headline) == loud
+    assert f"5, {compared} compared" in "\n".join(summary([result], 200))
+
+
+def test_documents_renumbered_fail_drops_and_guards(tmp_path: Path) -> None:
+    before = {name: [(f"old-{name}{n}", 9.0 - n) for n in range(3)] for name in "abcde"}
+    result = judged(tmp_path, suite("abcde", DROP), found(*"abcde"), before)
+    for label in ("mrr@10", "each_query: lost_all_relevant"):
+        outcome, _, why = said(result, label)
+        assert outcome == "failed"
+        assert "the baseline holds other document ids; renew it with" in why
+
+
+def ties(order: str) -> dict[str, list[tuple[str, float]]]:
+    """Five queries whose first three documents are tied; the fourth stands apart."""
+    return {
+        name: [*((f"{name}-{doc}", 5.0 + n) for doc in order), (f"{name}-z", 1.0 + n)]
+        for n, name in enumerate("abcde")
+    }
+
+
+def test_a_limit_that_holds_by_ties_alone_gets_no_tick_and_both_values(tmp_path: Path) -> None:
+    limits = "top_k: 2\ndepth: 10\nthresholds: {mrr: {max_drop: 0.1}}\n"
+    result = judged(tmp_path, suite("abcde", limits), ties("xyd"), ties("dxy"))
+    assert said(result, "mrr@2")[:2] == ("passed", "tied")
+    assert said(result, "each_query: lost_all_relevant")[:2] == ("passed", "tied")
+    assert (
+        "held in the order of equal scores only: mrr@2 1.000 (as returned 0.000),"
+        " lost_all_relevant (as returned 5 queries break it)" in Story(result).headline
+    )
+    table = "\n".join(summary([result], 200))
+    assert "1.000  1.000   0.000" in table
+    assert "0.000 as returned" in table
+    assert "tie order only" in table
+    assert "✓" not in table
+    assert "none of 5 rankings changed" in table
+    assert "in no ranking now" not in table
+
+
+def test_a_limit_that_holds_as_returned_too_has_its_tick(tmp_path: Path) -> None:
+    limits = "top_k: 2\ndepth: 10\nthresholds: {mrr: {max_drop: 0.6}}\n"
+    result = judged(tmp_path, suite("abcde", limits), ties("xdy"), ties("dxy"))
+    assert said(result, "mrr@2")[:2] == ("passed", "")
+    assert "equal scores only: " not in Story(result).headline
+
+
+def test_ties_beyond_the_cut_lose_no_document(project: Project) -> None:
+    """At depth 10 twenty documents are tied: others of them come every time."""
+    project.suite(
+        "queries: [{query: a, relevant: [d1]}, {query: b, relevant: [d2]}]\ndepth: 10\n"
+        "thresholds: {recall@10: {max_drop: 0}}\n"
+    )
+    for order in ("", "[::-1]"):
+        project.conftest(
+            "@pytest.fixture\ndef retriever():\n"
+            "    hits = {q: [(f'd{n}', s) for n in range(20)] for q, s in (('a', 2.0), ('b', 3.0))}\n"
+            f"    return lambda query, k: hits[query]{order}[:k]\n"
+        )
+        result = project.run(*(() if order else ("--ir-update-baseline",)))
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*none of 2 rankings changed"])
+    result.stdout.no_fnmatch_line("*in no ranking now*")
+    result.stdout.fnmatch_lines(["*held in the order of equal scores only: recall@10 1.000 (as*"])
+
+
+def test_s32_more_queries_return_nothing_and_the_headline_says_which(project: Project) -> None:
+    texts = [f"query {n}" for n in range(20)]
+    project.suite(suite(texts, "thresholds: {zero_results: {max: 4}}\n"))
+    empty = set(texts[:3])
+    project.answers({text: [] if text in empty else [f"{text}-d"] for text in texts})
+    project.run("--ir-update-baseline")
+    empty |= {"query 11", "query 12"}
+    project.answers({text: [] if text in empty else [f"{text}-d"] for text in texts})
+    result = project.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "*5 of 20 (25 %) queries returned nothing and score 0; 2 of them returned something"
+            " before: 'query 11', 'query 12'",
+            "✗ FAILED  shop (shop.ir.yaml)*; 2 more queries return nothing: 'query 11', 'query 12'",
+        ]
+    )
+    assert "2 more queries return nothing" in markdown_report_of(project)
+
+
+def markdown_report_of(project: Project) -> str:
+    project.run("--ir-markdown=out.md")
+    return (project.path / "out.md").read_text(encoding="utf-8")
+
+
+def test_empty_queries_without_judgments_are_in_no_mean(tmp_path: Path) -> None:
+    text = "undefined: skip\nqueries: [{query: a}, {query: b, relevant: [b-d]}]\n"
+    result = judged(tmp_path, text, {"a": [], **found("b")}, {"a": [], **found("b")})
+    told = "\n".join(notes(result))
+    assert "1 of 2 (50 %) queries returned nothing, and are in no mean of relevance" in told
+    assert "score 0" not in told
+
+
+def test_queries_that_return_fewer_results_are_counted(tmp_path: Path) -> None:
+    before = {"a": [("a-d", 3.0), ("x", 2.0), ("y", 1.0)], **found("b")}
+    result = judged(tmp_path, suite("ab", ""), found("a", "b"), before)
+    assert "1 of 2 (50 %) queries return fewer results than before: 'a' 2, not 3" in "\n".join(
+        notes(result)
+    )
+
+
+def test_a_selection_that_finds_nothing_is_no_matter_of_ids(tmp_path: Path) -> None:
+    lost = {"a": [("x", 2.0)]}
+    result = judged(tmp_path, suite("ab", ""), lost, found("a", "b"))
+    assert "no query returned any document that this suite names" not in "\n".join(notes(result))
+
+
+def test_unjudged_documents_are_blamed_only_where_they_came(tmp_path: Path) -> None:
+    """The same documents in another order: nobody came between."""
+    before = {name: [(f"{name}-d", 9.0 + n), ("x", 8.0)] for n, name in enumerate("abcde")}
+    worse = {name: hits[::-1] for name, hits in before.items()}
+    result = judged(tmp_path, suite("abcde", DROP), worse, before)
+    assert said(result, "mrr@10")[0] == "failed"
+    assert "would hold" not in "\n".join(notes(result))
+    came = {
+        name: [(f"{name}-new", 10.0 + n), *hits] for n, (name, hits) in enumerate(before.items())
+    }
+    result = judged(tmp_path, suite("abcde", DROP), came, before)
+    assert "without unjudged documents 'mrr@10' would hold" in "\n".join(notes(result))

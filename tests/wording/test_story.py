@@ -1,0 +1,173 @@
+"""The story of a run: what every report says first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_irquality.verdict.damage import Damage
+from pytest_irquality.verdict.facts import Change, Finding, RankedDocument
+from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.wording.story import Story, moves, worst_first
+from tests.report.made import check, compared, floor, moved, query, suite
+
+
+def lost(id: str, before: float, now: float, **more: object) -> QueryResult:
+    return query(id, now, before=(before,), compared=(now,), **more)
+
+
+def result_of(*queries: QueryResult, **more: object) -> SuiteResult:
+    """Compared queries, with the mean that follows from them."""
+    pairs = [(q.before[0] or 0.0, q.compared[0] or 0.0) for q in queries if q.before and q.compared]
+    before, now = (sum(side) / len(pairs) for side in zip(*pairs, strict=True))
+    worse = sum(b > n for b, n in pairs)
+    better = sum(b < n for b, n in pairs)
+    change = Change(before, now, len(pairs), better, worse, len(pairs) - worse - better)
+    made = compared(*queries, means=(Mean("ndcg@10", None, now, len(pairs), 0, change=change),))
+    return replace(made, **{"verdicts": (), **more})  # type: ignore[arg-type]
+
+
+def test_what_was_lost_and_won_and_in_how_few_queries() -> None:
+    queries = [lost(f"q{n}", 1.0, value) for n, value in enumerate((0.2, 0.7, 0.8, 1.0))]
+    story = Story(result_of(*queries, lost("up", 0.5, 0.75)))
+    assert story.tally == "3 worse, 1 better, 1 unchanged"
+    assert story.balance.startswith(
+        "lost 1.30 and won 0.25 ndcg@10 over 5 queries; half of the loss is in 1; the mean fell"
+    )
+    assert [worse.query.id for worse in story.worst(5)] == ["q0", "q1", "q2"]
+    assert [worse.lost for worse in story.worst(2)] == ["−0.800", "−0.300"]
+
+
+def test_nothing_is_lost_by_rounding() -> None:
+    story = Story(result_of(lost("a", 0.5, 0.5 - 1e-12), lost("b", 1.0, 1.0)))
+    assert story.tally == "2 compared queries are unchanged"
+    assert story.balance == ""
+
+
+def test_damage_is_the_loss_times_the_weight() -> None:
+    heavy, light = lost("heavy", 1.0, 0.9, weight=5.0), lost("light", 1.0, 0.7)
+    assert [q.id for q in Damage(result_of(light, heavy)).worse] == ["heavy", "light"]
+
+
+def test_without_a_baseline_damage_is_the_distance_from_one() -> None:
+    made = suite(query("good", 0.9), query("bad", 0.1), query("half", 0.5))
+    damage = Damage(made)
+    assert [round(damage.loss(q), 9) for q in made.queries] == [0.1, 0.9, 0.5]
+    assert Story(made).tally == ""
+
+
+def test_where_lower_is_better_a_rise_is_the_loss() -> None:
+    made = result_of(lost("a", 1.0, 4.0), lost("b", 3.0, 1.0))
+    mean = replace(made.means[0], higher_is_better=False)
+    story = Story(replace(made, means=(mean,)))
+    assert [worse.query.id for worse in story.worst(5)] == ["a"]
+    assert story.worst(1)[0].lost == "+3.000"
+
+
+def test_failures_are_ordered_by_damage_and_what_lost_nothing_follows_in_the_files_order() -> None:
+    queries = [
+        lost("same", 1.0, 1.0),
+        lost("also", 0.5, 0.5),
+        lost("little", 1.0, 0.9),
+        lost("much", 1.0, 0.1),
+    ]
+    verdicts = tuple(check(q.id, "failed") for q in queries)
+    made = result_of(*queries, verdicts=verdicts)
+    assert [v.query for v in Damage(made).failures] == ["much", "little", "same", "also"]
+
+
+def test_a_limit_counts_what_its_queries_lost() -> None:
+    queries = [lost("a", 1.0, 0.6, tags=("x",)), lost("b", 1.0, 0.9, tags=("y",))]
+    tag = replace(floor(0.5, 0.8, "failed", "y"), scope="tag", check="y")
+    guard = Finding("a", "lost_all_relevant", False, ranked=(RankedDocument("d", None, 1),))
+    each = Verdict("g", "guard", 1, "failed", (guard,), "each_query")
+    whole = floor(0.5, 0.8, "failed")
+    damage = Damage(result_of(*queries, verdicts=(tag, each, whole)))
+    assert [round(damage.of(v), 9) for v in (tag, each, whole)] == [0.1, 0.4, 0.5]
+    assert damage.failures == [whole, each, tag]
+
+
+def test_documents_that_rose_or_vanished_in_several_worse_queries_are_named() -> None:
+    def made(n: int) -> QueryResult:
+        return lost(
+            f"q{n}",
+            1.0,
+            0.5,
+            ranking=(ShownDocument(1, "mat", "A mat", 0.0, before=4),),
+            missing=(ShownDocument(None, "chair", "A chair", 2.0, True, before=1),),
+        )
+
+    damage = Damage(result_of(*map(made, range(3))))
+    assert [(d.id, times) for d, times in damage.risen] == [("mat", 3)]
+    assert [(d.id, times) for d, times in damage.vanished] == [("chair", 3)]
+    causes = Story(result_of(*map(made, range(3)))).causes
+    assert "rose in several queries that got worse: mat (A mat) in 3" in causes
+    assert Damage(result_of(*map(made, range(2)))).risen == []
+
+
+def test_a_query_that_alone_breaks_a_limit_is_named() -> None:
+    queries = [lost("one", 1.0, 0.0), *(lost(f"q{n}", 1.0, 1.0) for n in range(9))]
+    change = Change(1.0, 0.9, 10, 0, 1, 9)
+    drop = Finding("", "max_drop", False, True, "ndcg@10", 0.1, 0.05, 10, change=change)
+    verdict = Verdict("n", "ndcg@10", 4, "failed", (drop,), "suite")
+    story = Story(result_of(*queries, verdicts=(verdict,)))
+    assert "without the query 'one' 'ndcg@10' would hold" in story.rests_on
+    both = [lost("two", 1.0, 0.0), *queries]
+    two = replace(change, now=9 / 11, queries=11)
+    broken = replace(verdict, findings=(replace(drop, value=2 / 11, change=two),))
+    assert not any(
+        "would hold" in text for text in Story(result_of(*both, verdicts=(broken,))).rests_on
+    )
+
+
+def test_calls_that_take_twice_as_long_are_said() -> None:
+    def timed(seconds: float) -> Story:
+        return Story(
+            result_of(
+                *(lost(f"q{n}", 1.0, 1.0, seconds=seconds, seconds_before=0.1) for n in range(3))
+            )
+        )
+
+    assert timed(0.25).causes == ("calls take longer: 250 ms, they took 100 ms (median)",)
+    assert timed(0.15).causes == ()
+
+
+def test_the_worst_suite_comes_first() -> None:
+    little = result_of(lost("a", 1.0, 0.9), verdicts=(check("a", "failed"),), suite="little")
+    much = result_of(lost("a", 1.0, 0.1), verdicts=(check("a", "failed"),), suite="much")
+    green = result_of(lost("a", 1.0, 0.0), suite="green")
+    assert [story.result.suite for story in worst_first([green, little, much])] == [
+        "much",
+        "little",
+        "green",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "rank", "words"),
+    [(1, 3, "d 1 → 3"), (1, None, "d 1 → not returned"), (3, 1, ""), (None, 5, "")],
+)
+def test_moves_are_those_of_relevant_documents_that_sank(
+    before: int | None, rank: int | None, words: str
+) -> None:
+    document = ShownDocument(rank, "d", None, 1.0, True, before=before)
+    assert moves(query("q", ranking=(document,))) == words
+
+
+def test_what_to_do_next() -> None:
+    commands = [step.command for step in Story(compared()).steps]
+    assert commands == ["pytest --ir-suite --lf", "pytest --ir-suite --ir-update-baseline"]
+    rule = result_of(lost("a", 1.0, 1.0), verdicts=(check("a", "failed"),))
+    assert [step.command for step in Story(rule).steps] == ["pytest --ir-suite --lf"]
+
+
+def test_limits_that_hold_are_counted_and_the_nearest_is_named() -> None:
+    held = (
+        floor(0.9, 0.5, "passed", check="a", label="far"),
+        floor(0.9, 0.88, "passed", label="near"),
+    )
+    assert (
+        Story(suite(query("a"), verdicts=held)).held == "2 limits hold; nearest: near, 0.020 left"
+    )
+    assert Story(suite(moved("a", 0.9, 0.1))).held == ""

@@ -1,0 +1,26 @@
+"""Write the YAML files that the documentation shows, to be held against their services' schemas.
+
+``python -m tools.shown_files FOLDER``. Each page has a folder of its own.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"^```yaml\n# ([\w./-]+)\n(.*?)^```$", re.M | re.S)
+
+
+def main(folder: Path) -> None:
+    """Write them all."""
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        for name, text in BLOCK.findall(page.read_text("utf-8")):
+            path = folder / page.stem / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

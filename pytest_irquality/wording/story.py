@@ -408,7 +408,9 @@ class Story:
         if self.state != "failed":
             return
         yield Step("run what failed again", "pytest --ir-suite --lf")
-        if any(_on_baseline(finding) for verdict in result.verdicts for finding in verdict.broken):
+        if result.baseline and any(
+            _on_baseline(finding) for verdict in result.verdicts for finding in verdict.broken
+        ):
             yield Step("accept today's rankings, then commit the baseline", UPDATE)
         if any(isinstance(fact, facts.RestsOnUnjudged) for fact in result.facts):
             yield Step("list what to judge first", "pytest --ir-suite --ir-unjudged=judge.csv")

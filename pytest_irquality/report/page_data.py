@@ -109,6 +109,7 @@ def _rows(section: Section, states: Index) -> dict[str, Any]:
             for column in section.table.columns
         ],
         "compared": section.compared,
+        "top": section.top_k,
         "change": [change if change is not None else "" for change in section.table.changes],
         "bad": section.state.css == "bad",
     }

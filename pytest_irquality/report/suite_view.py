@@ -210,6 +210,7 @@ class SuiteView:
             facts=self.facts,
             story=self.story,
             rows=self.queries.rows,
+            top_k=result.top_k,
             risen=tuple(
                 (f"{name(document)} ({times})", f'doc:"{document.id}"')
                 for document, times in [*self.story.damage.vanished, *self.story.damage.risen][

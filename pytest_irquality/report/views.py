@@ -366,6 +366,7 @@ class Section:
     facts: tuple[str, ...]
     story: Story
     rows: Mapping[str, int]
+    top_k: int
     risen: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]

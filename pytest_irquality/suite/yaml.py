@@ -136,7 +136,8 @@ class Document:
             if mark:
                 line, column = mark.line + 1, mark.column + 1
             what = ", ".join(part for part in (error.problem, error.context) if part)
-            raise SuiteError(self.path, line, column, f"not YAML: {what}") from None
+            said = in_plain_words(what, text, line, column)
+            raise SuiteError(self.path, line, column, f"not YAML: {said}") from None
         except yaml.reader.ReaderError as error:  # carries no mark
             before = text[: error.position] if isinstance(error.position, int) else ""
             line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
@@ -170,7 +171,7 @@ class Document:
         end.
         """
         if not isinstance(start, MappingStartEvent):
-            self.fail(start, f"{what} must be a mapping, not {kind(start)}")
+            self.fail(start, f"{what} must be a mapping, not {kind(start)}{_instead(start, what)}")
         seen: dict[str, Event] = {}
         for key in self._events:
             if isinstance(key, MappingEndEvent):
@@ -337,6 +338,39 @@ def no_grade(written: str, words: Collection[str]) -> str:
     near = did_you_mean(written, words)
     a_word = f" or a word of grades ({', '.join(islice(words, MOST_WORDS))})" if words else ""
     return f"a grade must be a number{a_word}, not {short(written)}{near}"
+
+
+# What the parser says, in either of its two versions, and what it means to whoever wrote the file.
+PLAIN_WORDS: Mapping[str, str] = {
+    "mapping values are not allowed": "': ' within a text; put the text in quotes",
+    "quoted scalar": "a quote that is never closed",
+    "',' or ']'": "a list that begins with '[' and is not closed with ']'",
+    "',' or '}'": "a mapping that begins with '{' and is not closed with '}'",
+    "expected ':'": "a line that is neither 'key: value' nor '- entry'",
+    "block end": "a line that is not indented as those above it",
+    "block mapping": "a line that is not indented as those above it",
+    "block collection": "a line that is not indented as those above it",
+}
+
+
+def in_plain_words(what: str, text: str, line: int, column: int) -> str:
+    """What is wrong with the text at a place, where the parser's words do not say it."""
+    lines = text.split("\n")
+    found = lines[line - 1][column - 1 : column] if line <= len(lines) else ""
+    if "cannot start any token" in what:
+        if found == "\t":
+            return "a tab; lines are indented with spaces"
+        return f"a text cannot begin with {found!r}; put it in quotes"
+    return next((words for part, words in PLAIN_WORDS.items() if part in what), what)
+
+
+def _instead(start: Event, what: str) -> str:
+    """What to write for a list or a single value that stands in place of a mapping."""
+    if isinstance(start, SequenceStartEvent):
+        return "; write 'queries:' above it" if what == "the suite" else ""
+    if isinstance(start, ScalarEvent) and what == "'relevant'":
+        return f"; write [{short(start.value)[1:-1]}]"
+    return ""
 
 
 def kind(event: Event) -> str:

@@ -735,3 +735,13 @@ def test_a_line_for_each_query_names_the_one_that_breaks_it() -> None:
 )
 def test_how_old_a_baseline_is(then: str, said: str) -> None:
     assert age(then, NOW) == said
+
+
+def test_a_line_ends_what_is_counted() -> None:
+    documents = tuple(ShownDocument(n, f"d{n}", None, 1.0, True) for n in range(1, 11))
+    made = suite(query("a", ranking=documents, returned=10), verdicts=(check("a", "failed"),))
+    page = parse(html_report([replace(made, top_k=3)]))
+    classes = [item.attributes["class"] for item in page.one("ol", "documents").all("li")]
+    assert [n for n, css in enumerate(classes, 1) if "cutoff" in css] == [3]
+    page = parse(html_report([made]))
+    assert "cutoff" not in str([e.attributes for e in page.all("li")])

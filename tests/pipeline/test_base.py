@@ -104,6 +104,26 @@ def test_mains_own_progress_is_not_the_changes_loss(shop: Project) -> None:
     result.stdout.fnmatch_lines(["*none of 2 rankings changed"])
 
 
+def test_where_no_ranking_differs_the_headline_asks_who_answered(shop: Project) -> None:
+    """A server of its own answers for both sides, and nothing here can see it."""
+    asks = "did both sides speak to one service?"
+    for name in ("README.md", "tests/test_shop.py", "test_more.py", ".ir-baseline/old.jsonl"):
+        write(shop, name, "")
+    commit(shop, "tests and words")
+    assert asks not in shop.run(RUN).stdout.str()
+    write(shop, "shop.py", GOOD + "# other code\n")
+    write(shop, "settings.json", "{}")
+    commit(shop, "code")
+    result = shop.run(RUN, "--ir-markdown=out.md")
+    assert result.ret == 0
+    said = f"no ranking differs although 2 files changed: {asks}"
+    result.stdout.fnmatch_lines([f"✓ passed  shop (shop.ir.yaml): *, but {said}"])
+    assert said in (shop.path / "out.md").read_text()
+    assert said in (shop.path / "ir-report.html").read_text()
+    write(shop, "shop.py", GOOD.replace("'d2'", "'d3'"))
+    assert asks not in shop.run(RUN).stdout.str()
+
+
 FINDER = """\
 import importlib.machinery, sys
 class Exact:

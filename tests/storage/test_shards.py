@@ -214,4 +214,4 @@ def test_under_xdist_files_are_written_as_without_and_told_once(shop: Project) -
     )
     assert text.count("baseline written: ") == 2
     lines = (shop.path / "runs/search/shop.hybrid.jsonl").read_text().splitlines()
-    assert [json.loads(line)["query"] for line in lines[2:-2:2]] == QUERIES
+    assert [json.loads(line)["query"] for line in lines[3:-2:3]] == QUERIES

@@ -122,5 +122,5 @@ def test_builds_of_two_commits_are_no_side(project: Project) -> None:
             "\n".join([json.dumps(header), *text.splitlines()[1:], ""]), encoding="utf-8"
         )
     result = project.run(*BUILDS[:2])
-    assert result.ret == 1
+    assert result.ret == 2
     assert "are of several commits (abc1, abc2)" in result.stdout.str()

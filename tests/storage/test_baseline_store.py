@@ -172,7 +172,7 @@ def test_a_baseline_that_cannot_be_read_is_one_line(
         assert result.ret == 4
         assert result.stderr.str().count(said) == 1
     else:
-        assert result.ret == 1
+        assert result.ret == 2
         result.assert_outcomes(errors=5)  # with the guard that comes with a baseline
         assert said.removeprefix("Failed: ") in result.stdout.str()
     assert "pytest_irquality/" not in result.stdout.str()
@@ -315,7 +315,7 @@ def test_passages_are_looked_for_in_texts_that_were_kept_or_not_at_all(project: 
     project.run("--ir-runs=runs", "--ir-save-runs=shop.run")
     project.suite(suite % ("text", "14 days"))
     result = project.run()
-    assert result.ret == 1
+    assert result.ret == 2
     result.stdout.fnmatch_lines(
         [".ir-baseline/shop.jsonl: kept without texts, which 'match: text' needs; renew it with *"]
     )

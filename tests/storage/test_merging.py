@@ -116,7 +116,7 @@ def test_s21_a_conflict_names_the_query_and_an_update_of_all_repairs_it(shop: Pr
     git(shop.path, "merge", "-q", "change", check=False)
     answer(shop, "query b", "d2 d1")  # the conflict in the code is resolved
     result = shop.run()
-    assert result.ret == 1
+    assert result.ret == 2
     wrong = (
         f"{BASELINE}:7: an unresolved merge conflict between HEAD and change over 'query b': keep either line of each"
         " query, or write the file anew with `pytest --ir-suite --ir-update-baseline`"
@@ -124,7 +124,7 @@ def test_s21_a_conflict_names_the_query_and_an_update_of_all_repairs_it(shop: Pr
     result.stdout.fnmatch_lines([wrong])
     # Some of its queries cannot repair it: the others would be lost.
     result = shop.run("--ir-update-baseline", "-k", "query-b")
-    assert result.ret == 1
+    assert result.ret == 2
     result.stdout.fnmatch_lines([f"{wrong}; only an update of all queries can do that"])
     result = shop.run("--ir-update-baseline")
     assert result.ret == 0
@@ -154,7 +154,7 @@ def test_a_file_that_cannot_keep_what_was_not_answered_is_not_written(shop: Proj
 def test_what_is_not_ours_is_never_written_over(shop: Project) -> None:
     (shop.path / "notes.jsonl").write_text('{"not": "ours"}\n')
     result = shop.run("--ir-update-baseline", "--ir-baseline=notes.jsonl")
-    assert result.ret == 1
+    assert result.ret == 2
     result.stdout.fnmatch_lines(["notes.jsonl:1: not a run that pytest-irquality wrote"])
     assert (shop.path / "notes.jsonl").read_text() == '{"not": "ours"}\n'
 

@@ -28,7 +28,7 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )
 from pytest_irquality.verdict.statistics import EQUAL
-from pytest_irquality.wording.moves import LEFT_INDEX, NOT_RETURNED, in_answers, rank
+from pytest_irquality.wording.moves import in_answers, place, rank
 from pytest_irquality.wording.numbers import apart, counted, figure, signed
 from pytest_irquality.wording.sentences import demand, reason
 from pytest_irquality.wording.words import LONGEST, cut, quoted, rerun
@@ -377,10 +377,7 @@ class QueryViews:
     def document_before(self, document: ShownDocument, query: QueryResult) -> Document:
         """A document of the baseline's ranking: its rank then, and where it is now."""
         then, now = document.before, document.rank
-        move = "=" if now == then else f"→ {rank(now)}"
-        if document.gone:
-            move = f"→ {LEFT_INDEX}"
-        move = _joined(move, in_answers(document, query))
+        move = _joined("=" if now == then else f"→ {rank(document)}", in_answers(document, query))
         shown_then = replace(self.document(document, move), rank=str(then or ""), score="")
         lost = now is None and document.relevant
         return replace(shown_then, css=f"{shown_then.css} lost") if lost else shown_then
@@ -390,12 +387,11 @@ class QueryViews:
         instead.
         """
         beyond = document.rank is not None
-        place = (
-            f"at rank {document.rank}" if beyond else LEFT_INDEX if document.gone else NOT_RETURNED
-        )
         was = f", was {document.before}" if document.before is not None else ""
         return replace(
-            self.document(document, _joined(f"{place}{was}", in_answers(document, query))),
+            self.document(
+                document, _joined(f"{place(document)}{was}", in_answers(document, query))
+            ),
             css="deep" if beyond else "lost",
             rank="↓" if beyond else "✗",
         )

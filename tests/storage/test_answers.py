@@ -207,7 +207,7 @@ def test_what_are_no_builds_of_one_side(
         f"{json.dumps(of_commit)}\n{rest}", encoding="utf-8"
     )
     result = project.run(*(f"{option}={path}" for path in given))
-    assert result.ret == 1
+    assert result.ret == 2
     assert error in result.stdout.str()
 
 

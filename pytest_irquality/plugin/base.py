@@ -18,14 +18,10 @@ from pytest_irquality.pipeline.base.process import default_command
 from pytest_irquality.pipeline.base.told import COLLECTED, Collected, Key
 from pytest_irquality.pipeline.base.worktree import BaseError, Cancelled, new_folder, remove
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
+from pytest_irquality.plugin.options import Options
 from pytest_irquality.storage.baseline import RUN
 
 WORKER = "ir_base"  # the folder, as workers of pytest-xdist are told it
-HANDED_ON = (
-    "ir_shard",
-    "ir_repeat",
-    "ir_concurrency",
-)  # those of our options that both sides share
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -43,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
             config.add_cleanup(lambda: remove(repository, folder))
             side = Head(config, repository, folder)
     except OSError as error:
-        raise pytest.UsageError(f"--ir-baseline {config.option.ir_baseline}: {error}") from None
+        raise pytest.UsageError(f"--ir-baseline {Options(config).baseline}: {error}") from None
     config.stash[FILES].base = folder
     config.pluginmanager.register(side, "irquality-today")
 
@@ -53,6 +49,7 @@ class Today:
 
     def __init__(self, config: pytest.Config, repository: Repository, folder: Path) -> None:
         self.config, self.repository, self.folder = config, repository, folder
+        self.options = Options(config)
         self.retrievers: list[Key] = []
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -81,9 +78,7 @@ class Today:
                 for module, retriever in dict.fromkeys(_suites(items))
             ]
         except OSError as error:
-            raise pytest.UsageError(
-                f"--ir-baseline {self.config.option.ir_baseline}: {error}"
-            ) from None
+            raise pytest.UsageError(f"--ir-baseline {self.options.baseline}: {error}") from None
 
 
 def _suites(items: Iterable[pytest.Item]) -> Iterator[tuple[SuiteModule, str]]:
@@ -129,21 +124,21 @@ class Head(Today):
 
     def _run(self, collected: Collected) -> None:
         self.ran = True
-        option, ref = self.config.option, self.config.option.ir_baseline.removeprefix(RUN)
+        options, against = self.options, str(self.options.baseline)
         base = Base(
             self.repository,
-            ref,
+            against.removeprefix(RUN),
             self.folder,
             called_in=Path(os.path.realpath(self.config.invocation_params.dir)),
             arguments=[os.fspath(argument) for argument in self.config.invocation_params.args],
-            command=shlex.split(self.config.getini("ir_base_command")) or default_command(),
-            links=self.config.getini("ir_base_link"),
-            handed_on={name: getattr(option, name, None) for name in HANDED_ON},
+            command=shlex.split(options.base_command) or default_command(),
+            links=options.base_link,
+            handed_on={one.key: one.read(options) for one in Options.options() if one.in_base},
         )
         try:
             base.answers(collected, self._say).write(self.folder)
         except BaseError as error:
-            raise pytest.UsageError(f"--ir-baseline {option.ir_baseline}: {error}") from None
+            raise pytest.UsageError(f"--ir-baseline {against}: {error}") from None
         except Cancelled:
             pytest.exit("ended by SIGTERM while the base was run", returncode=143)
 

@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import replace
 from glob import has_magic
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -29,7 +28,7 @@ from pytest_irquality.plugin.internals import (
     named_on_command_line,
     pasteable,
 )
-from pytest_irquality.plugin.options import shown_path
+from pytest_irquality.plugin.options import Options, shown_path
 from pytest_irquality.storage import baseline
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import StoredRunError
@@ -50,42 +49,49 @@ def pytest_configure(config: pytest.Config) -> None:
     """Gather the options that name files. Raises ``pytest.UsageError`` where they contradict each
     other.
     """
-    option, start = config.option, config.invocation_params.dir
-    shard = _shard(option)
-    in_file = option.ir_baseline and not option.ir_baseline.startswith(baseline.COMMITS)
-    compared = [option.ir_baseline] if in_file and not option.ir_update_baseline else []
-    for name, paths in (("--ir-runs", option.ir_runs), ("--ir-baseline", compared)):
-        for path in paths:
-            if not Path(start, path).exists():
-                raise pytest.UsageError(f"{name} {path}: there is no such file or folder")
+    options, start = Options(config), config.invocation_params.dir
+    shard = _shard(options)
+    _check_paths(options, start)
     config.stash[FILES] = Files(
-        start, config.rootpath, option.ir_baseline, option.ir_update_baseline, tuple(option.ir_runs),
-        option.ir_save_runs, shard, named=tuple(_named_folders(config)),
-        outside=tuple(config.rootpath / name for name in config.getini("ir_allow_outside")),
-        history=Path(config.invocation_params.dir, option.ir_history) if option.ir_history else None,
-        accepts_nothing=_choice(config, "ir_accepted", ("xfail", "fail")) == "fail",
-        patterns=tuple(config.getini("ir_suite_files")),
-    )  # fmt: skip
+        start,
+        config.rootpath,
+        options.baseline,
+        options.update_baseline,
+        kept=tuple(options.runs),
+        saved=options.save_runs,
+        shard=shard,
+        named=tuple(_named_folders(config)),
+        outside=tuple(config.rootpath / name for name in options.allow_outside),
+        history=Path(start, options.history) if options.history else None,
+        accepts_nothing=options.accepted == "fail",
+        patterns=tuple(options.suite_files),
+    )
 
 
-def _choice(config: pytest.Config, key: str, choices: Sequence[str]) -> str:
-    value = str(config.getini(key))
-    if value not in choices:
-        raise pytest.UsageError(f"ini key {key} must be {' or '.join(choices)}, not {value!r}")
-    return value
+def _check_paths(options: Options, start: Path) -> None:
+    """Raise ``pytest.UsageError`` for something that is to be read and is not there."""
+    to_read = [(Options.runs.flag, path) for path in options.runs]
+    named = options.baseline
+    if named and not named.startswith(baseline.COMMITS) and not options.update_baseline:
+        to_read.append((Options.baseline.flag, named))
+    for flag, path in to_read:
+        if not Path(start, path).exists():
+            raise pytest.UsageError(f"{flag} {path}: there is no such file or folder")
 
 
-def _shard(option: Any) -> Shard | None:
-    if not option.ir_shard:
+def _shard(options: Options) -> Shard | None:
+    if not options.shard:
         return None
-    others = {"--ir-runs": option.ir_runs, "--ir-update-baseline": option.ir_update_baseline}
-    for other, given in others.items():
+    for other, given in (
+        (Options.runs, options.runs),
+        (Options.update_baseline, options.update_baseline),
+    ):
         if given:
             raise pytest.UsageError(
-                f"--ir-shard asks a share of the queries, and {other} is for all of them"
+                f"--ir-shard asks a share of the queries, and {other.flag} is for all of them"
             )
     try:
-        return Shard.parse(option.ir_shard)
+        return Shard.parse(options.shard)
     except ValueError as error:
         raise pytest.UsageError(f"--ir-shard: {error}") from None
 
@@ -206,14 +212,7 @@ class SuiteModule(pytest.Module):
                 perturbations=self._perturbations(),
                 allowed=files.allowed(self.path),
             )
-            if self.config.option.ir_history:
-                self.suite = self.suite.with_trends()
-            if self.suite.baseline_retriever or files.expects_baseline(self.suite, self.path):
-                self.suite = self.suite.guarded()
-            if self.config.option.ir_repeat:
-                self.suite = replace(self.suite, repeat=self.config.option.ir_repeat)
-            if self.config.option.ir_audit:
-                self.suite = self.suite.audited()
+            self.suite = self._as_asked(self.suite)
         except (SuiteError, MeasureError) as error:
             raise self.CollectError(str(error)) from None
         self.checks = {check.name: check for check in self.suite.checks}
@@ -231,6 +230,17 @@ class SuiteModule(pytest.Module):
                 self.file_of(check.place), check.place.line, name, module.__name__
             )
         return module
+
+    def _as_asked(self, suite: Suite) -> Suite:
+        """The suite with what options add to it."""
+        options, files = Options(self.config), self.config.stash[FILES]
+        if options.history:
+            suite = suite.with_trends()
+        if suite.baseline_retriever or files.expects_baseline(suite, self.path):
+            suite = suite.guarded()
+        if options.repeat:
+            suite = replace(suite, repeat=options.repeat)
+        return suite.audited() if options.audit else suite
 
     def _own_measures(self) -> list[Definition]:
         """The measures that conftests give. Raises ``MeasureError`` where it is no list of them."""
@@ -323,7 +333,7 @@ def hidden_suites(config: pytest.Config) -> Iterator[str]:
     if hasattr(config, "workerinput") or not collected.isdisjoint(named_on_command_line(config)):
         return
     folders = [path.resolve() for path in named_on_command_line(config)]
-    plain = [name for name in config.getini("ir_suite_files") if not has_magic(name)]
+    plain = [name for name in Options(config).suite_files if not has_magic(name)]
     named = {config.rootpath / name: "the ini key ir_suite_files names it" for name in plain}
     named |= dict.fromkeys(baseline.suites_in_git(config.rootpath), "it has a baseline in git")
     for path, why in named.items():

@@ -16,6 +16,7 @@ from pytest_irquality.pipeline.base import guard
 from pytest_irquality.pipeline.base.told import RUNS, TOLD, Key, Told
 from pytest_irquality.pipeline.files import Target
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
+from pytest_irquality.plugin.options import Options
 
 # What selects, reports, stops early or starts other processes, over the command line and the base's
 # own addopts.
@@ -33,9 +34,7 @@ def take_over(config: pytest.Config) -> None:
     settings = json.loads(os.environ[guard.VARIABLE])
     option, folder = vars(config.option), Path(settings["folder"])
     option.update({name: value for name, value in QUIET.items() if name in option})
-    for name, value in option.items():
-        if name.startswith("ir_"):
-            option[name] = type(value)() if isinstance(value, (bool, list)) else None
+    option.update({one.key: one.arguments().get("default", False) for one in Options.options()})
     option.update(
         settings["options"], ir_suite=True, ir_report="none", ir_save_runs=str(folder / RUNS)
     )

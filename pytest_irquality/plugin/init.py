@@ -8,13 +8,13 @@ import types
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import GRADED_COLUMNS
 from pytest_irquality.edges.write import write_new, write_text
+from pytest_irquality.plugin.options import Options
 from pytest_irquality.report.judging import judging_page, to_grade
 from pytest_irquality.retrieval import RetrieverError, Run, retrieve
 from pytest_irquality.suite import Query, Suite, SuiteError
@@ -96,15 +96,15 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.fixture
 def _ir_first(request: pytest.FixtureRequest) -> None:
-    item, option = request.node, request.config.option
+    item, options = request.node, Options(request.config)
     path = target(item.path)
-    drawn = _sample(item.parent.queries, option)
+    drawn = _sample(item.parent.queries, options)
     asked = _chosen(item.parent.queries, drawn)
     suite = Suite(
         path.name.removesuffix(".ir.yaml"),
         path.name,
         tuple(Query(query.id or query.text, query.text, tags=(*query.tags,)) for query in asked),
-        depth=max(CANDIDATES, option.ir_judge_depth or 0),
+        depth=max(CANDIDATES, options.judge_depth or 0),
         grades=GRADES,
     )
     run = _run(suite, request)
@@ -112,7 +112,7 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
         replace(one, documents=_candidates(run, query.id), fault=_fault(run, query.id))
         for one, query in zip(asked, suite.queries, strict=True)
     ]
-    page = Page(option.ir_judge, f"{suite.name}.judgments*.csv") if option.ir_judge else None
+    page = Page(options.judge, f"{suite.name}.judgments*.csv") if options.judge else None
     _new(path, first_suite(suite.name, item.path.name, answered, drawn, page))
     start = item.config.invocation_params.dir
     shown = (path.relative_to(start) if path.is_relative_to(start) else path).as_posix()
@@ -126,7 +126,7 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
             f"Now: grade them, and run pytest --ir-suite {shown}"
         )
         return
-    pools = by_importance([pool(suite, [run], option.ir_judge_depth or CANDIDATES)], ())
+    pools = by_importance([pool(suite, [run], options.judge_depth or CANDIDATES)], ())
     _write_page(path.with_name(f"{suite.name}.judgments.csv"), start / page.name, pools)
     item.stash[SAID] = (
         f"{wrote}.\npage to grade in: {page.name}: {to_grade(pools)}\n"
@@ -157,19 +157,17 @@ def _fault(run: Run, query: str) -> str | None:
     return run.faults[query].message if query in run.faults else None
 
 
-def _sample(queries: Sequence[Logged], option: Any) -> Sample | None:
+def _sample(queries: Sequence[Logged], options: Options) -> Sample | None:
     """What is drawn of a log; None of a list of queries that counts nothing, unless a size is asked
     for.
     """
     counts = [query.searches for query in queries]
     if not any(count is not None for count in counts):
-        if option.ir_init_size is None:
+        if options.init_size is None:
             return None
         counts = [1.0] * len(counts)
     numbers = [count or 0.0 for count in counts]
-    return sample(
-        numbers, option.ir_init_size or SAMPLE, option.ir_init_sample, option.ir_init_seed
-    )
+    return sample(numbers, options.init_size or SAMPLE, options.init_sample, options.init_seed)
 
 
 def _chosen(queries: Sequence[Logged], drawn: Sample | None) -> list[Asked]:
@@ -192,7 +190,7 @@ def _chosen(queries: Sequence[Logged], drawn: Sample | None) -> list[Asked]:
 
 def _run(suite: Suite, request: pytest.FixtureRequest) -> Run:
     """What the retriever returns for the queries, if it answers any of them."""
-    details = bool(request.config.option.ir_judge)
+    details = bool(Options(request.config).judge)
     try:
         run = retrieve(suite, request.getfixturevalue("retriever"), details=details)
     except RetrieverError as error:

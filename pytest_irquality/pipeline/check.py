@@ -33,7 +33,7 @@ from pytest_irquality.wording.sentences import reason
 from pytest_irquality.wording.story import Story
 
 Compared = bool | str | Path
-"""True: the baseline beside the suite. False: nothing. Else a file, a folder of them, or ``git:REF``."""
+"""True: the baseline beside the suite. False: nothing. Else a file, a folder or ``git:REF``."""
 
 FRAMES = ("pandas", "polars")
 COLUMNS = 120

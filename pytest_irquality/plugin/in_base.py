@@ -21,11 +21,12 @@ from pytest_irquality.plugin.options import Options
 # What selects, reports, stops early or starts other processes, over the command line and the base's
 # own addopts.
 QUIET: dict[str, Any] = {
-    "allure_report_dir": None, "basetemp": None, "collectonly": False, "deselect": None, "dist": "no",
-    "exitfirst": False, "failedfirst": False, "htmlpath": None, "ignore": None, "ignore_glob": None,
-    "json_report": False, "keyword": "", "lf": False, "markexpr": "", "maxfail": 0, "newfirst": False,
-    "numprocesses": None, "report_log": None, "setuponly": False, "setupplan": False, "stepwise": False,
-    "stepwise_skip": False, "trace": False, "tx": [], "usepdb": False, "xmlpath": None,
+    "allure_report_dir": None, "basetemp": None, "collectonly": False, "deselect": None,
+    "dist": "no", "exitfirst": False, "failedfirst": False, "htmlpath": None, "ignore": None,
+    "ignore_glob": None, "json_report": False, "keyword": "", "lf": False, "markexpr": "",
+    "maxfail": 0, "newfirst": False, "numprocesses": None, "report_log": None, "setuponly": False,
+    "setupplan": False, "stepwise": False, "stepwise_skip": False, "trace": False, "tx": [],
+    "usepdb": False, "xmlpath": None,
 }  # fmt: skip
 
 

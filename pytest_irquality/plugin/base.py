@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from pytest_irquality.pipeline.base.compare import Base
 from pytest_irquality.pipeline.base.process import default_command
 from pytest_irquality.pipeline.base.told import COLLECTED, Collected, Key
 from pytest_irquality.pipeline.base.worktree import BaseError, Cancelled, new_folder, remove
-from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
+from pytest_irquality.plugin.collect import FILES, retrieved_by
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.storage.baseline import RUN
 
@@ -62,29 +62,24 @@ class Today:
 
     def collected(self, items: Iterable[pytest.Item]) -> Collected:
         """The suites of the selected items, with all that they are made of."""
-        suites = {module.path: module.suite for module, _ in _suites(items)}
-        files = [*suites, *(file for suite in suites.values() for file in suite.files)]
-        return Collected(
-            self._keys(items), self.retrievers, [os.path.abspath(path) for path in files]
-        )
+        files: dict[str, None] = {}
+        for module, _ in retrieved_by(items):
+            for file in (module.path, *module.suite.files):
+                files[os.path.abspath(file)] = None
+        return Collected(self._keys(items), self.retrievers, list(files))
 
     def _keys(self, items: Iterable[pytest.Item]) -> list[Key]:
         """Each suite and retriever once. Raises ``pytest.UsageError`` for a suite outside the
         checkout.
         """
+        keys = []
         try:
-            return [
-                Key(self.repository.path(Path(os.path.realpath(module.path))), retriever)
-                for module, retriever in dict.fromkeys(_suites(items))
-            ]
+            for module, retriever in retrieved_by(items):
+                path = self.repository.path(Path(os.path.realpath(module.path)))
+                keys.append(Key(path, retriever))
+            return keys
         except OSError as error:
             raise pytest.UsageError(f"--ir-baseline {self.options.baseline}: {error}") from None
-
-
-def _suites(items: Iterable[pytest.Item]) -> Iterator[tuple[SuiteModule, str]]:
-    for item in items:
-        if isinstance(item.parent, SuiteModule):
-            yield item.parent, variant(item)
 
 
 class Worker(Today):

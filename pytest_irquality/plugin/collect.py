@@ -32,7 +32,7 @@ from pytest_irquality.plugin.options import Options, shown_path
 from pytest_irquality.storage import baseline
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import StoredRunError
-from pytest_irquality.suite import Place, Suite, SuiteError, load_suite
+from pytest_irquality.suite import Check, Place, Suite, SuiteError, load_suite
 from pytest_irquality.suite.lint import IRQualityWarning, lint
 from pytest_irquality.suite.names import slug
 from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS, Perturbation
@@ -110,17 +110,24 @@ def pytest_collection_modifyitems(
     compared with.
     """
     yield  # to -k, --lf and whatever else selects
-    if shard := config.stash[FILES].shard:
-        here = [
-            item
-            for item in items
-            if not isinstance(item.parent, SuiteModule) or item.parent.is_in(shard, item)
-        ]
+    shard = config.stash[FILES].shard
+    if shard:
+        here = [item for item in items if _is_in(shard, item)]
         config.hook.pytest_deselected(items=list(set(items).difference(here)))
         items[:] = here
-    for module in {item.parent: None for item in items if isinstance(item.parent, SuiteModule)}:
+    for module in _modules(items):
         if module.suite.baseline_retriever:
             items[:] = _compared_first(module, list(items))
+
+
+def _is_in(shard: Shard, item: pytest.Item) -> bool:
+    return not isinstance(item.parent, SuiteModule) or item.parent.is_in(shard, item)
+
+
+def _modules(items: Iterable[pytest.Item]) -> list[SuiteModule]:
+    """The suites that items are of, each once."""
+    parents = dict.fromkeys(item.parent for item in items)
+    return [parent for parent in parents if isinstance(parent, SuiteModule)]
 
 
 def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iterator[pytest.Item]:
@@ -132,12 +139,10 @@ def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iter
     checks = {getattr(item, "originalname", "") for item in own.values() if variant(item) != base}
     everything = every_item(module)
     module.variants = module.retrievers()
-    twins = [item for item in everything if variant(item) == base]
-    first = [
-        own.get(item.name, item)
-        for item in twins
-        if item.originalname in checks or item.name in own
-    ]
+    first = []
+    for twin in everything:
+        if variant(twin) == base and (twin.originalname in checks or twin.name in own):
+            first.append(own.get(twin.name, twin))
     for item in items:
         if item.parent is module:
             yield from first
@@ -149,34 +154,28 @@ def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iter
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Read what an update will replace while no worker of pytest-xdist can have replaced it yet."""
     files = session.config.stash[FILES]
-    targets = {
-        (item.parent, variant(item)): None
-        for item in session.items
-        if isinstance(item.parent, SuiteModule)
-    }
-    files.targets = [Target(module.suite, module.path, key) for module, key in targets]
-    for module, key in targets:
-        files.variants[module.path] = (*files.variants.get(module.path, ()), key)
-        if files.updating:  # those that are not selected have a file, too
-            files.variants[module.path] = module.retrievers()
-    if (
-        targets
-        and not hasattr(session.config, "workerinput")
-        and (wrong := files.unknown_revision())
-    ):
-        raise pytest.UsageError(wrong)
-    for module, key in targets if files.updating else ():
+    runs = retrieved_by(session.items)
+    files.targets = [Target(module.suite, module.path, retriever) for module, retriever in runs]
+    for target in files.targets:
+        files.variants[target.file] = (*files.variants.get(target.file, ()), target.retriever)
+    if files.targets and not hasattr(session.config, "workerinput"):
+        wrong = files.unknown_revision()
+        if wrong:
+            raise pytest.UsageError(wrong)
+    if not files.updating:
+        return
+    for module in _modules(session.items):  # retrievers that are not selected have a file, too
+        files.variants[module.path] = module.retrievers()
+    for target in files.targets:
         with suppress(StoredRunError):  # told when its items run
-            files.read_baseline(Target(module.suite, module.path, key))
+            files.read_baseline(target)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A share that none of the selected queries falls into is no failure of this job."""
-    if (
-        session.config.stash[FILES].shard
-        and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
-    ):
+    nothing = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
+    if nothing and session.config.stash[FILES].shard:
         session.exitstatus = pytest.ExitCode.OK
 
 
@@ -302,13 +301,7 @@ class SuiteModule(pytest.Module):
         for item in super().collect():
             check = self.checks.get(getattr(item, "originalname", ""))
             if check:
-                query = check.query
-                words = (
-                    (*query.tags, query.text, slug(query.text))
-                    if query
-                    else (check.label, slug(check.label))
-                )
-                item.extra_keyword_matches.update(words)
+                item.extra_keyword_matches.update(_keywords(check))
                 assert isinstance(item, pytest.Function)
                 pasteable(item)
             yield item
@@ -325,6 +318,13 @@ class SuiteModule(pytest.Module):
                 raise self.CollectError(
                     f"{place.path or self.suite.path}:{place.line}:{place.column}: {error}"
                 ) from None
+
+
+def _keywords(check: Check) -> tuple[str, ...]:
+    """What ``-k`` may say of a check besides its name."""
+    if check.query is None:
+        return check.label, slug(check.label)
+    return *check.query.tags, check.query.text, slug(check.query.text)
 
 
 def hidden_suites(config: pytest.Config) -> Iterator[str]:
@@ -353,6 +353,15 @@ def variant(item: pytest.Item) -> str:
     if VARIANT not in item.stash:
         item.stash[VARIANT] = made_of(item, item.parent.suite.retriever)
     return item.stash[VARIANT]
+
+
+def retrieved_by(items: Iterable[pytest.Item]) -> list[tuple[SuiteModule, str]]:
+    """Each suite and retriever that items are of, once."""
+    found: dict[tuple[SuiteModule, str], None] = {}
+    for item in items:
+        if isinstance(item.parent, SuiteModule):
+            found[item.parent, variant(item)] = None
+    return list(found)
 
 
 def suite_of(item: pytest.Item) -> tuple[str, str] | None:

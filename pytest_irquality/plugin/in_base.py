@@ -16,6 +16,7 @@ from pytest_irquality.pipeline.base import guard
 from pytest_irquality.pipeline.base.told import RUNS, TOLD, Key, Told
 from pytest_irquality.pipeline.files import Target
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
+from pytest_irquality.plugin.internals import finds
 from pytest_irquality.plugin.options import Options
 
 # What selects, reports, stops early or starts other processes, over the command line and the base's
@@ -56,15 +57,14 @@ class _Witness:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note each suite and retriever that is about to be asked."""
         for item in session.items:
-            module = item.parent
-            if not isinstance(module, SuiteModule):
+            if not isinstance(item, pytest.Function) or not isinstance(item.parent, SuiteModule):
                 continue
+            module, retriever = item.parent, variant(item)
             suite = Path(os.path.realpath(module.path)).relative_to(self.tree).as_posix()
-            run = session.config.stash[FILES].kept_path(
-                Target(module.suite, module.path, variant(item))
-            )
-            self.runs[Key(suite, variant(item))] = run.relative_to(self.folder / RUNS).as_posix()
-            if module.suite.retriever not in item._fixtureinfo.name2fixturedefs:  # type: ignore[attr-defined]
+            target = Target(module.suite, module.path, retriever)
+            run = session.config.stash[FILES].kept_path(target)
+            self.runs[Key(suite, retriever)] = run.relative_to(self.folder / RUNS).as_posix()
+            if not finds(item, module.suite.retriever):
                 self.without[suite] = None
 
     @pytest.hookimpl(trylast=True)

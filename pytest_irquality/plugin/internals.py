@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
+from _pytest._code.code import ReprFileLocation, TerminalRepr
+from _pytest._io import TerminalWriter
 
 if TYPE_CHECKING:
 
@@ -48,6 +50,13 @@ def made_of(item: pytest.Function, fixture: str) -> str:
     if len(names) != len(ids):  # several names in one parametrize, or a hidden id
         return str(callspec.id) if closure.intersection(names) else ""
     return "-".join(id for name, id in zip(names, ids, strict=True) if name in closure)
+
+
+def finds(item: pytest.Function, fixture: str) -> bool:
+    """Whether a fixture of that name is found from an item (``test_base.py``: a suite without its
+    fixture).
+    """
+    return fixture in item._fixtureinfo.name2fixturedefs
 
 
 def _closure(item: pytest.Function, fixture: str) -> set[str]:
@@ -183,6 +192,32 @@ def hide_source(path: Path) -> None:
 
 
 # -- reports ---------------------------------------------------------------------------------------
+
+
+class LaidOut(TerminalRepr):
+    """A failure that prints in one way and is in another for whoever asks for its text.
+
+    pytest prints what a report's ``longrepr`` prints, by a ``TerminalRepr`` that it does not name
+    in public (``test_reporters.py``, ``test_text.py``).
+    """
+
+    def __init__(self, whole: Any, text: str) -> None:
+        self.whole = whole
+        self.text = text
+
+    @property
+    def reprcrash(self) -> ReprFileLocation | None:
+        """What the short summary quotes."""
+        crash: ReprFileLocation | None = getattr(self.whole, "reprcrash", None)
+        return crash
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        """Print it."""
+        for line in self.text.split("\n"):
+            tw.line(line)
+
+    def __str__(self) -> str:
+        return str(self.whole)
 
 
 def why_skipped(report: pytest.TestReport) -> str:

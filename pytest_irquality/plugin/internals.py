@@ -104,7 +104,7 @@ def pasteable(item: pytest.Function) -> None:
 
     pytest turns the dots of a location's name into ``::`` where a node id ends with it, as if they
     were those of a class. A space at its end, which nobody sees, keeps it from that
-    (``test_node_ids.py``).
+    (``test_parameters.py``).
     """
     file, line, name = item.location
     if "." in name:
@@ -148,7 +148,7 @@ def at(path: Path, line: int, name: str) -> Callable[[BaseException], NoReturn]:
     """What raises an error as if from a line of a file: crash locations, ``--pdb`` and annotations
     go there.
 
-    The function is one line long, so that its only line is its first (``test_places.py``).
+    The function is one line long, so that its only line is its first (``test_parameters.py``).
     """
     function: Callable[[BaseException], NoReturn]
     function = _placed(lambda error: _raise(error), path, line, name)  # noqa: PLW0108 - a frame of its own
@@ -198,7 +198,7 @@ class LaidOut(TerminalRepr):
     """A failure that prints in one way and is in another for whoever asks for its text.
 
     pytest prints what a report's ``longrepr`` prints, by a ``TerminalRepr`` that it does not name
-    in public (``test_reporters.py``, ``test_text.py``).
+    in public (``test_text.py``).
     """
 
     def __init__(self, whole: Any, text: str) -> None:

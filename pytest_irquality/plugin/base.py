@@ -39,9 +39,15 @@ def pytest_configure(config: pytest.Config) -> None:
             config.add_cleanup(lambda: remove(repository, folder))
             side = Head(config, repository, folder)
     except OSError as error:
-        raise pytest.UsageError(f"--ir-baseline {Options(config).baseline}: {error}") from None
+        raise pytest.UsageError(f"--ir-baseline {revision(config)}: {error}") from None
     config.stash[FILES].base = folder
     config.pluginmanager.register(side, "irquality-today")
+
+
+def revision(config: pytest.Config) -> str:
+    """``run:REF``, as it was given."""
+    (given,) = Options(config).baseline
+    return given
 
 
 class Today:
@@ -79,7 +85,7 @@ class Today:
                 keys.append(Key(path, retriever))
             return keys
         except OSError as error:
-            raise pytest.UsageError(f"--ir-baseline {self.options.baseline}: {error}") from None
+            raise pytest.UsageError(f"--ir-baseline {revision(self.config)}: {error}") from None
 
 
 class Worker(Today):
@@ -119,7 +125,7 @@ class Head(Today):
 
     def _run(self, collected: Collected) -> None:
         self.ran = True
-        options, against = self.options, str(self.options.baseline)
+        options, against = self.options, revision(self.config)
         base = Base(
             self.repository,
             against.removeprefix(RUN),

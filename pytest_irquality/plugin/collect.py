@@ -52,11 +52,14 @@ def pytest_configure(config: pytest.Config) -> None:
     options, start = Options(config), config.invocation_params.dir
     shard = _shard(options)
     _check_paths(options, start)
+    _check_builds(options)
+    several = len(options.baseline) > 1
     config.stash[FILES] = Files(
         start,
         config.rootpath,
-        options.baseline,
-        options.update_baseline,
+        compared=None if several else next(iter(options.baseline), None),
+        builds=tuple(options.baseline) if several else (),
+        updating=options.update_baseline,
         kept=tuple(options.runs),
         saved=options.save_runs,
         shard=shard,
@@ -71,12 +74,28 @@ def pytest_configure(config: pytest.Config) -> None:
 def _check_paths(options: Options, start: Path) -> None:
     """Raise ``pytest.UsageError`` for something that is to be read and is not there."""
     to_read = [(Options.runs.flag, path) for path in options.runs]
-    named = options.baseline
-    if named and not named.startswith(baseline.COMMITS) and not options.update_baseline:
-        to_read.append((Options.baseline.flag, named))
+    if not options.update_baseline:
+        in_files = [path for path in options.baseline if not path.startswith(baseline.COMMITS)]
+        to_read += [(Options.baseline.flag, path) for path in in_files]
     for flag, path in to_read:
         if not Path(start, path).exists():
             raise pytest.UsageError(f"{flag} {path}: there is no such file or folder")
+
+
+def _check_builds(options: Options) -> None:
+    """Raise ``pytest.UsageError`` where several baselines are no builds of one side."""
+    if len(options.baseline) < 2:
+        return
+    for path in options.baseline:
+        if path.startswith(baseline.COMMITS):
+            raise pytest.UsageError(
+                f"--ir-baseline {path} stands alone: several of them are kept runs, a build each"
+            )
+    if options.update_baseline:
+        raise pytest.UsageError(
+            "--ir-update-baseline writes one baseline, and --ir-baseline names several: name one,"
+            " and give the builds it is to hold by --ir-runs"
+        )
 
 
 def _shard(options: Options) -> Shard | None:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_irquality.plugin.internals import collect_too
-from pytest_irquality.plugin.options import Options, imply_suites, is_suite, needs_suites
+from pytest_irquality.plugin.options import (
+    Options,
+    imply_suites,
+    is_suite,
+    last_baselines,
+    needs_suites,
+)
 
 if TYPE_CHECKING:
     from pytest_irquality.plugin.checking import Checker
@@ -60,6 +66,8 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "ir_suite: a check of a search-quality suite (added by pytest-irquality)."
     )
     imply_suites(config)
+    last_baselines(config)
+    last_baselines(config)
     # What is wrong with the options is told before anything is collected.
     if needs_suites(config):
         _activate(config)
@@ -97,7 +105,7 @@ def _activate(config: pytest.Config) -> None:
     config.pluginmanager.register(checking, "irquality-checking")
     if not hasattr(config, "workerinput"):  # the controller reports, or a run without xdist
         config.pluginmanager.register(Session(config), "irquality-session")
-    if (options.baseline or "").startswith(RUN):
+    if any(given.startswith(RUN) for given in options.baseline):
         from pytest_irquality.plugin import base  # noqa: PLC0415
 
         config.pluginmanager.register(base, "irquality-base")

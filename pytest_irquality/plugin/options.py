@@ -46,10 +46,11 @@ class Options(Reports):
         implies_suites=False,
         looks_at_once=True,
     )
-    baseline = Text(
+    baseline = Texts(
         "Compare with this stored run (a file, or a folder of them), with the baseline as it stands"
         " at the merge base of a revision and HEAD, or with what the code of that merge base"
-        " returns now (default: .ir-baseline/ beside the suite).",
+        " returns now; a PATH may be given several times, once for each build of the index"
+        " (default: .ir-baseline/ beside the suite).",
         "PATH|git:REF|run:REF",
         group=COMPARED,
         looks_at_once=True,
@@ -72,7 +73,8 @@ class Options(Reports):
     )
     runs = Texts(
         "Judge the runs kept in this folder or file (JSONL, or TREC's .run and .trec, gzip too)"
-        " instead of calling the retriever; may be given several times (default: call it).",
+        " instead of calling the retriever; may be given several times, once for each build of"
+        " the index (default: call it).",
         group=RUNS,
         looks_at_once=True,
     )
@@ -166,6 +168,16 @@ def imply_suites(config: pytest.Config) -> None:
             return
         if argument.partition("=")[0] in implying:
             config.option.ir_suite = True
+
+
+def last_baselines(config: pytest.Config) -> None:
+    """Leave of several ``--ir-baseline`` those of the command line, where it has any: they stand in
+    place of those in ``addopts``.
+    """
+    written = [str(argument).partition("=")[0] for argument in config.invocation_params.args]
+    count = written.count(Options.baseline.flag)
+    if count:
+        config.option.ir_baseline = config.option.ir_baseline[-count:]
 
 
 def needs_suites(config: pytest.Config) -> bool:

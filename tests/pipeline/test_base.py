@@ -367,16 +367,13 @@ def test_pytest_is_set_up_otherwise_on_one_side(shop: Project, case: str) -> Non
         assert result.ret == 1
         assert fell(shop)
         return
+    options, said = ["--faster"], "unrecognized arguments: --faster"
     if case == "no plugin":
-        command = f"{sys.executable} -m pytest -p no:irquality"
-        write(shop, "pytest.ini", f"[pytest]\npythonpath = .\nir_base_command = {command}\n")
+        program = f"{sys.executable} -m pytest -p no:irquality"
+        write(shop, "pytest.ini", f"[pytest]\npythonpath = .\nir_base_command = {program}\n")
         options, said = [], "unrecognized arguments: --ir-suite"
-    else:
-        adds = (
-            "def pytest_addoption(parser):\n    parser.addoption('--faster', action='store_true')\n"
-        )
-        shop.conftest(CONFTEST + adds)
-        options, said = ["--faster"], "unrecognized arguments: --faster"
+    adds = "def pytest_addoption(parser):\n    parser.addoption('--faster', action='store_true')\n"
+    shop.conftest(CONFTEST + adds)
     command = [sys.executable, "-m", "pytest", "--ir-suite", RUN, *options, *QUIET]
     done = subprocess.run(command, cwd=shop.path, capture_output=True, text=True, check=False)
     assert done.returncode == 4

@@ -335,5 +335,5 @@ def test_passages_are_looked_for_in_texts_that_were_kept_or_not_at_all(project: 
         ("shop.run", "shop.run has no texts, which 'match: text' of shop.ir.yaml needs"),
     ]:
         result = project.run(f"--ir-runs={kept}")
-        assert result.ret == 1
+        assert result.ret == 2
         result.stdout.fnmatch_lines([said])

@@ -31,7 +31,7 @@ class Ranking:
     """
 
     ids: tuple[str, ...]
-    scores: tuple[float, ...] | None = None
+    scores: Sequence[float] | None = None
     seconds: float | None = None
     besides: Mapping[str, str] = field(default_factory=dict)
     holders: Mapping[str, str] = field(default_factory=dict)

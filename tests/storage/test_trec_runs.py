@@ -126,7 +126,8 @@ def test_what_is_written_comes_back_in_its_order_under_its_ids(tmp_path: Path, n
 def test_many_lines_at_a_time_say_what_each_line_says(tmp_path: Path, tag: str, odd: str) -> None:
     queries = [(f"q{at % 3}" if at < 3000 else f"later-{at // 40}", at) for at in range(9000)]
     content = "".join(
-        f"{query} Q0 d%20{at * 7919 % 9000:04} 1 {at * 31 % 700 / 8} {tag}\n" for query, at in queries
+        f"{query} Q0 d%20{at * 7919 % 9000:04} 1 {at * 31 % 700 / 8} {tag}\n"
+        for query, at in queries
     )
     rankings = []
     for name, text in (("alike.run", content), ("odd.run", content + odd)):
@@ -141,7 +142,10 @@ def test_many_lines_at_a_time_say_what_each_line_says(tmp_path: Path, tag: str, 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"q 0 d 1 1\nt q 0 e 1 1 t\n", "a.run:1: 5 fields; a line is: query Q0 document rank score tag"),
+        (
+            b"q 0 d 1 1\nt q 0 e 1 1 t\n",
+            "a.run:1: 5 fields; a line is: query Q0 document rank score tag",
+        ),
         ("q 0 d 1 \u0661 t\n".encode(), "a.run:1: the score '\u0661' is no number"),
         (b"q 0 \0 1 nan t\n", "a.run:1: the score 'nan' is no number"),
         (

@@ -338,15 +338,11 @@ def _columns(table: Any) -> dict[str, Any]:
 def _kind(column: Any) -> str:
     """What a column holds, by which two columns are told from two rows."""
     numeric = [isinstance(value, numbers.Number) for value in column]
+    if not numeric:
+        return "none"
     if not all(numeric):
         return "mixed" if any(numeric) else "other"
-    return (
-        "none"
-        if not numeric
-        else "fractions"
-        if any(isinstance(value, float) for value in column)
-        else "whole"
-    )
+    return "fractions" if any(isinstance(value, float) for value in column) else "whole"
 
 
 def _rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:

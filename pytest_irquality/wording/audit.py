@@ -240,12 +240,13 @@ def _per_retriever(
         if result.audit:
             for line in said(result.audit):
                 by_line.setdefault(line, []).append(result)
-    lines = tuple(
-        line if len(some) == len(results) else f"{', '.join(one.retriever for one in some)}: {line}"
-        for line, some in by_line.items()
-    )
+    lines = []
+    for line, some in by_line.items():
+        of_all = len(some) == len(results)
+        retrievers = ", ".join(one.retriever for one in some)
+        lines.append(line if of_all else f"{retrievers}: {line}")
     if lines:
-        yield Told(heading, lines, heading == "resolution")
+        yield Told(heading, tuple(lines), heading == "resolution")
     elif otherwise:
         yield Told(heading, (f"none: {otherwise}",))
 

@@ -50,13 +50,13 @@ def _texts(value: Any) -> list[str]:
     if isinstance(value, str):
         return [text for text in _list_in(value) if text.strip()]
     if isinstance(value, Mapping):
-        inside = next(
-            (value[name] for name in ("text", "content", "page_content") if value.get(name)), ""
-        )
+        inside = _first(value, ("text", "content", "page_content"))
         return _texts(inside) if isinstance(inside, str) and inside else []
+    texts: list[str] = []
     if isinstance(value, Sequence):
-        return [text for one in value for text in ([one] if isinstance(one, str) else _texts(one))]
-    return []
+        for one in value:
+            texts += [one] if isinstance(one, str) else _texts(one)
+    return texts
 
 
 def _list_in(cell: str) -> list[str]:
@@ -76,9 +76,13 @@ def _ids(value: Any) -> list[str]:
     if isinstance(value, str):
         return [id.strip() for id in _list_in(value) if id.strip()]
     if isinstance(value, Mapping):
-        names = ("docid", "doc_id", "passage_id", "document_id", "id", "_id")
-        return [str(value[name]) for name in names if value.get(name)][:1]
-    return [id for one in value for id in _ids(one)] if isinstance(value, Sequence) else []
+        own = _first(value, ("docid", "doc_id", "passage_id", "document_id", "id", "_id"))
+        return [str(own)] if own else []
+    ids: list[str] = []
+    if isinstance(value, Sequence):
+        for one in value:
+            ids += _ids(one)
+    return ids
 
 
 def _mapping(value: Any) -> Row:
@@ -131,11 +135,10 @@ def _positives(row: Row) -> Expected:
     """Passages by their texts, and by their ids where each has one."""
     found = _first(row, ("positive_passages", "positive_ctxs", "positives", "positive", "pos"))
     query = _query(row, "query", "question", "anchor")
-    ids = (
-        []
-        if isinstance(found, str)
-        else [id for one in found if isinstance(one, Mapping) for id in _ids(one)]
-    )
+    ids: list[str] = []
+    if not isinstance(found, str):
+        for passage in found:
+            ids += _ids(passage) if isinstance(passage, Mapping) else []
     return Expected(query, _texts(found), ids, _id(row))
 
 

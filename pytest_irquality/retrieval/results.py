@@ -23,9 +23,9 @@ from pytest_irquality.retrieval.details import Details, details_of
 from pytest_irquality.retrieval.wrappers import (
     UnreadableResult,
     hits_of,
+    in_brief,
     is_mapping,
     results_of,
-    shown,
 )
 
 ID_KEYS = (
@@ -135,7 +135,7 @@ def split_batch(result: object, queries: int) -> list[Any]:
 
 
 def _unreadable(error: UnreadableResult, result: object) -> UnreadableResult:
-    detail = f"{error.detail}; {shown(result)}" if error.detail else shown(result)
+    detail = f"{error.detail}; {in_brief(result)}" if error.detail else in_brief(result)
     return UnreadableResult(f"cannot read the retriever's result: {error.cause}", detail)
 
 

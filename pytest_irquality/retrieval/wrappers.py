@@ -106,7 +106,7 @@ def results_of(result: object, queries: int) -> list[Any]:
     return results
 
 
-def shown(result: object) -> str:
+def in_brief(result: object) -> str:
     """What came, shortened, for a message."""
     try:
         text = repr(result)
@@ -211,7 +211,7 @@ def _mapping(thing: Any, wanted: Wanted) -> object:
 
 def _tool_error(content: object) -> UnreadableResult:
     """Of a tool that answered with an error, which is no list of hits."""
-    return UnreadableResult("the tool answered with an error", shown(content))
+    return UnreadableResult("the tool answered with an error", in_brief(content))
 
 
 def _attributes(thing: Any, wanted: Wanted) -> object:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_irquality.edges import bounds
+from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.edges.open import Allowed, Unreadable, read_text
 from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments, Measure
 from pytest_irquality.suite.judges import Said
@@ -33,7 +34,6 @@ from pytest_irquality.suite.yaml import (
     SuiteError,
     as_number,
     clipped,
-    did_you_mean,
     no_grade,
     short,
 )
@@ -214,7 +214,7 @@ class _Assembly:
                 files.append(read_judgments(source, self.written.grades))
             if note:
                 self.notes.append(note)
-            entries += (self._from_record(record, source.shown) for record in records)
+            entries += (self._from_record(record, source.name) for record in records)
             return
         texts = beir_queries(source)
         records, _, _ = read_queries(texts, further)
@@ -222,7 +222,7 @@ class _Assembly:
         files.append(judgments)
         # The folder has the queries of all its splits; asked are those of one.
         for record in records:
-            query = self._from_record(record, texts.shown)
+            query = self._from_record(record, texts.name)
             if query.name in judgments.grades:
                 entries.append(query)
 

@@ -21,7 +21,7 @@ from pytest_irquality.suite import Query, Suite, SuiteError
 from pytest_irquality.suite.files.logs import Logged, logged
 from pytest_irquality.suite.files.queries import read_queries, tags
 from pytest_irquality.suite.files.source import Source
-from pytest_irquality.suite.first_suite import GRADES, Asked, Page, first_suite
+from pytest_irquality.suite.first_suite import GRADES, Asked, GradingPage, first_suite
 from pytest_irquality.suite.sampling import Sample, sample
 from pytest_irquality.verdict.pool import Pool, by_importance, pool
 from pytest_irquality.wording.numbers import counted, grouped
@@ -114,7 +114,7 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
         replace(one, documents=_candidates(run, query.id), fault=_fault(run, query.id))
         for one, query in zip(asked, suite.queries, strict=True)
     ]
-    page = Page(options.judge, f"{suite.name}.judgments*.csv") if options.judge else None
+    page = GradingPage(options.judge, f"{suite.name}.judgments*.csv") if options.judge else None
     _new(path, first_suite(suite.name, item.path.name, answered, drawn, page))
     start = item.config.invocation_params.dir
     written = (path.relative_to(start) if path.is_relative_to(start) else path).as_posix()
@@ -238,7 +238,7 @@ def pytest_runtest_makereport(
     return report
 
 
-class Told:
+class LastWords:
     """Says in the end what was written."""
 
     said = ""

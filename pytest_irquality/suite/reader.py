@@ -40,7 +40,7 @@ from pytest_irquality.suite.yaml import (
 
 if TYPE_CHECKING:
     from pytest_irquality.suite.files.formats import Record
-    from pytest_irquality.suite.files.judgments import Judged, JudgmentFile
+    from pytest_irquality.suite.files.judgments import InFiles, JudgmentFile
     from pytest_irquality.suite.files.source import Source
 
 SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
@@ -266,16 +266,16 @@ class _Assembly:
             bulk=True,
         )
 
-    def _judged(self, files: list[JudgmentFile], entries: Iterable[WrittenQuery]) -> Judged | None:
+    def _judged(self, files: list[JudgmentFile], entries: Iterable[WrittenQuery]) -> InFiles | None:
         if not files:
             return None
-        from pytest_irquality.suite.files.judgments import Judged  # noqa: PLC0415
+        from pytest_irquality.suite.files.judgments import InFiles  # noqa: PLC0415
 
-        return Judged(files, {entry.name: entry.query for entry in entries})
+        return InFiles(files, {entry.name: entry.query for entry in entries})
 
     # -- queries -----------------------------------------------------------------------------------
 
-    def query(self, written: WrittenQuery, judged: Judged | None) -> Query:
+    def query(self, written: WrittenQuery, judged: InFiles | None) -> Query:
         """A query with its judgments, rules and thresholds."""
         said = self._said(written, judged)
         judgments = said.judgments(self.written.judges, self.written.relevant_from)
@@ -304,7 +304,7 @@ class _Assembly:
             **shared(QuerySettings, written),
         )
 
-    def _said(self, written: WrittenQuery, judged: Judged | None) -> Said:
+    def _said(self, written: WrittenQuery, judged: InFiles | None) -> Said:
         """What the suite and its files say of each document."""
         relevant = written.relevant
         grades = {document: self._grade(grade) for document, grade in relevant.grades.items()}

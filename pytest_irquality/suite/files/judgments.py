@@ -200,7 +200,7 @@ def _first_line(source: Source, name: str, query: str, document: str, judge: str
     return 1
 
 
-class Judged:
+class InFiles:
     """All the judgment files of a suite, by its queries."""
 
     def __init__(self, files: Iterable[JudgmentFile], queries: Mapping[str, str]) -> None:

@@ -219,7 +219,7 @@ class SuiteView:
             ),
             warnings=warnings(result),
             charts=charts(result.trails),
-            notes=(*self.story.notes, *result.written),
+            notes=(*self.story.notes, *self.story.small_print, *result.written),
             compared=self.queries.compared,
             measures=tuple(self.names[measure] for measure in result.shown),
             lines=tuple(map(self.line, sorted(self.lines_verdicts, key=self.line_order))),

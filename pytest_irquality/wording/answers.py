@@ -14,12 +14,14 @@ from pytest_irquality.verdict.facts import (
     Spread,
     VariantLoss,
     Wavering,
+    WorstVariant,
 )
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.numbers import apart, counted, few, figure
 from pytest_irquality.wording.words import quoted
 
 BY_HAND = "variants"
+NAMED = 3
 NO_VARIANTS = "no query that finds something has variants that were answered"
 
 
@@ -51,17 +53,34 @@ def of_variants(finding: Finding, change: Change, unit: str) -> str:
     )
 
 
-def variants_value(result: SuiteResult, finding: Finding, said: str) -> str:
-    """A floor or ceiling of variants, with the texts that find nothing where they are counted."""
-    said = f"{kind_name(finding.variants)}: {said}"
+def broken_by(finding: Finding, unit: str) -> str:
+    """The texts that lost most where a limit on variants is broken, as they may be copied under
+    ``variants``; else "".
+    """
+    if not finding.worst:
+        return ""
+    texts = [_with_loss(finding, variant, unit) for variant in finding.worst[:NAMED]]
+    return f": {few(texts, finding.lost)}"
+
+
+def unanswered(result: SuiteResult, finding: Finding) -> str:
+    """Which variants were not answered, and why."""
+    assert finding.lacks is not None
+    silent = f"{finding.lacks.reads} of {finding.lacks.holds} {kind_name(finding.variants)}"
+    texts = few([quoted(variant.text) for variant in finding.worst[:NAMED]], finding.lost)
     kind = next((one for one in result.robustness if one.kind == finding.variants), None)
-    if kind is None or finding.ok or finding.measure != "zero_results":
-        return said
-    return f"{said}: {_texts(kind)}"
+    why = kind.cause if kind and kind.cause else "the kept run does not have them"
+    return f"{silent} were not answered ({texts}): {why}"
+
+
+def _with_loss(finding: Finding, variant: WorstVariant, unit: str) -> str:
+    if finding.measure == "zero_results":  # 0 → 1 says no more than that it is named
+        return quoted(variant.text)
+    return f"{quoted(variant.text)} {figure(variant.own, unit)} → {figure(variant.value, unit)}"
 
 
 def _texts(kind: Robustness) -> str:
-    return few([quoted(variant.text) for variant in kind.empty[:3]], len(kind.empty))
+    return few([quoted(variant.text) for variant in kind.empty[:NAMED]], len(kind.empty))
 
 
 # -- for the reports -------------------------------------------------------------------------------
@@ -86,7 +105,8 @@ def answers_lines(result: SuiteResult) -> Iterator[str]:
         return
     worst = noise.wavering[0]
     text = quoted(result.query(worst.query).text)
-    yield f"  {noise.total} of {asked} waver; most: {text}, {common(worst)} in common"
+    waver = "wavers" if noise.total == 1 else "waver"
+    yield f"  {noise.total} of {asked} {waver}; most: {text}, {common(worst)} in common"
 
 
 def _asked(kind: Robustness) -> str:
@@ -130,7 +150,7 @@ def spread_of(spread: Spread, unit: str) -> str:
 
 def common(wavering: Wavering) -> str:
     """How much of the top results a query's answers share."""
-    return f"{wavering.overlap:.0%}"
+    return f"{wavering.overlap * 100:.0f} %"
 
 
 def units_said(noise: Noise) -> str:
@@ -138,9 +158,15 @@ def units_said(noise: Noise) -> str:
     said = f"unchanged code: {counted(noise.answers, 'answer')} to each query today"
     if noise.answers_before:
         said = f"{said}, {noise.answers_before} in the baseline"
+    today = noise.answers > 1 and noise.builds == 1
+    before = noise.answers_before > 1 and noise.builds_before == 1
+    if not today and not before:
+        return said
     if noise.builds <= 1 and noise.builds_before <= 1:
-        return f"{said}, of one build a side: repeats cannot show what a rebuild does"
-    return said
+        whose = "of one build a side"
+    else:
+        whose = "today's of one build" if today else "the baseline's of one build"
+    return f"{said}, {whose}: repeats cannot show what a rebuild does"
 
 
 def _range(low: float, high: float, unit: str) -> str:

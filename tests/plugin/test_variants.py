@@ -43,6 +43,7 @@ def test_s24_a_search_that_finds_only_what_is_typed_right(project: Project) -> N
     ]
     assert len(mistyped["empty"]) == 6
     assert mistyped["empty"][0]["text"] in text  # the text that finds nothing, to be copied
+    assert "typo variants: zero_results is 6, above its ceiling 0: 'offoce chair'" in text
 
 
 def test_s24_a_forgiving_search_passes(project: Project) -> None:

@@ -109,7 +109,9 @@ class Variants:
         shown = [
             measure
             for measure in self.queries.suite.metrics
-            if measure.unit != "seconds" and not measure.definition.compares
+            if measure.unit != "seconds"
+            and not measure.definition.compares
+            and measure.definition.name != "stability"  # which is of answers, not of wordings
         ]
         texts: dict[str, list[str]] = {}
         for variant in self.variants.asked:

@@ -76,7 +76,7 @@ def unanswered(result: SuiteResult, finding: Finding) -> str:
 def _with_loss(finding: Finding, variant: WorstVariant, unit: str) -> str:
     if finding.measure == "zero_results":  # 0 → 1 says no more than that it is named
         return quoted(variant.text)
-    return f"{quoted(variant.text)} {figure(variant.own, unit)} → {figure(variant.value, unit)}"
+    return f"{quoted(variant.text)} {lost_by(variant, unit)}"
 
 
 def _texts(kind: Robustness) -> str:
@@ -86,50 +86,70 @@ def _texts(kind: Robustness) -> str:
 # -- for the reports -------------------------------------------------------------------------------
 
 
-def answers_lines(result: SuiteResult) -> Iterator[str]:
-    """What other wordings lose and what unchanged code does, in a line each."""
+def in_one_line_each(result: SuiteResult) -> Iterator[str]:
+    """What each kind of other wordings loses, and what unchanged code does."""
     for kind in result.robustness:
-        yield _asked(kind)
-        yield from (f"  {_loss(result, loss)}" for loss in kind.losses)
-        if kind.empty:
-            yield f"  {counted(len(kind.empty), 'finds', 'find')} nothing: {_texts(kind)}"
+        losses = [
+            f"{loss.measure} {' → '.join(sides(result, loss))}" for loss in kind.losses[:NAMED]
+        ]
+        yield "; ".join(
+            [asked(kind), ", ".join(losses), *since_then(result, kind), *worst_of(result, kind)]
+        )
+    if result.noise is not None:
+        spreads = [
+            spread_of(spread, result.unit(spread.measure)) for spread in result.noise.spreads
+        ]
+        yield "; ".join([units_said(result.noise), *spreads[:NAMED], wavering_said(result)])
+
+
+def asked(kind: Robustness) -> str:
+    """How many variants of how many queries: ``24 typo variants of 8 queries``."""
+    name = kind_name(kind.kind)
+    many = counted(kind.variants, name.removesuffix("s"), name)
+    said = f"{many} of {counted(kind.queries, 'query', 'queries')}"
+    return f"{said}, {kind.unanswered} could not be answered" if kind.unanswered else said
+
+
+def worst_of(result: SuiteResult, kind: Robustness) -> Iterator[str]:
+    """The texts of a kind that find nothing, or else the one that lost most."""
+    if kind.empty:
+        yield f"{counted(len(kind.empty), 'finds', 'find')} nothing: {_texts(kind)}"
+        return
+    losing = ((loss, variant) for loss in kind.losses for variant in loss.worst[:1])
+    for loss, variant in losing:
+        lost = lost_by(variant, result.unit(loss.measure))
+        yield f"{quoted(variant.text)} lost most {loss.measure}: {lost}"
+        return
+
+
+def sides(result: SuiteResult, loss: VariantLoss) -> tuple[str, str]:
+    """What the queries score themselves, and their variants."""
+    return apart(loss.change.before, loss.change.now, result.unit(loss.measure))
+
+
+def lost_by(variant: WorstVariant, unit: str) -> str:
+    """What the query scores, and its variant: ``1.000 → 0.000``."""
+    return f"{figure(variant.own, unit)} → {figure(variant.value, unit)}"
+
+
+def wavering_said(result: SuiteResult) -> str:
+    """How many queries waver, and which most."""
     noise = result.noise
-    if noise is None:
-        return
-    yield units_said(noise)
-    for spread in noise.spreads:
-        yield f"  {spread_of(spread, result.unit(spread.measure))}"
     asked = counted(len(result.queries), "query", "queries")
-    if not noise.total:
-        yield f"  none of {asked} wavers"
-        return
+    if noise is None or not noise.total:
+        return f"none of {asked} wavers"
     worst = noise.wavering[0]
-    text = quoted(result.query(worst.query).text)
     waver = "wavers" if noise.total == 1 else "waver"
-    yield f"  {noise.total} of {asked} {waver}; most: {text}, {common(worst)} in common"
+    text = quoted(result.query(worst.query).text)
+    return f"{noise.total} of {asked} {waver}; most: {text}, {common(worst)} in common"
 
 
-def _asked(kind: Robustness) -> str:
-    asked = (
-        f"{kind_name(kind.kind)}: {kind.variants} of {counted(kind.queries, 'query', 'queries')}"
-    )
-    if kind.unanswered:
-        return f"{asked}, {kind.unanswered} could not be answered"
-    return asked
-
-
-def _loss(result: SuiteResult, loss: VariantLoss) -> str:
-    """What variants lose of a measure, with the text that lost most."""
-    unit, change = result.unit(loss.measure), loss.change
-    own, variants = apart(change.before, change.now, unit)
-    said = f"{loss.measure} {own} → {variants} over {counted(change.queries, 'query', 'queries')}"
-    if since := since_baseline(loss, unit):
-        said = f"{said}; {since}"
-    if loss.worst:
-        worst = loss.worst[0]
-        value = f"{figure(worst.own, unit)} → {figure(worst.value, unit)}"
-        said = f"{said}; most: {quoted(worst.text)} {value}"
-    return said
+def since_then(result: SuiteResult, kind: Robustness) -> Iterator[str]:
+    """What a kind did since the baseline, in the first measure that moved."""
+    for loss in kind.losses:
+        if said := since_baseline(loss, result.unit(loss.measure)):
+            yield f"{loss.measure} {said}"
+            return
 
 
 def since_baseline(loss: VariantLoss, unit: str) -> str:

@@ -120,7 +120,7 @@ def queries(result: SuiteResult, ids: Sequence[str]) -> str:
 
 def sentence(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
     """A demand with the query or tag it was made of, unless that is the check's own."""
-    said = demand(result, finding) + in_answers(finding)
+    said = demand(result, finding)
     if not finding.subject or verdict.scope == "query":
         return said
     if verdict.scope != "each_query":
@@ -130,8 +130,8 @@ def sentence(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
 
 
 def demand(result: SuiteResult, finding: Finding) -> str:
-    """What was demanded, and what was seen."""
-    return DEMANDS[finding.kind](result, finding)
+    """What was demanded, and what was seen; in how many answers, where there are several."""
+    return DEMANDS[finding.kind](result, finding) + in_answers(finding)
 
 
 def _must_find(result: SuiteResult, finding: Finding) -> str:

@@ -109,8 +109,8 @@ def test_every_report_shows_them(project: Project) -> None:
     )
     text = project.run("--ir-markdown=out.md").stdout.str()
     assert "unchanged code: 2 answers to each query today, of one build a side" in text
-    assert "variants: 1 of 1 query" in text
+    assert "1 variant of 1 query" in text
     page = (project.path / "ir-report.html").read_text(encoding="utf-8")
     assert "Other wordings" in page
     assert "What unchanged code does" in page
-    assert "variants: mrr@10" in (project.path / "out.md").read_text(encoding="utf-8")
+    assert "1 variant of 1 query; mrr@10 " in (project.path / "out.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 from pytest_irquality import SuiteError, judge, load_suite, retrieve
 from pytest_irquality.suite import Suite
 from pytest_irquality.verdict.result import SuiteResult
-from pytest_irquality.wording.answers import answers_lines
+from pytest_irquality.wording.answers import in_one_line_each
 from pytest_irquality.wording.sentences import reason
 
 SUITE = """\
@@ -147,6 +147,7 @@ def test_generated_kinds_of_the_suite_and_of_a_tag(tmp_path: Path) -> None:
         ),
         ("robustness: {variants: {mrr@10: {max_rise: 0.1}}}\n", "max_drop is meant"),
         ("repeat: 0\n", "'repeat' must be a whole number of at least 1"),
+        ("repeat: 1001\n", "'repeat' is at most 1000, not 1001"),
     ],
 )
 def test_mistakes_are_one_line(tmp_path: Path, more: str, error: str) -> None:
@@ -249,7 +250,7 @@ def test_each_kind_is_compared_with_its_own_baseline(tmp_path: Path) -> None:
     since = kind.losses[0].since
     assert since is not None
     assert (since.worse, since.better) == (1, 0)
-    assert "since the baseline 0.500 → 0.375" in "\n".join(answers_lines(result))
+    assert "since the baseline 0.500 → 0.375" in "\n".join(in_one_line_each(result))
     mean = result.means[0].change
     assert mean is not None
     assert (mean.worse, mean.better) == (0, 0)  # the queries themselves are as they were

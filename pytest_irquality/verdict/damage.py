@@ -124,6 +124,8 @@ class Damage:
         if verdict.scope == "each_query":
             broken = dict.fromkeys(finding.subject for finding in verdict.broken)
             return sum(self.loss(self.result.by_id[id]) for id in broken if id in self.result.by_id)
+        if all(finding.variants for finding in verdict.broken):  # lost from today's queries
+            return 0.0
         tags = {finding.subject for finding in verdict.broken} - {""}
         return sum(
             self.loss(query)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ def asset(name: str) -> Asset:
     return Asset(Markup(text), f"sha256-{digest}")
 
 
+@cache
 def environment() -> jinja2.Environment:
     """The templates, in which every text is escaped and shows what would hide or turn it."""
     return jinja2.Environment(

@@ -13,6 +13,7 @@ import numbers
 import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
 from operator import attrgetter, itemgetter
@@ -427,7 +428,8 @@ def _lacks(hit: Any, name: str) -> bool:
     return type(hit) is dict and name not in hit and not hasattr(dict, name)
 
 
-class _Walk(NamedTuple):
+@dataclass(frozen=True)
+class _Walk:
     """How to get at a place in several steps."""
 
     steps: tuple[Getter, ...]

@@ -4,9 +4,9 @@ file.
     python benchmarks/reading.py [repeats]
 
 A suite of 10,000 inline queries of 10 judgments, against ``yaml.load(..., CSafeLoader)``; TREC and
-BEIR qrels and a TREC run of a million lines, against a loop that splits the lines of the same file. Times are
-medians of runs in turns, ratios the medians of each turn's. Peak memory is that of a process of its
-own, over one that only imports.
+BEIR qrels and a TREC run of a million lines, against a loop that splits the lines of the same file.
+Times are medians of runs in turns, ratios the medians of each turn's. Peak memory is that of a
+process of its own, over one that only imports.
 """
 
 from __future__ import annotations

@@ -31,7 +31,10 @@ def asset(name: str) -> Asset:
 
 @cache
 def environment() -> jinja2.Environment:
-    """The templates, in which every text is escaped and shows what would hide or turn it."""
+    """The templates, in which every text is escaped and shows what would hide or turn it.
+
+    One a process: compiling them takes longer than drawing a page of a few queries.
+    """
     return jinja2.Environment(
         loader=jinja2.PackageLoader("pytest_irquality.report"),
         autoescape=True,

@@ -95,6 +95,9 @@ class Run:
 
     ``retries`` counts the calls that were made again after a failure.
 
+    ``candidates`` is what the first stage gave for the same queries, None where the retriever
+    tells nothing of it; its faults are no faults of the queries.
+
     ``again`` holds the other answers to the same queries, each a run of its own; ``build`` numbers
     the builds of the index that they came from. ``variants`` is the run of the queries' other
     wordings. ``scored`` is what a baseline's rankings scored on the day they were kept, by query id
@@ -112,6 +115,7 @@ class Run:
     again: tuple[Run, ...] = ()
     build: int = 0
     variants: Run | None = None
+    candidates: Run | None = None
     details: Mapping[str, Details] = field(default_factory=dict)
     scored: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     retries: int = 0
@@ -120,6 +124,12 @@ class Run:
     def answers(self) -> tuple[Run, ...]:
         """Every answer of this side, this one first."""
         return (self, *self.again)
+
+    @property
+    def unanswered(self) -> Mapping[str, Fault]:
+        """The faults of queries, and those of their first stage alone."""
+        of_candidates = self.candidates.faults if self.candidates else {}
+        return {**of_candidates, **self.faults}
 
     @property
     def units(self) -> tuple[tuple[Run, ...], ...]:
@@ -144,6 +154,7 @@ class Run:
             interrupted=again.interrupted,
             again=tuple(map(Run.retried, self.again, again.again)),
             variants=_retried(self.variants, again.variants),
+            candidates=_retried(self.candidates, again.candidates),
         )
 
 

@@ -46,7 +46,12 @@ def judged_with(now: Measured, committed: Run) -> Run:
         return committed
     anew = {id: committed.rankings[id] for id in as_committed(now, committed)}
     other = {id: kept for id, kept in committed.rankings.items() if id not in base.rankings}
-    return replace(base, rankings={**other, **base.rankings, **anew}, again=())
+    candidates = base.candidates
+    if now.candidates and committed.candidates:
+        candidates = judged_with(now.candidates, committed.candidates)
+    return replace(
+        base, rankings={**other, **base.rankings, **anew}, again=(), candidates=candidates
+    )
 
 
 def as_committed(now: Measured, committed: Run) -> Sequence[str]:
@@ -55,7 +60,7 @@ def as_committed(now: Measured, committed: Run) -> Sequence[str]:
     Of several answers none is like another: there a query counts whose values are not lower than
     the committed ones by more than its own answers differ.
     """
-    beside = Measured(now.suite, now.run, committed)
+    beside = replace(now, baseline_run=committed)
     if not now.run.again and not committed.again:
         return [id for id in beside.before if id not in beside.moved]
     return [id for id in beside.before if id not in beside.moved or _within_noise(beside, id)]

@@ -4,7 +4,7 @@ anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -259,8 +259,9 @@ class _Judge:
 
     def verdict(self, check: Check) -> Verdict:
         needed, now = self.suite.needed(check), self.now
-        faulty = tuple(query.id for query in needed if query.id in now.faults)
-        asked = now.run.rankings.keys() | now.faults.keys()
+        faults = self.faults(check)
+        faulty = tuple(query.id for query in needed if query.id in faults)
+        asked = self.asked(check)
         unasked = sum(query.id not in asked for query in needed)
         verdict = Verdict(
             check.name,
@@ -276,7 +277,7 @@ class _Judge:
             unasked=unasked,
             allowed=(check.guard.most or 0) if check.guard else 0,
         )
-        if faulty and (check.query or len(now.faults) > self.suite.max_errors):
+        if faulty and (check.query or len(faults) > self.suite.max_errors):
             return replace(verdict, outcome="error")
         if unasked:
             return replace(verdict, outcome="not evaluated")
@@ -299,6 +300,26 @@ class _Judge:
         """A drop is shown and fails nothing while the baseline it is measured from is replaced."""
         on_change = may_be_accepted(finding, self.comparing)
         return replace(finding, fails=finding.fails and not on_change)
+
+    def candidates_of(self, check: Check) -> Measured | None:
+        """The candidates, where a check has limits on them and they are known."""
+        lines = check.query.thresholds if check.query else filter(None, [check.limits])
+        of_candidates = any(line.measure.of_candidates for line in lines)
+        return self.now.candidates if of_candidates else None
+
+    def faults(self, check: Check) -> Mapping[str, str]:
+        """Why queries have no ranking, or no candidates where the check needs them."""
+        candidates = self.candidates_of(check)
+        return {**(candidates.faults if candidates else {}), **self.now.faults}
+
+    def asked(self, check: Check) -> Set[str]:
+        """The queries that were asked, for their candidates too where the check needs them."""
+        asked = self.now.run.rankings.keys() | self.now.faults.keys()
+        candidates = self.candidates_of(check)
+        if candidates is None:
+            return asked
+        of_candidates = candidates.run.rankings.keys() | candidates.faults.keys()
+        return self.now.faults.keys() | (asked & of_candidates)
 
     def findings(self, check: Check, needed: Sequence[Query]) -> Iterator[Finding]:
         if check.query:
@@ -326,6 +347,10 @@ class _Judge:
         """The findings of a line; the bounds that lack a baseline are told once, not for each of
         its subjects.
         """
+        if self.now.staged(limits.measure) is None:
+            lacks = Lack("candidates")
+            yield from (undecided(limits.measure, bound, "", lacks) for bound in limits.bounds)
+            return
         missing = list(nothing_to_compare(self.sides, limits))
         if not self.updating:  # which makes the baseline that is missed
             yield from missing
@@ -470,7 +495,8 @@ class _Judge:
             findings += hold(self.sides, limits, Subject("", queries))
         for bound in limits.bounds:
             held = [finding for finding in findings if finding.kind == bound.kind]
-            yield from _worst(_compared(held, self.sides.nothing_compared(queries)))
+            none = self.sides.nothing_compared(queries, limits.measure)
+            yield from _worst(_compared(held, none))
 
     def definable(self, measure: Measure, queries: Sequence[Query]) -> bool:
         if counts_zero(measure):

@@ -15,6 +15,7 @@ from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.verdict.audit_facts import Audit
 from pytest_irquality.verdict.facts import (
+    Candidate,
     Cause,
     Change,
     Fact,
@@ -22,6 +23,7 @@ from pytest_irquality.verdict.facts import (
     Loss,
     Noise,
     Robustness,
+    Stages,
     Trail,
 )
 
@@ -93,6 +95,7 @@ class ShownDocument:
     baseline. ``gone`` is True where the retriever says that the document left the index.
     ``explanation`` is the retriever's own word on it. ``share`` is how much of a passage's words
     was found, where not all of them stand in a row; ``loss`` why a passage was not found.
+    ``candidate`` is what the first stage made of a document that is expected or was there.
     """
 
     rank: int | None
@@ -106,6 +109,7 @@ class ShownDocument:
     explanation: str | None = None
     share: float | None = None
     loss: Loss | None = None
+    candidate: Candidate | None = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,8 @@ class QueryResult:
     ``check`` is the name of the query's item, None for bulk queries. ``file`` is where the query
     stands, at ``line``, if not in the suite itself. ``remarks`` is what the suite wants shown, by
     key. ``returned`` and ``returned_before`` count documents; ``seconds`` and ``seconds_before``
-    are the times of the calls, where they are known.
+    are the times of the calls, where they are known. ``stages`` says how far relevant documents
+    got, where the candidates are known.
     """
 
     id: str
@@ -145,6 +150,7 @@ class QueryResult:
     seconds_before: float | None = None
     file: str = ""
     weight: float = 1.0
+    stages: Stages | None = None
 
     @property
     def returned_nothing(self) -> bool:

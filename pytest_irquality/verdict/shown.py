@@ -42,6 +42,11 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
             share=raw.shares.get(id) if raw else None,
         )
 
+    def lost(document: ShownDocument) -> ShownDocument:
+        """One that is not in the shown ranking, with why."""
+        candidate = now.candidate(query, document.id)
+        return replace(document, loss=losses.of(query, document.id), candidate=candidate)
+
     most = min(max(SHOWN_RESULTS, suite.top_k), MOST_SHOWN)
     besides = [
         passage for passage in (raw.besides if raw else ()) if ranks.get(passage, most + 1) <= most
@@ -54,18 +59,18 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
         file=query.place.path,
         values=now.scores.values.get(query.id, undefined),
         ranking=tuple(map(document, sorted([*ids[:most], *besides], key=ranks.__getitem__))),
-        missing=tuple(
-            replace(document(id), loss=losses.of(query, id))
-            for id in expected
-            if ranks.get(id, most + 1) > most
-        ),
+        missing=tuple(lost(document(id)) for id in expected if ranks.get(id, most + 1) > most),
         returned=len(ids),
         returned_before=len(before) if query.id in now.before else None,
         expects_nothing=query.expects_nothing,
         fault=now.faults.get(query.id),
         before=now.scores_before.values[query.id] if query.id in now.before else None,
         compared=now.scores_compared.values[query.id] if query.id in now.before else None,
-        ranking_before=tuple(map(document, before[:most])) if before[:most] != ids[:most] else (),
+        ranking_before=tuple(
+            lost(document(id)) if id in relevant and id not in ranks else document(id)
+            for id in (before[:most] if before[:most] != ids[:most] else ())
+        ),
+        stages=now.stages(query),
         new=now.is_new(query),
         check=check,
         tags=query.tags,

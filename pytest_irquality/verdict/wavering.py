@@ -190,7 +190,8 @@ def unchanged_code(measured: Measured) -> Noise | None:
 
 def _shown(measured: Measured) -> Iterator[Measure]:
     for measure in measured.suite.metrics:
-        if measure.unit != "seconds" and not measure.definition.compares:
+        timed = measure.unit == "seconds"
+        if not (timed or measure.definition.compares or measure.of_candidates):
             yield measure
 
 

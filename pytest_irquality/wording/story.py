@@ -39,7 +39,7 @@ from pytest_irquality.wording.numbers import (
     share,
     signed,
 )
-from pytest_irquality.wording.sentences import causes, moved, note, reason
+from pytest_irquality.wording.sentences import causes, in_brackets, moved, note, reason
 from pytest_irquality.wording.words import ON_CHANGE, age, quoted, revision
 
 MOVES = 2
@@ -422,7 +422,8 @@ def moves(query: QueryResult, most: int = MOVES) -> str:
     sunk = [document for document in documents.values() if document.relevant and _sank(document)]
     sunk.sort(key=lambda document: (document.rank is not None, document.before or 0))
     rest = " …" if len(sunk) > most else ""
-    return f"{', '.join(map(move, sunk[:most]))}{rest}"
+    told = (f"{move(document)}{in_brackets(document)}" for document in sunk[:most])
+    return f"{', '.join(told)}{rest}"
 
 
 def _sank(document: ShownDocument) -> bool:

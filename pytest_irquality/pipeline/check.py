@@ -18,8 +18,9 @@ from pytest_irquality.edges.git import checkout_above, package_version
 from pytest_irquality.metrics import Definition, with_own
 from pytest_irquality.pipeline.files import Against, Files, Target
 from pytest_irquality.pipeline.judge import judge_run, version_of
+from pytest_irquality.report.failure import explain
 from pytest_irquality.report.html import html_report
-from pytest_irquality.report.text import explain, summary
+from pytest_irquality.report.text import summary
 from pytest_irquality.retrieval import Run, retrieve
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.storage.stored import StoredRunError

@@ -11,7 +11,7 @@ import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
-from pytest_irquality.report.text import laid_out
+from pytest_irquality.report.failure import laid_out
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.verdict.damage import Damage
 

@@ -102,9 +102,9 @@ def judged(
     if option.ir_judge or option.ir_unjudged:
         sides = [side for side in (run, known[0]) if side is not None]
         to_grade = pool(asked, sides, int(option.ir_judge_depth or suite.top_k))
-    if not (run.faults or suite.baseline_retriever):
+    if not (run.unanswered or suite.baseline_retriever):
         # They are large, and nobody will ask for them again.
-        run = replace(run, rankings={}, titles={}, texts={})
+        run = replace(run, rankings={}, titles={}, texts={}, candidates=None)
     verdicts = {verdict.check: verdict for verdict in result.verdicts}
     return Judged(run, result, verdicts, attempt, to_grade=to_grade)
 
@@ -133,7 +133,7 @@ def _ask(
     """
     __tracebackhide__ = True
     suite = _module(item).suite
-    wanted = earlier.run.faults if earlier else needed
+    wanted = earlier.run.unanswered if earlier else needed
     asked = [query for query in suite.queries if query.id in wanted]
     calls = concurrency(item.config, suite.concurrency)
     try:

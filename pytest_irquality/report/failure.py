@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.verdict.facts import Finding
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.wording.losses import because
 from pytest_irquality.wording.moves import LEFT_INDEX, name
 from pytest_irquality.wording.numbers import figure, probability, signed
-from pytest_irquality.wording.sentences import demand, otherwise, reason, sentence
+from pytest_irquality.wording.sentences import demand, in_brackets, otherwise, reason, sentence
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import ON_CHANGE, fitted, one_line, quoted
 
@@ -138,7 +139,8 @@ def ranking_lines(query: QueryResult) -> Iterator[str]:
 def _document(document: ShownDocument, compared: bool) -> str:
     was = f"{_rank(document.before):>3}  " if compared else ""
     grade = "–" if document.grade is None else f"{document.grade:g}"
-    return f"  {_rank(document.rank):>4}  {was}{grade:>5}  {_titled(document)}{_why(document)}"
+    why = _why(document, because(document))
+    return f"  {_rank(document.rank):>4}  {was}{grade:>5}  {_titled(document)}{why}"
 
 
 def _rank(rank: int | None) -> str:
@@ -151,10 +153,10 @@ def _titled(document: ShownDocument) -> str:
     return f"{document.id}  {one_line(document.title)}"
 
 
-def _why(document: ShownDocument) -> str:
+def _why(document: ShownDocument, lost: str = "") -> str:
     """What the retriever itself says of a document."""
     gone = LEFT_INDEX if document.gone else ""
-    words = "; ".join(filter(None, (gone, one_line(document.explanation or "", 300))))
+    words = "; ".join(filter(None, (gone, lost, one_line(document.explanation or "", 300))))
     return f"  ← {words}" if words else ""
 
 
@@ -212,6 +214,10 @@ def _change_lines(story: Story, verdict: Verdict) -> Iterator[str]:
             yield f"    and {len(tagged) - WORST} more"
 
 
+def _named(document: ShownDocument) -> str:
+    return f"{name(document)}{in_brackets(document)}"
+
+
 def _lowest(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     """The queries that pulled a mean below its floor, worst first."""
     below = (f for f in verdict.broken if f.measure in result.measures and f.kind == "min")
@@ -232,5 +238,5 @@ def _lowest(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     for value, query in low[:WORST]:
         missed = [document for document in query.missing if document.relevant]
         rest = " …" if len(missed) > 2 else ""
-        lost = f"  without {', '.join(map(name, missed[:2]))}{rest}" if missed else ""
+        lost = f"  without {', '.join(map(_named, missed[:2]))}{rest}" if missed else ""
         yield f"    {figure(value)}  {one_line(query.text)} ({result.place(query)}){lost}"

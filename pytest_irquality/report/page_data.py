@@ -129,6 +129,7 @@ def _detail(query: Query, flat: Any, states: Index, texts: Index) -> dict[str, A
         "rankedBefore": texts[query.ranked_before],
         "before": flat(query.ranking_before),
         "missing": flat(query.missing),
+        "stages": texts[query.stages],
         "told": query.told,
         "place": texts[query.place],
         "rerun": texts[query.rerun],

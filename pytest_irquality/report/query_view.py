@@ -28,9 +28,11 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.losses import because
 from pytest_irquality.wording.moves import LEFT_INDEX, NOT_RETURNED, rank
 from pytest_irquality.wording.numbers import apart, counted, figure, signed
 from pytest_irquality.wording.sentences import demand, reason
+from pytest_irquality.wording.stages import how_far
 from pytest_irquality.wording.words import LONGEST, cut, quoted, rerun
 
 KINDS: Mapping[str, str] = {
@@ -220,6 +222,7 @@ class QueryViews:
             told=tuple(self.told(query)),
             opened=outcome in BAD and self.rows[query.id] < OPENED,
             place=self.result.place(query),
+            stages=how_far(query.stages, self.result.top_k) if query.stages else "",
             latency=figure(query.seconds, "seconds") if query.seconds is not None else "",
             rerun=rerun(self.result.path, query.check, self.result.retriever),
         )
@@ -386,8 +389,9 @@ class QueryViews:
             f"at rank {document.rank}" if beyond else LEFT_INDEX if document.gone else NOT_RETURNED
         )
         was = f", was {document.before}" if document.before is not None else ""
+        why = because(document)
         return replace(
-            self.document(document, f"{place}{was}"),
+            self.document(document, f"{place}{was}{f'; {why}' if why else ''}"),
             css="deep" if beyond else "lost",
             rank="↓" if beyond else "✗",
         )

@@ -221,6 +221,7 @@ class Query:
     place: str
     latency: str
     rerun: str
+    stages: str = ""
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,12 @@ class Kept:
                 f"the kept run of {_name(suite.path, retriever)} has {stored.header.depth} results"
                 f" a query, and the suite asks for {suite.depth}: retrieve it again"
             )
+        kept_candidates = stored.header.candidates
+        if kept_candidates and kept_candidates < suite.candidates_depth:
+            raise StoredRunError(
+                f"the kept run of {_name(suite.path, retriever)} has {kept_candidates} candidates a"
+                f" query, and the suite reads {suite.candidates_depth}: retrieve it again"
+            )
         if stored.lacks_texts(suite):
             name = _name(suite.path, retriever)
             raise StoredRunError(

@@ -286,6 +286,11 @@ class Suite(SuiteSettings):
         """Every measure that is shown or held to a limit, shown ones first, each once."""
         return tuple(dict.fromkeys([*self.metrics, *self.limited]))
 
+    @property
+    def measures_candidates(self) -> bool:
+        """Whether any measure is of what the first stage gives."""
+        return any(measure.of_candidates for measure in self.measures)
+
     @cached_property
     def candidates_depth(self) -> int:
         """How many candidates are asked for: as many as the measures of them read, and some."""

@@ -313,6 +313,7 @@
         told.ranked || told.missing ? h("div", {},
           part(told.ranked, (words) => [h("h4", {}, "This run ", h("small", { class: "muted" }, texts[words])), ranking(told.now, false, table.top)]),
           part(told.missing, (flat) => [h("h4", {}, "Expected, but not among them"), ranking(flat, true)])) : null),
+      part(told.stages, (words) => h("p", { class: "stages" }, h("b", {}, "Relevant documents: "), texts[words])),
       part(told.told, (all) => [h("h4", {}, "What the retriever says"), h("dl", { class: "told" }, all.map(([id, text]) =>
         h("div", {}, h("dt", { dir: "auto" }, h("code", {}, id)), h("dd", { dir: "auto" }, text))))]),
       values(table, row),

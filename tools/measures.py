@@ -34,7 +34,7 @@ What holds of all of them:
 - **Duplicates** are removed before anything is computed, and ranks close up. Nothing is ever credited twice.
 - **Order** is the retriever's. Scores are not looked at, so ties are not broken anew.
 - **Weighted** means are Σ(weight · value) ÷ Σ weight over the queries that have a value. Only means can be weighted.
-- **Candidates**: `candidates recall@100` is recall of what the first stage gave, not of the ranking (`docs/guides/stages.md`).
+- **Candidates**: `candidates recall@100` is recall of what the [first stage](../guides/stages.md) gave, not of the ranking.
 - Nothing is rounded, and means are summed without loss (`math.fsum`).
 
 What other tools do differently, whatever the measure (each was run, or its code was read):

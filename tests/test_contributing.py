@@ -32,7 +32,7 @@ def _must_be_first(documents: Ranks, ranks: Ranks) -> Iterator[Held]:
 FIRST_WORDS = """\
 def _must_be_first(result: SuiteResult, finding: Finding) -> str:
     (document,) = finding.ranked
-    return f"{name(document)} must be the first: {seen(document.rank)}"
+    return f"{name(document)} must be the first: {seen(document)}"
 
 
 """

@@ -12,7 +12,7 @@ from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, Su
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.accepted import accepted
-from pytest_irquality.wording.moves import LEFT_INDEX, rank
+from pytest_irquality.wording.moves import rank
 from pytest_irquality.wording.numbers import counted, figure, probability, signed
 from pytest_irquality.wording.sentences import demand, reason, sentence, warnings
 from pytest_irquality.wording.story import Story, provenance, worst_first
@@ -273,11 +273,10 @@ def _detail(story: Story, query: QueryResult, verdict: Verdict | None) -> str:
 
 
 def _document(document: ShownDocument) -> list[str]:
-    where = LEFT_INDEX if document.gone else rank(document.rank)
     title = f"{document.id} {document.title or ''}".strip()
     grade = "not judged" if document.grade is None else f"{document.grade:g}"
     was = "" if document.before is None else str(document.before)
-    return [where, was, grade, cut(title, CELL)]
+    return [rank(document), was, grade, cut(title, CELL)]
 
 
 def _tags(result: SuiteResult) -> str:

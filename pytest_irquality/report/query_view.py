@@ -29,7 +29,7 @@ from pytest_irquality.verdict.result import (
 )
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.losses import because
-from pytest_irquality.wording.moves import LEFT_INDEX, NOT_RETURNED, rank
+from pytest_irquality.wording.moves import place, rank
 from pytest_irquality.wording.numbers import apart, counted, figure, signed
 from pytest_irquality.wording.sentences import demand, reason
 from pytest_irquality.wording.stages import how_far
@@ -373,9 +373,7 @@ class QueryViews:
     def document_before(self, document: ShownDocument) -> Document:
         """A document of the baseline's ranking: its rank then, and where it is now."""
         then, now = document.before, document.rank
-        move = "=" if now == then else f"→ {rank(now)}"
-        if document.gone:
-            move = f"→ {LEFT_INDEX}"
+        move = "=" if now == then else f"→ {rank(document)}"
         shown_then = replace(self.document(document, move), rank=str(then or ""), score="")
         lost = now is None and document.relevant
         return replace(shown_then, css=f"{shown_then.css} lost") if lost else shown_then
@@ -385,13 +383,10 @@ class QueryViews:
         instead.
         """
         beyond = document.rank is not None
-        place = (
-            f"at rank {document.rank}" if beyond else LEFT_INDEX if document.gone else NOT_RETURNED
-        )
         was = f", was {document.before}" if document.before is not None else ""
         why = because(document)
         return replace(
-            self.document(document, f"{place}{was}{f'; {why}' if why else ''}"),
+            self.document(document, f"{place(document)}{was}{f'; {why}' if why else ''}"),
             css="deep" if beyond else "lost",
             rank="↓" if beyond else "✗",
         )

@@ -69,7 +69,7 @@ class RankedDocument:
     ``limit`` is the worst rank that a rule accepts, or the last one that a rule forbids.
     ``in_answers`` is how many of a query's answers hold it, where there are several.
     ``loss`` says of a passage why it was not found, ``candidate`` what the first stage made of it,
-    where that is known.
+    where that is known. ``gone`` is True where the retriever says that the document left the index.
     """
 
     id: str
@@ -80,6 +80,7 @@ class RankedDocument:
     loss: Loss | None = None
     in_answers: int | None = None
     candidate: Candidate | None = None
+    gone: bool = False
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,10 @@ class Lost(Protocol):
         """Why a passage was not found."""
 
     @property
+    def gone(self) -> bool:
+        """Whether it left the index."""
+
+    @property
     def candidate(self) -> Candidate | None:
         """What the first stage made of it."""
 
@@ -39,7 +43,8 @@ def because(document: Lost) -> str:
     """
     found = document.loss
     why = "" if found is None or found.kind == "not retrieved" else loss(found)
-    return "; ".join(filter(None, (why, staged(document.candidate, document.rank))))
+    stage = "" if document.gone else staged(document.candidate, document.rank)
+    return "; ".join(filter(None, (why, stage)))
 
 
 def _holder(holder: Holder) -> str:

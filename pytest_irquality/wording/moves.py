@@ -29,6 +29,10 @@ class Document(Protocol):
     def before(self) -> int | None:
         """Its rank in the baseline."""
 
+    @property
+    def gone(self) -> bool:
+        """Whether the retriever says that it left the index."""
+
 
 def name(document: Document) -> str:
     """A document's id with its title, where one is known: ``sku-601 (Office chair)``."""
@@ -37,21 +41,26 @@ def name(document: Document) -> str:
     return f"{document.id} ({document.title})"
 
 
-def rank(rank: int | None) -> str:
-    """A rank, or that there is none."""
-    return NOT_RETURNED if rank is None else str(rank)
+def rank(document: Document) -> str:
+    """A document's rank, or that there is none."""
+    if document.rank is not None:
+        return str(document.rank)
+    return LEFT_INDEX if document.gone else NOT_RETURNED
 
 
-def place(rank: int | None) -> str:
+def place(document: Document) -> str:
     """Where a document is: ``at rank 3``."""
-    return NOT_RETURNED if rank is None else f"at rank {rank}"
+    return rank(document) if document.rank is None else f"at rank {document.rank}"
 
 
-def seen(rank: int | None) -> str:
+def seen(document: Document) -> str:
     """Where a document is, as the end of a sentence: ``it is at rank 3``."""
-    return "it was not returned" if rank is None else f"it is at rank {rank}"
+    if document.rank is not None:
+        return f"it is at rank {document.rank}"
+    return f"it {LEFT_INDEX}" if document.gone else f"it was {NOT_RETURNED}"
 
 
 def move(document: Document) -> str:
     """Where a document was and is: ``sku-601 (Office chair) 1 → not returned``."""
-    return f"{name(document)} {rank(document.before)} → {rank(document.rank)}"
+    before = NOT_RETURNED if document.before is None else document.before
+    return f"{name(document)} {before} → {rank(document)}"

@@ -147,7 +147,7 @@ def demand(result: SuiteResult, finding: Finding) -> str:
 
 def _must_find(result: SuiteResult, finding: Finding) -> str:
     (document,) = finding.ranked
-    said = f"{name(document)} must be in the top {document.limit}: {seen(document.rank)}"
+    said = f"{name(document)} must be in the top {document.limit}: {seen(document)}"
     why = because(document)
     return f"{said}; {why}" if why else said
 
@@ -160,13 +160,13 @@ def in_brackets(document: Lost) -> str:
 
 def _must_find_any(result: SuiteResult, finding: Finding) -> str:
     wanted = " or ".join(f"{name(d)} in the top {d.limit}" for d in finding.ranked)
-    seen_at = [f"{d.id} {place(d.rank)}{in_brackets(d)}" for d in finding.ranked]
+    seen_at = [f"{d.id} {place(d)}{in_brackets(d)}" for d in finding.ranked]
     return f"must find {wanted}: {', '.join(seen_at)}"
 
 
 def _must_not_find(result: SuiteResult, finding: Finding) -> str:
     (document,) = finding.ranked
-    said = f"{name(document)} must not be in the top {document.limit}: {seen(document.rank)}"
+    said = f"{name(document)} must not be in the top {document.limit}: {seen(document)}"
     why = because(document)
     return f"{said}; {why}" if why else said
 
@@ -176,7 +176,7 @@ def _in_order(result: SuiteResult, finding: Finding) -> str:
         wanted = ", ".join(map(name, finding.ranked))
         return f"must come in the order {wanted}: none of them was returned"
     above, below = (
-        f"{name(d)} ({'; '.join(filter(None, (place(d.rank), '' if finding.ok else because(d))))})"
+        f"{name(d)} ({'; '.join(filter(None, (place(d), '' if finding.ok else because(d))))})"
         for d in finding.ranked
     )
     return f"{above} must come before {below}"

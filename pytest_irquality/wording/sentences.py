@@ -82,9 +82,7 @@ def causes(result: SuiteResult, ids: Iterable[str]) -> str:
     """
     of_candidates = _of_candidates(result)
     faults = {
-        id: result.by_id[id].fault or of_candidates.get(id, "")
-        for id in ids
-        if id in result.by_id
+        id: result.by_id[id].fault or of_candidates.get(id, "") for id in ids if id in result.by_id
     }
     all_causes = [*result.causes, *_causes_of_candidates(result)]
     groups = [[id for id in cause.queries if id in faults] for cause in all_causes]

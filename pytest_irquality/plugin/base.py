@@ -43,9 +43,15 @@ def pytest_configure(config: pytest.Config) -> None:
             config.add_cleanup(lambda: remove(repository, folder))
             side = Head(config, repository, folder)
     except OSError as error:
-        raise pytest.UsageError(f"--ir-baseline {config.option.ir_baseline}: {error}") from None
+        raise pytest.UsageError(f"--ir-baseline {revision(config)}: {error}") from None
     config.stash[FILES].base = folder
     config.pluginmanager.register(side, "irquality-today")
+
+
+def revision(config: pytest.Config) -> str:
+    """``run:REF``, as it was given."""
+    (given,) = config.option.ir_baseline
+    return str(given)
 
 
 class Today:
@@ -81,9 +87,7 @@ class Today:
                 for module, retriever in dict.fromkeys(_suites(items))
             ]
         except OSError as error:
-            raise pytest.UsageError(
-                f"--ir-baseline {self.config.option.ir_baseline}: {error}"
-            ) from None
+            raise pytest.UsageError(f"--ir-baseline {revision(self.config)}: {error}") from None
 
 
 def _suites(items: Iterable[pytest.Item]) -> Iterator[tuple[SuiteModule, str]]:
@@ -129,7 +133,7 @@ class Head(Today):
 
     def _run(self, collected: Collected) -> None:
         self.ran = True
-        option, ref = self.config.option, self.config.option.ir_baseline.removeprefix(RUN)
+        option, ref = self.config.option, revision(self.config).removeprefix(RUN)
         base = Base(
             self.repository,
             ref,
@@ -143,7 +147,7 @@ class Head(Today):
         try:
             base.answers(collected, self._say).write(self.folder)
         except BaseError as error:
-            raise pytest.UsageError(f"--ir-baseline {option.ir_baseline}: {error}") from None
+            raise pytest.UsageError(f"--ir-baseline {revision(self.config)}: {error}") from None
         except Cancelled:
             pytest.exit("ended by SIGTERM while the base was run", returncode=143)
 

@@ -52,20 +52,39 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     option, start = config.option, config.invocation_params.dir
     shard = _shard(option)
-    in_file = option.ir_baseline and not option.ir_baseline.startswith(baseline.COMMITS)
-    compared = [option.ir_baseline] if in_file and not option.ir_update_baseline else []
-    for name, paths in (("--ir-runs", option.ir_runs), ("--ir-baseline", compared)):
+    given = option.ir_baseline
+    builds, compared = (given, None) if len(given) > 1 else ((), next(iter(given), None))
+    _refuse_builds(option)
+    in_file = [path for path in given if not path.startswith(baseline.COMMITS)]
+    in_file = [] if option.ir_update_baseline else in_file
+    for name, paths in (("--ir-runs", option.ir_runs), ("--ir-baseline", in_file)):
         for path in paths:
             if not Path(start, path).exists():
                 raise pytest.UsageError(f"{name} {path}: there is no such file or folder")
     config.stash[FILES] = Files(
-        start, config.rootpath, option.ir_baseline, option.ir_update_baseline, tuple(option.ir_runs),
+        start, config.rootpath, compared, option.ir_update_baseline, tuple(option.ir_runs),
         option.ir_save_runs, shard, named=tuple(_named_folders(config)),
         outside=tuple(config.rootpath / name for name in config.getini("ir_allow_outside")),
         history=Path(config.invocation_params.dir, option.ir_history) if option.ir_history else None,
         accepts_nothing=_choice(config, "ir_accepted", ("xfail", "fail")) == "fail",
-        patterns=tuple(config.getini("ir_suite_files")),
+        patterns=tuple(config.getini("ir_suite_files")), builds=tuple(builds),
     )  # fmt: skip
+
+
+def _refuse_builds(option: Any) -> None:
+    """Raise ``pytest.UsageError`` where several baselines are no builds of one side."""
+    given = option.ir_baseline
+    if len(given) < 2:
+        return
+    if alone := next((path for path in given if path.startswith(baseline.COMMITS)), None):
+        raise pytest.UsageError(
+            f"--ir-baseline {alone} stands alone: several of them are kept runs, a build each"
+        )
+    if option.ir_update_baseline:
+        raise pytest.UsageError(
+            "--ir-update-baseline writes one baseline, and --ir-baseline names several: name one,"
+            " and give the builds it is to hold by --ir-runs"
+        )
 
 
 def _choice(config: pytest.Config, key: str, choices: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from pytest_irquality.plugin.options import (
     check_numbers,
     imply_suites,
     is_suite,
+    last_baselines,
     needs_suites,
 )
 
@@ -63,10 +64,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
     group = parser.getgroup("irquality-baseline", "search quality: what is compared with")
     group.addoption(
-        "--ir-baseline", metavar="PATH|git:REF|run:REF", default=None,
+        "--ir-baseline", metavar="PATH|git:REF|run:REF", action="append", default=[],
         help="Compare with this stored run (a file, or a folder of them), with the baseline as it stands at the merge base"
-        " of a revision and HEAD, or with what the code of that merge base returns now (default: .ir-baseline/ beside"
-        " the suite).",
+        " of a revision and HEAD, or with what the code of that merge base returns now; a PATH may be given several times,"
+        " once for each build of the index (default: .ir-baseline/ beside the suite).",
     )  # fmt: skip
     group.addoption(
         "--ir-update-baseline", action="store_true",
@@ -86,7 +87,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--ir-runs", metavar="PATH", action="append", default=[],
         help="Judge the runs kept in this folder or file (JSONL, or TREC's .run and .trec, gzip too) instead of calling"
-        " the retriever; may be given several times (default: call it).",
+        " the retriever; may be given several times, once for each build of the index (default: call it).",
     )  # fmt: skip
     group.addoption(
         "--ir-shard", metavar="I/N", default=None,
@@ -206,6 +207,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "ir_suite: a check of a search-quality suite (added by pytest-irquality)."
     )
     imply_suites(config)
+    last_baselines(config)
     # What is wrong with the options is told before anything is collected.
     if needs_suites(config):
         _activate(config)
@@ -243,7 +245,7 @@ def _activate(config: pytest.Config) -> None:
         config, "workerinput"
     ):  # whoever reports: the controller, or a run without xdist
         config.pluginmanager.register(Session(config), "irquality-session")
-    if (config.option.ir_baseline or "").startswith(RUN):
+    if any(given.startswith(RUN) for given in config.option.ir_baseline):
         from pytest_irquality.plugin import base  # noqa: PLC0415
 
         config.pluginmanager.register(base, "irquality-base")

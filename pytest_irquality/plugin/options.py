@@ -34,6 +34,15 @@ def imply_suites(config: pytest.Config) -> None:
             config.option.ir_suite = True
 
 
+def last_baselines(config: pytest.Config) -> None:
+    """Leave of several ``--ir-baseline`` those of the command line, where it has any: they stand in
+    place of those in ``addopts``.
+    """
+    options = [str(arg).partition("=")[0] for arg in config.invocation_params.args]
+    if count := options.count("--ir-baseline"):
+        config.option.ir_baseline = config.option.ir_baseline[-count:]
+
+
 def needs_suites(config: pytest.Config) -> bool:
     """Whether this session is about suites, as far as is known before anything is collected."""
     option = config.option

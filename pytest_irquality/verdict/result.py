@@ -95,6 +95,7 @@ class ShownDocument:
     baseline. ``gone`` is True where the retriever says that the document left the index.
     ``explanation`` is the retriever's own word on it. ``share`` is how much of a passage's words
     was found, where not all of them stand in a row; ``loss`` why a passage was not found.
+    Of several answers ranks are medians, and ``in_answers`` is how many hold the document.
     ``candidate`` is what the first stage made of a document that is expected or was there.
     """
 
@@ -109,6 +110,7 @@ class ShownDocument:
     explanation: str | None = None
     share: float | None = None
     loss: Loss | None = None
+    in_answers: int | None = None
     candidate: Candidate | None = None
 
 
@@ -124,9 +126,10 @@ class QueryResult:
     ``new``: there is a baseline, but it lacks this query, or has it with another text or params.
     ``check`` is the name of the query's item, None for bulk queries. ``file`` is where the query
     stands, at ``line``, if not in the suite itself. ``remarks`` is what the suite wants shown, by
-    key. ``returned`` and ``returned_before`` count documents; ``seconds`` and ``seconds_before``
-    are the times of the calls, where they are known. ``stages`` says how far relevant documents
-    got, where the candidates are known.
+    key. ``returned`` and ``returned_before`` count documents (of several answers the most);
+    ``seconds`` and ``seconds_before`` are the times of the calls, or their means, where they are
+    known. ``answers`` counts today's answers. ``stages`` says how far relevant documents got, where
+    the candidates are known.
     """
 
     id: str
@@ -151,6 +154,7 @@ class QueryResult:
     file: str = ""
     weight: float = 1.0
     stages: Stages | None = None
+    answers: int = 1
 
     @property
     def returned_nothing(self) -> bool:

@@ -33,6 +33,7 @@ from pytest_irquality.plugin.options import shown_path
 from pytest_irquality.storage import baseline
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import StoredRunError
+from pytest_irquality.storage.trec import is_trec
 from pytest_irquality.suite import Place, Suite, SuiteError, load_suite
 from pytest_irquality.suite.lint import IRQualityWarning, lint
 from pytest_irquality.suite.names import slug
@@ -68,7 +69,21 @@ def pytest_configure(config: pytest.Config) -> None:
         history=Path(config.invocation_params.dir, option.ir_history) if option.ir_history else None,
         accepts_nothing=_choice(config, "ir_accepted", ("xfail", "fail")) == "fail",
         patterns=tuple(config.getini("ir_suite_files")), builds=tuple(builds),
+        resume=_resumes(option),
     )  # fmt: skip
+
+
+def _resumes(option: Any) -> bool:
+    """Whether a kept run is to be gone on with. Raises ``pytest.UsageError`` where none is kept."""
+    if not option.ir_resume:
+        return False
+    if not option.ir_save_runs or is_trec(Path(option.ir_save_runs)):
+        raise pytest.UsageError(
+            "--ir-resume goes on with the runs of a folder: name it by --ir-save-runs=DIR"
+        )
+    if option.ir_runs:
+        raise pytest.UsageError("--ir-resume asks the retriever, and --ir-runs does not: leave one")
+    return True
 
 
 def _refuse_builds(option: Any) -> None:

@@ -85,6 +85,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         " (default: not kept).",
     )  # fmt: skip
     group.addoption(
+        "--ir-resume", action="store_true",
+        help="Go on with the runs that --ir-save-runs=DIR holds already: ask only what is missing there or failed"
+        " (default: ask everything).",
+    )  # fmt: skip
+    group.addoption(
         "--ir-runs", metavar="PATH", action="append", default=[],
         help="Judge the runs kept in this folder or file (JSONL, or TREC's .run and .trec, gzip too) instead of calling"
         " the retriever; may be given several times, once for each build of the index (default: call it).",

@@ -17,8 +17,8 @@ from pytest_irquality.plugin.internals import (
     Failure,
     at,
     first_line_only,
+    for_the_user,
     only_fixture,
-    users_frames,
 )
 from pytest_irquality.plugin.judging import OUTCOMES, Ended, Judged, NotJudged, Outcome, judged
 from pytest_irquality.report.data import encode
@@ -204,7 +204,7 @@ def _raise_fault(item: pytest.Function, verdict: Verdict, judged: Judged) -> NoR
     if not isinstance(fault.error, Exception) or isinstance(fault.error, UnreadableResult):
         _fail(item, f"{said}\n  at {where}{more}", place)
     item.add_report_section("setup", "query", terminal(f"{asked.text!r} at {where}{more}"))
-    raise fault.error.with_traceback(users_frames(fault.error.__traceback__, PACKAGE))
+    raise for_the_user(fault.error, PACKAGE)
 
 
 @pytest.hookimpl(wrapper=True)

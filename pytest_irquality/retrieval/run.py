@@ -10,13 +10,16 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import quote, quote_plus
 
 from pytest_irquality.retrieval.details import Details
-from pytest_irquality.retrieval.results import UnreadableResult
+from pytest_irquality.retrieval.results import UnreadableResult, apart
+from pytest_irquality.retrieval.retries import UNIT, status_in, status_of
 
-# Hexadecimal of any length, dotted numbers, and words with a digit (ids, times with their unit) but
-# for numbers of three digits: an HTTP status stays.
+# What is said to be an id; hexadecimal; numbers with their unit; and words with a digit.
 VARYING = re.compile(
-    r"0x[0-9a-fA-F]+|\b(?=[a-f-]*\d)[0-9a-fA-F-]{8,}\b|\d+(\.\d+)+"
-    r"|\b(?!\d{3}\b)[^\W\d]*-?\d[\w-]*"
+    r"(?<=request.id)[\s:='\"]+[\w-]+|(?<=trace.id)[\s:='\"]+[\w-]+"
+    r"|0x[0-9a-f]+|\b(?=[a-f-]*\d)[0-9a-f-]{8,}\b"
+    rf"|(?<!\w)\d+(?:[.,:]\d+)*(?:\s?{UNIT}\b|\s?%|\b)"
+    r"|\b[^\W\d]*-?\d[\w-]*",
+    re.IGNORECASE,
 )
 
 
@@ -75,7 +78,8 @@ class Fault:
             forms = {self.asked, quote(self.asked), quote_plus(self.asked)}
             either = "|".join(map(re.escape, forms))
             text = re.sub(rf"(?<!\w)({either})(?!\w)", "…", text)
-        return VARYING.sub("#", text)
+        status = status_of(self.error) if self.error else status_in(text)
+        return f"{status or ''} {VARYING.sub('#', text)}"
 
 
 JUDGMENTS = "judgments"
@@ -143,6 +147,7 @@ class Run:
 
     def retried(self, again: Run) -> Run:
         """The same run with what asking the queries that had faults once more gave."""
+        again = again._apart_from(self.texts)
         unanswered = {id: fault for id, fault in self.faults.items() if id not in again.rankings}
         return replace(
             self,
@@ -156,6 +161,20 @@ class Run:
             variants=_retried(self.variants, again.variants),
             candidates=_retried(self.candidates, again.candidates),
         )
+
+    def _apart_from(self, texts: Mapping[str, str]) -> Run:
+        """The run with other ids for results that have an id in common with other texts."""
+        if not self.texts or not texts:
+            return self
+        known = dict(texts)
+        rankings, titles = {}, dict(self.titles)
+        for query, ranking in self.rankings.items():
+            ids = apart(ranking.ids, (self.texts[id] for id in ranking.ids), known)
+            rankings[query] = replace(ranking, ids=ids)
+            titles.update(
+                (own, titles[id]) for own, id in zip(ids, ranking.ids, strict=True) if id in titles
+            )
+        return replace(self, rankings=rankings, texts=known, titles=titles)
 
 
 def one_side(answers: Sequence[Run]) -> Run:

@@ -28,7 +28,8 @@ CELL = 200
 SHORT = 100
 ELSEWHERE = "The rest is in the HTML report."
 SYMBOLS = {
-    "passed": "✓", "failed": "✗", "error": "⊘", "fixed": "★", "not evaluated": "◌", "known": "⚠", "accepted": "▼",
+    "passed": "✓", "failed": "✗", "error": "⊘", "fixed": "★", "not evaluated": "◌", "known": "⚠",
+    "accepted": "▼",
 }  # fmt: skip
 
 
@@ -38,7 +39,7 @@ def markdown_report(
     not_evaluated: Sequence[str] = (),
     now: datetime | None = None,
 ) -> str:
-    """The verdict, why, the five worst queries, and the rest folded: under 65,000 characters, whatever the run."""
+    """The verdict, why, the five worst queries, and the rest folded: under 65,000 characters."""
     text = ""
     blocks = _blocks(worst_first(results), not_evaluated, now or datetime.now(timezone.utc))
     for block in filter(None, blocks):

@@ -321,7 +321,7 @@ def retriever():
     text = project.run().stdout.str()
     assert text.count('raise OSError("no route")') == 1
     assert text.count("await asyncio.wait_for(self.ask(query), 5)") == 1
-    assert text.count("(shown at q0)") == 3
+    assert text.count("(shown at q0)") >= 3
     assert "4 queries failed so" in text
     for machinery in ("asyncio/", "concurrent/futures", "retrieval/loop.py", "base_events"):
         assert machinery not in text.replace("\\\\", "/")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 
+from pytest_irquality.report.texts_view import elsewhere
 from pytest_irquality.report.views import (
     EXPECTED,
     STATES,
@@ -229,6 +230,7 @@ class QueryViews:
             told=tuple(self.told(query)),
             opened=outcome in BAD and self.rows[query.id] < OPENED,
             place=self.result.place(query),
+            texts_elsewhere=elsewhere(self.result) if query.texts_left_out else "",
             stages=how_far(query.stages, self.result.top_k) if query.stages else "",
             latency=figure(query.seconds, "seconds") if query.seconds is not None else "",
             rerun=rerun(self.result.path, query.check, self.result.retriever),
@@ -375,6 +377,7 @@ class QueryViews:
             grade=said,
             move=move,
             score=f"{document.score:.4g}" if document.score is not None else "",
+            chunk=document.chunk,
         )
 
     def document_before(self, document: ShownDocument, query: QueryResult) -> Document:
@@ -391,11 +394,11 @@ class QueryViews:
         """
         beyond = document.rank is not None
         was = f", was {document.before}" if document.before is not None else ""
-        why = because(document)
         return replace(
             self.document(
-                document, _joined(f"{place(document)}{was}", in_answers(document, query), why)
+                document, _joined(f"{place(document)}{was}", in_answers(document, query))
             ),
+            why=because(document),
             css="deep" if beyond else "lost",
             rank="↓" if beyond else "✗",
         )
@@ -429,9 +432,8 @@ def _came(document: ShownDocument, query: QueryResult) -> str:
     return f"{'▲' if document.rank < document.before else '▼'} was {document.before}"
 
 
-def _joined(move: str, often: str, why: str = "") -> str:
-    where = ", ".join(filter(None, (move, often)))
-    return "; ".join(filter(None, (where, why)))
+def _joined(move: str, often: str) -> str:
+    return ", ".join(filter(None, (move, often)))
 
 
 def _rise(document: ShownDocument) -> int:

@@ -34,6 +34,7 @@ from pytest_irquality.verdict.result import Mean, Outcome, SuiteResult, Verdict
 from pytest_irquality.verdict.robustness import Variants, measured_variants
 from pytest_irquality.verdict.rules import check_rule
 from pytest_irquality.verdict.shown import query_result
+from pytest_irquality.verdict.texts import with_texts
 from pytest_irquality.verdict.trend import (
     Past,
     lowest_since,
@@ -87,7 +88,8 @@ def judge(
         sides = Comparison(Measured(of, run, before), tuple(held), baseline)
         return _Judge(sides, baseline, updating, accepting, past, nowhere or {})
 
-    result = judged(suite, chosen).result()
+    judge = judged(suite, chosen)
+    result = with_texts(judge.result(), judge.now)
     return with_other_judges(suite, result, lambda of, held: judged(of, held).verdicts)
 
 

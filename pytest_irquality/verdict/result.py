@@ -88,6 +88,28 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """A passage in a text, by its first character and the one behind its last. ``whole`` is False
+    where it is a part, or nearly all, of one.
+    """
+
+    start: int
+    end: int
+    whole: bool = True
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The text of a result: the result's own ``id``, the number of the text among those of the
+    ``SuiteResult``, and the passages in it.
+    """
+
+    id: str
+    text: int
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True)
 class ShownDocument:
     """A document as shown. ``rank`` None: not returned. ``grade`` None: nobody judged it.
 
@@ -97,6 +119,7 @@ class ShownDocument:
     was found, where not all of them stand in a row; ``loss`` why a passage was not found.
     Of several answers ranks are medians, and ``in_answers`` is how many hold the document.
     ``candidate`` is what the first stage made of a document that is expected or was there.
+    ``chunk`` is its text, where reports show it.
     """
 
     rank: int | None
@@ -112,6 +135,7 @@ class ShownDocument:
     loss: Loss | None = None
     in_answers: int | None = None
     candidate: Candidate | None = None
+    chunk: Chunk | None = None
 
 
 @dataclass(frozen=True)
@@ -129,7 +153,7 @@ class QueryResult:
     key. ``returned`` and ``returned_before`` count documents (of several answers the most);
     ``seconds`` and ``seconds_before`` are the times of the calls, or their means, where they are
     known. ``answers`` counts today's answers. ``stages`` says how far relevant documents got, where
-    the candidates are known.
+    the candidates are known. ``texts_left_out``: it has texts that reports do not show.
     """
 
     id: str
@@ -154,6 +178,7 @@ class QueryResult:
     file: str = ""
     weight: float = 1.0
     stages: Stages | None = None
+    texts_left_out: bool = False
     answers: int = 1
 
     @property
@@ -191,7 +216,8 @@ class SuiteResult:
     what that changed. ``robustness`` is what each kind of variants loses, ``noise`` what several
     answers tell of unchanged code. ``remarks`` is what the suite wants shown of itself, by key.
     ``skipped`` names the checks that a mark kept from running, each with its reason: they have no
-    verdict. ``entry`` is today's line of the history, ``trails`` what measures with limits were
+    verdict. ``texts`` are those of results that reports show, each once.
+    ``entry`` is today's line of the history, ``trails`` what measures with limits were
     over the last changes.
     """
 
@@ -223,6 +249,7 @@ class SuiteResult:
     skipped: tuple[str, ...] = ()
     entry: Entry | None = None
     trails: tuple[Trail, ...] = ()
+    texts: tuple[str, ...] = ()
 
     @property
     def is_of_a_test(self) -> bool:

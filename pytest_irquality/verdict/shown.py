@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
@@ -56,6 +57,16 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
     besides = [
         passage for passage in (raw.besides if raw else ()) if ranks.get(passage, most + 1) <= most
     ]
+    then = now.baseline_run
+    own, own_before = _results(run, query, most), _results(then, query, most)
+    is_other = before[:most] != ids[:most] or (bool(before) and own != own_before)
+
+    def was_there(id: str) -> ShownDocument:
+        """A document of the baseline, under the title that it had there."""
+        title = (then.titles.get(id) if then else None) or now.title(id)
+        found = replace(document(id), title=title)
+        return lost(found) if id in relevant and id not in ranks else found
+
     undefined = (None,) * len(suite.measures)
     return QueryResult(
         id=query.id,
@@ -73,10 +84,7 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
         fault=now.faults.get(query.id),
         before=now.scores_before.values[query.id] if query.id in now.before else None,
         compared=now.scores_compared.values[query.id] if query.id in now.before else None,
-        ranking_before=tuple(
-            lost(document(id)) if id in relevant and id not in ranks else document(id)
-            for id in (before[:most] if before[:most] != ids[:most] else ())
-        ),
+        ranking_before=tuple(map(was_there, before[:most])) if is_other else (),
         stages=now.stages(query),
         new=now.is_new(query),
         check=check,
@@ -87,6 +95,12 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
         seconds_before=_seconds(now.baseline_run, query) if now.baseline_run else None,
         answers=len(run.answers),
     )
+
+
+def _results(run: Run | None, query: Query, most: int) -> Sequence[str]:
+    """The first results of a query that looks for passages, by their own ids."""
+    ranking = run.rankings.get(query.id) if run else None
+    return ranking.own[:most] if ranking else ()
 
 
 def _seconds(run: Run, query: Query) -> float | None:

@@ -91,26 +91,30 @@ class Comparison:
             if query.id in values and counts(measure, query) and _weight(measure, query)
         )
 
+    @cached_property
+    def _reordered(self) -> Mapping[bool, frozenset[str]]:
+        """The queries in another order as returned; those whose candidates are, under True."""
+        candidates = self.measured.candidates
+        of_candidates = candidates.reordered if candidates else ()
+        return {False: frozenset(self.measured.reordered), True: frozenset(of_candidates)}
+
     def as_returned(self, measure: Measure, queries: Iterable[Query]) -> Change | None:
         """The change where no tie is put in the baseline's order; None where that makes no
         difference.
         """
-        moved = self._reordered(measure)
-        queries = [*queries]
+        queries, moved = [*queries], self._reordered[measure.of_candidates]
         if not any(query.id in moved for query in queries):
             return None
         return self.change(measure, queries, tested=True, returned=True)
-
-    def _reordered(self, measure: Measure) -> set[str]:
-        staged = self.measured.staged(measure)
-        return {*staged.reordered} if staged else set()
 
     def agreement_as_returned(self, measure: Measure, queries: Iterable[Query]) -> float | None:
         """A measure that compares both rankings, in the order as returned; None where that makes no
         difference.
         """
-        moved = self._reordered(measure)
-        if not measure.definition.compares or not any(query.id in moved for query in queries):
+        if not measure.definition.compares:
+            return None
+        moved = self._reordered[measure.of_candidates]
+        if not any(query.id in moved for query in queries):
             return None
         ids = [query.id for query in queries if query.id in self.measured.before]
         weights = self.measured.suite.weights
@@ -194,10 +198,15 @@ class Comparison:
         """
         if (measure, tag) in self._tested:
             return self._tested[measure, tag]
-        suite = self.measured.suite
-        return self.change(
-            measure, suite.queries if tag is None else suite.slices[tag], tested=tag is None
-        )
+        if (measure, tag) not in self._known:
+            suite = self.measured.suite
+            queries = suite.queries if tag is None else suite.slices[tag]
+            self._known[measure, tag] = self.change(measure, queries, tested=tag is None)
+        return self._known[measure, tag]
+
+    @cached_property
+    def _known(self) -> dict[Of, Change | None]:
+        return {}
 
     @cached_property
     def _tested(self) -> Mapping[Of, Change]:

@@ -4,7 +4,7 @@ anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -264,11 +264,10 @@ class _Judge:
     # -- one check ---------------------------------------------------------------------------------
 
     def verdict(self, check: Check) -> Verdict:
-        needed, now = self.suite.needed(check), self.now
-        faults = self.faults(check)
+        needed = self.suite.needed(check)
+        faults, answered = self.faults(check), self.answered(check)
         faulty = tuple(query.id for query in needed if query.id in faults)
-        asked = self.asked(check)
-        unasked = sum(query.id not in asked for query in needed)
+        unasked = sum(query.id not in answered and query.id not in faults for query in needed)
         verdict = Verdict(
             check.name,
             check.label,
@@ -316,16 +315,12 @@ class _Judge:
     def faults(self, check: Check) -> Mapping[str, str]:
         """Why queries have no ranking, or no candidates where the check needs them."""
         candidates = self.candidates_of(check)
-        return {**(candidates.faults if candidates else {}), **self.now.faults}
+        return {**candidates.faults, **self.now.faults} if candidates else self.now.faults
 
-    def asked(self, check: Check) -> Set[str]:
-        """The queries that were asked, for their candidates too where the check needs them."""
-        asked = self.now.run.rankings.keys() | self.now.faults.keys()
-        candidates = self.candidates_of(check)
-        if candidates is None:
-            return asked
-        of_candidates = candidates.run.rankings.keys() | candidates.faults.keys()
-        return self.now.faults.keys() | (asked & of_candidates)
+    def answered(self, check: Check) -> Collection[str]:
+        """The queries that have a ranking, and candidates where the check needs them."""
+        candidates, rankings = self.candidates_of(check), self.now.run.rankings
+        return rankings.keys() & candidates.run.rankings.keys() if candidates else rankings
 
     def findings(self, check: Check, needed: Sequence[Query]) -> Iterator[Finding]:
         if check.query:

@@ -87,7 +87,7 @@ class Verdict:
         return "new" if any(lack.kind == "new" for lack in lacks) else "uncompared"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Mark:
     """A passage in a text, by its first character and the one behind its last. ``whole`` is False
     where it is a part, or nearly all, of one.
@@ -98,7 +98,7 @@ class Mark:
     whole: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """The text of a result: the result's own ``id``, the number of the text among those of the
     ``SuiteResult``, and the passages in it.
@@ -109,7 +109,7 @@ class Chunk:
     marks: tuple[Mark, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ShownDocument:
     """A document as shown. ``rank`` None: not returned. ``grade`` None: nobody judged it.
 

@@ -8,6 +8,7 @@ from statistics import fmean
 
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query
+from pytest_irquality.verdict.facts import Candidate, Loss
 from pytest_irquality.verdict.losses import Losses
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.result import QueryResult, ShownDocument
@@ -23,19 +24,24 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
     raw = run.rankings.get(query.id)
     grades, relevant = query.judgments.grades, query.judgments.relevant
     ranks = now.ranks(query) if query.id in now.rankings else {}
-    old = now.ranks_before(query.id)
+    alike = before == ids and not suite.reads_texts(query)
+    old = ranks if alike else now.ranks_before(query.id)
     wanted = [d for rule in query.rules for d in rule.documents if rule.kind != "must_not_find"]
     often = now.often(query)
     several = bool(run.again)  # whose scores differ as their ranks do
     expected = dict.fromkeys([*sorted(relevant, key=lambda d: (-grades[d], d)), *wanted])
 
-    def document(id: str) -> ShownDocument:
+    def document(
+        id: str, loss: Loss | None = None, candidate: Candidate | None = None
+    ) -> ShownDocument:
         score = (
             raw.scores[raw.ids.index(raw.besides.get(id, id))]
             if raw and raw.scores and id in ranks and not several
             else None
         )
-        grade = grades.get(id, 0.0 if now.lacks_passages(id) else None)
+        grade = grades.get(id)
+        if grade is None and suite.match == "text" and now.lacks_passages(id):
+            grade = 0.0
         return ShownDocument(
             ranks.get(id),
             id,
@@ -45,13 +51,14 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
             score,
             old.get(id),
             share=raw.shares.get(id) if raw else None,
+            loss=loss,
             in_answers=often.get(id, 0) if several else None,
+            candidate=candidate,
         )
 
-    def lost(document: ShownDocument) -> ShownDocument:
+    def lost(id: str) -> ShownDocument:
         """One that is not in the shown ranking, with why."""
-        candidate = now.candidate(query, document.id)
-        return replace(document, loss=losses.of(query, document.id), candidate=candidate)
+        return document(id, losses.of(query, id), now.candidate(query, id))
 
     most = min(max(SHOWN_RESULTS, suite.top_k), MOST_SHOWN)
     besides = [
@@ -62,10 +69,10 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
     is_other = before[:most] != ids[:most] or (bool(before) and own != own_before)
 
     def was_there(id: str) -> ShownDocument:
-        """A document of the baseline, under the title that it had there."""
-        title = (then.titles.get(id) if then else None) or now.title(id)
-        found = replace(document(id), title=title)
-        return lost(found) if id in relevant and id not in ranks else found
+        """A document of the baseline; a passage with the chunk that it stood in there."""
+        found = lost(id) if id in relevant and id not in ranks else document(id)
+        place = then.titles.get(id) if then and suite.reads_texts(query) else None
+        return replace(found, title=place) if place else found
 
     undefined = (None,) * len(suite.measures)
     return QueryResult(
@@ -77,7 +84,7 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
         ranking=tuple(
             map(document, sorted(dict.fromkeys([*ids[:most], *besides]), key=ranks.__getitem__))
         ),
-        missing=tuple(lost(document(id)) for id in expected if ranks.get(id, most + 1) > most),
+        missing=tuple(lost(id) for id in expected if ranks.get(id, most + 1) > most),
         returned=now.returned(query.id) or 0,
         returned_before=now.returned_before(query.id),
         expects_nothing=query.expects_nothing,

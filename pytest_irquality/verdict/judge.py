@@ -289,7 +289,7 @@ class _Judge:
         findings = tuple(self.findings(check, needed))
         owner = check.query or check.limits
         known = owner.known_issue if owner else None
-        issue = known.reference(now.run.retriever) if known else None
+        issue = known.reference(self.now.run.retriever) if known else None
         excused = any(finding.fails and not finding.ok for finding in findings)
         if self.updating:
             findings = tuple(map(self.while_updating, findings))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pytest_irquality.report.answers_view import KindTexts, LossRow, NoiseView
 from pytest_irquality.verdict.result import Chunk
-from pytest_irquality.wording.audit import Told
+from pytest_irquality.wording.audit import AuditPart
 from pytest_irquality.wording.story import Story
 
 
@@ -405,7 +405,7 @@ class AuditView:
 
     path: str
     anchor: str
-    told: tuple[Told, ...]
+    told: tuple[AuditPart, ...]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
-from pytest_irquality.report.failure import laid_out
+from pytest_irquality.report.failure import laid_out, within
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.verdict.damage import Damage
 
@@ -50,6 +50,11 @@ def width_of(config: pytest.Config) -> int:
     return CI_WIDTH
 
 
+def _in_words(longrepr: Any) -> bool:
+    """Whether an error is a sentence of ours and no traceback."""
+    return getattr(getattr(longrepr, "reprtraceback", None), "style", "") == "value"
+
+
 def lay_out(config: pytest.Config, results: Sequence[SuiteResult]) -> None:
     """Fit what the terminal is about to say of broken rules and limits to its width, most damage
     first.
@@ -70,6 +75,10 @@ def lay_out(config: pytest.Config, results: Sequence[SuiteResult]) -> None:
         if result and verdict and verdict.outcome in ("failed", "fixed"):
             report.longrepr = LaidOut(report.longrepr, laid_out(result, verdict, width))
             ours.append((place, report, -Damage(result).of(verdict)))
+    for report in terminal.stats.get("error", []):
+        if getattr(report, "ir_item", None) and _in_words(report.longrepr):
+            text = within(str(report.longrepr), width)
+            report.longrepr = LaidOut(report.longrepr, text)
     worst_first = sorted(ours, key=lambda entry: entry[2])
     for (place, *_), (_, report, _) in zip(ours, worst_first, strict=True):
         failed[place] = report

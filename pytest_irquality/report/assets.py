@@ -12,6 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from pytest_irquality.edges.printable import visible
+from pytest_irquality.wording.numbers import grouped
 
 
 class Asset(NamedTuple):
@@ -30,7 +31,7 @@ def asset(name: str) -> Asset:
 
 def environment() -> jinja2.Environment:
     """The templates, in which every text is escaped and shows what would hide or turn it."""
-    return jinja2.Environment(
+    made = jinja2.Environment(
         loader=jinja2.PackageLoader("pytest_irquality.report"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -38,6 +39,8 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
+    made.filters["grouped"] = grouped
+    return made
 
 
 def script_json(value: object) -> Markup:

@@ -14,7 +14,8 @@ from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.moves import rank
 from pytest_irquality.wording.numbers import counted, figure, probability, signed
-from pytest_irquality.wording.sentences import demand, reason, sentence, warnings
+from pytest_irquality.wording.reasons import reason
+from pytest_irquality.wording.sentences import demand, sentence, warnings
 from pytest_irquality.wording.story import Story, provenance, worst_first
 from pytest_irquality.wording.words import bound, cut, rerun
 

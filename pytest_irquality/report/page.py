@@ -45,15 +45,16 @@ def page_view(
     ranked = sorted(views, key=lambda view: order[id(view.result)])
     state, words = _headline(stories, not_evaluated)
     reasons = [reason for view in ranked for reason in view.reasons(several)]
-    most = REASONS if several or not any(story.worst(1) for story in stories) else FEWER
-    more = len(reasons) - most
+    broken, others, most = _beside_worst(views, reasons)
+    more = len(others) - most
     suites = ", ".join(dict.fromkeys(result.suite for result in results))
     return Page(
         title=f"{WORDS[state.css]}: {suites or 'search quality'}",
         state=state,
         headline=words,
         accepted=tuple(line for result in results for line in accepted(result)),
-        reasons=tuple(_foremost(reasons, most)),
+        broken=tuple(broken),
+        reasons=tuple(_foremost(others, most)),
         more=f"and {more} more, below" if more > 0 else "",
         facts=() if several or not views else views[0].facts,
         not_evaluated=tuple(not_evaluated),
@@ -67,6 +68,21 @@ def page_view(
         rows=tuple(view.compared(named, sides) for view in ranked) if several else (),
         definitions=tuple((names[m], definitions[m]) for m in named if m in definitions),
     )
+
+
+def _beside_worst(
+    views: Sequence[SuiteView], reasons: Sequence[Reason]
+) -> tuple[Sequence[Reason], Sequence[Reason], int]:
+    """The broken limits, which need only their names where the worst queries stand below; the
+    reasons of what lost nothing; and how many of these are shown.
+    """
+    lost = views[0].story.losers if len(views) == 1 else ()
+    if not lost:
+        return (), reasons, REASONS
+    told = {views[0].queries.rows[query.id] for query in lost}
+    limits = [r for r in reasons if r.query is None and r.state.word == "failed"]
+    others = [r for r in reasons if r not in limits and r.query not in told]
+    return limits, others, FEWER
 
 
 def _foremost(reasons: Sequence[Reason], most: int) -> Sequence[Reason]:

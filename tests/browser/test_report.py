@@ -271,7 +271,7 @@ def test_reasons_lead_to_limits_and_queries(show: Open) -> None:
     page = show(PAGE)
     page.locator(".worst a", has_text="query number 1").first.click()
     assert page.locator("[aria-expanded=true]").inner_text() == "query number 1"
-    page.locator(".reasons a", has_text="below its floor").click()
+    page.locator(".broken a", has_text="ndcg@10").first.click()
     box = (
         page.locator(".limits tbody", has_text="below its floor")
         .or_(page.locator(".limits tbody"))
@@ -361,7 +361,7 @@ def test_a_script_that_is_not_ours_does_not_run(show: Open, told: list[str]) -> 
     ("scheme", "width", "media"),
     [("light", 1200, "screen"), ("dark", 320, "screen"), ("light", 1200, "print")],
 )
-def test_axe_finds_no_serious_violation(
+def test_axe_finds_nothing_whatever_its_severity(
     show: Open, axe: str, scheme: str, width: int, media: Any
 ) -> None:
     made = [
@@ -382,7 +382,6 @@ def test_axe_finds_no_serious_violation(
             violation["nodes"][0]["failureSummary"],
         )
         for violation in told["violations"]
-        if violation["impact"] in ("serious", "critical")
     ]
     assert not bad
     assert told["passes"]

@@ -136,7 +136,7 @@ def test_annotations_stand_on_the_line_of_the_suite_file(tmp_path: Path) -> None
     assert causes.startswith(
         "::error file=search/shop.ir.yaml,line=1,title=Shop search [bm25]::Search is not good enough: "
     )
-    assert "%0A1 query had no answer and count in no figure: 100 %25%0Asecond line" in causes
+    assert "%0A1 query had no answer and count in no figure ('a'): 100 %25%0Asecond line" in causes
     assert rest == [
         "::error file=search/shop.ir.yaml,line=4,title=Shop search [bm25]%3A ndcg@10::ndcg@10 is 0.500, below its floor 0.800",
         "::error file=search/shop.ir.yaml,line=10,title=Shop search [bm25]%3A a%2C b%3A c"

@@ -5,40 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
-from _pytest._code.code import ReprFileLocation, TerminalRepr
-from _pytest._io import TerminalWriter
 
+from pytest_irquality.plugin.internals import LaidOut, said_in_words
 from pytest_irquality.report.failure import laid_out, within
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.verdict.damage import Damage
 
 CI_WIDTH = 120
 """Columns where nothing says how wide the output is, as in the logs of CI."""
-
-
-class LaidOut(TerminalRepr):
-    """A failure that prints in one way and is in another for whoever asks for its text."""
-
-    def __init__(self, whole: Any, text: str) -> None:
-        self.whole = whole
-        self.text = text
-
-    @property
-    def reprcrash(self) -> ReprFileLocation | None:
-        """What the short summary quotes."""
-        crash: ReprFileLocation | None = getattr(self.whole, "reprcrash", None)
-        return crash
-
-    def toterminal(self, tw: TerminalWriter) -> None:
-        """Print it."""
-        for line in self.text.split("\n"):
-            tw.line(line)
-
-    def __str__(self) -> str:
-        return str(self.whole)
 
 
 def width_of(config: pytest.Config) -> int:
@@ -48,11 +24,6 @@ def width_of(config: pytest.Config) -> int:
     if sys.stdout.isatty() or os.environ.get("COLUMNS"):
         return config.get_terminal_writer().fullwidth
     return CI_WIDTH
-
-
-def _in_words(longrepr: Any) -> bool:
-    """Whether an error is a sentence of ours and no traceback."""
-    return getattr(getattr(longrepr, "reprtraceback", None), "style", "") == "value"
 
 
 def lay_out(config: pytest.Config, results: Sequence[SuiteResult]) -> None:
@@ -76,7 +47,7 @@ def lay_out(config: pytest.Config, results: Sequence[SuiteResult]) -> None:
             report.longrepr = LaidOut(report.longrepr, laid_out(result, verdict, width))
             ours.append((place, report, -Damage(result).of(verdict)))
     for report in terminal.stats.get("error", []):
-        if getattr(report, "ir_item", None) and _in_words(report.longrepr):
+        if getattr(report, "ir_item", None) and said_in_words(report.longrepr):
             text = within(str(report.longrepr), width)
             report.longrepr = LaidOut(report.longrepr, text)
     worst_first = sorted(ours, key=lambda entry: entry[2])

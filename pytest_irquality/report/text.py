@@ -17,7 +17,7 @@ from pytest_irquality.wording.audit import audit_of
 from pytest_irquality.wording.numbers import counted, figure, grouped
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import warnings
-from pytest_irquality.wording.story import Story, Worse, worst_first
+from pytest_irquality.wording.story import Story, Worse, called, worst_first
 from pytest_irquality.wording.words import cells, fit, fitted, wrapped
 
 WORST, MOST_ANSWERS = 5, 12
@@ -184,8 +184,7 @@ def _wrapped_headline(text: str, width: int) -> Iterator[str]:
 def overall(stories: Sequence[Story]) -> str:
     """How many suites failed, and which is the worst."""
     failed = [story for story in stories if story.state == "failed"]
-    retrievers = len({story.result.path for story in stories}) == 1
-    of_all = counted(len(stories), "retriever" if retrievers else "suite")
+    of_all = counted(len(stories), called(stories))
     if not failed:
         return f"✓ {of_all} passed"
     return f"✗ FAILED  {len(failed)} of {of_all}, the worst is {failed[0].name}"

@@ -73,8 +73,12 @@ class Damage:
         gain = self.gain(query)
         if gain is not None:
             return max(0.0, -gain) * query.weight
+        return 0.0 if self.result.baseline else self.shortfall(query)
+
+    def shortfall(self, query: QueryResult) -> float:
+        """A query's distance from the best value, 1, times its weight."""
         value = query.values[self.column] if self.column is not None and query.values else None
-        if self.result.baseline or value is None or self.sign < 0 or not 0 <= value <= 1:
+        if value is None or self.sign < 0 or not 0 <= value <= 1:
             return 0.0
         return (1 - value) * query.weight
 
@@ -115,11 +119,15 @@ class Damage:
 
     @property
     def lowest(self) -> Sequence[QueryResult]:
-        """Where nothing is compared: the queries below the best value, the lowest first."""
-        if self.result.baseline or self.gains:
+        """Where no query lost: those that failed, or else all that are below the best value, the
+        lowest first.
+        """
+        if self.worse:
             return []
-        below = [query for query in self.result.queries if self.loss(query) > EQUAL]
-        return sorted(below, key=self.loss, reverse=True)
+        failed = {verdict.query for verdict in self.result.verdicts if verdict.outcome == "failed"}
+        queries = [query for query in self.result.queries if query.id in failed]
+        below = [q for q in queries or self.result.queries if self.shortfall(q) > EQUAL]
+        return sorted(below, key=self.shortfall, reverse=True)
 
     # -- failures ----------------------------------------------------------------------------------
 

@@ -283,9 +283,7 @@ class Story:
             yield f"calls take longer: {now}, they took {before} (median)"
 
     def worst(self, most: int) -> tuple[Worse, ...]:
-        """The queries that lost most; of a failure that is compared with nothing those that are
-        lowest.
-        """
+        """The queries that lost most; of a failure by which no query lost those that are lowest."""
         told = self._low if self.lowest else self.worsened
         return tuple(map(told, self.losers[:most]))
 
@@ -298,7 +296,7 @@ class Story:
     def lowest(self) -> bool:
         """Whether the worst queries are those of the lowest value, not those that lost most."""
         failed = any(verdict.outcome == "failed" for verdict in self.result.verdicts)
-        return failed and self.result.baseline is None
+        return failed and not self.damage.worse
 
     def more_than(self, most: int) -> int:
         """How many more queries lost than so many."""
@@ -500,6 +498,11 @@ def worst_first(results: Sequence[SuiteResult]) -> tuple[Story, ...]:
     """The stories of several results, the most damaged first, those that passed last."""
     stories = [Story(result) for result in results]
     return tuple(sorted(stories, key=_badness, reverse=True))
+
+
+def called(stories: Sequence[Story]) -> str:
+    """What several results are called: suites, or the retrievers of one."""
+    return "retriever" if len({story.result.path for story in stories}) == 1 else "suite"
 
 
 def _badness(story: Story) -> tuple[bool, float, int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pytest_irquality.verdict.facts import Finding, RankedDocument
+from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import (
     BAD,
     QueryResult,
@@ -155,7 +156,7 @@ class Damage:
         if len(verdict.broken) < 2:
             return verdict.broken
         if verdict.scope == "each_tag":
-            return sorted(verdict.broken, key=lambda finding: -self._of_tags({finding.subject}))
+            return sorted(verdict.broken, key=margin)
         if verdict.scope == "each_query":
             return sorted(verdict.broken, key=lambda finding: -self._of_query(finding.subject))
         return verdict.broken

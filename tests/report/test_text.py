@@ -143,9 +143,12 @@ def test_a_limit_on_each_query_counts_those_that_break_it_and_names_the_worst() 
     assert told[5].startswith("  ✗ 'query 196' lost")
 
 
-def test_of_a_limit_on_each_tag_the_most_damaged_comes_first() -> None:
+def test_of_a_limit_on_each_tag_the_one_furthest_beyond_it_comes_first() -> None:
     queries = [moved("a", 0.9, 0.8, tags=("x",)), moved("b", 0.9, 0.1, tags=("y",))]
-    findings = tuple(Finding(tag, "min", False, True, "ndcg@10", 0.5, 0.8, 1) for tag in ("x", "y"))
+    findings = tuple(
+        Finding(tag, "min", False, True, "ndcg@10", value, 0.8, 1)
+        for tag, value in (("x", 0.7), ("y", 0.5))
+    )
     each = Verdict("tags", "each_tag: ndcg@10", 3, "failed", findings, "each_tag")
     assert reason(compared(*queries, verdicts=(each,)), each) == (
         "tag y: ndcg@10 is 0.500, below its floor 0.800 (and x)"

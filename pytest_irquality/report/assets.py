@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -30,8 +31,12 @@ def asset(name: str) -> Asset:
     return Asset(Markup(text), f"sha256-{digest}")
 
 
+@cache
 def environment() -> jinja2.Environment:
-    """The templates, in which every text is escaped and shows what would hide or turn it."""
+    """The templates, in which every text is escaped and shows what would hide or turn it.
+
+    One a process: compiling them takes longer than drawing a page of a few queries.
+    """
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("pytest_irquality.report"),
         autoescape=True,

@@ -9,6 +9,7 @@ from pytest_irquality.edges.printable import terminal
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.facts import Finding
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.wording.answers import broken_by, kind_name, lost_by
 from pytest_irquality.wording.moves import LEFT_INDEX, in_answers, name
 from pytest_irquality.wording.numbers import figure, grouped, probability, signed
 from pytest_irquality.wording.reasons import reason
@@ -42,6 +43,7 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
             lines.append(f"  and {grouped(len(verdict.broken) - most)} more, all in the report")
         lines += _change_lines(story, verdict)
         lines += _lowest(result, verdict)
+    lines += _texts(result, verdict)
     if verdict.known_issue:
         lines.append(f"  known issue: {verdict.known_issue}")
     if judges := otherwise(verdict):
@@ -87,10 +89,16 @@ def _brief(result: SuiteResult, verdict: Verdict, width: int) -> Iterator[str]:
 
 
 def _limit_lines(result: SuiteResult, verdict: Verdict, width: int) -> list[str]:
-    """Both demands of a limit that breaks two; else the reason, on as many lines as it takes."""
+    """Both demands of a limit that breaks two, or the variants that break it; else the reason, on
+    as many lines as it takes.
+    """
     if len(verdict.broken) == 2 and verdict.scope in ("suite", "tag"):
         return [sentence(result, verdict, finding) for finding in verdict.broken]
-    return list(wrapped(short_reason(result, verdict), width - 2))
+    why = short_reason(result, verdict)
+    for finding in verdict.broken[:1]:
+        if texts := broken_by(finding, result.unit(finding.measure)):
+            return [why, texts.removeprefix(": ")]
+    return list(wrapped(why, width - 2))
 
 
 def _at(story: Story, verdict: Verdict) -> str:
@@ -223,7 +231,8 @@ def remarks_lines(remarks: Mapping[str, str], indent: str) -> Iterator[str]:
 
 def _change_lines(story: Story, verdict: Verdict) -> Iterator[str]:
     """The size of a drop, how sure it is, and the tags and queries that lost most."""
-    finding = next((f for f in verdict.broken if f.kind in ON_CHANGE and f.change), None)
+    on_change = (f for f in verdict.broken if f.kind in ON_CHANGE and not f.variants)
+    finding = next((f for f in on_change if f.change), None)
     if finding is None or finding.change is None or verdict.scope == "each_query":
         return
     change, unit = finding.change, story.result.unit(finding.measure)
@@ -253,10 +262,26 @@ def _change_lines(story: Story, verdict: Verdict) -> Iterator[str]:
             yield f"    and {grouped(len(tagged) - WORST)} more"
 
 
+def _texts(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
+    """The variants that broke a limit, each with the query it is of."""
+    for finding in verdict.broken:
+        if finding.worst and not finding.lacks:
+            nothing = finding.measure == "zero_results"
+            what = "find nothing" if nothing else f"lost most {finding.measure}"
+            yield f"  {kind_name(finding.variants)} that {what}:"
+            for variant in finding.worst:
+                lost = "" if nothing else f"{lost_by(variant, result.unit(finding.measure))}  "
+                of = one_line(result.query(variant.query).text)
+                yield f"    {lost}{one_line(variant.text)}  (of {quoted(of)})"
+            if finding.lost > len(finding.worst):
+                yield f"    and {finding.lost - len(finding.worst)} more"
+
+
 def _lowest(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     """The queries that pulled a mean below its floor, worst first."""
     worst_first = Damage(result).broken(verdict)
-    below = (f for f in worst_first if f.measure in result.measures and f.kind == "min")
+    floors = (f for f in worst_first if f.kind == "min" and not f.variants)
+    below = (f for f in floors if f.measure in result.measures)
     finding = next(below, None)
     if finding is None or finding.limit is None or verdict.scope == "each_query":
         return

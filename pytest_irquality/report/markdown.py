@@ -12,6 +12,7 @@ from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, Su
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.accepted import accepted
+from pytest_irquality.wording.answers import in_one_line_each
 from pytest_irquality.wording.moves import in_answers, rank
 from pytest_irquality.wording.numbers import counted, figure, probability, signed
 from pytest_irquality.wording.reasons import reason
@@ -191,6 +192,8 @@ def _rest(story: Story, now: datetime, *, alone: bool) -> Iterator[str]:
     _, others = _points(story)
     yield _list(markdown(cut(text, 2 * CELL)) for text in others[:NOTES])
     yield _list(f"⚠ {markdown(cut(text, CELL))}" for text in warnings(result)[:NOTES])
+    answers = (markdown(cut(text, 2 * CELL)) for text in in_one_line_each(result))
+    yield _list([*answers][:NOTES])
     yield _list(markdown(cut(text, 2 * CELL)) for text in [*story.notes, *result.written][:NOTES])
     yield from _queries(story)
     yield _tags(result)
@@ -223,7 +226,7 @@ def _line(result: SuiteResult, verdict: Verdict) -> Iterator[list[str]]:
 
 def _sides(result: SuiteResult, verdict: Verdict, finding: Finding) -> tuple[str, str]:
     """The mean that a demand is about, before and now."""
-    if verdict.scope == "each_query":
+    if verdict.scope == "each_query" or finding.variants:
         return "", ""
     tag = finding.subject or None
     means = (mean for mean in result.means if (mean.measure, mean.tag) == (finding.measure, tag))

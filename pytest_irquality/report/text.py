@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
 
 from pytest_irquality.edges.printable import terminal
+from pytest_irquality.report.answers_text import unchanged_code, wordings
 from pytest_irquality.report.failure import remarks_lines
 from pytest_irquality.report.tables import aligned, beside, rows_of
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
 from pytest_irquality.wording.accepted import accepted
-from pytest_irquality.wording.answers import answers_lines
 from pytest_irquality.wording.audit import audit_of
 from pytest_irquality.wording.numbers import counted, figure, grouped
 from pytest_irquality.wording.reasons import reason
@@ -145,11 +144,9 @@ def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
     yield from listed(20, [fit(text, width - 4) for text in known], 3)
     yield from listed(15, [fit(text, width - 6) for text in warnings(result)], 3, "! ")
     yield from listed(30, story.notes, 8)
-    answers = [
-        lines(text.strip(), "    " if text.startswith(" ") else "  ")
-        for text in islice(answers_lines(result), MOST_ANSWERS)
-    ]
-    yield Block(16, tuple(chain.from_iterable(answers)))
+    for rank, made in ((16, wordings(result, width)), (17, unchanged_code(result, width))):
+        if made_lines := tuple(made):
+            yield Block(rank, made_lines)
     written = [terminal(f"  {line}") for line in result.written]
     yield Block(
         5,

@@ -141,6 +141,8 @@ class Damage:
         if verdict.scope == "each_query":
             broken = dict.fromkeys(finding.subject for finding in verdict.broken)
             return sum(map(self._of_query, broken))
+        if all(finding.variants for finding in verdict.broken):  # lost from today's queries
+            return 0.0
         return self._of_tags({finding.subject for finding in verdict.broken} - {""})
 
     def _of_tags(self, tags: AbstractSet[str]) -> float:

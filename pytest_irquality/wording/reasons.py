@@ -22,7 +22,7 @@ def reason(result: SuiteResult, verdict: Verdict) -> str:
 
 
 def _broken(result: SuiteResult, verdict: Verdict) -> str:
-    broken = Damage(result).broken(verdict)
+    broken = Damage(result).broken(verdict) or _not_ok(verdict)
     if not broken:
         return ""
     allowed = f"; {verdict.allowed} are allowed" if verdict.allowed else ""
@@ -32,6 +32,11 @@ def _broken(result: SuiteResult, verdict: Verdict) -> str:
     more = _more(result, verdict, broken)
     beside = f" (and {more}{allowed})" if more else ""
     return f"{subject}{sentence(result, verdict, broken[0])}{beside}"
+
+
+def _not_ok(verdict: Verdict) -> Sequence[Finding]:
+    """What is not as demanded and does not fail by itself."""
+    return [finding for finding in verdict.findings if not finding.ok]
 
 
 SEVERAL: Mapping[str, str] = {

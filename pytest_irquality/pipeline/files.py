@@ -35,7 +35,7 @@ from pytest_irquality.verdict.facts import Loud, Moved, Remark, TiesMoved
 from pytest_irquality.verdict.result import BAD, QueryResult, SuiteResult
 from pytest_irquality.verdict.trend import Past
 from pytest_irquality.wording.numbers import counted, few
-from pytest_irquality.wording.sentences import reason
+from pytest_irquality.wording.reasons import reason
 
 
 class Target(NamedTuple):

@@ -32,54 +32,11 @@ from pytest_irquality.wording.numbers import (
     exact,
     few,
     figure,
+    grouped,
     probability,
     share,
 )
 from pytest_irquality.wording.words import ON_CHANGE, quoted, rerun
-
-# -- verdicts --------------------------------------------------------------------------------------
-
-
-def reason(result: SuiteResult, verdict: Verdict) -> str:
-    """Why a check ended as it did, in one line; "" for one that passed."""
-    return REASONS[verdict.outcome](result, verdict)
-
-
-def _broken(result: SuiteResult, verdict: Verdict) -> str:
-    broken = verdict.broken or tuple(finding for finding in verdict.findings if not finding.ok)
-    if not broken:
-        return ""
-    allowed = f"; {verdict.allowed} may" if verdict.allowed else ""
-    more = f" (and {len(broken) - 1} more{allowed})" if len(broken) > 1 else ""
-    subject = f"{query(result, verdict.query)}: " if verdict.query is not None else ""
-    return f"{subject}{sentence(result, verdict, broken[0])}{more}"
-
-
-def _undecided(result: SuiteResult, verdict: Verdict) -> str:
-    why = causes(result, verdict.unanswered)
-    if verdict.query is not None:
-        return why
-    return f"undecided, because of {queries(result, verdict.unanswered)}: {why}"
-
-
-def _not_evaluated(result: SuiteResult, verdict: Verdict) -> str:
-    return f"not evaluated: {share(verdict.unasked, verdict.needed)} queries were not asked"
-
-
-def _fixed(result: SuiteResult, verdict: Verdict) -> str:
-    issue = f"known issue {verdict.known_issue} no longer fails"
-    return f"{issue}: all of {verdict.label!r} holds; remove 'known_issue'"
-
-
-REASONS: Mapping[str, Callable[[SuiteResult, Verdict], str]] = {
-    "passed": lambda result, verdict: "",
-    "failed": _broken,
-    "known": _broken,
-    "accepted": _broken,
-    "error": _undecided,
-    "not evaluated": _not_evaluated,
-    "fixed": _fixed,
-}
 
 
 def causes(result: SuiteResult, ids: Iterable[str]) -> str:
@@ -416,8 +373,9 @@ def _(fact: facts.ReturnedNothing, result: SuiteResult) -> str:
         return f"{empty}: {queries(result, fact.queries)}"
     if not fact.newly:
         return f"{empty}, as before: {queries(result, fact.queries)}"
-    new = f"{len(fact.newly)} of them returned something before: {queries(result, fact.newly)}"
-    return f"{empty}; {new}"
+    all_new = len(fact.newly) == len(fact.queries)
+    new = "all of them" if all_new else f"{grouped(len(fact.newly))} of them"
+    return f"{empty}; {new} returned something before: {queries(result, fact.newly)}"
 
 
 def _scoring(fact: facts.ReturnedNothing) -> str:

@@ -255,6 +255,8 @@ def _query(data: dict[str, Any], where: str, same: dict[Any, Any]) -> StoredQuer
         raise DamagedRunError(f"{where}: damaged: 'texts' is a table of texts")
     if not isinstance(others, list) or not all(isinstance(other, dict) for other in others):
         raise DamagedRunError(f"{where}: damaged: 'answers' is a list of answers")
+    if len(others) >= bounds.ANSWERS:
+        raise DamagedRunError(f"{where}: damaged: more than {bounds.ANSWERS:,} answers")
 
     def beside(other: dict[str, Any]) -> StoredQuery:
         own = other.get("texts", {})

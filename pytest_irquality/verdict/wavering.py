@@ -16,7 +16,7 @@ from pytest_irquality.metrics import Measure, Scores
 from pytest_irquality.metrics.families.agreement import biased_overlap, shared
 from pytest_irquality.suite.model import Query, Rule
 from pytest_irquality.verdict.facts import Finding, Noise, RankedDocument, Spread, Wavering
-from pytest_irquality.verdict.measured import Measured, counts
+from pytest_irquality.verdict.measured import Measured, counts, counts_zero
 from pytest_irquality.verdict.medians import counted_in, median_rank
 from pytest_irquality.verdict.noise import exceeds_wavering
 from pytest_irquality.verdict.rules import check_rule
@@ -183,9 +183,10 @@ def unchanged_code(measured: Measured) -> Noise | None:
 
 
 def _shown(measured: Measured) -> Iterator[Measure]:
+    """Those of which a unit has a mean of its own: what is empty in every answer no unit knows."""
     for measure in measured.suite.metrics:
-        timed = measure.unit == "seconds"
-        if not (timed or measure.definition.compares or measure.of_candidates):
+        other = measure.definition.compares or measure.of_candidates
+        if measure.unit != "seconds" and not other and not counts_zero(measure):
             yield measure
 
 

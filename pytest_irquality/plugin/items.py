@@ -17,17 +17,17 @@ from pytest_irquality.plugin.internals import (
     Failure,
     at,
     first_line_only,
+    for_the_user,
     only_fixture,
-    users_frames,
 )
 from pytest_irquality.plugin.judging import OUTCOMES, Ended, Judged, NotJudged, Outcome, judged
 from pytest_irquality.report.data import encode
-from pytest_irquality.report.failure import explain, short_reason
+from pytest_irquality.report.failure import explain, summary_reason
 from pytest_irquality.retrieval import UnreadableResult
 from pytest_irquality.retrieval.jobs import NO_FAULTS
 from pytest_irquality.suite import Place
 from pytest_irquality.verdict import SuiteResult, Verdict
-from pytest_irquality.wording.sentences import reason
+from pytest_irquality.wording.reasons import reason
 
 PACKAGE = str(Path(__file__).parents[1])
 MARKS = (pytest.skip.Exception, pytest.xfail.Exception)
@@ -160,7 +160,7 @@ def _breaks(result: SuiteResult, verdict: Verdict) -> Callable[[], None]:
         if verdict.outcome == "accepted":
             said = f"accepted by this change's own baseline: {reason(result, verdict)}"
             pytest.xfail(terminal(said))
-        raise Broken(explain(result, verdict), terminal(short_reason(result, verdict)))
+        raise Broken(explain(result, verdict), terminal(summary_reason(result, verdict)))
 
     return conclude
 
@@ -186,7 +186,10 @@ def _raise_fault(item: pytest.Function, verdict: Verdict, judged: Judged) -> NoR
     if verdict.scope == "bulk":  # no bulk query has an item of its own, so their cause is told here
         bulk = (query.id for query in result.queries if query.fault and not query.check)
         query = next(bulk, None)
-    fault = judged.run.faults.get(query) if query is not None else None
+    elif query is None:  # of candidates alone no query's item tells
+        alone = (id for id in verdict.unanswered if id not in judged.run.faults)
+        query = next(alone, None)
+    fault = judged.run.unanswered.get(query) if query is not None else None
     if query is None or fault is None:
         _fail(item, f"{reason(result, verdict)}\n  at {result.place(verdict)}")
     asked = result.query(query)
@@ -195,13 +198,20 @@ def _raise_fault(item: pytest.Function, verdict: Verdict, judged: Judged) -> NoR
     if cause in judged.told:
         _fail(item, f"{said} (shown at {judged.told[cause]})\n  at {where}", place)
     judged.told[cause] = item.name
-    alike = sum(other.cause == cause for other in judged.run.faults.values())
+    alike = sum(other.cause == cause for other in judged.run.unanswered.values())
     more = f"; {alike} queries failed so" if alike > 1 else ""
     # What is no Exception, as sys.exit raises it, would leave pytest's setup in pieces.
     if not isinstance(fault.error, Exception) or isinstance(fault.error, UnreadableResult):
         _fail(item, f"{said}\n  at {where}{more}", place)
     item.add_report_section("setup", "query", terminal(f"{asked.text!r} at {where}{more}"))
-    raise fault.error.with_traceback(users_frames(fault.error.__traceback__, PACKAGE))
+    raise for_the_user(fault.error, PACKAGE)
+
+
+def _short(error: BaseException | None) -> str | None:
+    """What the short summary says of an error of ours, where the check's name stands beside it."""
+    if isinstance(error, Broken) and error.short:
+        return error.short
+    return str(error).split("\n", 1)[0] if isinstance(error, Failure) else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -217,7 +227,7 @@ def pytest_runtest_makereport(
     if not isinstance(item.parent, SuiteModule) or not isinstance(item, pytest.Function):
         return report
     broken = call.excinfo.value if call.excinfo else None
-    first_line_only(report, broken.short if isinstance(broken, Broken) else None)
+    first_line_only(report, _short(broken))
     vars(report)["ir_item"] = [item.parent.suite.path, variant(item), item.originalname]
     if report.when == "setup" and report.failed:
         outcome = item.parent.stash[OUTCOMES].get(variant(item))

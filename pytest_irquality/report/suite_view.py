@@ -33,9 +33,9 @@ from pytest_irquality.verdict.result import BAD, Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import Side
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.caveats import whole
-from pytest_irquality.wording.moves import name
 from pytest_irquality.wording.numbers import apart, counted, few, figure, probability, share, signed
-from pytest_irquality.wording.sentences import demand, otherwise, reason, sentence, warnings
+from pytest_irquality.wording.reasons import reason
+from pytest_irquality.wording.sentences import demand, otherwise, sentence, warnings
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import (
     BOUNDS,
@@ -194,9 +194,8 @@ class SuiteView:
                 if verdict.outcome == "error" and verdict.query:
                     text = f"{self.queries.texts.get(verdict.query, verdict.query)!r}: {text}"
                 state = State("bad", STATES[verdict.outcome].symbol, verdict.outcome)
-                yield Reason(
-                    state, self.where if several else "", cut(text), anchor, self.prefix, row
-                )
+                where = self.where if several else ""
+                yield Reason(state, verdict.label, where, cut(text), anchor, self.prefix, row)
 
     @cached_property
     def section(self) -> Section:
@@ -208,13 +207,14 @@ class SuiteView:
             title=result.suite,
             retriever=result.retriever,
             path=result.path,
+            texts=result.texts,
             state=self.state,
             facts=self.facts,
             story=self.story,
             rows=self.queries.rows,
             top_k=result.top_k,
             risen=tuple(
-                (f"{name(document)} ({times})", f'doc:"{document.id}"')
+                (f"{document.id} ({times})", f'doc:"{document.id}"')
                 for document, times in [*self.story.damage.vanished, *self.story.damage.risen][
                     :MOVERS
                 ]

@@ -13,12 +13,13 @@ from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
 from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
-from pytest_irquality.wording.numbers import counted, figure
-from pytest_irquality.wording.sentences import reason, warnings
-from pytest_irquality.wording.story import Story, Worse, worst_first
+from pytest_irquality.wording.numbers import counted, figure, grouped
+from pytest_irquality.wording.reasons import reason
+from pytest_irquality.wording.sentences import warnings
+from pytest_irquality.wording.story import Story, Worse, called, worst_first
 from pytest_irquality.wording.words import cells, fit, fitted, wrapped
 
-WORST = 5
+WORST, MOST_ANSWERS = 5, 12
 LINES, LINES_EACH, FEWEST = 56, 112, 5
 """How long the summary of one suite may be, those of several, and the least of one of these."""
 
@@ -180,26 +181,27 @@ def _wrapped_headline(text: str, width: int) -> Iterator[str]:
 def overall(stories: Sequence[Story]) -> str:
     """How many suites failed, and which is the worst."""
     failed = [story for story in stories if story.state == "failed"]
+    of_all = counted(len(stories), called(stories))
     if not failed:
-        return f"✓ {counted(len(stories), 'suite')} passed"
-    of_all = counted(len(stories), "suite")
+        return f"✓ {of_all} passed"
     return f"✗ FAILED  {len(failed)} of {of_all}, the worst is {failed[0].name}"
 
 
 def _worst_lines(story: Story, worst: Sequence[Worse], width: int) -> Iterator[str]:
     """The queries that lost most with the documents that moved, one line each."""
-    yield fitted(f"  lost most {story.damage.measure}:", width)
+    what = "lowest" if story.lowest else "lost most"
+    yield fitted(f"  {what} {story.damage.measure}:", width)
     texts = [fit(worse.query.text, max(16, min(36, width // 3))) for worse in worst]
     column = max(map(cells, texts))
     for text, worse in zip(texts, worst, strict=True):
         space = " " * (column - cells(text))
-        line = f"    {worse.lost:>7}  {terminal(text)}{space}  {worse.values}"
-        moved = terminal(worse.moves)
+        columns = (f"{worse.lost:>7}", f"{terminal(text)}{space}", worse.values)
+        line = f"    {'  '.join(filter(None, columns))}"
         room = width - cells(line) - 2
+        moved = terminal(worse.moves if cells(worse.moves) <= room else worse.moves_of_ids)
         yield f"{line}  {fit(moved, room)}".rstrip() if moved and room > 12 else line
-    more = len(story.damage.worse) - len(worst)
-    if more > 0:
-        yield f"    and {more} more"
+    if more := story.more_than(len(worst)):
+        yield f"    and {grouped(more)} more"
 
 
 def audits(results: Sequence[SuiteResult]) -> Iterator[list[str]]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pytest_irquality.report.answers_view import KindTexts, LossRow, NoiseView
+from pytest_irquality.verdict.result import Chunk
 from pytest_irquality.wording.audit import AuditPart
 from pytest_irquality.wording.story import Story
 
@@ -76,10 +77,11 @@ class Bar:
 @dataclass(frozen=True)
 class Reason:
     """A line under the headline, linked to where the rest is told. ``query`` is its row in the
-    section, or None.
+    section, or None. ``label`` is what broke, in short.
     """
 
     state: State
+    label: str
     where: str
     text: str
     anchor: str
@@ -171,6 +173,8 @@ class Document:
     grade: str
     move: str
     score: str
+    chunk: Chunk | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -221,6 +225,8 @@ class Query:
     place: str
     latency: str
     rerun: str
+    stages: str = ""
+    texts_elsewhere: str = ""
 
 
 @dataclass(frozen=True)
@@ -391,6 +397,7 @@ class Section:
     losses: tuple[LossRow, ...] = ()
     kinds: tuple[KindTexts, ...] = ()
     noise: NoiseView | None = None
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -410,6 +417,7 @@ class Page:
     state: State
     headline: str
     accepted: tuple[str, ...]
+    broken: tuple[Reason, ...]
     reasons: tuple[Reason, ...]
     more: str
     facts: tuple[str, ...]

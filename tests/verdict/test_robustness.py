@@ -11,7 +11,7 @@ from pytest_irquality import SuiteError, judge, load_suite, retrieve
 from pytest_irquality.suite import Suite
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.answers import in_one_line_each
-from pytest_irquality.wording.sentences import reason
+from pytest_irquality.wording.reasons import reason
 
 SUITE = """\
 metrics: [mrr@10]

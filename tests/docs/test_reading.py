@@ -65,7 +65,9 @@ def said(project: Project, monkeypatch: pytest.MonkeyPatch) -> str:
         + "".join(f"  - {{query: calm {n}, relevant: [good calm {n}]}}\n" for n in range(2, 9)),
         "one.ir.yaml",
     )  # fmt: skip
-    project.suite(SUITE + "".join(lines[5:]), "unjudged.ir.yaml")
+    project.suite(
+        SUITE.replace("max_drop: 0.05", "min: 0.9") + "".join(lines[5:]), "unjudged.ir.yaml"
+    )
     project.conftest(RETRIEVER)
     project.run("--ir-update-baseline")
     (project.path / "changed").touch()
@@ -74,10 +76,13 @@ def said(project: Project, monkeypatch: pytest.MonkeyPatch) -> str:
     return printed + project.run().stdout.str()
 
 
+ELSEWHERE = {"without unjudged documents … would hold"}  # test_scenarios.py, S5
+
+
 def test_every_sentence_that_the_page_explains_is_one_of_a_real_run(said: str) -> None:
     missing = [
         text
-        for text in explained()
+        for text in {*explained()} - ELSEWHERE
         if not all(part in said for part in re.split(r" … ", text.replace("limits undecided", "limits are undecided")))
     ]  # fmt: skip
     assert not missing

@@ -15,7 +15,7 @@ HEAD = """\
 
 Drawn from the measures themselves: `python -m tools.renew`.
 
-A name is `[weighted] measure[(parameter=value, …)][@k]`, in capitals or small letters: `ndcg@10`, `AP(rel=2)@100`,
+A name is `[weighted] [candidates] measure[(parameter=value, …)][@k]`, in capitals or small letters: `ndcg@10`, `AP(rel=2)@100`,
 `weighted mrr@10`. Without `@k`, a measure that takes one is computed at the suite's `top_k`. The spellings of
 ir_measures (`nDCG@10`, `IPrec@0.1`, `SetP`) and trec_eval (`ndcg_cut_10`, `P_5`, `iprec_at_recall_0.10`) are read too;
 names of trec_eval that carry no cutoff (`map`, `recip_rank`, `ndcg`) are computed at `top_k` like any other. Reports
@@ -34,6 +34,7 @@ What holds of all of them:
 - **Duplicates** are removed before anything is computed, and ranks close up. Nothing is ever credited twice.
 - **Order** is the retriever's. Scores are not looked at, so ties are not broken anew.
 - **Weighted** means are Σ(weight · value) ÷ Σ weight over the queries that have a value. Only means can be weighted.
+- **Candidates**: `candidates recall@100` is recall of what the [first stage](../guides/stages.md) gave, not of the ranking.
 - Nothing is rounded, and means are summed without loss (`math.fsum`).
 
 What other tools do differently, whatever the measure (each was run, or its code was read):

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pytest_irquality.metrics.definition import Aggregation, Compute, Definition, Unit, Value
 from pytest_irquality.metrics.judgments import Judgments
 
+CANDIDATES = "candidates"
+"""The word before a measure that is taken of what the first stage found."""
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -18,6 +21,7 @@ class Measure:
     # Those that differ from their defaults, in the definition's order.
     parameters: tuple[tuple[str, Value], ...] = ()
     weighted: bool = False
+    of_candidates: bool = False
 
     def __str__(self) -> str:
         definition = self.definition
@@ -31,7 +35,8 @@ class Measure:
             name = definition.plain_name
         if at is not None:
             name = f"{name}@{written(at)}"
-        return f"weighted {name}" if self.weighted else name
+        before = [CANDIDATES] if self.of_candidates else []
+        return " ".join(["weighted", *before, name] if self.weighted else [*before, name])
 
     @property
     def higher_is_better(self) -> bool | None:

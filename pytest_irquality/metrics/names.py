@@ -1,8 +1,8 @@
 """Reading a measure's name as people write it: this house's, ir_measures' and trec_eval's
 spellings.
 
-The grammar is `[weighted] name [(parameter=value, ...)] [@cutoff]`; trec_eval writes `name_cutoff`
-or `name.cutoff`.
+The grammar is `[weighted] [candidates] name [(parameter=value, ...)] [@cutoff]`; trec_eval writes
+`name_cutoff` or `name.cutoff`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.metrics.catalogue import DEFINITIONS
 from pytest_irquality.metrics.definition import Definition, Parameter, Value
 from pytest_irquality.metrics.errors import MeasureError
-from pytest_irquality.metrics.measure import Measure
+from pytest_irquality.metrics.measure import CANDIDATES, Measure
 
 SHAPE = re.compile(
-    r"""(?P<weighted> weighted \s+ )?
+    r"""(?P<before> (?: (?: weighted | candidates ) \s+ ){0,2} )
         (?P<name> [\w.-]+ ) \s*
         (?: \( (?P<inside> [^()]* ) \) )? \s*
         (?: @ \s* (?P<at> .*) )?""",
@@ -69,10 +69,13 @@ def parse_measure(
         raise MeasureError(
             f"{text!r}: {definition.name} takes no cutoff; write {definition.name!r}"
         )
-    weighted = shape["weighted"] is not None
+    before = shape["before"].lower().split()
+    if len(set(before)) < len(before):
+        raise MeasureError(f"{text!r}: {before[0]} is written twice")
+    weighted = "weighted" in before
     if weighted and definition.aggregate != "mean":
         raise MeasureError(f"{text!r}: only means can be weighted, and {definition.name} is none")
-    return Measure(definition, k, in_order(definition, given), weighted)
+    return Measure(definition, k, in_order(definition, given), weighted, CANDIDATES in before)
 
 
 def names_of(definitions: Mapping[str, Definition]) -> dict[str, Definition]:

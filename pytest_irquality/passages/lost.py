@@ -105,8 +105,12 @@ def _longest(words: Sequence[str], start: int, texts: Sequence[Normal]) -> Part 
         length = _run(words, start, text)
         part = Part(start, start + length, place)
         at_edge = start + length == len(words) or _ends(words, text, part)
-        if length and (length >= FEW or at_edge) and (best is None or part.end > best.end):
+        if not length or not (length >= FEW or at_edge):
+            continue
+        if best is None or part.end > best.end:
             best = part
+        elif part.end == best.end and start and not _begins(words, texts[best.text], best, 0):
+            best = part if _begins(words, text, part, 0) else best  # a word may stand in many texts
     return best
 
 

@@ -133,7 +133,7 @@ FIXED = (
     Pass("&", re.compile(r"&(?:#x?[0-9A-Fa-f]{1,7}|[A-Za-z][A-Za-z0-9]{1,31});"), lambda m: unescape(m[0])),
     Pass("<!--", re.compile(r"<!--(?:(?!<!--|-->).)*-->", re.S), " "),
     Pass("<", re.compile(r"<(?:sup|SUP)>\s?([+\u2212-]?(?:\d{1,6}|n))\s?</(?:sup|SUP)>"), lambda m: f"^{m[1]}"),
-    Pass("<", re.compile(r"<((?:https?|ftp|mailto):[^<>\s]{1,2000})>"), 1),
+    Pass("<", re.compile(r"<((?:https?|ftp|mailto):[^<>\s]{1,2000}|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8})>"), 1),
     Pass("<", re.compile(rf"<(/?)([A-Za-z][A-Za-z0-9]{{0,11}})((?:{ATTRIBUTE}){{0,20}})\s{{0,20}}/?>"), _tag),
     Pass("```", re.compile(r"^[ \t>]{0,20}`{3,}[^\n`]*$", LINES), ""),
     Pass("~~~", re.compile(r"^[ \t>]{0,20}~{3,}[^\n~]*$", LINES), ""),

@@ -104,7 +104,7 @@ def joined() -> tuple[Pass, ...]:
         ("(?:(?<=\\b[a-z])|(?<=[0-9]))[ ]{1,3}-[ ]{1,3}(?=[a-z]\\b|[0-9])", "-"),
         (f"(?<![\\w)\\]-])--(?={LETTERS})", "-"),  # of options, which typesetters make one dash
         (f"{digit}[ ]{{0,3}}/[ ]{{0,3}}(?=[0-9])", "/"),
-        (f"{digit}[ \n]{{1,3}}(?=[{UNITS}](?!\\w))", ""),
+        (f"{digit}[ \n]{{1,3}}(?=[{UNITS}](?!\\w)|°[cf]\\b)", ""),
         (f"(?<=[0-9]){BELOW}", "_"),
         (BELOW, ""),
         (

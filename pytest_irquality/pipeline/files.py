@@ -15,6 +15,12 @@ from pytest_irquality.edges import git as provenance
 from pytest_irquality.edges.git import Repository
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.pipeline.base.told import RUNS, BaseAnswer, BaseAnswers, RunOf
+from pytest_irquality.pipeline.resuming import (
+    kept_so_far,
+    refuse_other_code,
+    still_valid,
+    with_others,
+)
 from pytest_irquality.retrieval.run import JUDGMENTS, Fault, Run
 from pytest_irquality.storage import baseline
 from pytest_irquality.storage.history import Entry, HistoryError, read_history
@@ -25,6 +31,7 @@ from pytest_irquality.storage.renamed import Shelved, Trees
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import (
     DamagedRunError,
+    StoredRun,
     StoredRunError,
     stored_run,
 )
@@ -97,6 +104,7 @@ class Files:
     history: Path | None = None
     accepts_nothing: bool = False
     builds: Sequence[str] = ()
+    resume: bool = False
     _read: dict[tuple[Path, str], _Known] = field(default_factory=dict)
 
     def part(self, suite: Suite) -> Suite:
@@ -334,6 +342,25 @@ class Files:
             except OSError as error:
                 yield f"NOT WRITTEN: {shown}: {error.strerror or error}"
 
+    def resumed(
+        self, target: Target, needed: Collection[str], version: str | None, *, staged: bool
+    ) -> Run | None:
+        """What an earlier job kept of these queries, where this one goes on with it. Raises
+        ``StoredRunError``, also where other code gave those answers.
+        """
+        stored = self._so_far(target)
+        if stored is None:
+            return None
+        refuse_other_code(stored, self._kept.shown(self.kept_path(target)), self.commit, version)
+        return still_valid(stored, self.part(target.suite), needed, staged=staged)
+
+    def _so_far(self, target: Target) -> StoredRun | None:
+        if self.saved is None or not self.resume:
+            return None
+        path = self.kept_path(target)
+        allowed = Allowed.project(self.start / self.saved)
+        return kept_so_far(path, self._kept.shown(path), allowed)
+
     def _save(self, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
         if self.saved is None:
             return
@@ -347,7 +374,8 @@ class Files:
         path = self.kept_path(target)
         shard = str(self.shard) if self.shard else None
         header = baseline.header_of(target.suite, run, self.commit, shard)
-        write_run(path, stored_run(target.suite, run, header), Allowed.project(folder))
+        stored = with_others(stored_run(target.suite, run, header), self._so_far(target))
+        write_run(path, stored, Allowed.project(folder))
         yield f"run kept: {self._kept.shown(path)}"
 
     def kept_path(self, target: Target) -> Path:

@@ -32,6 +32,7 @@ from pytest_irquality.plugin.options import Options, shown_path
 from pytest_irquality.storage import baseline
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import StoredRunError
+from pytest_irquality.storage.trec import is_trec
 from pytest_irquality.suite import Check, Place, Suite, SuiteError, load_suite
 from pytest_irquality.suite.lint import IRQualityWarning, lint
 from pytest_irquality.suite.names import slug
@@ -68,6 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
         history=Path(start, options.history) if options.history else None,
         accepts_nothing=options.accepted == "fail",
         patterns=tuple(options.suite_files),
+        resume=_resumes(options),
     )
 
 
@@ -80,6 +82,19 @@ def _check_paths(options: Options, start: Path) -> None:
     for flag, path in to_read:
         if not Path(start, path).exists():
             raise pytest.UsageError(f"{flag} {path}: there is no such file or folder")
+
+
+def _resumes(options: Options) -> bool:
+    """Whether a kept run is to be gone on with. Raises ``pytest.UsageError`` where none is kept."""
+    if not options.resume:
+        return False
+    if not options.save_runs or is_trec(Path(options.save_runs)):
+        raise pytest.UsageError(
+            "--ir-resume goes on with the runs of a folder: name it by --ir-save-runs=DIR"
+        )
+    if options.runs:
+        raise pytest.UsageError("--ir-resume asks the retriever, and --ir-runs does not: leave one")
+    return True
 
 
 def _check_builds(options: Options) -> None:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 else:
     Failure = pytest.fail.Exception
 
+MACHINERY = ("asyncio", "concurrent", "threading", "anyio", "uvloop")
+"""What runs coroutines and threads, of which a traceback tells a user nothing."""
 NOTHING_AWAITED = r"requested an async fixture '(\w+)'"
 """Words of pytest's own error, of which we say what helps (``test_async.py``)."""
 
@@ -174,12 +176,33 @@ def _raise(error: BaseException) -> NoReturn:
     raise error from None  # it stands for what was being handled
 
 
+def for_the_user(error: BaseException, package: str) -> BaseException:
+    """An error, and those that it came from, with the user's own frames alone."""
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        link.__traceback__ = users_frames(link.__traceback__, package)
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    return error
+
+
 def users_frames(traceback: types.TracebackType | None, package: str) -> types.TracebackType | None:
-    """The traceback from the first frame that is not ours."""
-    first = traceback
-    while first and first.tb_frame.f_code.co_filename.startswith(package):
-        first = first.tb_next
-    return first or traceback
+    """The traceback without our own frames and those of an event loop or a pool of threads; all of
+    it where nothing else is left.
+    """
+    frames = []
+    rest = traceback
+    while rest is not None:
+        module = str(rest.tb_frame.f_globals.get("__name__")).partition(".")[0]
+        ours = rest.tb_frame.f_code.co_filename.startswith(package)
+        if not ours and module not in MACHINERY:
+            frames.append(rest)
+        rest = rest.tb_next
+    kept = None
+    for one in reversed(frames):
+        kept = types.TracebackType(kept, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return kept or traceback
 
 
 def hide_source(path: Path) -> None:

@@ -17,8 +17,8 @@ from pytest_irquality.plugin.internals import (
     Failure,
     at,
     first_line_only,
+    for_the_user,
     only_fixture,
-    users_frames,
 )
 from pytest_irquality.plugin.judging import OUTCOMES, Ended, Judged, NotJudged, Outcome, judged
 from pytest_irquality.report.data import encode
@@ -186,7 +186,10 @@ def _raise_fault(item: pytest.Function, verdict: Verdict, judged: Judged) -> NoR
     if verdict.scope == "bulk":  # no bulk query has an item of its own, so their cause is told here
         bulk = (query.id for query in result.queries if query.fault and not query.check)
         query = next(bulk, None)
-    fault = judged.run.faults.get(query) if query is not None else None
+    elif query is None:  # of candidates alone no query's item tells
+        alone = (id for id in verdict.unanswered if id not in judged.run.faults)
+        query = next(alone, None)
+    fault = judged.run.unanswered.get(query) if query is not None else None
     if query is None or fault is None:
         _fail(item, f"{reason(result, verdict)}\n  at {result.place(verdict)}")
     asked = result.query(query)
@@ -195,13 +198,13 @@ def _raise_fault(item: pytest.Function, verdict: Verdict, judged: Judged) -> NoR
     if cause in judged.told:
         _fail(item, f"{said} (shown at {judged.told[cause]})\n  at {where}", place)
     judged.told[cause] = item.name
-    alike = sum(other.cause == cause for other in judged.run.faults.values())
+    alike = sum(other.cause == cause for other in judged.run.unanswered.values())
     more = f"; {alike} queries failed so" if alike > 1 else ""
     # What is no Exception, as sys.exit raises it, would leave pytest's setup in pieces.
     if not isinstance(fault.error, Exception) or isinstance(fault.error, UnreadableResult):
         _fail(item, f"{said}\n  at {where}{more}", place)
     item.add_report_section("setup", "query", terminal(f"{asked.text!r} at {where}{more}"))
-    raise fault.error.with_traceback(users_frames(fault.error.__traceback__, PACKAGE))
+    raise for_the_user(fault.error, PACKAGE)
 
 
 def _short(error: BaseException | None) -> str | None:

@@ -86,7 +86,7 @@ def judged(
         if files.kept:
             run, notes = files.kept_run(target, needed)
         else:
-            run, notes = _ask(item, retriever, needed, earlier), ()
+            run, notes = _ask(item, retriever, needed, earlier)
         past = files.past(target, needed)
     except StoredRunError as error:
         raise NotJudged(str(error)) from None
@@ -102,9 +102,9 @@ def judged(
     if options.grades:
         sides = [side for side in (run, known.run) if side is not None]
         to_grade = pool(asked, sides, options.judge_depth or suite.top_k)
-    if not (run.faults or suite.baseline_retriever):
+    if not (run.unanswered or suite.baseline_retriever):
         # They are large, and nobody will ask for them again.
-        run = replace(run, rankings={}, titles={}, texts={})
+        run = replace(run, rankings={}, titles={}, texts={}, candidates=None)
     verdicts = {verdict.check: verdict for verdict in result.verdicts}
     return Judged(run, result, verdicts, attempt, to_grade=to_grade)
 
@@ -127,13 +127,15 @@ def _selected(item: pytest.Function) -> list[Check]:
 
 def _ask(
     item: pytest.Function, retriever: object, needed: Collection[str], earlier: Judged | None
-) -> Run:
-    """The run of today: the queries that are needed, after an earlier attempt those of them that
-    had no answer then.
+) -> tuple[Run, tuple[str, ...]]:
+    """The run of today and notes on it: the queries that are needed, after an earlier attempt those
+    of them that had no answer then, and of a kept run that is gone on with those that it lacks.
     """
     __tracebackhide__ = True
     suite = _module(item).suite
-    wanted = earlier.run.faults if earlier else needed
+    kept = None if earlier else _kept_so_far(item, retriever, needed)
+    wanted = {*earlier.run.unanswered} if earlier else {*needed}
+    wanted.difference_update(kept.rankings if kept else ())
     asked = [query for query in suite.queries if query.id in wanted]
     options = Options(item.config)
     calls = options.calls_at_once(suite.concurrency)
@@ -148,7 +150,25 @@ def _ask(
         raise NotJudged(f"{error} (fixture {suite.retriever!r}, {at})") from None
     if run.interrupted:
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
-    return replace(earlier.run.retried(run) if earlier else run, version=version_of(retriever))
+    notes = _kept_note(kept, needed) if kept else ()
+    before = earlier.run if earlier else kept
+    return replace(before.retried(run) if before else run, version=version_of(retriever)), notes
+
+
+def _kept_so_far(item: pytest.Function, retriever: object, needed: Collection[str]) -> Run | None:
+    """The answers that this session goes on with (``--ir-resume``)."""
+    module = _module(item)
+    target = Target(module.suite, module.path, variant(item))
+    staged = callable(getattr(retriever, "candidates", None))
+    files = item.config.stash[FILES]
+    return files.resumed(target, needed, version_of(retriever), staged=staged)
+
+
+def _kept_note(kept: Run, needed: Collection[str]) -> tuple[str, ...]:
+    return (
+        f"resumed: {len(kept.rankings)} of {len(needed)} queries had an answer in the kept run and"
+        " were not asked again",
+    )
 
 
 def _in_no_chunk(module: SuiteModule, retriever: object) -> Mapping[str, Loss]:

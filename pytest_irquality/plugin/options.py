@@ -71,6 +71,11 @@ class Options(Reports):
         "DIR",
         group=RUNS,
     )
+    resume = Flag(
+        "Go on with the runs that --ir-save-runs=DIR holds already: ask only what is missing there"
+        " or failed (default: ask everything).",
+        group=RUNS,
+    )
     runs = Texts(
         "Judge the runs kept in this folder or file (JSONL, or TREC's .run and .trec, gzip too)"
         " instead of calling the retriever; may be given several times, once for each build of"

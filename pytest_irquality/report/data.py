@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pytest_irquality.verdict.facts import Fact, Finding
 from pytest_irquality.verdict.pool import Pool
-from pytest_irquality.verdict.result import Mean, QueryResult, SuiteResult, Verdict
+from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import note, notes, sentence, warnings
@@ -61,11 +61,12 @@ class Report:
     timing: tuple[Timing, ...]
 
 
-UNTIMED: Mapping[type, Sequence[str]] = {
-    SuiteResult: ["seconds"],
-    QueryResult: ["seconds", "seconds_before"],
+LEFT_OUT: Mapping[type, Sequence[str]] = {
+    SuiteResult: ["seconds", "texts"],
+    QueryResult: ["seconds", "seconds_before", "texts_left_out"],
+    ShownDocument: ["chunk"],
 }
-"""Fields that the document has under ``timing`` only."""
+"""Fields that the document has under ``timing`` only, and whole texts, which it has not."""
 
 
 SAID: Mapping[type, Mapping[str, Any]] = {
@@ -116,7 +117,9 @@ def document(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> st
         "not_evaluated": not_evaluated,
         "timing": [_timing(result) for result in results],
     }
-    return json.dumps(report, default=_fields, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return (
+        json.dumps(report, default=_without, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    )
 
 
 def kind_of(fact: type[Fact]) -> str:
@@ -153,8 +156,8 @@ def _suite(result: SuiteResult) -> dict[str, Any]:
     }
 
 
-def _without(value: SuiteResult | QueryResult) -> dict[str, Any]:
-    left_out = UNTIMED[type(value)]
+def _without(value: Any) -> dict[str, Any]:
+    left_out = LEFT_OUT.get(type(value), ())
     return {name: entry for name, entry in _fields(value).items() if name not in left_out}
 
 

@@ -10,10 +10,11 @@ from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.facts import Finding
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.wording.answers import broken_by, kind_name, lost_by
+from pytest_irquality.wording.losses import because
 from pytest_irquality.wording.moves import LEFT_INDEX, in_answers, name
 from pytest_irquality.wording.numbers import figure, grouped, probability, signed
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.sentences import demand, otherwise, sentence
+from pytest_irquality.wording.sentences import demand, in_brackets, otherwise, sentence
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import ON_CHANGE, fitted, one_line, quoted, wrapped
 
@@ -187,7 +188,8 @@ def _document(document: ShownDocument, query: QueryResult) -> str:
     grade = "–" if document.grade is None else f"{document.grade:g}"
     often = in_answers(document, query)
     titled = f"{_titled(document)} ({often})" if often else _titled(document)
-    return f"  {_rank(document.rank):>4}  {was}{grade:>5}  {titled}{_why(document)}"
+    why = _why(document, because(document))
+    return f"  {_rank(document.rank):>4}  {was}{grade:>5}  {titled}{why}"
 
 
 def _rank(rank: int | None) -> str:
@@ -200,10 +202,10 @@ def _titled(document: ShownDocument) -> str:
     return f"{document.id}  {one_line(document.title)}"
 
 
-def _why(document: ShownDocument) -> str:
+def _why(document: ShownDocument, lost: str = "") -> str:
     """What the retriever itself says of a document."""
     gone = LEFT_INDEX if document.gone else ""
-    words = "; ".join(filter(None, (gone, one_line(document.explanation or "", 300))))
+    words = "; ".join(filter(None, (gone, lost, one_line(document.explanation or "", 300))))
     return f"  ← {words}" if words else ""
 
 
@@ -277,6 +279,10 @@ def _texts(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
                 yield f"    and {finding.lost - len(finding.worst)} more"
 
 
+def _named(document: ShownDocument) -> str:
+    return f"{name(document)}{in_brackets(document)}"
+
+
 def _lowest(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     """The queries that pulled a mean below its floor, worst first."""
     worst_first = Damage(result).broken(verdict)
@@ -299,5 +305,5 @@ def _lowest(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     for value, query in low[:WORST]:
         missed = [document for document in query.missing if document.relevant]
         rest = " …" if len(missed) > 2 else ""
-        lost = f"  without {', '.join(map(name, missed[:2]))}{rest}" if missed else ""
+        lost = f"  without {', '.join(map(_named, missed[:2]))}{rest}" if missed else ""
         yield f"    {figure(value)}  {one_line(query.text)} ({result.place(query)}){lost}"

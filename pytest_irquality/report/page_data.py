@@ -8,12 +8,13 @@ need, ``details`` what a row opens to, read only once something is opened.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
 from pytest_irquality.edges.printable import visible
 from pytest_irquality.report.query_view import KINDS
+from pytest_irquality.report.texts_view import chunks
 from pytest_irquality.report.views import Document, Query, Section, State
 from pytest_irquality.wording.words import cut
 
@@ -43,6 +44,7 @@ def details(sections: Sequence[Section]) -> str:
     score.
     """
     documents, grades, moves, states, texts = Index(), Index(), Index(), Index(), Index()
+    wholes = Index()
 
     def flat(ranking: Iterable[Document]) -> list[Any]:
         return [
@@ -58,7 +60,13 @@ def details(sections: Sequence[Section]) -> str:
 
     texts[""]  # number 0 is no text
     made = [
-        [_detail(query, flat, states, texts) for query in section.table.queries]
+        [
+            {
+                **_detail(query, flat, states, texts),
+                **_chunks(query, section.texts, wholes, texts),
+            }
+            for query in section.table.queries
+        ]
         for section in sections
     ]
     titles = [title for _, title in documents]
@@ -72,6 +80,7 @@ def details(sections: Sequence[Section]) -> str:
             "grades": list(grades),
             "moves": list(moves),
             "texts": list(texts),
+            "wholes": list(wholes),
             "states": [_state(state) for state in states],
             "sections": made,
         }
@@ -131,9 +140,23 @@ def _detail(query: Query, flat: Any, states: Index, texts: Index) -> dict[str, A
         "before": flat(query.ranking_before),
         "ranksBefore": _ranks(query.ranking_before),
         "missing": flat(query.missing),
+        "whys": whys if any(whys := [texts[d.why] for d in query.missing]) else [],
+        "stages": texts[query.stages],
         "told": query.told,
         "place": texts[query.place],
         "rerun": texts[query.rerun],
+    }
+    return {key: value for key, value in told.items() if value}
+
+
+def _chunks(
+    query: Query, texts: Sequence[str], wholes: Index, words: Index
+) -> Mapping[str, list[Any]]:
+    """The whole texts of both rankings, or where they are."""
+    told: dict[str, Any] = {
+        "chunks": chunks(query.ranking, texts, wholes, words),
+        "chunksBefore": chunks(query.ranking_before, texts, wholes, words),
+        "elsewhere": words[query.texts_elsewhere],
     }
     return {key: value for key, value in told.items() if value}
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 
+from pytest_irquality.report.texts_view import elsewhere
 from pytest_irquality.report.views import (
     EXPECTED,
     STATES,
@@ -28,10 +29,12 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.losses import because
 from pytest_irquality.wording.moves import in_answers, place, rank
 from pytest_irquality.wording.numbers import apart, counted, figure, signed
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import demand
+from pytest_irquality.wording.stages import how_far
 from pytest_irquality.wording.words import LONGEST, cut, quoted, rerun
 
 KINDS: Mapping[str, str] = {
@@ -228,6 +231,8 @@ class QueryViews:
             told=tuple(self.told(query)),
             opened=outcome in BAD and self.rows[query.id] < OPENED,
             place=self.result.place(query),
+            texts_elsewhere=elsewhere(self.result) if query.texts_left_out else "",
+            stages=how_far(query.stages, self.result.top_k) if query.stages else "",
             latency=figure(query.seconds, "seconds") if query.seconds is not None else "",
             rerun=rerun(self.result.path, query.check, self.result.retriever),
         )
@@ -373,6 +378,7 @@ class QueryViews:
             grade=said,
             move=move,
             score=f"{document.score:.4g}" if document.score is not None else "",
+            chunk=document.chunk,
         )
 
     def document_before(self, document: ShownDocument, query: QueryResult) -> Document:
@@ -393,6 +399,7 @@ class QueryViews:
             self.document(
                 document, _joined(f"{place(document)}{was}", in_answers(document, query))
             ),
+            why=because(document),
             css="deep" if beyond else "lost",
             rank="↓" if beyond else "✗",
         )

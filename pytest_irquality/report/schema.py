@@ -15,7 +15,7 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
-from pytest_irquality.report.data import SAID, UNTIMED, VERSION, Report, kind_of
+from pytest_irquality.report.data import LEFT_OUT, SAID, VERSION, Report, kind_of
 from pytest_irquality.verdict.facts import Fact
 
 FILE = Path(__file__).with_name("schema.json")
@@ -38,7 +38,7 @@ def schema() -> dict[str, Any]:
 
 def _object(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     hints = typing.get_type_hints(kind)
-    left_out = UNTIMED.get(kind, ())
+    left_out = LEFT_OUT.get(kind, ())
     fields = [field.name for field in dataclasses.fields(kind) if field.name not in left_out]
     hints.update(SAID.get(kind, {}))
     fields += SAID.get(kind, {})

@@ -207,6 +207,7 @@ class SuiteView:
             title=result.suite,
             retriever=result.retriever,
             path=result.path,
+            texts=result.texts,
             state=self.state,
             facts=self.facts,
             story=self.story,

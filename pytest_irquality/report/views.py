@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pytest_irquality.report.answers_view import KindTexts, LossRow, NoiseView
+from pytest_irquality.verdict.result import Chunk
 from pytest_irquality.wording.audit import AuditPart
 from pytest_irquality.wording.story import Story
 
@@ -172,6 +173,8 @@ class Document:
     grade: str
     move: str
     score: str
+    chunk: Chunk | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -222,6 +225,8 @@ class Query:
     place: str
     latency: str
     rerun: str
+    stages: str = ""
+    texts_elsewhere: str = ""
 
 
 @dataclass(frozen=True)
@@ -392,6 +397,7 @@ class Section:
     losses: tuple[LossRow, ...] = ()
     kinds: tuple[KindTexts, ...] = ()
     noise: NoiseView | None = None
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,11 @@ from pytest_irquality.retrieval.jobs import TimedOut
 
 FIRST_WAIT = 1.0  # seconds before the first round of retries; each next one waits twice as long
 LONGEST_WAIT = 120.0  # seconds, whatever the engine asks for
-STATUS = re.compile(r"(?<![\w.])([45]\d\d)(?![\w.])")
+UNIT = (
+    r"(?:[nµu]s|ms|s|secs?|seconds?|milliseconds?|mins?|minutes?|h|hours?|[kmg]i?b|bytes?|[km]"
+    r"|tokens?|characters?|%)"
+)
+STATUS = re.compile(rf"(?<![\w.,-])([45]\d\d)(?![\w.]|,\d|\s?{UNIT}\b|\s?%)", re.I)
 TIMED_OUT = re.compile(r"time[d]?[ -]?out", re.I)
 STATUS_PLACES = ("status_code", "status", "code", "http_status")
 
@@ -37,7 +41,12 @@ def status_of(error: BaseException) -> int | None:
             value = getattr(holder, place, None)
             if isinstance(value, int) and 400 <= value < 600:
                 return value
-    found = STATUS.search(str(error))
+    return status_in(str(error))
+
+
+def status_in(text: str) -> int | None:
+    """The HTTP status that a message names: no time, size or number of tokens."""
+    found = STATUS.search(text)
     return int(found[1]) if found else None
 
 

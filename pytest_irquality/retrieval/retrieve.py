@@ -28,6 +28,7 @@ Progress = Callable[[int, int], None]
 ReadHits = Callable[[Query, object], Returned]
 
 LONGEST = 300  # characters of an error's message; its traceback has all of it
+CANDIDATES = -1  # in place of the number of an answer: what the first stage gives
 GIVE_UP = 20  # time-outs in a row; three times the calls in flight where that is more
 
 
@@ -49,6 +50,9 @@ def retrieve(
     again, and answers nothing in between, is given up: the queries that were left are faults too.
     What is in the run stands in the suite's order, whatever was answered first.
 
+    A retriever's ``candidates(query, k)`` is asked every query once, too, in the same pass: what
+    its first stage gives is the run's ``candidates``.
+
     ``concurrency`` calls are in flight (None: as many as the suite says, or one): plain functions
     in threads, coroutines in one event loop. One call at a time and without a time-out is made in
     the caller's own thread. ``progress`` is told how many queries were answered, and of how many.
@@ -68,6 +72,11 @@ def retrieve(
         for job in jobs_of(suite, retriever, (*asked, *variants), read_hits):
             jobs.append(replace(job, answer=answer))
     warmup = deque(islice(cycle(jobs), suite.warmup))
+    first_stage = getattr(retriever, "candidates", None)
+    if callable(first_stage):
+        read_candidates = partial(_read, suite, False, depth=suite.candidates_depth)
+        for job in _singles(suite, first_stage, asked, read_candidates, suite.candidates_depth):
+            jobs.append(replace(job, answer=CANDIDATES))
     kept = _Kept(jobs, max(GIVE_UP, 3 * concurrency), progress)
     interrupted = False
     try:
@@ -90,7 +99,11 @@ def retrieve(
         if variants:
             run = replace(run, variants=kept.run(suite, name, variants, answer, timed))
         runs.append(run)
-    return one_side(runs)
+    run = one_side(runs)
+    if callable(first_stage):
+        of_candidates = kept.run(suite, name, asked, CANDIDATES, timed=True)
+        run = replace(run, candidates=replace(of_candidates, depth=suite.candidates_depth))
+    return run
 
 
 @dataclass
@@ -182,10 +195,15 @@ class _Kept:
 
 
 def _singles(
-    suite: Suite, retriever: object, asked: Sequence[Query], read_hits: ReadHits
+    suite: Suite,
+    retriever: object,
+    asked: Sequence[Query],
+    read_hits: ReadHits,
+    depth: int | None = None,
 ) -> Iterable[Job]:
-    """A call for each query."""
+    """A call for each query, for ``depth`` results (None: as many as the suite reads)."""
     __tracebackhide__ = True
+    depth = depth or suite.depth
     asked_by_names = {
         frozenset(query.params): query for query in asked
     }  # by the names given, not by their values
@@ -195,9 +213,9 @@ def _singles(
         call, params = calls[frozenset(query.params)], {**suite.params, **query.params}
         return Job(
             (query,),
-            lambda: call(query.text, suite.depth, params),
+            lambda: call(query.text, depth, params),
             lambda result: [read_hits(query, result)],
-            suite.depth,
+            depth,
         )
 
     return map(job, asked)
@@ -247,10 +265,12 @@ def _settle(suite: Suite, retriever: object, query: Query) -> Call:
         raise
 
 
-def _read(suite: Suite, details: bool, query: Query, result: object) -> Returned:
+def _read(
+    suite: Suite, details: bool, query: Query, result: object, depth: int | None = None
+) -> Returned:
     return read_result(
         result,
-        suite.depth,
+        depth or suite.depth,
         id_field=suite.id_field,
         text_field=suite.text_field,
         texts=suite.reads_texts(query),

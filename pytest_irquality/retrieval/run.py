@@ -11,13 +11,16 @@ from functools import cached_property
 from urllib.parse import quote, quote_plus
 
 from pytest_irquality.retrieval.details import Details
-from pytest_irquality.retrieval.results import UnreadableResult
+from pytest_irquality.retrieval.results import UnreadableResult, apart
+from pytest_irquality.retrieval.retries import UNIT, status_in, status_of
 
-# Hexadecimal of any length, dotted numbers, and words with a digit (ids, times with their unit) but
-# for numbers of three digits: an HTTP status stays.
+# What is said to be an id; hexadecimal; numbers with their unit; and words with a digit.
 VARYING = re.compile(
-    r"0x[0-9a-fA-F]+|\b(?=[a-f-]*\d)[0-9a-fA-F-]{8,}\b|\d+(\.\d+)+"
-    r"|\b(?!\d{3}\b)[^\W\d]*-?\d[\w-]*"
+    r"(?<=request.id)[\s:='\"]+[\w-]+|(?<=trace.id)[\s:='\"]+[\w-]+"
+    r"|0x[0-9a-f]+|\b(?=[a-f-]*\d)[0-9a-f-]{8,}\b"
+    rf"|(?<!\w)\d+(?:[.,:]\d+)*(?:\s?{UNIT}\b|\s?%|\b)"
+    r"|\b[^\W\d]*-?\d[\w-]*",
+    re.IGNORECASE,
 )
 
 
@@ -80,7 +83,8 @@ class Fault:
             forms = {self.asked, quote(self.asked), quote_plus(self.asked)}
             either = "|".join(map(re.escape, forms))
             text = re.sub(rf"(?<!\w)({either})(?!\w)", "…", text)
-        return VARYING.sub("#", text)
+        status = status_of(self.error) if self.error else status_in(text)
+        return f"{status or ''} {VARYING.sub('#', text)}"
 
 
 JUDGMENTS = "judgments"
@@ -100,6 +104,9 @@ class Run:
 
     ``retries`` counts the calls that were made again after a failure.
 
+    ``candidates`` is what the first stage gave for the same queries, None where the retriever
+    tells nothing of it; its faults are no faults of the queries.
+
     ``again`` holds the other answers to the same queries, each a run of its own; ``build`` numbers
     the builds of the index that they came from. ``variants`` is the run of the queries' other
     wordings. ``scored`` is what a baseline's rankings scored on the day they were kept, by query id
@@ -117,6 +124,7 @@ class Run:
     again: tuple[Run, ...] = ()
     build: int = 0
     variants: Run | None = None
+    candidates: Run | None = None
     details: Mapping[str, Details] = field(default_factory=dict)
     scored: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     retries: int = 0
@@ -125,6 +133,12 @@ class Run:
     def answers(self) -> tuple[Run, ...]:
         """Every answer of this side, this one first."""
         return (self, *self.again)
+
+    @property
+    def unanswered(self) -> Mapping[str, Fault]:
+        """The faults of queries, and those of their first stage alone."""
+        of_candidates = self.candidates.faults if self.candidates else {}
+        return {**of_candidates, **self.faults}
 
     @property
     def units(self) -> tuple[tuple[Run, ...], ...]:
@@ -138,6 +152,7 @@ class Run:
 
     def retried(self, again: Run) -> Run:
         """The same run with what asking the queries that had faults once more gave."""
+        again = again._apart_from(self.texts)
         unanswered = {id: fault for id, fault in self.faults.items() if id not in again.rankings}
         return replace(
             self,
@@ -149,7 +164,22 @@ class Run:
             interrupted=again.interrupted,
             again=tuple(map(Run.retried, self.again, again.again)),
             variants=_retried(self.variants, again.variants),
+            candidates=_retried(self.candidates, again.candidates),
         )
+
+    def _apart_from(self, texts: Mapping[str, str]) -> Run:
+        """The run with other ids for results that have an id in common with other texts."""
+        if not self.texts or not texts:
+            return self
+        known = dict(texts)
+        rankings, titles = {}, dict(self.titles)
+        for query, ranking in self.rankings.items():
+            ids = apart(ranking.ids, (self.texts[id] for id in ranking.ids), known)
+            rankings[query] = replace(ranking, ids=ids)
+            titles.update(
+                (own, titles[id]) for own, id in zip(ids, ranking.ids, strict=True) if id in titles
+            )
+        return replace(self, rankings=rankings, texts=known, titles=titles)
 
 
 def one_side(answers: Sequence[Run]) -> Run:

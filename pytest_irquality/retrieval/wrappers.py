@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -197,10 +197,24 @@ def _mapping(thing: Any, wanted: Wanted) -> object:
     inside = _inside(thing)
     if inside is not None:
         return inside
-    components = [value for value in (_value(thing, key) for key in keys) if _opens(value)]
+    components = {str(key): value for key in keys if _opens(value := _value(thing, key))}
     if len(keys) > 1:
-        components = [one for one in components if is_mapping(one) and _inside(one) is not None]
-    return components[0] if len(components) == 1 else None
+        components = {
+            name: value
+            for name, value in components.items()
+            if is_mapping(value) and _inside(value) is not None
+        }
+    if len(components) > 1:
+        raise _several(list(components))
+    return next(iter(components.values()), None)
+
+
+def _several(names: Sequence[str]) -> UnreadableResult:
+    """Of a pipeline in which more than one component gave documents."""
+    return UnreadableResult(
+        f"several of its components gave documents ({', '.join(names)}): return those of one, or"
+        f" let the fixture give the pipeline itself and say 'pipeline: {{output: {names[-1]}}}'"
+    )
 
 
 def _tool_error(content: object) -> UnreadableResult:

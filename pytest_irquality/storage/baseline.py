@@ -304,7 +304,7 @@ def header_of(suite: Suite, run: Run, commit: str | None, shard: str | None = No
     """What is known of a run that was just made and is to be kept."""
     return Header(
         suite.name, suite.path, suite.depth, run.retriever, digest(suite), shard, run.version,
-        commit, now(), package_version(),
+        commit, now(), package_version(), run.candidates.depth if run.candidates else None,
     )  # fmt: skip
 
 
@@ -325,7 +325,9 @@ def update(place: Place, found: Found, run: Run, damage: str = "") -> tuple[str,
     new = 0
     for query in suite.queries:
         before = was.get(query.id)
-        fresh = _to_keep(answered(suite, query, run), run) if query.id in run.rankings else None
+        fresh = (
+            _to_keep(suite, answered(suite, query, run), run) if query.id in run.rankings else None
+        )
         # Scores wobble from machine to machine: a line stands as long as its ranking does.
         stands = (
             before
@@ -374,7 +376,13 @@ def update(place: Place, found: Found, run: Run, damage: str = "") -> tuple[str,
         )
     # Nothing in it changes from update to update, nor with the folder that pytest was called in:
     # branches must merge.
-    header = Header(suite.name, place.file.name, depth, run.retriever)
+    header = Header(
+        suite.name,
+        place.file.name,
+        depth,
+        run.retriever,
+        candidates=_depth_of_candidates(suite, old, queries),
+    )
     write_run(place.path, StoredRun(header, {**queries, **variants}), place.allowed)
     return (f"baseline written: {place.shown}: {', '.join(said)}{stay}", *_moves(was, changed))
 
@@ -402,10 +410,26 @@ def _variants_to_keep(suite: Suite, old: StoredRun | None, run: Run) -> Mapping[
     return kept
 
 
-def _to_keep(query: StoredQuery, run: Run) -> StoredQuery:
+def _depth_of_candidates(
+    suite: Suite, old: StoredRun | None, queries: Mapping[str, StoredQuery]
+) -> int | None:
+    """How many candidates were asked for of those that are kept: the fewest, where some are old."""
+    held = [query.candidates for query in queries.values() if query.candidates]
+    then = old.header.candidates if old else None
+    before = [query.candidates for query in old.queries.values()] if old else []
+    if not held or then is None or not any(one in before for one in held):
+        return suite.candidates_depth if held else None
+    return min(then, suite.candidates_depth)
+
+
+def _to_keep(suite: Suite, query: StoredQuery, run: Run) -> StoredQuery:
     """A line of a baseline: no times, which never are the same, but what the ranking scores
-    today.
+    today, and candidates only where the suite measures them, without their titles.
     """
+    candidates = query.candidates
+    if candidates and (candidates.ranking is None or not suite.measures_candidates):
+        candidates = None
+    query = replace(query, candidates=candidates and replace(candidates, titles=()))
     scored = run.scored.get(query.id, {})
     values = {measure: round(value, DIGITS) for measure, value in scored.items()}
     return replace(_without_time(query), version=run.version, values=values)
@@ -413,7 +437,12 @@ def _to_keep(query: StoredQuery, run: Run) -> StoredQuery:
 
 def _without_time(query: StoredQuery) -> StoredQuery:
     ranking = replace(query.ranking, seconds=None) if query.ranking else None
-    return replace(query, ranking=ranking, answers=tuple(map(_without_time, query.answers)))
+    return replace(
+        query,
+        ranking=ranking,
+        answers=tuple(map(_without_time, query.answers)),
+        candidates=query.candidates and _without_time(query.candidates),
+    )
 
 
 def _under_todays_ids(old: StoredRun, suite: Suite) -> Mapping[str, StoredQuery]:
@@ -446,7 +475,9 @@ def _moves(was: Mapping[str, StoredQuery], changed: list[StoredQuery]) -> Iterat
             f" {now.get(id, '–')}"
             for _, id in moved[:SHOWN_MOVES]
         ]
-        said = said or ["other texts under the same ids"]
+        if not said:
+            alike = (*before.texts,) == (*query.texts,)
+            said = ["other candidates" if alike else "other texts under the same ids"]
         more = f" and {len(moved) - SHOWN_MOVES} more" if len(moved) > SHOWN_MOVES else ""
         yield f"  {query.text!r}: {', '.join(said)}{more}"
     if len(changed) > SHOWN_QUERIES:

@@ -70,14 +70,27 @@ def _data(query: StoredQuery) -> dict[str, Any]:
     if query.ranking is None:
         return {**data, "fault": query.fault}
     data |= _answer(query, query.ranking)
+    if texts := query.by_document(query.texts):
+        data["texts"] = texts
     if query.values:
         data["values"] = query.values
     if query.version is not None:
         data["version"] = query.version
     if query.answers:
-        data["answers"] = [
-            _answer(answer, answer.ranking) for answer in query.answers if answer.ranking
-        ]
+        data["answers"] = [_beside(answer, texts) for answer in query.answers if answer.ranking]
+    if query.candidates:
+        data["candidates"] = _beside(query.candidates, texts)
+    return data
+
+
+def _beside(query: StoredQuery, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Another ranking on a query's line. A text that stands there already is not repeated."""
+    if query.ranking is None:
+        return {"fault": query.fault}
+    data = _answer(query, query.ranking)
+    own = query.by_document(query.texts)
+    if new := {id: text for id, text in own.items() if texts.get(id) != text}:
+        data["texts"] = new
     return data
 
 
@@ -95,11 +108,11 @@ def _answer(query: StoredQuery, ranking: Ranking) -> dict[str, Any]:
 
 
 def _documents(query: StoredQuery, ranking: Ranking) -> list[Any]:
-    """``[id, score, title, text]`` as far as any document of the query has them; ids alone as
+    """``[id, score, title]`` as far as any document of the query has them; ids alone as
     themselves.
     """
     scores = [score if math.isfinite(score) else None for score in ranking.scores or ()]
-    columns: list[Sequence[object]] = [ranking.ids, scores, query.titles, query.texts]
+    columns: list[Sequence[object]] = [ranking.ids, scores, query.titles]
     while not any(value is not None for value in columns[-1]) and len(columns) > 1:
         columns.pop()
     if len(columns) == 1:
@@ -237,13 +250,25 @@ def _query(data: dict[str, Any], where: str, same: dict[Any, Any]) -> StoredQuer
         raise DamagedRunError(f"{where}: damaged: 'of' is the id of a query")
     if isinstance(fault := data.get("fault"), str):
         return StoredQuery(id, text, params, fault=fault, of=of)
-    others = data.get("answers", [])
+    texts, others = data.get("texts", {}), data.get("answers", [])
+    if not isinstance(texts, dict) or {*map(type, texts.values())} - {str}:
+        raise DamagedRunError(f"{where}: damaged: 'texts' is a table of texts")
     if not isinstance(others, list) or not all(isinstance(other, dict) for other in others):
         raise DamagedRunError(f"{where}: damaged: 'answers' is a list of answers")
     if len(others) >= bounds.ANSWERS:
         raise DamagedRunError(f"{where}: damaged: more than {bounds.ANSWERS:,} answers")
-    asked = {"id": id, "query": text, "params": params}
-    answers = tuple(_query({**other, **asked, "answers": []}, where, same) for other in others)
+
+    def beside(other: dict[str, Any]) -> StoredQuery:
+        own = other.get("texts", {})
+        known = {**texts, **own} if isinstance(own, dict) else own
+        line: dict[str, Any] = {"answers": [], "candidates": None, "texts": known}
+        return _query({**other, "id": id, "query": text, "params": params, **line}, where, same)
+
+    answers = tuple(map(beside, others))
+    first_stage = data.get("candidates")
+    if not isinstance(first_stage, (dict, type(None))):
+        raise DamagedRunError(f"{where}: damaged: 'candidates' is an answer")
+    candidates = None if first_stage is None else beside(first_stage)
     build = data.get("build", 0)
     if type(build) is not int or not 0 <= build < LARGEST:
         raise DamagedRunError(f"{where}: damaged: 'build' is a whole number")
@@ -256,26 +281,26 @@ def _query(data: dict[str, Any], where: str, same: dict[Any, Any]) -> StoredQuer
     rows = (document if isinstance(document, list) else [document] for document in documents)
     columns = list(zip_longest(*rows))
     types = [set(map(type, column)) for column in columns]
-    if len(columns) > 4 or any(
+    if len(columns) > 3 or any(
         some - allowed for some, allowed in zip(types, COLUMNS, strict=False)
     ):
-        raise DamagedRunError(f"{where}: damaged: a document is [id, score, title, text]")
-    ids, scores, titles, texts = (*columns, (), (), (), ())[:4]
-    ids, titles, texts = (tuple(map(same.setdefault, some, some)) for some in (ids, titles, texts))
+        raise DamagedRunError(f"{where}: damaged: a document is [id, score, title]")
+    ids, scores, titles = (*columns, (), (), ())[:3]
+    ids, titles = (tuple(map(same.setdefault, some, some)) for some in (ids, titles))
     if len(ids) > bounds.CUTOFF:
         raise DamagedRunError(f"{where}: damaged: more than {bounds.CUTOFF:,} documents")
     if not all(score is None or abs(score) <= bounds.NUMBER for score in scores):
         raise DamagedRunError(f"{where}: damaged: a score is too large")
     ranking = Ranking(ids, _scores(scores), seconds)
     return StoredQuery(
-        id, text, params, ranking, None, titles, texts, version, values, answers, build, of
-    )
+        id, text, params, ranking, None, titles, tuple(map(texts.get, ids)) if texts else (),
+        version, values, answers, build, of, candidates,
+    )  # fmt: skip
 
 
 COLUMNS: Sequence[set[type]] = (
     {str},
     {float, int, type(None)},
-    {str, type(None)},
     {str, type(None)},
 )
 
@@ -302,7 +327,10 @@ def _is_depth(value: object) -> bool:
     return type(value) is int and 1 <= value <= bounds.CUTOFF
 
 
-HEADER_TYPES: Mapping[str, Callable[[object], bool]] = {"depth": _is_depth}  # others are texts
+HEADER_TYPES: Mapping[str, Callable[[object], bool]] = {
+    "depth": _is_depth,
+    "candidates": _is_depth,
+}  # others are texts
 
 
 def _is_number(value: object) -> bool:

@@ -282,6 +282,12 @@ def _check_enough(stored: StoredRun, suite: Suite, name: str) -> None:
             f"the kept run of {name} has {stored.header.depth} results"
             f" a query, and the suite asks for {suite.depth}: retrieve it again"
         )
+    candidates = stored.header.candidates
+    if candidates and candidates < suite.candidates_depth:
+        raise StoredRunError(
+            f"the kept run of {name} has {candidates} candidates a query, and the suite reads"
+            f" {suite.candidates_depth}: retrieve it again"
+        )
     if stored.lacks_texts(suite):
         raise StoredRunError(
             f"the kept run of {name} has no texts, which 'match: text' needs: retrieve it again"

@@ -37,7 +37,8 @@ class Header:
     """What is known of a run but its rankings. ``path`` is the suite's: as messages name it, in a
     baseline its name.
 
-    ``depth`` is how many results were asked for. The rest is known of kept runs only, since a
+    ``depth`` is how many results were asked for, ``candidates`` how many of the first stage, where
+    that was asked. The rest is known of kept runs only, since a
     baseline's header holds nothing that two branches would both change. ``digest`` stands for the
     queries that the suite asks (not for what it demands of them), ``shard`` (``2/5``) says which
     share of the queries this is, ``version`` is the retriever's own, ``commit`` that of the code,
@@ -54,6 +55,7 @@ class Header:
     commit: str | None = None
     time: str | None = None
     package: str | None = None
+    candidates: int | None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ class StoredQuery:
     by measure, under the judgments of that day: changed judgments are told from it.
 
     ``answers`` are further answers to the query, each with the number of the ``build`` it came
-    from. A line that is ``of`` another query (its id) is a variant's.
+    from. A line that is ``of`` another query (its id) is a variant's. ``candidates`` is what the
+    first stage gave, ranking or fault.
     """
 
     id: str
@@ -81,6 +84,7 @@ class StoredQuery:
     answers: tuple[StoredQuery, ...] = ()
     build: int = 0
     of: str = ""
+    candidates: StoredQuery | None = None
 
     @property
     def every_answer(self) -> tuple[StoredQuery, ...]:
@@ -110,9 +114,16 @@ class StoredQuery:
         same = ids[0] == ids[1] and (*self.texts,) == (*other.texts,) and self.same_question(other)
         return (
             same
+            and self._same_candidates(other)
             and len(self.answers) == len(other.answers)
             and all(map(StoredQuery.same_ranking, self.answers, other.answers))
         )
+
+    def _same_candidates(self, other: StoredQuery) -> bool:
+        """Whether both have the same candidates, or the other, newer one has none to compare."""
+        if other.candidates is None:
+            return True
+        return self.candidates is not None and self.candidates.same_ranking(other.candidates)
 
 
 @dataclass(frozen=True)
@@ -129,7 +140,7 @@ class StoredRun:
         among them.
         """
         same = {id: self.queries[of] for id, of in self.matching(suite).same.items()}
-        run = self._answers(same)
+        run = replace(self._answers(same), candidates=self._candidates(same))
         lines = {asks(line): line for line in self.queries.values() if line.of}
         reworded = {
             variant.id: line
@@ -148,6 +159,13 @@ class StoredRun:
             for number in range(count)
         ]
         return replace(first, again=tuple(again)) if again else first
+
+    def _candidates(self, lines: Mapping[str, StoredQuery]) -> Run | None:
+        """What the first stage gave for some queries, where anything of it was kept."""
+        if self.header.candidates is None:
+            return None
+        kept = {id: line.candidates for id, line in lines.items() if line.candidates}
+        return replace(self._one(kept), depth=self.header.candidates, scored={})
 
     def _one(self, lines: Mapping[str, StoredQuery]) -> Run:
         rankings: dict[str, Ranking] = {}
@@ -213,6 +231,7 @@ def answered(suite: Suite, query: Query, run: Run) -> StoredQuery:
             query.id, query.text, question.params, fault=run.faults[query.id].message
         )
     ranking = run.rankings[query.id]
+    candidates = run.candidates
     titles, texts = (
         tuple(map(words.get, ranking.ids)) if words else () for words in (run.titles, run.texts)
     )
@@ -227,6 +246,11 @@ def answered(suite: Suite, query: Query, run: Run) -> StoredQuery:
         answers=tuple(answered(suite, query, other) for other in run.again),
         build=run.build,
         of=query.of,
+        candidates=(
+            answered(suite, query, candidates)
+            if candidates and query.id in {**candidates.rankings, **candidates.faults}
+            else None
+        ),
     )
 
 

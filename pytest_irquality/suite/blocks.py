@@ -336,7 +336,7 @@ def offered() -> list[str]:
     return [definition.usual_name for definition in DEFINITIONS.values()]
 
 
-MEASURE_SHAPE = r"^\s*([wW]eighted\s+)?[\w.-]+\s*(\([^()]*\))?\s*(@.*)?$"
+MEASURE_SHAPE = r"^\s*(([wW]eighted|[cC]andidates)\s+){0,2}[\w.-]+\s*(\([^()]*\))?\s*(@.*)?$"
 BLOCK_SCHEMA: dict[str, Any] = {
     "type": "object",
     "propertyNames": {"pattern": MEASURE_SHAPE},

@@ -246,10 +246,11 @@ class LimitReader:
                 )
             for line in block.lines:
                 limits = self.limits(line)
-                if limits.measure.unit == "seconds" or limits.measure.definition.compares:
-                    self.fail(
-                        line.place, f"{limits.measure} says nothing of how variants are found"
-                    )
+                measure = limits.measure
+                if measure.unit == "seconds" or measure.definition.compares:
+                    self.fail(line.place, f"{measure} says nothing of how variants are found")
+                if measure.of_candidates:
+                    self.fail(line.place, f"{measure}: candidates of variants are not asked for")
                 yield block.kind, limits
 
     def _check(self, scope: Scope, line: Line, tag: str | None = None) -> Check:

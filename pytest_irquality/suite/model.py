@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 LONGEST_QUOTE = 100
+FEWEST_CANDIDATES = 100  # asked for, whatever is measured
 ON_CHANGE: tuple[BoundKind, ...] = ("max_drop", "max_rise", "max_significant_drop")
 
 Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk", "robustness", "audit", "trend"]
@@ -284,6 +285,17 @@ class Suite(SuiteSettings):
     def measures(self) -> tuple[Measure, ...]:
         """Every measure that is shown or held to a limit, shown ones first, each once."""
         return tuple(dict.fromkeys([*self.metrics, *self.limited]))
+
+    @property
+    def measures_candidates(self) -> bool:
+        """Whether any measure is of what the first stage gives."""
+        return any(measure.of_candidates for measure in self.measures)
+
+    @cached_property
+    def candidates_depth(self) -> int:
+        """How many candidates are asked for: as many as the measures of them read, and some."""
+        read = [measure.depth(0) or 0 for measure in self.measures if measure.of_candidates]
+        return max(FEWEST_CANDIDATES, self.depth, *read)
 
     @cached_property
     def limited(self) -> tuple[Measure, ...]:

@@ -163,7 +163,10 @@ class _Assembly:
     def _usual_metrics(self, suite: Suite) -> tuple[Measure, ...]:
         """What is shown where the suite does not say: means with limits, else the usual ones."""
         limited = tuple(measure for measure in suite.measures if measure.aggregate == "mean")
-        return limited or tuple(self.limits.measure(name, Place(1)) for name in SHOWN_BY_DEFAULT)
+        if any(not measure.of_candidates for measure in limited):
+            return limited
+        usual = tuple(self.limits.measure(name, Place(1)) for name in SHOWN_BY_DEFAULT)
+        return (*usual, *limited)
 
     # -- files of queries and judgments ------------------------------------------------------------
 
@@ -471,7 +474,8 @@ def _depths_read(suite: Suite) -> Iterator[tuple[int, str]]:
     if any(measure.definition.reach == "relevant" for measure in suite.measures):
         most_relevant = max(len(query.judgments.relevant) for query in suite.queries)
     for measure in suite.measures:
-        yield measure.depth(most_relevant) or suite.top_k, str(measure)
+        if not measure.of_candidates:
+            yield measure.depth(most_relevant) or suite.top_k, str(measure)
     for query in suite.queries:
         for rule in query.rules:
             yield from _ranks_read(rule, query.id)

@@ -56,7 +56,10 @@ def judged_with(now: Measured, committed: Run) -> Run:
     first, *again = (
         _with(_answer(base, number), _answer(committed, number), taken) for number in range(many)
     )
-    return replace(first, again=tuple(again))
+    candidates = base.candidates
+    if now.candidates and committed.candidates:
+        candidates = judged_with(now.candidates, committed.candidates)
+    return replace(first, again=tuple(again), candidates=candidates)
 
 
 def _answer(side: Run, number: int) -> Run:
@@ -75,7 +78,7 @@ def as_committed(now: Measured, committed: Run) -> Sequence[str]:
     Where a side has several answers, of which none is like another, a query counts whose values are
     not lower than the committed ones by more than the noise.
     """
-    beside = Measured(now.suite, now.run, committed)
+    beside = replace(now, baseline_run=committed)
     if not beside.several:
         return [id for id in beside.before if id not in beside.moved]
     sides = [_Column(beside, place) for place in range(len(beside.suite.measures))]

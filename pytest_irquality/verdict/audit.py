@@ -188,15 +188,20 @@ def weak_limits(now: Measured, result: SuiteResult, judged: Judged) -> Iterator[
         measure, failing = limits.measure, [b for b in limits.bounds if b.fails]
         if not failing or not (measure.needs_relevant or counts_zero(measure)):
             continue
+        staged = now.staged(measure)
+        if staged is None:
+            continue
         seen = [
             query
             for query in suite.needed(check)
-            if query.id in now.rankings and defined_for(suite, measure, query)
+            if query.id in staged.rankings and defined_for(suite, measure, query)
             and (check.scope != "each_tag" or query.tags)
         ]  # fmt: skip
         if not seen:
             continue
-        lost_run, losing = _without(now, measure, seen, check)
+        lost_run, losing = _without(staged, measure, seen, check)
+        if measure.of_candidates:
+            lost_run = replace(now.run, candidates=lost_run)
         only = replace(suite, metrics=(measure,), checks=(check,), default_guard=False)
         then = judged(only, lost_run, [check]).verdicts[0]
         broken = {finding.kind for finding in then.findings if finding.fails and not finding.ok}

@@ -47,25 +47,31 @@ class Comparison:
 
     def missing_baseline(self, measure: Measure) -> Lack | None:
         """Why the measure cannot be compared."""
-        run, suite = self.measured.baseline_run, self.measured.suite
-        if run is None:
+        if self.measured.baseline_run is None:
             return Lack("baseline")
-        needed = measure.depth(self.measured.most_relevant) or suite.depth
+        staged = self.measured.staged(measure)
+        run = staged.baseline_run if staged else None
+        if staged is None or run is None:
+            return Lack("kept candidates")
+        needed = measure.depth(self.measured.most_relevant) or staged.depth
         if run.depth is not None and run.depth < needed:
             return Lack("depth", needed, run.depth)
         return Lack("documents") if self.measured.renumbered else None
 
-    def nothing_compared(self, queries: Iterable[Query]) -> Lack:
+    def nothing_compared(self, queries: Iterable[Query], measure: Measure | None = None) -> Lack:
         """Why none of some queries could be compared. Only where all of them are new that is no
         fault of anybody's.
         """
+        staged = (self.measured.staged(measure) if measure else None) or self.measured
         run, baseline, queries = self.measured.baseline_run, self.baseline, [*queries]
         edited = {*baseline.edited} if baseline else set()
         if found := tuple(query.id for query in queries if query.id in edited):
             return Lack("edited", queries=found)
         known = run.rankings if run else {}
         both = [query.id for query in queries if query.id in self.measured.before]
-        if both and self.measured.moved.keys().isdisjoint(both):
+        if any(id not in staged.before for id in both):
+            return Lack("kept candidates")
+        if both and staged.moved.keys().isdisjoint(both):
             return Lack("unchanged")
         others = bool(self.measured.before) and self.measured.suite.baseline_retriever is None
         new_suite = baseline is not None and baseline.new != ""
@@ -86,15 +92,18 @@ class Comparison:
         )
 
     @cached_property
-    def _reordered(self) -> frozenset[str]:
-        return frozenset(self.measured.reordered)
+    def _reordered(self) -> Mapping[bool, frozenset[str]]:
+        """The queries in another order as returned; those whose candidates are, under True."""
+        candidates = self.measured.candidates
+        of_candidates = candidates.reordered if candidates else ()
+        return {False: frozenset(self.measured.reordered), True: frozenset(of_candidates)}
 
     def as_returned(self, measure: Measure, queries: Iterable[Query]) -> Change | None:
         """The change where no tie is put in the baseline's order; None where that makes no
         difference.
         """
-        queries = [*queries]
-        if not any(query.id in self._reordered for query in queries):
+        queries, moved = [*queries], self._reordered[measure.of_candidates]
+        if not any(query.id in moved for query in queries):
             return None
         return self.change(measure, queries, tested=True, returned=True)
 
@@ -104,7 +113,8 @@ class Comparison:
         """
         if not measure.definition.compares:
             return None
-        if not any(query.id in self._reordered for query in queries):
+        moved = self._reordered[measure.of_candidates]
+        if not any(query.id in moved for query in queries):
             return None
         ids = [query.id for query in queries if query.id in self.measured.before]
         weights = self.measured.suite.weights
@@ -154,7 +164,7 @@ class Comparison:
         """The largest worsening that unchanged code gives nineteen times in twenty, where answers
         tell.
         """
-        if not self.measured.several:
+        if not self.measured.several or measure.of_candidates:
             return None
         now, before = units_now(self.measured), units_before(self.measured)
         weights = {pair.query: pair.weight for pair in pairs if pair.weight}

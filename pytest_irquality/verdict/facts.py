@@ -40,14 +40,36 @@ class Loss:
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """Where a document stands among the ``of`` candidates of its query. ``rank`` None: it is
+    none.
+    """
+
+    rank: int | None
+    of: int
+
+
+@dataclass(frozen=True)
+class Stages:
+    """How far relevant documents (or passages) got: of so many, ``found`` are in the top results,
+    ``sunk`` were candidates and are not in the top, ``never`` are neither.
+    """
+
+    relevant: int
+    found: int
+    sunk: int
+    never: int
+
+
+@dataclass(frozen=True)
 class RankedDocument:
     """A document that a fact speaks of. ``rank`` None: it was not returned. ``before`` is its rank
     in the baseline.
 
     ``limit`` is the worst rank that a rule accepts, or the last one that a rule forbids.
     ``in_answers`` is how many of a query's answers hold it, where there are several.
-    ``loss`` says of a passage why it was not found. ``gone`` is True where the retriever says that
-    the document left the index.
+    ``loss`` says of a passage why it was not found, ``candidate`` what the first stage made of it,
+    where that is known. ``gone`` is True where the retriever says that the document left the index.
     """
 
     id: str
@@ -57,6 +79,7 @@ class RankedDocument:
     title: str | None = None
     loss: Loss | None = None
     in_answers: int | None = None
+    candidate: Candidate | None = None
     gone: bool = False
 
 
@@ -104,7 +127,8 @@ class Lack:
     both sides; ``unchanged``: nor has any another ranking. ``defined``: no query has a relevant
     document, or none was answered. ``variants``: no query that scores above 0 has variants that
     were answered. ``unanswered``: ``reads`` of ``holds`` variants were not. ``exists``: the
-    retriever cannot say which documents exist.
+    retriever cannot say which documents exist. ``candidates``: it does not say what its first stage
+    gave; ``kept candidates``: the baseline holds nothing of that.
     """
 
     kind: Literal[
@@ -119,6 +143,8 @@ class Lack:
         "variants",
         "unanswered",
         "exists",
+        "candidates",
+        "kept candidates",
     ]
     reads: int | None = None
     holds: int | None = None
@@ -652,6 +678,31 @@ class FewerThanAsked(Fact):
     k: int
     results: int
     collapsed: bool
+
+
+@dataclass(frozen=True)
+class LostInStages(Fact):
+    """How far the relevant documents of so many ``queries`` got, to the first ``k`` results, where
+    up to ``depth`` candidates are known; ``before``: the same of the baseline, over the same
+    queries, where it holds candidates of all of them.
+    """
+
+    queries: int
+    k: int
+    depth: int
+    now: Stages
+    before: Stages | None = None
+
+
+@dataclass(frozen=True)
+class CandidatesUnknown(Fact):
+    """Queries (ids) of ``total`` whose candidates could not be had, and why, those that failed
+    alike together. They are in no measure of candidates.
+    """
+
+    queries: tuple[str, ...]
+    total: int
+    causes: tuple[Cause, ...]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -34,6 +34,7 @@ from pytest_irquality.verdict.result import Mean, Outcome, SuiteResult, Verdict
 from pytest_irquality.verdict.robustness import Variants, measured_variants
 from pytest_irquality.verdict.rules import check_rule
 from pytest_irquality.verdict.shown import query_result
+from pytest_irquality.verdict.texts import with_texts
 from pytest_irquality.verdict.trend import (
     Past,
     lowest_since,
@@ -87,7 +88,8 @@ def judge(
         sides = Comparison(Measured(of, run, before), tuple(held), baseline)
         return _Judge(sides, baseline, updating, accepting, past, nowhere or {})
 
-    result = judged(suite, chosen).result()
+    judge = judged(suite, chosen)
+    result = with_texts(judge.result(), judge.now)
     return with_other_judges(suite, result, lambda of, held: judged(of, held).verdicts)
 
 
@@ -262,9 +264,9 @@ class _Judge:
     # -- one check ---------------------------------------------------------------------------------
 
     def verdict(self, check: Check) -> Verdict:
-        needed, now = self.suite.needed(check), self.now
-        faulty = tuple(query.id for query in needed if query.id in now.faults)
-        answered, faults = now.run.rankings, now.faults
+        needed = self.suite.needed(check)
+        faults, answered = self.faults(check), self.answered(check)
+        faulty = tuple(query.id for query in needed if query.id in faults)
         unasked = sum(query.id not in answered and query.id not in faults for query in needed)
         verdict = Verdict(
             check.name,
@@ -280,14 +282,14 @@ class _Judge:
             unasked=unasked,
             allowed=(check.guard.most or 0) if check.guard else 0,
         )
-        if faulty and (check.query or len(now.faults) > self.suite.max_errors):
+        if faulty and (check.query or len(faults) > self.suite.max_errors):
             return replace(verdict, outcome="error")
         if unasked:
             return replace(verdict, outcome="not evaluated")
         findings = tuple(self.findings(check, needed))
         owner = check.query or check.limits
         known = owner.known_issue if owner else None
-        issue = known.reference(now.run.retriever) if known else None
+        issue = known.reference(self.now.run.retriever) if known else None
         excused = any(finding.fails and not finding.ok for finding in findings)
         if self.updating:
             findings = tuple(map(self.while_updating, findings))
@@ -303,6 +305,22 @@ class _Judge:
         """A drop is shown and fails nothing while the baseline it is measured from is replaced."""
         on_change = may_be_accepted(finding, self.comparing)
         return replace(finding, fails=finding.fails and not on_change)
+
+    def candidates_of(self, check: Check) -> Measured | None:
+        """The candidates, where a check has limits on them and they are known."""
+        lines = check.query.thresholds if check.query else filter(None, [check.limits])
+        of_candidates = any(line.measure.of_candidates for line in lines)
+        return self.now.candidates if of_candidates else None
+
+    def faults(self, check: Check) -> Mapping[str, str]:
+        """Why queries have no ranking, or no candidates where the check needs them."""
+        candidates = self.candidates_of(check)
+        return {**candidates.faults, **self.now.faults} if candidates else self.now.faults
+
+    def answered(self, check: Check) -> Collection[str]:
+        """The queries that have a ranking, and candidates where the check needs them."""
+        candidates, rankings = self.candidates_of(check), self.now.run.rankings
+        return rankings.keys() & candidates.run.rankings.keys() if candidates else rankings
 
     def findings(self, check: Check, needed: Sequence[Query]) -> Iterator[Finding]:
         if check.query:
@@ -330,6 +348,10 @@ class _Judge:
         """The findings of a line; the bounds that lack a baseline are told once, not for each of
         its subjects.
         """
+        if self.now.staged(limits.measure) is None:
+            lacks = Lack("candidates")
+            yield from (undecided(limits.measure, bound, "", lacks) for bound in limits.bounds)
+            return
         missing = list(nothing_to_compare(self.sides, limits))
         if not self.updating:  # which makes the baseline that is missed
             yield from missing
@@ -473,7 +495,8 @@ class _Judge:
             findings += hold(self.sides, limits, Subject("", queries))
         for bound in limits.bounds:
             held = [finding for finding in findings if finding.kind == bound.kind]
-            yield from _worst(_compared(held, self.sides.nothing_compared(queries)))
+            none = self.sides.nothing_compared(queries, limits.measure)
+            yield from _worst(_compared(held, none))
 
     def definable(self, measure: Measure, queries: Sequence[Query]) -> bool:
         if counts_zero(measure):
@@ -542,7 +565,13 @@ def _rests_on_judgments(check: Check) -> bool:
     )
 
 
-APART = ("new", "edited", "compared", "unchanged")  # why one query of many has no comparison
+APART = (
+    "new",
+    "edited",
+    "compared",
+    "unchanged",
+    "kept candidates",
+)  # why one query of many lacks one
 SCOPES: Mapping[str, Callable[..., Iterator[Finding]]] = {
     "suite": _Judge.over_all,
     "tag": _Judge.over_all,

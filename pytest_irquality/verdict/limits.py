@@ -90,7 +90,7 @@ def _hold_value(sides: Comparison, measure: Measure, bound: Bound, subject: Subj
     value = total.value
     if value is None:
         if measure.definition.compares and subject.queries:
-            lacks = sides.nothing_compared(subject.queries)
+            lacks = sides.nothing_compared(subject.queries, measure)
         else:
             lacks = Lack("defined")
         return undecided(measure, bound, subject.name, lacks, len(subject.queries))
@@ -119,7 +119,9 @@ def _hold_change(sides: Comparison, measure: Measure, bound: Bound, subject: Sub
     change, returned = subject.change, subject.as_returned
     of = sides.limited(measure, subject.queries)
     if change is None:
-        lacks = sides.nothing_compared(subject.queries) if subject.queries else Lack("defined")
+        lacks = Lack("defined")
+        if subject.queries:
+            lacks = sides.nothing_compared(subject.queries, measure)
         return undecided(measure, bound, subject.name, lacks, of)
     value, ok = _worsening(bound, change), _within(bound, change)
     tied = ok and returned is not None and not _within(bound, returned)

@@ -1,5 +1,5 @@
-"""Why passages were not found: facts for a person, worked out after all verdicts, and never
-credited.
+"""Why documents and passages were not found: facts for a person, worked out after all verdicts,
+and never credited.
 """
 
 from __future__ import annotations
@@ -39,19 +39,23 @@ class Losses:
         return self.known[key]
 
     def named(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        """The findings with why for each passage that a failure names and that was not found."""
+        """The findings with why for each passage that a failure names and that was not found, and
+        with what the first stage made of each document.
+        """
         return tuple(map(self._named, findings))
 
     def _named(self, finding: Finding) -> Finding:
         query = self.now.suite.by_id.get(finding.subject)
-        if finding.ok or query is None or not self.now.suite.reads_texts(query):
+        if finding.ok or query is None:
             return finding
         return replace(
             finding, ranked=tuple(self._why(query, document) for document in finding.ranked)
         )
 
     def _why(self, query: Query, document: RankedDocument) -> RankedDocument:
-        return replace(document, loss=self.of(query, document.id))
+        reads_texts = self.now.suite.reads_texts(query)
+        loss = self.of(query, document.id) if reads_texts else None
+        return replace(document, loss=loss, candidate=self.now.candidate(query, document.id))
 
     def _look(self, query: Query, passage: str) -> Loss | None:
         suite, run = self.now.suite, self.now.run

@@ -5,17 +5,17 @@ what both scored.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from math import fsum
+from math import fsum, inf
 
 from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
 from pytest_irquality.metrics.scores import together
 from pytest_irquality.retrieval.run import JUDGMENTS, Run
 from pytest_irquality.suite.model import Query, Suite
-from pytest_irquality.verdict.facts import Cause
+from pytest_irquality.verdict.facts import Candidate, Cause, Stages
 from pytest_irquality.verdict.medians import counted_in, median_ranks
 from pytest_irquality.verdict.passages import one_gain_each, ranks_of, recall_counts_passages
 from pytest_irquality.verdict.ties import end_in_one_score, in_baseline_order, made_up
@@ -34,12 +34,44 @@ class Measured:
     ``baseline_run`` is what it is compared with. Both sides are scored with today's judgments.
     ``others`` are the rankings of a query's other answers, where this is one of several. Where a
     side has several answers, scores are means over them, and rankings those of the first.
+    ``of_candidates``: the run is what the first stage gave.
     """
 
     suite: Suite
     run: Run
     baseline_run: Run | None = None
     others: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+    of_candidates: bool = False
+
+    @property
+    def depth(self) -> int:
+        """How many results of a query are looked at."""
+        return self.suite.candidates_depth if self.of_candidates else self.suite.depth
+
+    @cached_property
+    def candidates(self) -> Measured | None:
+        """What the first stage gave, measured in the same way; None where nothing is known of it.
+
+        A baseline that holds no query yet holds no candidates either, and lacks none.
+        """
+        if self.run.candidates is None:
+            return None
+        then = self.baseline_run
+        before = then and then.candidates
+        if then is not None and before is None and not then.rankings:
+            before = then
+        return Measured(self.suite, self.run.candidates, before, of_candidates=True)
+
+    def staged(self, measure: Measure) -> Measured | None:
+        """What a measure is taken of; None where it is of candidates and none are known."""
+        return self.candidates if measure.of_candidates else self
+
+    def candidate(self, query: Query, document: str) -> Candidate | None:
+        """What the first stage made of a document; None where that is not known."""
+        if self.candidates is None or query.id not in self.candidates.rankings:
+            return None
+        of = len(self.candidates.rankings[query.id])
+        return Candidate(self.candidates.ranks(query).get(document), of)
 
     @cached_property
     def faults(self) -> Mapping[str, str]:
@@ -72,7 +104,7 @@ class Measured:
         found: dict[str, list[str]] = {}
         for answer in self.run.answers:
             for id, ranking in answer.rankings.items():
-                ids = () if ranking.distinct else ranking.ids[: self.suite.depth]
+                ids = () if ranking.distinct else ranking.ids[: self.depth]
                 if len({*ids}) < len(ids) and id not in found:
                     found[id] = [document for document, times in Counter(ids).items() if times > 1]
         return found
@@ -81,7 +113,7 @@ class Measured:
     def rankings(self) -> Mapping[str, tuple[str, ...]]:
         """What is judged, in the suite's order."""
         return {
-            query.id: self.run.rankings[query.id].collapsed(self.suite.depth)
+            query.id: self.run.rankings[query.id].collapsed(self.depth)
             for query in self.suite.queries
             if query.id in self.run.rankings and query.id not in self.faults
         }
@@ -127,7 +159,7 @@ class Measured:
     def before(self) -> Mapping[str, tuple[str, ...]]:
         """The baseline's rankings of the queries that have one on both sides."""
         stored = self.baseline_run.rankings if self.baseline_run else {}
-        return {id: stored[id].collapsed(self.suite.depth) for id in self.rankings if id in stored}
+        return {id: stored[id].collapsed(self.depth) for id in self.rankings if id in stored}
 
     @cached_property
     def aligned(self) -> Mapping[str, tuple[str, ...]]:
@@ -188,7 +220,7 @@ class Measured:
     def compared_depth(self) -> int:
         """The depth of the shallower side."""
         then = self.baseline_run.depth if self.baseline_run else None
-        return min(self.suite.depth, then or self.suite.depth)
+        return min(self.depth, then or self.depth)
 
     @property
     def several(self) -> bool:
@@ -215,7 +247,9 @@ class Measured:
         first = self.baseline_run and replace(self.baseline_run, again=())
         ids = self.rankings if side is self.run else self.before
         runs = [
-            replace(answer, rankings={id: answer.rankings[id] for id in ids}, again=())
+            replace(
+                answer, rankings={id: answer.rankings[id] for id in ids}, again=(), candidates=None
+            )
             for answer in side.answers
         ]
         cut = [
@@ -230,6 +264,10 @@ class Measured:
     @cached_property
     def scores(self) -> Scores:
         """Every measure of the suite for every answered query, the mean over its answers."""
+        return self._with_candidates(self._scores, lambda candidates: candidates.scores)
+
+    @property
+    def _scores(self) -> Scores:
         if self.run.again:
             return mean_scores([answer.scores for answer in self.answers])
         scores = self._score(self.run, self.rankings)
@@ -241,7 +279,7 @@ class Measured:
         if not churn or not self.before:
             return scores
         values = dict(scores.values)
-        for id, row in self.scores_compared.values.items():
+        for id, row in self._scores_compared.values.items():
             values[id] = tuple(
                 row[n] if n in churn else value for n, value in enumerate(values[id])
             )
@@ -251,13 +289,16 @@ class Measured:
     def scores_before(self) -> Scores:
         """What the baseline's rankings score today, the mean over its answers."""
         if self.baseline_run and self.baseline_run.again:
-            return mean_scores([answer.scores_compared for answer in self.answers_before])
-        return self._score_changed(self.baseline_run or self.run, self.before)
+            own = mean_scores([answer.scores_compared for answer in self.answers_before])
+        else:
+            own = self._score_changed(self.baseline_run or self.run, self.before)
+        return self._with_candidates(own, lambda candidates: candidates.scores_before)
 
     @cached_property
     def scores_returned(self) -> Scores:
         """What today's rankings of those queries score as they were returned."""
-        return self._score(self.run, {id: self.rankings[id] for id in self.before}, self.before)
+        own = self._score(self.run, {id: self.rankings[id] for id in self.before}, self.before)
+        return self._with_candidates(own, lambda candidates: candidates.scores_returned)
 
     @cached_property
     def renumbered(self) -> bool:
@@ -278,6 +319,11 @@ class Measured:
     @cached_property
     def scores_compared(self) -> Scores:
         """What today's rankings score with their ties in the baseline's order."""
+        own = self._scores_compared
+        return self._with_candidates(own, lambda candidates: candidates.scores_compared)
+
+    @cached_property
+    def _scores_compared(self) -> Scores:
         if self.run.again:
             return mean_scores([answer.scores_compared for answer in self.answers])
         return self._score_changed(self.run, self.aligned, self.before)
@@ -297,6 +343,22 @@ class Measured:
         scored = self._score(run, changed).values
         values = {id: scored[id] if id in scored else known[id] for id in rankings}
         return Scores(self.scores.measures, values)
+
+    def _with_candidates(self, own: Scores, of: Callable[[Measured], Scores]) -> Scores:
+        """The scores, with those of the candidates for the measures that are of them."""
+        theirs = [measure.of_candidates for measure in own.measures]
+        if self.of_candidates or not any(theirs):
+            return own
+        staged = of(self.candidates).values if self.candidates else {}
+        nothing = (None,) * len(theirs)
+        rows = {
+            id: tuple(
+                at if is_theirs else value
+                for value, at, is_theirs in zip(row, staged.get(id, nothing), theirs, strict=True)
+            )
+            for id, row in own.values.items()
+        }
+        return Scores(own.measures, rows)
 
     def _score(
         self,
@@ -380,6 +442,31 @@ class Measured:
             return median_ranks(ids_in)
         return ranks_of(ids, self.baseline_run.rankings[query]) if self.baseline_run and ids else {}
 
+    def stages(self, query: Query) -> Stages | None:
+        """How far a query's relevant documents got; None where its candidates are not known."""
+        relevant = query.judgments.relevant
+        if self.candidates is None or query.id not in self.candidates.rankings or not relevant:
+            return None
+        if query.id not in self.rankings:
+            return None
+        return self._stages(relevant, self.ranks(query), self.candidates.ranks(query))
+
+    def stages_before(self, query: Query) -> Stages | None:
+        """The same of the baseline."""
+        relevant = query.judgments.relevant
+        if self.candidates is None or query.id not in self.candidates.before or not relevant:
+            return None
+        ranks, candidates = self.ranks_before(query.id), self.candidates.ranks_before(query.id)
+        return self._stages(relevant, ranks, candidates)
+
+    def _stages(
+        self, relevant: Collection[str], ranks: Mapping[str, int], candidates: Mapping[str, int]
+    ) -> Stages:
+        found = {document for document in relevant if ranks.get(document, inf) <= self.suite.top_k}
+        sunk = sum(document in candidates for document in relevant if document not in found)
+        never = len(relevant) - len(found) - sunk
+        return Stages(len(relevant), len(found), sunk, never)
+
     def _ranks_in_answers_before(self, query: str) -> Sequence[Mapping[str, int]]:
         if query not in self.before or self.baseline_run is None or not self.baseline_run.again:
             return ()
@@ -417,7 +504,8 @@ class Measured:
     def title(self, document: str) -> str | None:
         """A document's title, as today's results have it or else the baseline's."""
         then = self.baseline_run.titles if self.baseline_run else {}
-        return self.run.titles.get(document) or then.get(document)
+        found = self.run.candidates.titles if self.run.candidates else {}
+        return self.run.titles.get(document) or then.get(document) or found.get(document)
 
 
 def _places(answer: Measured, query: str) -> Mapping[str, int]:

@@ -13,7 +13,7 @@ from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Query
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
-from pytest_irquality.verdict.facts import Change, Fact, Loss, RankedDocument
+from pytest_irquality.verdict.facts import Change, Fact, Loss, RankedDocument, Stages
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.result import Verdict
 
@@ -39,6 +39,7 @@ def noticed(
     yield from _unknown_ids(now)
     if now.run.retries:
         yield facts.Retried(now.run.retries)
+    yield from _stages(now)
     yield from _few_results(now)
     yield from _in_no_chunk(now, nowhere)
     yield from map(facts.Remark, now.suite.notes)
@@ -151,6 +152,36 @@ def _few_results(now: Measured) -> Iterator[Fact]:
     empty = (sum(result in hollow for result in now.run.rankings[id].raw) for id in found)
     if held := [many for many in empty if many]:
         yield facts.EmptyChunks(sum(held), len(held))
+
+
+def _stages(now: Measured) -> Iterator[Fact]:
+    """Where relevant documents were lost, over all queries whose candidates are known."""
+    if now.candidates is None:
+        return
+    if unknown := now.candidates.faults.keys() - now.faults.keys():
+        causes = [
+            facts.Cause(cause.message, tuple(id for id in cause.queries if id in unknown))
+            for cause in now.candidates.causes
+        ]
+        asked = tuple(query.id for query in now.asked if query.id in unknown)
+        told = tuple(cause for cause in causes if cause.queries)
+        yield facts.CandidatesUnknown(asked, len(now.asked), told)
+    both = [(now.stages(query), now.stages_before(query)) for query in now.asked]
+    known = [(stages, before) for stages, before in both if stages]
+    if known:
+        today, then = zip(*known, strict=True)
+        before = _together([stages for stages in then if stages]) if all(then) else None
+        depth = now.suite.candidates_depth
+        yield facts.LostInStages(len(known), now.suite.top_k, depth, _together(today), before)
+
+
+def _together(stages: Sequence[Stages]) -> Stages:
+    return Stages(
+        sum(one.relevant for one in stages),
+        sum(one.found for one in stages),
+        sum(one.sunk for one in stages),
+        sum(one.never for one in stages),
+    )
 
 
 def _in_no_chunk(now: Measured, nowhere: Mapping[str, Loss]) -> Iterator[Fact]:

@@ -66,8 +66,15 @@ def by_passages(suite: Suite, run: Run, today: Run | None = None) -> Run:
     return _told(suite, wanted, run, today) if wanted else run
 
 
-def _told(suite: Suite, wanted: Mapping[str, Wanted], run: Run, today: Run | None) -> Run:
+def _told(
+    suite: Suite,
+    wanted: Mapping[str, Wanted],
+    run: Run,
+    today: Run | None,
+    of_candidates: bool = False,
+) -> Run:
     by_text = {id for id, found in wanted.items() if not found.ids_too}
+    depth = suite.candidates_depth if of_candidates else suite.depth
     if today is not None:
         run = _by_ids_of(today, run, by_text)
     passages = {passage for found in wanted.values() for passage in found.passages}
@@ -84,7 +91,7 @@ def _told(suite: Suite, wanted: Mapping[str, Wanted], run: Run, today: Run | Non
                 f"'match: text' needs the text of each result, and of {lacks} there is none"
             )
             continue
-        rankings[id] = _by_what_it_holds(found, ranking, run.texts, suite.depth)
+        rankings[id] = _by_what_it_holds(found, ranking, run.texts, depth)
         for passage, result in rankings[id].holders.items():
             chunks.setdefault(passage, set()).add(result)
     near = {passage for ranking in rankings.values() for passage in ranking.shares}
@@ -101,6 +108,8 @@ def _told(suite: Suite, wanted: Mapping[str, Wanted], run: Run, today: Run | Non
         titles={**run.titles, **where},
         again=(),
         variants=None,
+        candidates=run.candidates
+        and _told(suite, wanted, run.candidates, today and today.candidates, of_candidates=True),
     )
     variants = run.variants and _told(suite, wanted, run.variants, None)
     return replace(one_side([first, *others]), variants=variants)

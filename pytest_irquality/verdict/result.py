@@ -15,6 +15,7 @@ from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.verdict.audit_facts import Audit
 from pytest_irquality.verdict.facts import (
+    Candidate,
     Cause,
     Change,
     Fact,
@@ -22,6 +23,7 @@ from pytest_irquality.verdict.facts import (
     Loss,
     Noise,
     Robustness,
+    Stages,
     Trail,
 )
 
@@ -86,6 +88,28 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """A passage in a text, by its first character and the one behind its last. ``whole`` is False
+    where it is a part, or nearly all, of one.
+    """
+
+    start: int
+    end: int
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The text of a result: the result's own ``id``, the number of the text among those of the
+    ``SuiteResult``, and the passages in it.
+    """
+
+    id: str
+    text: int
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ShownDocument:
     """A document as shown. ``rank`` None: not returned. ``grade`` None: nobody judged it.
 
@@ -94,6 +118,8 @@ class ShownDocument:
     ``explanation`` is the retriever's own word on it. ``share`` is how much of a passage's words
     was found, where not all of them stand in a row; ``loss`` why a passage was not found.
     Of several answers ranks are medians, and ``in_answers`` is how many hold the document.
+    ``candidate`` is what the first stage made of a document that is expected or was there.
+    ``chunk`` is its text, where reports show it.
     """
 
     rank: int | None
@@ -108,6 +134,8 @@ class ShownDocument:
     share: float | None = None
     loss: Loss | None = None
     in_answers: int | None = None
+    candidate: Candidate | None = None
+    chunk: Chunk | None = None
 
 
 @dataclass(frozen=True)
@@ -124,7 +152,8 @@ class QueryResult:
     stands, at ``line``, if not in the suite itself. ``remarks`` is what the suite wants shown, by
     key. ``returned`` and ``returned_before`` count documents (of several answers the most);
     ``seconds`` and ``seconds_before`` are the times of the calls, or their means, where they are
-    known. ``answers`` counts today's answers.
+    known. ``answers`` counts today's answers. ``stages`` says how far relevant documents got, where
+    the candidates are known. ``texts_left_out``: it has texts that reports do not show.
     """
 
     id: str
@@ -148,6 +177,8 @@ class QueryResult:
     seconds_before: float | None = None
     file: str = ""
     weight: float = 1.0
+    stages: Stages | None = None
+    texts_left_out: bool = False
     answers: int = 1
 
     @property
@@ -185,7 +216,8 @@ class SuiteResult:
     what that changed. ``robustness`` is what each kind of variants loses, ``noise`` what several
     answers tell of unchanged code. ``remarks`` is what the suite wants shown of itself, by key.
     ``skipped`` names the checks that a mark kept from running, each with its reason: they have no
-    verdict. ``entry`` is today's line of the history, ``trails`` what measures with limits were
+    verdict. ``texts`` are those of results that reports show, each once.
+    ``entry`` is today's line of the history, ``trails`` what measures with limits were
     over the last changes.
     """
 
@@ -217,6 +249,7 @@ class SuiteResult:
     skipped: tuple[str, ...] = ()
     entry: Entry | None = None
     trails: tuple[Trail, ...] = ()
+    texts: tuple[str, ...] = ()
 
     @property
     def is_of_a_test(self) -> bool:

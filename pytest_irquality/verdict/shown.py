@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from statistics import fmean
 
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query
-from pytest_irquality.verdict.facts import Loss
+from pytest_irquality.verdict.facts import Candidate, Loss
 from pytest_irquality.verdict.losses import Losses
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.result import QueryResult, ShownDocument
@@ -29,7 +31,9 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
     several = bool(run.again)  # whose scores differ as their ranks do
     expected = dict.fromkeys([*sorted(relevant, key=lambda d: (-grades[d], d)), *wanted])
 
-    def document(id: str, loss: Loss | None = None) -> ShownDocument:
+    def document(
+        id: str, loss: Loss | None = None, candidate: Candidate | None = None
+    ) -> ShownDocument:
         score = (
             raw.scores[raw.ids.index(raw.besides.get(id, id))]
             if raw and raw.scores and id in ranks and not several
@@ -49,12 +53,27 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
             share=raw.shares.get(id) if raw else None,
             loss=loss,
             in_answers=often.get(id, 0) if several else None,
+            candidate=candidate,
         )
+
+    def lost(id: str) -> ShownDocument:
+        """One that is not in the shown ranking, with why."""
+        return document(id, losses.of(query, id), now.candidate(query, id))
 
     most = min(max(SHOWN_RESULTS, suite.top_k), MOST_SHOWN)
     besides = [
         passage for passage in (raw.besides if raw else ()) if ranks.get(passage, most + 1) <= most
     ]
+    then = now.baseline_run
+    own, own_before = _results(run, query, most), _results(then, query, most)
+    is_other = before[:most] != ids[:most] or (bool(before) and own != own_before)
+
+    def was_there(id: str) -> ShownDocument:
+        """A document of the baseline; a passage with the chunk that it stood in there."""
+        found = lost(id) if id in relevant and id not in ranks else document(id)
+        place = then.titles.get(id) if then and suite.reads_texts(query) else None
+        return replace(found, title=place) if place else found
+
     undefined = (None,) * len(suite.measures)
     return QueryResult(
         id=query.id,
@@ -65,16 +84,15 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
         ranking=tuple(
             map(document, sorted(dict.fromkeys([*ids[:most], *besides]), key=ranks.__getitem__))
         ),
-        missing=tuple(
-            document(id, losses.of(query, id)) for id in expected if ranks.get(id, most + 1) > most
-        ),
+        missing=tuple(lost(id) for id in expected if ranks.get(id, most + 1) > most),
         returned=now.returned(query.id) or 0,
         returned_before=now.returned_before(query.id),
         expects_nothing=query.expects_nothing,
         fault=now.faults.get(query.id),
         before=now.scores_before.values[query.id] if query.id in now.before else None,
         compared=now.scores_compared.values[query.id] if query.id in now.before else None,
-        ranking_before=tuple(map(document, before[:most])) if before[:most] != ids[:most] else (),
+        ranking_before=tuple(map(was_there, before[:most])) if is_other else (),
+        stages=now.stages(query),
         new=now.is_new(query),
         check=check,
         tags=query.tags,
@@ -84,6 +102,12 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
         seconds_before=_seconds(now.baseline_run, query) if now.baseline_run else None,
         answers=len(run.answers),
     )
+
+
+def _results(run: Run | None, query: Query, most: int) -> Sequence[str]:
+    """The first results of a query that looks for passages, by their own ids."""
+    ranking = run.rankings.get(query.id) if run else None
+    return ranking.own[:most] if ranking else ()
 
 
 def _seconds(run: Run, query: Query) -> float | None:

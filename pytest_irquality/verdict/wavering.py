@@ -185,8 +185,8 @@ def unchanged_code(measured: Measured) -> Noise | None:
 def _shown(measured: Measured) -> Iterator[Measure]:
     """Those of which a unit has a mean of its own: what is empty in every answer no unit knows."""
     for measure in measured.suite.metrics:
-        compares = measure.definition.compares
-        if measure.unit != "seconds" and not compares and not counts_zero(measure):
+        other = measure.definition.compares or measure.of_candidates
+        if measure.unit != "seconds" and not other and not counts_zero(measure):
             yield measure
 
 

@@ -1,14 +1,35 @@
-"""Why a passage was not found, in words."""
+"""Why a document or a passage was not found, in words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import get_args
+from typing import Protocol, get_args
 
-from pytest_irquality.verdict.facts import Holder, Loss, LossKind
+from pytest_irquality.verdict.facts import Candidate, Holder, Loss, LossKind
 from pytest_irquality.wording.numbers import few
+from pytest_irquality.wording.stages import staged
 
 SHOWN = 6  # differing words
+
+
+class Lost(Protocol):
+    """What is told to be lost: facts' and results' documents alike."""
+
+    @property
+    def rank(self) -> int | None:
+        """Its rank today, None where it was not returned."""
+
+    @property
+    def loss(self) -> Loss | None:
+        """Why a passage was not found."""
+
+    @property
+    def gone(self) -> bool:
+        """Whether it left the index."""
+
+    @property
+    def candidate(self) -> Candidate | None:
+        """What the first stage made of it."""
 
 
 def loss(loss: Loss) -> str:
@@ -16,9 +37,14 @@ def loss(loss: Loss) -> str:
     return LOSSES[loss.kind](loss)
 
 
-def because(found: Loss | None) -> str:
-    """The same behind "it was not returned", which says all of a passage that was not retrieved."""
-    return "" if found is None or found.kind == "not retrieved" else loss(found)
+def because(document: Lost) -> str:
+    """Why a document is not where it should be, behind "it was not returned", which says all of a
+    passage that was not retrieved; "" where nothing is known.
+    """
+    found = document.loss
+    why = "" if found is None or found.kind == "not retrieved" else loss(found)
+    stage = "" if document.gone else staged(document.candidate, document.rank)
+    return "; ".join(filter(None, (why, stage)))
 
 
 def _holder(holder: Holder) -> str:

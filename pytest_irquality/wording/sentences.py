@@ -13,7 +13,7 @@ from pytest_irquality.storage.provenance import UPDATE
 from pytest_irquality.suite.keys import AuditKind
 from pytest_irquality.suite.model import BoundKind, GuardKind, RuleKind
 from pytest_irquality.verdict import facts
-from pytest_irquality.verdict.facts import Change, Fact, Finding, RankedDocument
+from pytest_irquality.verdict.facts import Change, Fact, Finding
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.answers import (
@@ -24,7 +24,7 @@ from pytest_irquality.wording.answers import (
     of_variants,
     unanswered,
 )
-from pytest_irquality.wording.losses import because, loss
+from pytest_irquality.wording.losses import Lost, because, loss
 from pytest_irquality.wording.moves import move, name, place, seen
 from pytest_irquality.wording.numbers import (
     apart,
@@ -36,6 +36,7 @@ from pytest_irquality.wording.numbers import (
     probability,
     share,
 )
+from pytest_irquality.wording.stages import how_far
 from pytest_irquality.wording.words import ON_CHANGE, quoted, rerun
 
 
@@ -43,12 +44,27 @@ def causes(result: SuiteResult, ids: Iterable[str]) -> str:
     """Why queries have no ranking; those that failed alike are reported once, and counted where
     there are several.
     """
-    faults = {id: result.by_id[id].fault or "" for id in ids if id in result.by_id}
-    groups = [[id for id in cause.queries if id in faults] for cause in result.causes]
+    of_candidates = _of_candidates(result)
+    faults = {
+        id: result.by_id[id].fault or of_candidates.get(id, "") for id in ids if id in result.by_id
+    }
+    all_causes = [*result.causes, *_causes_of_candidates(result)]
+    groups = [[id for id in cause.queries if id in faults] for cause in all_causes]
     groups = sorted(filter(None, groups), key=len, reverse=True)
     if len(groups) > 1:
         return few([f"{faults[alike[0]]} ({len(alike)})" for alike in groups])
     return next(filter(None, faults.values()), "another process had no answer")
+
+
+def _causes_of_candidates(result: SuiteResult) -> Sequence[facts.Cause]:
+    unknown = (fact for fact in result.facts if isinstance(fact, facts.CandidatesUnknown))
+    return next((fact.causes for fact in unknown), ())
+
+
+def _of_candidates(result: SuiteResult) -> Mapping[str, str]:
+    """Why the first stage of a query could not be asked, by its id."""
+    causes = _causes_of_candidates(result)
+    return {id: f"candidates: {cause.message}" for cause in causes for id in cause.queries}
 
 
 def warnings(result: SuiteResult) -> tuple[str, ...]:
@@ -94,31 +110,37 @@ def demand(result: SuiteResult, finding: Finding) -> str:
 def _must_find(result: SuiteResult, finding: Finding) -> str:
     (document,) = finding.ranked
     said = f"{name(document)} must be in the top {document.limit}: {seen(document)}"
-    why = because(document.loss)
+    why = because(document)
     return f"{said}; {why}" if why else said
 
 
-def _because(document: RankedDocument) -> str:
-    why = because(document.loss)
+def in_brackets(document: Lost) -> str:
+    """Why a document is not where it should be, behind its name; "" where nothing is known."""
+    why = because(document)
     return f" ({why})" if why else ""
 
 
 def _must_find_any(result: SuiteResult, finding: Finding) -> str:
     wanted = " or ".join(f"{name(d)} in the top {d.limit}" for d in finding.ranked)
-    seen_at = [f"{d.id} {place(d)}{_because(d)}" for d in finding.ranked]
+    seen_at = [f"{d.id} {place(d)}{in_brackets(d)}" for d in finding.ranked]
     return f"must find {wanted}: {', '.join(seen_at)}"
 
 
 def _must_not_find(result: SuiteResult, finding: Finding) -> str:
     (document,) = finding.ranked
-    return f"{name(document)} must not be in the top {document.limit}: {seen(document)}"
+    said = f"{name(document)} must not be in the top {document.limit}: {seen(document)}"
+    why = because(document)
+    return f"{said}; {why}" if why else said
 
 
 def _in_order(result: SuiteResult, finding: Finding) -> str:
     if not finding.ok and all(document.rank is None for document in finding.ranked):
         wanted = ", ".join(map(name, finding.ranked))
         return f"must come in the order {wanted}: none of them was returned"
-    above, below = (f"{name(document)} ({place(document)})" for document in finding.ranked)
+    above, below = (
+        f"{name(d)} ({'; '.join(filter(None, (place(d), '' if finding.ok else because(d))))})"
+        for d in finding.ranked
+    )
     return f"{above} must come before {below}"
 
 
@@ -145,7 +167,7 @@ def _guard(done: Callable[[SuiteResult, Finding], str]) -> Callable[[SuiteResult
 
 
 def _lost_all_relevant(result: SuiteResult, finding: Finding) -> str:
-    lost = few([f"{move(d)}{_because(d)}" for d in finding.ranked])
+    lost = few([f"{move(d)}{in_brackets(d)}" for d in finding.ranked])
     return f"lost all its relevant documents of the top {result.top_k}: {lost}"
 
 
@@ -239,6 +261,8 @@ def _no_value(result: SuiteResult, finding: Finding) -> str:
         return f"{measure} is undefined"
     if lacks.kind == "variants":
         return f"{measure} is undefined: {NO_VARIANTS}"
+    if lacks.kind == "candidates":
+        return f"{measure} is undefined: {NO_CANDIDATES}"
     if lacks.kind == "unanswered":
         return f"{measure} is undecided: {unanswered(result, finding)}"
     if lacks.kind != "defined":
@@ -247,6 +271,9 @@ def _no_value(result: SuiteResult, finding: Finding) -> str:
     if kind in ON_CHANGE:
         return f"{measure} is undefined, now and before: no query here has a relevant document"
     return f"{measure} is undefined: no query here has a relevant document or was answered"
+
+
+NO_CANDIDATES = "the retriever has no candidates(query, k), or no candidates were kept"
 
 
 def _nothing(result: SuiteResult, lacks: facts.Lack) -> str:
@@ -261,6 +288,8 @@ def _nothing(result: SuiteResult, lacks: facts.Lack) -> str:
     if lacks.kind == "edited":
         changed = queries(result, lacks.queries)
         return f"the baseline has other words or params for {changed}; {renew}"
+    if lacks.kind == "kept candidates":
+        return f"the baseline holds no candidates of them; {renew}"
     if lacks.kind == "new":
         return "every query here is new"
     if lacks.kind == "unchanged":
@@ -650,6 +679,22 @@ def _(fact: facts.FewerThanAsked, result: SuiteResult) -> str:
         f"no query returned more than {results}: recall@{fact.k} and its like are over {results};"
         f" let the retriever return {fact.k}, or name the cutoff that it has"
     )
+
+
+@note.register
+def _(fact: facts.LostInStages, result: SuiteResult) -> str:
+    over = counted(fact.queries, "query", "queries")
+    told = how_far(fact.now, fact.k, fact.before)
+    return (
+        f"relevant documents by stage, over {over} with up to {fact.depth} candidates each: {told}"
+    )
+
+
+@note.register
+def _(fact: facts.CandidatesUnknown, result: SuiteResult) -> str:
+    unknown = share(len(fact.queries), fact.total)
+    why = few([cause.message for cause in fact.causes])
+    return f"the candidates of {unknown} queries could not be had: {why}"
 
 
 @note.register

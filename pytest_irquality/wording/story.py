@@ -40,7 +40,7 @@ from pytest_irquality.wording.numbers import (
     signed,
 )
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.sentences import causes, moved, note
+from pytest_irquality.wording.sentences import causes, in_brackets, moved, note
 from pytest_irquality.wording.words import ON_CHANGE, age, quoted, revision
 
 MOVES = 2
@@ -480,8 +480,9 @@ def moves(query: QueryResult, most: int = MOVES, *, titled: bool = True) -> str:
     sunk = [document for document in documents.values() if document.relevant and _sank(document)]
     sunk.sort(key=lambda document: (document.rank is not None, document.before or 0))
     rest = " …" if len(sunk) > most else ""
-    told = sunk if titled else [replace(document, title=None) for document in sunk]
-    return f"{', '.join(map(move, told[:most]))}{rest}"
+    shown = sunk if titled else [replace(document, title=None) for document in sunk]
+    told = (f"{move(document)}{in_brackets(document)}" for document in shown[:most])
+    return f"{', '.join(told)}{rest}"
 
 
 def shortcomings(query: QueryResult, most: int = MOVES, *, titled: bool = True) -> str:

@@ -142,9 +142,7 @@ WRONG = {
     "weighted latency_p95": "'weighted latency_p95': only means can be weighted, and latency_p95 is none",
     "": "cannot read the measure '': write it like 'ndcg@10' or 'map(rel=2)@100'",
     "ndcg@10 mrr@10": "'ndcg@10 mrr@10': a cutoff is a whole number of 1 or more, not '10 mrr@10'",
-    "weighted weighted mrr": (
-        "cannot read the measure 'weighted weighted mrr': write it like 'ndcg@10' or 'map(rel=2)@100'"
-    ),
+    "weighted weighted mrr": "'weighted weighted mrr': weighted is written twice",
 }
 
 

@@ -20,6 +20,8 @@ CUT = {
     "with an overlap": ("It says: refunds are paid within 14 days", "within 14 days of the receipt of the goods."),
     "inside a word": ("It says: refunds are paid within 14 da", "ys of the receipt of the goods."),
     "near its end": ("It says: refunds are paid within 14 days of the receipt of the", "goods. And so on."),
+    "before a last word that stands elsewhere, too": (
+        "All goods are new. It says: refunds are paid within 14 days of the receipt of the", "goods. And so on."),
     "near its beginning": ("It says: refunds", "are paid within 14 days of the receipt of the goods."),
     "in three": ("It says: refunds are paid", "within 14 days of the receipt", "of the goods. And so on."),
     "behind a heading": ("It says: refunds are paid within 14", "Returns and refunds of all kinds: days of the receipt of"

@@ -22,7 +22,7 @@ LINE = "thresholds: {ndcg@10: 0.9}\n"
 @pytest.mark.parametrize(
     ("messages", "causes"),
     [
-        (["refused: 10.0.0.1:54321", "refused: 10.0.0.12:601"], 2),
+        (["refused: 10.0.0.1:54321", "refused: 10.0.0.12:601"], 1),
         (["refused: 10.0.0.1:54321", "refused: 10.0.0.12:60100"], 1),
         (["<Response at 0x7f01>", "<Response at 0x7fAb02>"], 1),
         (["request 0f8fad5b-d9cb-469f-a165-70867728950e failed", "request 7c9e6679-7425-40de-944b-e07fc1f90ae7 failed"], 1),
@@ -293,3 +293,39 @@ def test_an_order_to_end_the_session_is_obeyed(project: Project) -> None:
     result = project.run()
     assert result.ret == 2
     result.stdout.fnmatch_lines(["*Exit: the cluster is on fire*"])
+
+
+def test_a_traceback_is_the_users_own_and_is_shown_once_a_cause(project: Project) -> None:
+    queries = "".join(f"  - {{query: q{n}, relevant: [x], must_find: [x]}}\n" for n in range(4))
+    project.suite(f"concurrency: 2\nqueries:\n{queries}")
+    project.conftest(
+        """
+import asyncio
+
+class Engine:
+    made = 0
+    async def ask(self, query):
+        Engine.made += 1
+        try:
+            await asyncio.to_thread(self.send, query)
+        except OSError as error:
+            raise ConnectionError(f"429: request req_{Engine.made:04d}, {40 * Engine.made}ms") from error
+
+    def send(self, query):
+        raise OSError("no route")
+
+    async def search(self, query, k):
+        return await asyncio.wait_for(self.ask(query), 5)
+
+@pytest.fixture
+def retriever():
+    return Engine()
+"""
+    )
+    text = project.run().stdout.str()
+    assert text.count('raise OSError("no route")') == 1
+    assert text.count("await asyncio.wait_for(self.ask(query), 5)") == 1
+    assert text.count("(shown at q0)") >= 3
+    assert "4 queries failed so" in text
+    for machinery in ("asyncio/", "concurrent/futures", "retrieval/loop.py", "base_events"):
+        assert machinery not in text.replace("\\\\", "/")

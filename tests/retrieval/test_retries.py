@@ -11,7 +11,7 @@ import pytest
 
 from pytest_irquality import judge, retrieve
 from pytest_irquality.retrieval.jobs import TimedOut
-from pytest_irquality.retrieval.retries import is_retried, wait_before
+from pytest_irquality.retrieval.retries import is_retried, status_in, wait_before
 from pytest_irquality.retrieval.run import Fault
 from pytest_irquality.suite import Query, Suite
 from pytest_irquality.suite.keys import Retry
@@ -106,9 +106,44 @@ def test_what_is_no_such_failure_or_fails_too_often_stays_a_fault() -> None:
     assert set(run.faults) == {"a", "b"}
 
 
-def test_failures_are_one_cause_whatever_ids_and_units_they_carry() -> None:
-    messages = [
-        f"RateLimitError: 429 request req_{n:04}a after {n}20ms, retry in {n}s" for n in range(4)
-    ]
+@pytest.mark.parametrize(
+    "words",
+    [
+        "RateLimitError: 429 request req_{n:04}a after {n}20ms, retry in {n}s",
+        "429 Too Many Requests: used 1,{n}00 of 90,000 tokens ({n}.5 k), 4{n}1 ms",
+        "HTTP 429, request_id: aBc{letter}De{letter}, trace id = {letter}{letter}xy",
+        "429 from 10.0.{n}.7:80{n}0 at 2026-11-2{n}T10:4{n}:00Z, 50{n} ms, 4{n}0 tokens",
+        "timeout after {n}.25 seconds ({n}0 %), 5{n}0 ms",
+    ],
+)
+def test_failures_are_one_cause_whatever_ids_units_and_digits_they_carry(words: str) -> None:
+    messages = [words.format(n=n, letter="abcd"[n]) for n in range(4)]
     assert len({Fault(message).cause for message in messages}) == 1
+
+
+def test_a_status_tells_causes_apart() -> None:
     assert Fault("HTTP 429: no").cause != Fault("HTTP 503: no").cause
+    assert Fault("500 Server Error").cause != Fault("502 Server Error").cause
+    assert Fault("no", Limited(429)).cause != Fault("no", Limited(503)).cause
+
+
+def test_times_and_sizes_are_no_status() -> None:
+    for text in (
+        "took 500 ms",
+        "after 503s",
+        "404 tokens",
+        "429kB",
+        "451 %",
+        "1,500 rows",
+        "x-429",
+    ):
+        assert status_in(text) is None, text
+    for text in (
+        "429",
+        "HTTP/1.1 503 Service Unavailable",
+        "got 429, try later",
+        "(502)",
+        "code=500",
+    ):
+        assert status_in(text) is not None, text
+    assert not is_retried(RuntimeError("slow: 512 ms"), USUAL)

@@ -321,10 +321,12 @@
       part(told.rules, (rules) => h("ul", { class: "rules" }, rules.map(([state, text]) =>
         h("li", {}, stated(details().states[state]), " ", h("span", { dir: "ltr" }, sentence(text)))))),
       h("div", { class: "sides" },
-        part(told.rankedBefore, (words) => h("div", {}, h("h4", {}, "Baseline ", h("small", { class: "muted" }, texts[words])), ranking(told.before, false, table.top, told.ranksBefore))),
+        part(told.rankedBefore, (words) => h("div", {}, h("h4", {}, "Baseline ", h("small", { class: "muted" }, texts[words])), ranking(told.before, false, table.top, told.ranksBefore, told.chunksBefore))),
         told.ranked || told.missing ? h("div", {},
-          part(told.ranked, (words) => [h("h4", {}, "This run ", h("small", { class: "muted" }, texts[words])), ranking(told.now, false, table.top, told.ranks)]),
-          part(told.missing, (flat) => [h("h4", {}, "Expected, but not among them"), ranking(flat, true)])) : null),
+          part(told.ranked, (words) => [h("h4", {}, "This run ", h("small", { class: "muted" }, texts[words])), ranking(told.now, false, table.top, told.ranks, told.chunks)]),
+          part(told.missing, (flat) => [h("h4", {}, "Expected, but not among them"), ranking(flat, true, 0, null, null, told.whys)])) : null),
+      part(told.elsewhere, (words) => h("p", { class: "muted" }, texts[words])),
+      part(told.stages, (words) => h("p", { class: "stages" }, h("b", {}, "Relevant documents: "), texts[words])),
       part(told.told, (all) => [h("h4", {}, "What the retriever says"), h("dl", { class: "told" }, all.map(([id, text]) =>
         h("div", {}, h("dt", { dir: "auto" }, h("code", {}, id)), h("dd", { dir: "auto" }, text))))]),
       values(table, row),
@@ -333,9 +335,9 @@
   }
 
   // Of several answers the ranks are medians, of which two may be alike.
-  function ranking(flat, missing = false, top = 0, ranks = null) {
+  function ranking(flat, missing = false, top = 0, ranks = null, chunks = null, whys = null) {
     if (!flat) return null;
-    const { ids, titles, grades, moves } = details();
+    const { ids, titles, grades, moves, texts } = details();
     const list = h("ol", { class: "documents" });
     const rankOf = (at) => ranks?.[at / 4] ?? at / 4 + 1;
     for (let at = 0; at < flat.length; at += 4) {
@@ -347,9 +349,26 @@
         h("span", { class: "document", dir: "auto" }, h("code", {}, ids[flat[at]]), ` ${titles[flat[at]]}`),
         move ? h("span", { class: "move" }, move) : null,
         flat[at + 3] === null ? null : h("span", { class: "score" }, String(flat[at + 3])),
-        h("span", { class: "grade" }, grade)));
+        h("span", { class: "grade" }, grade), chunks?.[at / 4] ? chunk(chunks[at / 4]) : null,
+        whys?.[at / 4] ? h("span", { class: "below" }, texts[whys[at / 4]]) : null));
     }
     return list;
+  }
+
+  // The whole text of a result, folded, with the passages in it marked: drawn once it is opened.
+  function chunk([text, id, ...marks]) {
+    const body = h("p", { class: "whole", dir: "auto" });
+    const draw = () => {
+      if (body.firstChild) return;
+      const whole = details().wholes[text];
+      let at = 0;
+      for (let n = 0; n < marks.length; n += 3) {
+        body.append(whole.slice(at, marks[n]), h("mark", { class: marks[n + 2] ? null : "part" }, whole.slice(marks[n], marks[n + 1])));
+        at = marks[n + 1];
+      }
+      body.append(whole.slice(at));
+    };
+    return h("details", { class: "chunk", ontoggle: draw }, h("summary", {}, "text of ", h("code", { dir: "auto" }, details().texts[id]), marks.length ? ", with a passage" : ""), body);
   }
 
   // Every measure's value on both sides, where there are two.

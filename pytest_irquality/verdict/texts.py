@@ -1,0 +1,164 @@
+"""The whole texts that reports show: for the queries that were damaged most, each text once, with
+the places of the passages in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+
+from pytest_irquality.passages import find, normal, placed_words
+from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.suite.model import Query
+from pytest_irquality.verdict.damage import Damage
+from pytest_irquality.verdict.measured import Measured
+from pytest_irquality.verdict.passages import wanted_by
+from pytest_irquality.verdict.result import (
+    BAD,
+    Chunk,
+    Mark,
+    QueryResult,
+    ShownDocument,
+    SuiteResult,
+)
+
+MOST_QUERIES = 200
+MOST_CHARACTERS = 6_000_000  # of all texts together
+LONGEST = 50_000  # characters of one text
+FEWEST_WORDS = 2  # of a part of a passage that is worth a mark in the middle of a text
+
+
+def with_texts(result: SuiteResult, now: Measured) -> SuiteResult:
+    """The result with the texts of its most damaged queries, as far as queries look for passages.
+
+    Those that failed come first, and of them those that lost most.
+    """
+    suite = now.suite
+    readers = [q for q in result.queries if q.ranking and suite.reads_texts(suite.by_id[q.id])]
+    if not readers:
+        return result
+    texts = _Texts(now)
+    shown: dict[str, QueryResult] = {}
+    for query in most_damaged(result, readers)[:MOST_QUERIES]:
+        if texts.characters > MOST_CHARACTERS:
+            break
+        shown[query.id] = texts.shown(query)
+    left = {query.id for query in readers} - shown.keys()
+    queries = tuple(
+        replace(query, texts_left_out=True) if query.id in left else shown.get(query.id, query)
+        for query in result.queries
+    )
+    return replace(result, queries=queries, texts=tuple(texts.numbers))
+
+
+def most_damaged(result: SuiteResult, queries: Iterable[QueryResult]) -> Sequence[QueryResult]:
+    """These queries, first those that failed, and of each kind those that lost most."""
+    damage = Damage(result)
+    bad = [verdict for verdict in result.verdicts if verdict.outcome in BAD]
+    failed = {verdict.query for verdict in bad}
+    failed.update(f.subject for v in bad if v.scope == "each_query" for f in v.broken)
+    return sorted(queries, key=lambda query: (query.id not in failed, -damage.loss(query)))
+
+
+@dataclass
+class _Texts:
+    """Texts by their numbers, each once."""
+
+    now: Measured
+    numbers: dict[str, int] = field(default_factory=dict)
+    characters: int = 0
+
+    def shown(self, query: QueryResult) -> QueryResult:
+        """A query with the texts of both rankings."""
+        asked = self.now.suite.by_id[query.id]
+        wanted = wanted_by(self.now.suite, asked)
+        passages = [*wanted.passages] if wanted else []
+        parts = _parts(query.missing)
+        before = self.now.baseline_run
+
+        def side(documents: Iterable[ShownDocument], run: Run | None) -> tuple[ShownDocument, ...]:
+            ranking = run.rankings.get(query.id) if run else None
+            if run is None or ranking is None:
+                return tuple(documents)
+            known = holders(ranking)
+            return tuple(
+                replace(document, chunk=self._chunk(asked, run, own, passages, parts))
+                if (own := known.get(document.id)) in run.texts
+                else document
+                for document in documents
+            )
+
+        return replace(
+            query,
+            ranking=side(query.ranking, self.now.run),
+            ranking_before=side(query.ranking_before, before),
+        )
+
+    def _chunk(
+        self,
+        query: Query,
+        run: Run,
+        own: str | None,
+        passages: Sequence[str],
+        parts: Mapping[str, Sequence[str]],
+    ) -> Chunk:
+        assert own is not None
+        text = run.texts[own]
+        share = self.now.suite.share_of(query)
+        marks = marked(text, passages, parts.get(own, ()), share)
+        if len(text) > LONGEST:
+            text = f"{text[: LONGEST - 1]}…"
+            marks = tuple(mark for mark in marks if mark.end < LONGEST)
+        if text not in self.numbers:
+            self.numbers[text] = len(self.numbers)
+            self.characters += len(text)
+        return Chunk(own, self.numbers[text], marks)
+
+
+def holders(ranking: Ranking) -> Mapping[str, str]:
+    """The result, by its own id, that stands for each name of a ranking."""
+    first: dict[str, str] = {}
+    for name, own in zip(ranking.ids, ranking.raw, strict=True):
+        first.setdefault(name, own)
+    return {**first, **ranking.holders}
+
+
+def _parts(missing: Iterable[ShownDocument]) -> Mapping[str, Sequence[str]]:
+    """The passages that were not found, by the results that hold a part of them."""
+    found: dict[str, list[str]] = {}
+    for document in missing:
+        for holder in document.loss.holders if document.loss else ():
+            found.setdefault(holder.id, []).append(document.id)
+    return found
+
+
+def marked(
+    text: str, passages: Iterable[str], in_part: Collection[str], share: float
+) -> tuple[Mark, ...]:
+    """Where passages stand in a text, and the longest part there of those that it holds in part;
+    marks do not overlap.
+    """
+    form = normal(text)
+    places = []
+    for passage in passages:
+        words = normal(passage)
+        if found := find(words, form, share):
+            places.append((found.start, found.end, found.whole))
+        elif passage in in_part:
+            match = SequenceMatcher(None, words.words, form.words, False).find_longest_match()
+            first, behind = match.b, match.b + match.size
+            at_edge = first == 0 or behind == len(form.words)
+            if match.size >= FEWEST_WORDS or (match.size and at_edge):
+                places.append((first, behind, False))
+    if not places:
+        return ()
+    placed = placed_words(text)
+    marks: list[Mark] = []
+    for start, end, whole in sorted(places):
+        mark = Mark(placed[start].start, placed[end - 1].end, whole)
+        if marks and mark.start <= marks[-1].end:
+            last = marks.pop()
+            mark = Mark(last.start, max(last.end, mark.end), last.whole or mark.whole)
+        marks.append(mark)
+    return tuple(marks)

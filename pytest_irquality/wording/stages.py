@@ -1,0 +1,38 @@
+"""What the first stage and the reranker made of documents, in words."""
+
+from __future__ import annotations
+
+from pytest_irquality.verdict.facts import Candidate, Stages
+from pytest_irquality.wording.numbers import share
+
+
+def staged(candidate: Candidate | None, rank: int | None) -> str:
+    """Where a document got between the first stage and the ranking, as the end of a sentence; ""
+    where that is not known.
+    """
+    if candidate is None:
+        return ""
+    if candidate.rank is None:
+        return "never a candidate"
+    if rank is None:
+        return f"candidate {candidate.rank}, lost by the reranker"
+    if rank == candidate.rank:
+        return f"the reranker left it at {rank}"
+    did = "sank" if rank > candidate.rank else "raised"
+    return f"the reranker {did} it {candidate.rank} → {rank}"
+
+
+def how_far(stages: Stages, k: int, before: Stages | None = None) -> str:
+    """How far relevant documents got: ``31 of 40 (78 %) in the top 10; 5 candidates that the
+    reranker sank (1 before); 4 never candidates``.
+    """
+    parts = [f"{share(stages.found, stages.relevant)} in the top {k}"]
+    lost = (
+        (stages.sunk, before.sunk if before else None, "sunk by the reranker"),
+        (stages.never, before.never if before else None, "never among the candidates"),
+    )
+    for number, then, words in lost:
+        was = "" if then is None or then == number else f" ({then} before)"
+        if number or was:
+            parts.append(f"{number} {words}{was}")
+    return "; ".join(parts)

@@ -19,6 +19,7 @@ from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import ON_CHANGE, fitted, one_line, quoted, wrapped
 
 WORST = 5
+SPREAD = ("each_tag", "each_query")
 FINDINGS = 20
 IN_FULL = 3
 """Failures of a suite that the terminal tells in full."""
@@ -33,15 +34,14 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
     if verdict.query is not None:
         lines += _query_lines(result, verdict)
     else:
-        most = WORST if verdict.scope == "each_query" else FINDINGS
-        for finding in story.damage.broken(verdict)[:most]:
+        for finding in story.damage.broken(verdict)[:FINDINGS]:
             if len(verdict.broken) > 1:  # a single one is the title
                 said = sentence(result, verdict, finding)
-                if not lines[0].startswith(said):  # the title says it already
+                if verdict.scope in SPREAD or not lines[0].startswith(said):  # the title says it
                     lines.append(f"  {_mark(finding)} {said}")
             lines += _reasons(result, finding)
-        if len(verdict.broken) > most:
-            lines.append(f"  and {grouped(len(verdict.broken) - most)} more, all in the report")
+        if len(verdict.broken) > FINDINGS:
+            lines.append(f"  and {grouped(len(verdict.broken) - FINDINGS)} more, all in the report")
         lines += _change_lines(story, verdict)
         lines += _lowest(result, verdict)
     lines += _texts(result, verdict)

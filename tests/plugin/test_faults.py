@@ -53,7 +53,7 @@ def test_two_causes_are_told_once_each_with_a_count(project: Project) -> None:
         "    return ['d' + query[1:]]\n"
         "@pytest.fixture\ndef retriever(): return ask\n"
     )
-    result = project.run()
+    result = project.run("-v")
     result.assert_outcomes(passed=5, errors=6)
     text = result.stdout.str()
     assert text.count("raise ConnectionError") == 1

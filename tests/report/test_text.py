@@ -139,8 +139,8 @@ def test_a_limit_on_each_query_counts_those_that_break_it_and_names_the_worst() 
     placed = compared(*queries[:-1], worst, verdicts=(guard,))
     told = laid_out(placed, guard, 200).splitlines()
     assert (told[0], told[-1]) == (said, "  at shop.ir.yaml:777")
-    assert told[5:7] == [told[5], "  and 195 more, all in the report"]
     assert told[5].startswith("  ✗ 'query 196' lost")
+    assert "  and 180 more, all in the report" in told
 
 
 def test_of_a_limit_on_each_tag_the_one_furthest_beyond_it_comes_first() -> None:

@@ -12,6 +12,7 @@ from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, Su
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.accepted import accepted
+from pytest_irquality.wording.caveats import MARKS as CAVEATS
 from pytest_irquality.wording.moves import rank
 from pytest_irquality.wording.numbers import counted, figure, probability, signed
 from pytest_irquality.wording.sentences import demand, reason, sentence, warnings
@@ -30,6 +31,7 @@ ELSEWHERE = "The rest is in the HTML report."
 SYMBOLS = {
     "passed": "✓", "failed": "✗", "error": "⊘", "fixed": "★", "not evaluated": "◌", "known": "⚠", "accepted": "▼",
 }  # fmt: skip
+LEVELS = {"bad": "✗", "warn": "⚠", "good": "✓"}
 
 
 def markdown_report(
@@ -72,8 +74,7 @@ def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> str:
         missing = f", {counted(len(not_evaluated), 'suite')} not evaluated" if not_evaluated else ""
         return f"## {markdown(overall(stories) + missing)}\n"
     story = stories[0]
-    symbol = {"failed": "✗", "partial": "⚠", "passed": "✓"}[story.state]
-    verdict = story.verdict
+    symbol, verdict = LEVELS[story.level], story.verdict
     if not_evaluated and story.state == "passed":
         symbol, verdict = "✗", "Not everything was evaluated"
     return f"## {symbol} {markdown(verdict)}\n\n{markdown(story.counted)}\n"
@@ -113,7 +114,7 @@ def _suites(stories: Sequence[Story]) -> str:
     rows = []
     for story in stories:
         mean = story.result.whole.get(story.damage.measure)
-        verdict = f"{'✗' if story.state == 'failed' else '✓'} {story.headline}"
+        verdict = f"{LEVELS[story.level]} {story.headline}"
         rows.append([story.name, verdict, _value(mean, named=True), story.tally])
     return _table(["Suite", "Verdict", "First measure", "Queries"], rows)
 
@@ -189,7 +190,7 @@ def _lines(story: Story) -> Sequence[Verdict]:
 
 def _line(result: SuiteResult, verdict: Verdict) -> Iterator[list[str]]:
     """A row for each broken demand of a limit; one for a limit that holds."""
-    symbol = SYMBOLS[verdict.outcome]
+    symbol = CAVEATS[verdict.caveat] if verdict.caveat else SYMBOLS[verdict.outcome]
     if verdict.outcome not in ("failed", "known", "accepted") or not verdict.broken:
         held = verdict.findings[0] if len(verdict.findings) == 1 else None
         limit = ", ".join(dict.fromkeys(map(bound, verdict.findings[:3])))

@@ -162,11 +162,9 @@ class SuiteView:
 
     @property
     def state(self) -> State:
-        if self.result.failed:
-            return State("bad", "✗", "fail")
-        return (
-            State("warn", "⚠", "partial") if self.result.interrupted else State("good", "✓", "pass")
-        )
+        word = {"failed": "fail", "partial": "partial", "passed": "pass"}[self.story.state]
+        level = self.story.level
+        return State(level, {"bad": "✗", "warn": "⚠", "good": "✓"}[level], word)
 
     @property
     def where(self) -> str:

@@ -14,6 +14,7 @@ from pytest_irquality.suite.keys import AuditKind
 from pytest_irquality.suite.model import BoundKind, GuardKind, RuleKind
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.facts import Change, Fact, Finding, RankedDocument
+from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.answers import NO_VARIANTS, in_answers, of_variants, variants_value
@@ -45,7 +46,8 @@ def _broken(result: SuiteResult, verdict: Verdict) -> str:
     allowed = f"; {verdict.allowed} may" if verdict.allowed else ""
     more = f" (and {len(broken) - 1} more{allowed})" if len(broken) > 1 else ""
     subject = f"{query(result, verdict.query)}: " if verdict.query is not None else ""
-    return f"{subject}{sentence(result, verdict, broken[0])}{more}"
+    worst = min((f for f in broken if f.kind == broken[0].kind), key=margin)
+    return f"{subject}{sentence(result, verdict, worst)}{more}"
 
 
 def _undecided(result: SuiteResult, verdict: Verdict) -> str:

@@ -65,6 +65,7 @@ TOLD: tuple[type[Fact], ...] = (
 )
 """Facts that the story tells in its own place; the others are notes."""
 State = Literal["failed", "partial", "passed"]
+Level = Literal["bad", "warn", "good"]
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,20 @@ class Story:
         if self.result.failed:
             return "failed"
         return "partial" if self.result.interrupted else "passed"
+
+    @property
+    def qualified(self) -> bool:
+        """Whether it passed, and yet no plain tick can stand for it: something was not compared,
+        or holds in the order of equal scores alone.
+        """
+        return self.state == "passed" and any(v.caveat for v in self.result.verdicts)
+
+    @property
+    def level(self) -> Level:
+        """What its colour and mark say: a tick is for what is ``good``."""
+        if self.state == "failed":
+            return "bad"
+        return "warn" if self.state == "partial" or self.qualified else "good"
 
     @property
     def verdict(self) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_irquality import judge, load_suite
+from pytest_irquality.report.html import html_report
 from pytest_irquality.report.markdown import markdown_report
-from pytest_irquality.report.text import summary
+from pytest_irquality.report.text import quiet, summary
 from pytest_irquality.retrieval import Ranking, Run
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.verdict import SuiteResult
@@ -77,6 +79,70 @@ def test_a_new_suite_is_new_and_has_no_tick(tmp_path: Path) -> None:
     assert "2 limits new" in Story(result).headline
     assert "✓" not in "\n".join(summary([result], 200))
     assert "2 limits new" in markdown_report([result])
+
+
+def test_the_update_that_makes_the_first_baseline_ticks_no_limit_on_a_drop(
+    project: Project,
+) -> None:
+    project.suite(
+        suite("abcde", "thresholds: {mrr: {max_drop: 0.1}, recall: 0.5}\n")
+        + "each_tag: {ndcg: {max_drop: 0.1}}\n"
+        + "each_query: {mrr: {max_drop: 0.1}, lost_all_relevant: fail}\n"
+    )
+    project.answers({name: [f"{name}-d"] for name in "abcde"})
+    result = project.run("--ir-update-baseline", "--ir-markdown=out.md")
+    assert result.ret == 0
+    assert set(project.outcomes().values()) == {"passed"}
+    told = result.stdout.str()
+    assert "! passed" in told
+    assert "5 queries, 1 limit holds, but nothing was compared" in told
+    markdown = (project.path / "out.md").read_text(encoding="utf-8")
+    for text in (told, markdown):
+        ticked = [line for line in text.splitlines() if "✓" in line]
+        assert all("recall@10" in line for line in ticked), ticked
+        assert text.count("nothing to compare") == 4
+    assert "## ⚠" in markdown
+    assert project.run("--ir-markdown=out.md").stdout.str().count("nothing to compare") == 0
+    assert "## ✓" in (project.path / "out.md").read_text(encoding="utf-8")
+
+
+def test_no_tick_stands_for_several_suites_of_which_one_was_not_compared(tmp_path: Path) -> None:
+    known = Baseline("git:main b", new="suite")
+    new = judged(tmp_path, suite("ab", DROP), found("a", "b"), {}, known)
+    fine = judged(tmp_path, suite("ab", DROP), found("a", "b"), found("a", "b"))
+    stopped = replace(fine, path="t.ir.yaml", suite="stopped", interrupted=True)
+    fine = replace(fine, path="u.ir.yaml", suite="fine")
+    markdown = markdown_report([new, fine]).splitlines()
+    assert list(summary([new, fine], 200))[-1] == (
+        "! 2 suites passed, but not all was compared: see s"
+    )
+    assert markdown[0] == "## ! 2 suites passed, but not all was compared: see s"
+    assert any(line.startswith("| s | ⚠ Search is as good as demanded") for line in markdown)
+    page = html_report([new, fine], definitions={}, not_evaluated=(), generated="")
+    assert "not all was compared: see s" in page
+    assert "<title>PASS: s, fine" in page
+    assert (
+        list(summary([stopped, fine], 200))[-1] == "! PARTIAL  1 of 2 suites interrupted: stopped"
+    )
+    assert list(summary([fine, replace(fine, path="v")], 200))[-1] == "✓ 2 suites passed"
+    page = html_report([stopped, fine], definitions={}, not_evaluated=(), generated="")
+    assert "1 of 2 suites interrupted" in page
+
+
+def test_quiet_says_what_failed_and_by_how_much_over_what_is_compared(tmp_path: Path) -> None:
+    """Of five queries one is new: the first measure is that of the four, and all five stand apart."""
+    now = {**found(*"abcde"), "e": [("x", 1.0)]}
+    text = suite("abcde", "thresholds: {mrr: {max_drop: 0.1}, recall: 0.9}\nmetrics: [mrr]\n")
+    (line,) = quiet([judged(tmp_path, text, now, found(*"abcd"))])
+    assert line == (
+        "s.ir.yaml: FAILED: Search is not good enough: 1 of 3 limits broken;"
+        " recall@10 is 0.800, below its floor 0.900; mrr@10 1.000 → 1.000 (0.800 over all 5);"
+        " 4 compared queries are unchanged"
+    )
+    sunk = {name: hits[::-1] for name, hits in found(*"abcd").items()}
+    (line,) = quiet([judged(tmp_path, text, {**now, **sunk}, found(*"abcd"))])
+    assert "2 of 3 limits broken; mrr@10 fell 1.000 → 0.500, by 0.500: more than max_drop" in line
+    assert "; 1 more failure; mrr@10 1.000 → 0.500 (0.400 over all 5); 4 worse, 0 better" in line
 
 
 def test_a_tag_of_new_queries_is_new_one_of_edited_queries_fails(tmp_path: Path) -> None:

@@ -37,8 +37,8 @@ FILES = {
     "todo.csv": ("query,docid,rating,rank,title\n", "\n"),
 }
 OPTIONS = (
-    "--ir-update-baseline", "--ir-report=report.html", "--ir-json=report.json", "--ir-markdown=report.md",
-    "--ir-unjudged=todo.csv",
+    "--ir-update-baseline", "--ir-report=report.html", "--ir-json=report.json",
+    "--ir-markdown=report.md", "--ir-unjudged=todo.csv",
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.verdict.facts import Finding
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
-from pytest_irquality.wording.moves import LEFT_INDEX, name
+from pytest_irquality.wording.moves import LEFT_INDEX, in_answers, name
 from pytest_irquality.wording.numbers import figure, probability, signed
 from pytest_irquality.wording.sentences import demand, otherwise, reason, sentence
 from pytest_irquality.wording.story import Story
@@ -121,24 +121,26 @@ def ranking_lines(query: QueryResult) -> Iterator[str]:
     compared = query.before is not None
     if query.ranking:
         yield "  rank  was  grade  document" if compared else "  rank  grade  document"
-        yield from (_document(document, compared) for document in query.ranking)
+        yield from (_document(document, query) for document in query.ranking)
     else:
         yield "  nothing was returned"
     above = {document.id for document in query.ranking}
     if query.missing:
         yield "  expected, but not above:"
-        yield from (_document(document, compared) for document in query.missing)
+        yield from (_document(document, query) for document in query.missing)
     expected = {document.id for document in query.missing}
     gone = [d for d in query.ranking_before if d.id not in above and d.id not in expected]
     if gone:
         yield "  above before, but not now:"
-        yield from (_document(document, compared) for document in gone)
+        yield from (_document(document, query) for document in gone)
 
 
-def _document(document: ShownDocument, compared: bool) -> str:
-    was = f"{_rank(document.before):>3}  " if compared else ""
+def _document(document: ShownDocument, query: QueryResult) -> str:
+    was = f"{_rank(document.before):>3}  " if query.before is not None else ""
     grade = "–" if document.grade is None else f"{document.grade:g}"
-    return f"  {_rank(document.rank):>4}  {was}{grade:>5}  {_titled(document)}{_why(document)}"
+    often = in_answers(document, query)
+    titled = f"{_titled(document)} ({often})" if often else _titled(document)
+    return f"  {_rank(document.rank):>4}  {was}{grade:>5}  {titled}{_why(document)}"
 
 
 def _rank(rank: int | None) -> str:

@@ -34,6 +34,29 @@ class Document(Protocol):
         """Whether the retriever says that it left the index."""
 
 
+class Held(Protocol):
+    """What may be in some of a query's answers."""
+
+    @property
+    def in_answers(self) -> int | None:
+        """How many answers hold it; None where there is one."""
+
+
+class Answered(Protocol):
+    """A query with one answer or several."""
+
+    @property
+    def answers(self) -> int:
+        """How many there are."""
+
+
+def in_answers(document: Held, query: Answered) -> str:
+    """How often a document was returned, where that is not always: ``in 2 of 3 answers``."""
+    if document.in_answers is None or document.in_answers in (0, query.answers):
+        return ""
+    return f"in {document.in_answers} of {query.answers} answers"
+
+
 def name(document: Document) -> str:
     """A document's id with its title, where one is known: ``sku-601 (Office chair)``."""
     if not document.title or document.title == document.id:

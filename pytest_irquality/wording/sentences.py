@@ -198,7 +198,7 @@ HOLDS: Mapping[str, tuple[str, str]] = {
     "warn_below": ("not below", "below"),
     "warn_above": ("not above", "above"),
 }
-"""How a value that holds is told, and one that breaks: a pass worded as "below its floor" would be wrong."""
+"""How a value that holds is told, and one that breaks: no pass is "below its floor"."""
 
 
 def _value(result: SuiteResult, finding: Finding) -> str:

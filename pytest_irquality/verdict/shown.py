@@ -20,6 +20,7 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
     suite, run = now.suite, now.run
     ids, before = now.top(query), now.top_before(query)
     raw = run.rankings.get(query.id)
+    is_compared = query.id in now.before and not now.renumbered
     grades, relevant = query.judgments.grades, query.judgments.relevant
     ranks = now.ranks(query) if query.id in now.rankings else {}
     old = now.ranks_before(query.id)
@@ -70,8 +71,8 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
         returned_before=now.returned_before(query.id),
         expects_nothing=query.expects_nothing,
         fault=now.faults.get(query.id),
-        before=now.scores_before.values[query.id] if query.id in now.before else None,
-        compared=now.scores_compared.values[query.id] if query.id in now.before else None,
+        before=now.scores_before.values[query.id] if is_compared else None,
+        compared=now.scores_compared.values[query.id] if is_compared else None,
         ranking_before=tuple(map(document, before[:most])) if before[:most] != ids[:most] else (),
         new=now.is_new(query),
         check=check,

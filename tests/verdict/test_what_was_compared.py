@@ -175,6 +175,17 @@ def test_documents_renumbered_fail_drops_and_guards(tmp_path: Path) -> None:
         outcome, _, why = said(result, label)
         assert outcome == "failed"
         assert "the baseline holds other document ids; renew it with" in why
+    assert Story(result).verdict == "Search could not be compared"
+    assert Story(result).tally == "", "no query is better for documents that nobody knows any more"
+    assert {query.before for query in result.queries} == {None}
+
+
+def test_the_tag_is_named_of_which_only_a_part_was_compared(tmp_path: Path) -> None:
+    text = suite("abcdefgh", "each_tag: {mrr: {max_drop: 0.1}}\n")
+    for name in "gh":
+        text = text.replace(f"[{name}-d], tags: [all]", f"[{name}-d], tags: [few]")
+    result = judged(tmp_path, text, found(*"abcdefgh"), found(*"abcdefg"))
+    assert "only 1 of 2 queries of few compared" in Story(result).headline
 
 
 def ties(order: str) -> dict[str, list[tuple[str, float]]]:
@@ -201,6 +212,15 @@ def test_a_limit_that_holds_by_ties_alone_gets_no_tick_and_both_values(tmp_path:
     assert "✓" not in table
     assert "none of 5 rankings changed" in table
     assert "in no ranking now" not in table
+
+
+def test_the_tag_or_query_is_named_that_holds_by_ties_alone(tmp_path: Path) -> None:
+    limits = "top_k: 2\ndepth: 10\neach_tag: {mrr: {max_drop: 0.1}}\neach_query: {mrr: {max_drop: 0.1}}\n"
+    text = suite("abcde", limits).replace("[c-d], tags: [all]", "[c-d], tags: [one]")
+    now = {**ties("dxy"), "c": ties("xyd")["c"]}
+    headline = Story(judged(tmp_path, text, now, ties("dxy"))).headline
+    assert "each_tag: mrr@2 of one 1.000 (as returned 0.000)" in headline
+    assert "each_query: mrr@2 of 'c' 1.000 (as returned 0.000)" in headline
 
 
 def test_a_limit_that_holds_as_returned_too_has_its_tick(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_a_baseline_that_is_a_link_out_is_neither_read_nor_written(
     )
     for option in ((), ("--ir-update-baseline",)):
         result = shop.run(*option)
-        assert result.ret == 1
+        assert result.ret == 2
         assert "the project" in result.stdout.str()
         assert "Traceback" not in result.stdout.str()
     assert not (shop.path.parent / "gone").exists()
@@ -120,7 +120,7 @@ def test_a_hostile_baseline_is_one_line_with_its_place(
     lines = [{**HEADER, **header}, {**LINE, **line}, END]
     path.write_text("\n".join(map(json.dumps, lines)) + "\n", encoding="utf-8")
     result = shop.run()
-    assert result.ret == 1
+    assert result.ret == 2
     result.stdout.fnmatch_lines([f"*{BASELINE}:{2 if line else 1}: *"])
     assert "Traceback" not in result.stdout.str()
     assert "pytest_irquality/" not in result.stdout.str()
@@ -132,7 +132,7 @@ def test_a_hostile_trec_run_is_one_line(shop: Project, score: str) -> None:
     result = shop.run("--ir-runs=shop.run")
     assert "Traceback" not in result.stdout.str()
     if score == "nan":
-        assert result.ret == 1
+        assert result.ret == 2
         result.stdout.fnmatch_lines(["*shop.run:1: the score 'nan' is no number*"])
     else:  # infinite to trec_eval, and a number in our reports
         assert result.ret == 0

@@ -13,6 +13,7 @@ from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.caveats import MARKS as CAVEATS
+from pytest_irquality.wording.caveats import whole
 from pytest_irquality.wording.moves import in_answers, rank
 from pytest_irquality.wording.numbers import counted, figure, probability, signed
 from pytest_irquality.wording.sentences import demand, reason, sentence, warnings
@@ -214,8 +215,7 @@ def _sides(result: SuiteResult, verdict: Verdict, finding: Finding) -> tuple[str
     mean = next(means, None)
     if mean is None:
         return "", ""
-    before = figure(mean.change.before, mean.unit) if mean.change else ""
-    return before, figure(mean.value, mean.unit)
+    return (figure(mean.change.before, mean.unit) if mean.change else ""), _now(mean)
 
 
 def _queries(story: Story) -> Iterator[str]:
@@ -299,11 +299,18 @@ def _tags(result: SuiteResult) -> str:
 def _value(mean: Mean | None, *, named: bool = False) -> str:
     if mean is None:
         return ""
-    measure = f"{mean.measure} " if named else ""
-    change = mean.change
+    change, measure = mean.change, f"{mean.measure} " if named else ""
     if change is None or abs(change.difference) <= EQUAL:
-        return f"{measure}{figure(mean.value, mean.unit)}"
-    return f"{measure}{figure(mean.value, mean.unit)} ({signed(change.difference, mean.unit)})"
+        return f"{measure}{_now(mean)}"
+    return f"{measure}{_now(mean, f' ({signed(change.difference, mean.unit)})')}"
+
+
+def _now(mean: Mean, moved: str = "") -> str:
+    """Today's value over what is compared and by how much it ``moved``; over all, where that is
+    another, apart.
+    """
+    value = mean.change.now if mean.change else mean.value
+    return "; ".join(filter(None, (f"{figure(value, mean.unit)}{moved}", whole(mean))))
 
 
 # -- Markdown --------------------------------------------------------------------------------------

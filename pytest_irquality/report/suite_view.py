@@ -467,6 +467,7 @@ class SuiteView:
     def cell(self, tag: str | None, measure: str, bar: bool) -> Cell:
         mean = self.means.get((tag, measure))
         value, change = (mean.value, mean.change) if mean else (None, None)
+        value = change.now if change else value  # over all is another, and stands apart
         unit = self.queries.unit(measure)
         broken = self.broken.get((tag or "", measure))
         limit = self.limits.get((tag or "", measure))
@@ -484,7 +485,7 @@ class SuiteView:
         return Cell(
             measure=measure,
             before=figure(change.before, unit) if change else "",
-            value=figure(change.now if change else value, unit),
+            value=figure(value, unit),
             change=signed(difference, unit) if bar and abs(difference) > EQUAL else "",
             css=side(difference, self.queries, measure),
             over="; ".join(filter(None, (over, whole(mean) if mean else ""))),

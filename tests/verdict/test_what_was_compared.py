@@ -145,6 +145,20 @@ def test_quiet_says_what_failed_and_by_how_much_over_what_is_compared(tmp_path: 
     assert "; 1 more failure; mrr@10 1.000 → 0.500 (0.400 over all 5); 4 worse, 0 better" in line
 
 
+def test_markdown_holds_now_against_before_over_the_same_queries(tmp_path: Path) -> None:
+    now = {**found(*"abcde"), "a": found("a")["a"][::-1], "e": [("x", 1.0)]}
+    text = suite("abcde", "thresholds: {mrr: {max_drop: 0.2}}\nmetrics: [mrr]\n")
+    result = judged(tmp_path, text, now, found(*"abcd"))
+    report = markdown_report([result])
+    assert "| ✓ | mrr@10 | 1.000 | 0.875; 0.700 over all 5 | drop ≤ 0.2 |" in report
+    assert "| all | 0.875 (−0.125); 0.700 over all 5 |" in report
+    several = markdown_report([result, replace(result, path="t.ir.yaml")])
+    assert "| mrr@10 0.875 (−0.125); 0.700 over all 5 |" in several
+    page = html_report([result], definitions={}, not_evaluated=(), generated="")
+    assert "width:70" not in page, "a bar is as long as the number beside it"
+    assert "0.700 over all 5" in page
+
+
 def test_a_tag_of_new_queries_is_new_one_of_edited_queries_fails(tmp_path: Path) -> None:
     text = suite("abcde", "tags: {new: {mrr: {max_drop: 0.1}}}\n").replace(
         "[e-d], tags: [all]", "[e-d], tags: [new]"

@@ -255,7 +255,7 @@ def test_ctrl_c_while_calls_are_in_flight_ends_the_pass_and_keeps_what_there_is(
     project: Project, kind: str
 ) -> None:
     project.suite(SUITE + LINE + "concurrency: 3\n")
-    wait = "await asyncio.sleep(300)" if kind == "async def" else "time.sleep(300)"
+    wait = "await asyncio.sleep(600)" if kind == "async def" else "time.sleep(600)"
     # A shell's background job ignores SIGINT, and so would the process under test. By the time that
     # q4 to q6 are all in flight, those before them have been answered.
     project.conftest(

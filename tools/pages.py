@@ -3,7 +3,8 @@ tools/pages.py``.
 
 The example loses its title boost, pytest runs over it, and what it prints takes the place of every
 block of text under a line ``<!-- from the example: NAME -->``. With Chromium and playwright the two
-pictures of docs/ are taken, too.
+pictures of docs/ are taken, too; each holds the text that it shows, so that a test can tell when it
+no longer shows what the report says.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Mapping
+from html.parser import HTMLParser
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "example_project/README.md", "docs/start/reading.md")
 COLUMNS = 110
+PICTURES = ("docs/report-red.png", "docs/report-query.png")
 BLOCK = re.compile(r"(<!-- from the example: (\w+) -->\n+```text\n)(.*?)(```)", re.DOTALL)
 
 
@@ -56,6 +60,51 @@ def renewed(page: str, shown: Mapping[str, str]) -> str:
     return BLOCK.sub(lambda found: f"{found[1]}{shown[found[2]]}{found[4]}", page)
 
 
+class _Header(HTMLParser):
+    """Gathers the text of a page's header, without that of drawings."""
+
+    within: tuple[str, ...] = ()
+    text = ""
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag in ("header", "svg"):
+            self.within += (tag,)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("header", "svg"):
+            self.within = self.within[:-1]
+
+    def handle_data(self, data: str) -> None:
+        if self.within == ("header",):
+            self.text += f"{data} "
+
+
+def first_screen(report: Path) -> str:
+    """What a report says first, without what differs from run to run: times and the baseline's
+    age.
+    """
+    page = _Header()
+    page.feed(report.read_text(encoding="utf-8"))
+    said = re.sub(r"\(\d+ \w+ old, |\([^()]*commit[^()]*, |[\d.]+ m?s retrieving", "", page.text)
+    return " ".join(
+        said.replace("→", "to").replace("−", "-").encode("ascii", "ignore").decode().split()
+    )
+
+
+def stamped(png: bytes, text: str) -> bytes:
+    """A picture with a text in it, in a chunk of its own behind the head."""
+    data = b"Shows\0" + text.encode()
+    chunk = len(data).to_bytes(4) + b"tEXt" + data + zlib.crc32(b"tEXt" + data).to_bytes(4)
+    head = 8 + 25  # the signature and the first chunk
+    return png[:head] + chunk + png[head:]
+
+
+def stamp_of(png: bytes) -> str:
+    """The text that ``stamped`` put into a picture."""
+    length = int.from_bytes(png[33:37])
+    return png[41 : 41 + length].removeprefix(b"Shows\0").decode()
+
+
 def pictures(report: Path) -> None:
     """The first screen, and a query opened."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only where it is installed
@@ -67,10 +116,12 @@ def pictures(report: Path) -> None:
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(report.as_uri())
         page.wait_for_selector("html[data-ready]")
-        page.screenshot(path=ROOT / "docs" / "report-red.png")
+        screens = [page.screenshot()]
         page.locator("table.rows button.text").first.click()
-        page.locator(".rows tr.more").screenshot(path=ROOT / "docs" / "report-query.png")
+        screens.append(page.locator(".rows tr.more").screenshot())
         browser.close()
+    for name, png in zip(PICTURES, screens, strict=True):
+        (ROOT / name).write_bytes(stamped(png, first_screen(report)))
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ from pytest_irquality.suite.model import Place
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.facts import Loss
 from pytest_irquality.verdict.result import BAD
-from pytest_irquality.wording.sentences import reason
+from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.story import Story
 
 Compared = bool | str | Path

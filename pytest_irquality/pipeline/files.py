@@ -35,7 +35,7 @@ from pytest_irquality.verdict.facts import Loud, Moved, Remark, TiesMoved
 from pytest_irquality.verdict.result import BAD, QueryResult, SuiteResult
 from pytest_irquality.verdict.trend import Past
 from pytest_irquality.wording.numbers import counted, few
-from pytest_irquality.wording.sentences import reason
+from pytest_irquality.wording.reasons import reason
 
 
 class Target(NamedTuple):
@@ -340,7 +340,9 @@ class Files:
         folder = self.start / self.saved
         if is_trec(folder):
             write_trec(folder, target.suite, run)
-            yield f"run kept: {self.saved}"
+            several = len(run.answers)
+            only = f" (the first of {several} answers: such a file has one)" if several > 1 else ""
+            yield f"run kept: {self.saved}{only}"
             return
         path = self.kept_path(target)
         shard = str(self.shard) if self.shard else None

@@ -14,7 +14,7 @@ from pytest_irquality.pipeline.check import CheckResult, Compared, check
 from pytest_irquality.plugin.items import Broken
 from pytest_irquality.report.data import encode
 from pytest_irquality.verdict import SuiteResult
-from pytest_irquality.wording.sentences import reason
+from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.story import worst_first
 from pytest_irquality.wording.words import OF_A_TEST
 

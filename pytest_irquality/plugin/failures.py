@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_irquality.plugin.internals import LaidOut
-from pytest_irquality.report.failure import laid_out
+from pytest_irquality.plugin.internals import LaidOut, said_in_words
+from pytest_irquality.report.failure import laid_out, within
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.verdict.damage import Damage
 
@@ -46,6 +46,10 @@ def lay_out(config: pytest.Config, results: Sequence[SuiteResult]) -> None:
         if result and verdict and verdict.outcome in ("failed", "fixed"):
             report.longrepr = LaidOut(report.longrepr, laid_out(result, verdict, width))
             ours.append((place, report, -Damage(result).of(verdict)))
+    for report in terminal.stats.get("error", []):
+        if getattr(report, "ir_item", None) and said_in_words(report.longrepr):
+            text = within(str(report.longrepr), width)
+            report.longrepr = LaidOut(report.longrepr, text)
     worst_first = sorted(ours, key=lambda entry: entry[2])
     for (place, *_), (_, report, _) in zip(ours, worst_first, strict=True):
         failed[place] = report

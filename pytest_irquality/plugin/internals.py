@@ -194,6 +194,13 @@ def hide_source(path: Path) -> None:
 # -- reports ---------------------------------------------------------------------------------------
 
 
+def said_in_words(longrepr: Any) -> bool:
+    """Whether an error is a sentence of ours and no traceback: pytest shows it in the style
+    "value" (``test_text.py``).
+    """
+    return getattr(getattr(longrepr, "reprtraceback", None), "style", "") == "value"
+
+
 class LaidOut(TerminalRepr):
     """A failure that prints in one way and is in another for whoever asks for its text.
 

@@ -22,12 +22,12 @@ from pytest_irquality.plugin.internals import (
 )
 from pytest_irquality.plugin.judging import OUTCOMES, Ended, Judged, NotJudged, Outcome, judged
 from pytest_irquality.report.data import encode
-from pytest_irquality.report.failure import explain, short_reason
+from pytest_irquality.report.failure import explain, summary_reason
 from pytest_irquality.retrieval import UnreadableResult
 from pytest_irquality.retrieval.jobs import NO_FAULTS
 from pytest_irquality.suite import Place
 from pytest_irquality.verdict import SuiteResult, Verdict
-from pytest_irquality.wording.sentences import reason
+from pytest_irquality.wording.reasons import reason
 
 PACKAGE = str(Path(__file__).parents[1])
 MARKS = (pytest.skip.Exception, pytest.xfail.Exception)
@@ -160,7 +160,7 @@ def _breaks(result: SuiteResult, verdict: Verdict) -> Callable[[], None]:
         if verdict.outcome == "accepted":
             said = f"accepted by this change's own baseline: {reason(result, verdict)}"
             pytest.xfail(terminal(said))
-        raise Broken(explain(result, verdict), terminal(short_reason(result, verdict)))
+        raise Broken(explain(result, verdict), terminal(summary_reason(result, verdict)))
 
     return conclude
 
@@ -204,6 +204,13 @@ def _raise_fault(item: pytest.Function, verdict: Verdict, judged: Judged) -> NoR
     raise fault.error.with_traceback(users_frames(fault.error.__traceback__, PACKAGE))
 
 
+def _short(error: BaseException | None) -> str | None:
+    """What the short summary says of an error of ours, where the check's name stands beside it."""
+    if isinstance(error, Broken) and error.short:
+        return error.short
+    return str(error).split("\n", 1)[0] if isinstance(error, Failure) else None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -217,7 +224,7 @@ def pytest_runtest_makereport(
     if not isinstance(item.parent, SuiteModule) or not isinstance(item, pytest.Function):
         return report
     broken = call.excinfo.value if call.excinfo else None
-    first_line_only(report, broken.short if isinstance(broken, Broken) else None)
+    first_line_only(report, _short(broken))
     vars(report)["ir_item"] = [item.parent.suite.path, variant(item), item.originalname]
     if report.when == "setup" and report.failed:
         outcome = item.parent.stash[OUTCOMES].get(variant(item))

@@ -12,7 +12,8 @@ from pytest_irquality.edges.printable import workflow, workflow_property
 from pytest_irquality.report.failure import short_reason
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.wording.numbers import counted
-from pytest_irquality.wording.sentences import reason, sentence
+from pytest_irquality.wording.reasons import reason
+from pytest_irquality.wording.sentences import sentence
 from pytest_irquality.wording.story import Story, worst_first
 from pytest_irquality.wording.words import cut
 
@@ -80,11 +81,7 @@ def _failures(stories: Sequence[Story]) -> Iterator[Annotation]:
 
 def _failure(story: Story, verdict: Verdict) -> Annotation:
     result = story.result
-    path, line = verdict.file or result.path, verdict.line
-    broken = [finding.subject for finding in verdict.broken if finding.subject in result.by_id]
-    if verdict.scope == "each_query" and broken:  # at the query that lost most by it
-        worst = max(map(result.query, broken), key=story.damage.loss)
-        path, line = worst.file or result.path, worst.line
+    path, line = story.damage.place(verdict)
     query = result.by_id.get(verdict.query or "")
     label = cut(query.text, 80) if query else verdict.label
     return Annotation(path, line, f"{story.name}: {label}", short_reason(result, verdict))

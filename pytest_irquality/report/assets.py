@@ -5,14 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from pytest_irquality.edges.printable import visible
+from pytest_irquality.wording.numbers import grouped
 
 
 class Asset(NamedTuple):
@@ -35,7 +37,7 @@ def environment() -> jinja2.Environment:
 
     One a process: compiling them takes longer than drawing a page of a few queries.
     """
-    return jinja2.Environment(
+    made = jinja2.Environment(
         loader=jinja2.PackageLoader("pytest_irquality.report"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -43,6 +45,20 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
+    made.filters["grouped"] = grouped
+    made.filters["ltr"] = left_to_right
+    return made
+
+
+RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff"
+NAMES = re.compile(f"[{RIGHT_TO_LEFT}](?:[^'\"(),;:\u2192]*[{RIGHT_TO_LEFT}])?")
+"""What is written from right to left within a sentence of ours, words between included."""
+
+
+def left_to_right(sentence: str) -> Markup:
+    """An English sentence in which names of other scripts keep their direction to themselves."""
+    isolated = NAMES.sub(lambda name: f"<bdi>{name[0]}</bdi>", str(escape(visible(sentence))))
+    return Markup(f'<span dir="ltr">{isolated}</span>') if "<bdi>" in isolated else Markup(isolated)
 
 
 def script_json(value: object) -> Markup:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from pytest_irquality.edges.printable import terminal
+from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.facts import Finding
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.wording.answers import broken_by, kind_name, lost_by
 from pytest_irquality.wording.moves import LEFT_INDEX, in_answers, name
-from pytest_irquality.wording.numbers import figure, probability, signed
-from pytest_irquality.wording.sentences import demand, otherwise, reason, sentence
+from pytest_irquality.wording.numbers import figure, grouped, probability, signed
+from pytest_irquality.wording.reasons import reason
+from pytest_irquality.wording.sentences import demand, otherwise, sentence
 from pytest_irquality.wording.story import Story
-from pytest_irquality.wording.words import ON_CHANGE, fitted, one_line, quoted
+from pytest_irquality.wording.words import ON_CHANGE, fitted, one_line, quoted, wrapped
 
 WORST = 5
 FINDINGS = 20
@@ -28,19 +32,23 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
     if verdict.query is not None:
         lines += _query_lines(result, verdict)
     else:
-        for finding in verdict.broken[:FINDINGS]:
+        most = WORST if verdict.scope == "each_query" else FINDINGS
+        for finding in story.damage.broken(verdict)[:most]:
             if len(verdict.broken) > 1:  # a single one is the title
-                lines.append(f"  {_mark(finding)} {sentence(result, verdict, finding)}")
+                said = sentence(result, verdict, finding)
+                if not lines[0].startswith(said):  # the title says it already
+                    lines.append(f"  {_mark(finding)} {said}")
             lines += _reasons(result, finding)
-        if len(verdict.broken) > FINDINGS:
-            lines.append(f"  and {len(verdict.broken) - FINDINGS} more, all in the report")
+        if len(verdict.broken) > most:
+            lines.append(f"  and {grouped(len(verdict.broken) - most)} more, all in the report")
         lines += _change_lines(story, verdict)
         lines += _lowest(result, verdict)
+    lines += _texts(result, verdict)
     if verdict.known_issue:
         lines.append(f"  known issue: {verdict.known_issue}")
     if judges := otherwise(verdict):
         lines.append(f"  {judges}")
-    return "\n".join(map(terminal, [*lines, f"  at {result.place(verdict)}"]))
+    return "\n".join(map(terminal, [*lines, _at(story, verdict)]))
 
 
 def laid_out(result: SuiteResult, verdict: Verdict, width: int) -> str:
@@ -53,6 +61,14 @@ def laid_out(result: SuiteResult, verdict: Verdict, width: int) -> str:
     return "\n".join(line if _uncut(line) else fitted(line, width) for line in lines)
 
 
+def within(text: str, width: int) -> str:
+    """Why something has no verdict, in three lines: what happened on two, then the place."""
+    said, *rest = text.split("\n")
+    first, *more = wrapped(said, width - 2)
+    second = [fitted(f"  {' '.join(more)}", width)] if more else []
+    return "\n".join([first, *second, *rest])
+
+
 def told_in_full(result: SuiteResult) -> Sequence[Verdict]:
     """The failures that a terminal tells in full: queries, whose rankings no table holds, before
     limits.
@@ -62,12 +78,43 @@ def told_in_full(result: SuiteResult) -> Sequence[Verdict]:
 
 
 def _brief(result: SuiteResult, verdict: Verdict, width: int) -> Iterator[str]:
-    title = _title(Story(result), verdict)
-    yield fitted(terminal(title), width)
+    """A failure in three lines: a query with its rule, a limit with its reason, and the place."""
+    story = Story(result)
+    title, why = _title(story, verdict), short_reason(result, verdict)
+    first, *rest = [title, f"✗ {why}"] if why != title else _limit_lines(result, verdict, width)
+    yield fitted(terminal(first), width)
+    if rest:
+        yield fitted(terminal(f"  {' '.join(rest)}"), width)
+    yield terminal(_at(story, verdict))
+
+
+def _limit_lines(result: SuiteResult, verdict: Verdict, width: int) -> list[str]:
+    """Both demands of a limit that breaks two, or the variants that break it; else the reason, on
+    as many lines as it takes.
+    """
+    if len(verdict.broken) == 2 and verdict.scope in ("suite", "tag"):
+        return [sentence(result, verdict, finding) for finding in verdict.broken]
     why = short_reason(result, verdict)
-    if why != title:
-        yield fitted(terminal(f"  ✗ {why}"), width)
-    yield terminal(f"  at {result.place(verdict)}")
+    for finding in verdict.broken[:1]:
+        if texts := broken_by(finding, result.unit(finding.measure)):
+            return [why, texts.removeprefix(": ")]
+    return list(wrapped(why, width - 2))
+
+
+def _at(story: Story, verdict: Verdict) -> str:
+    path, line = story.damage.place(verdict)
+    return f"  at {path}:{line}"
+
+
+def summary_reason(result: SuiteResult, verdict: Verdict) -> str:
+    """The reason for pytest's short summary, which has one line for it: documents go without their
+    titles.
+    """
+    findings = (
+        replace(finding, ranked=tuple(replace(d, title=None) for d in finding.ranked))
+        for finding in verdict.findings
+    )
+    return short_reason(result, replace(verdict, findings=tuple(findings)))
 
 
 def short_reason(result: SuiteResult, verdict: Verdict) -> str:
@@ -184,7 +231,8 @@ def remarks_lines(remarks: Mapping[str, str], indent: str) -> Iterator[str]:
 
 def _change_lines(story: Story, verdict: Verdict) -> Iterator[str]:
     """The size of a drop, how sure it is, and the tags and queries that lost most."""
-    finding = next((f for f in verdict.broken if f.kind in ON_CHANGE and f.change), None)
+    on_change = (f for f in verdict.broken if f.kind in ON_CHANGE and not f.variants)
+    finding = next((f for f in on_change if f.change), None)
     if finding is None or finding.change is None or verdict.scope == "each_query":
         return
     change, unit = finding.change, story.result.unit(finding.measure)
@@ -211,12 +259,29 @@ def _change_lines(story: Story, verdict: Verdict) -> Iterator[str]:
             moved = f"  {worse.moves}" if worse.moves else ""
             yield f"    {worse.values}  {one_line(query.text)} ({story.result.place(query)}){moved}"
         if len(tagged) > WORST:
-            yield f"    and {len(tagged) - WORST} more"
+            yield f"    and {grouped(len(tagged) - WORST)} more"
+
+
+def _texts(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
+    """The variants that broke a limit, each with the query it is of."""
+    for finding in verdict.broken:
+        if finding.worst and not finding.lacks:
+            nothing = finding.measure == "zero_results"
+            what = "find nothing" if nothing else f"lost most {finding.measure}"
+            yield f"  {kind_name(finding.variants)} that {what}:"
+            for variant in finding.worst:
+                lost = "" if nothing else f"{lost_by(variant, result.unit(finding.measure))}  "
+                of = one_line(result.query(variant.query).text)
+                yield f"    {lost}{one_line(variant.text)}  (of {quoted(of)})"
+            if finding.lost > len(finding.worst):
+                yield f"    and {finding.lost - len(finding.worst)} more"
 
 
 def _lowest(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     """The queries that pulled a mean below its floor, worst first."""
-    below = (f for f in verdict.broken if f.measure in result.measures and f.kind == "min")
+    worst_first = Damage(result).broken(verdict)
+    floors = (f for f in worst_first if f.kind == "min" and not f.variants)
+    below = (f for f in floors if f.measure in result.measures)
     finding = next(below, None)
     if finding is None or finding.limit is None or verdict.scope == "each_query":
         return

@@ -12,12 +12,14 @@ from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, Su
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.accepted import accepted
+from pytest_irquality.wording.answers import in_one_line_each
 from pytest_irquality.wording.caveats import MARKS as CAVEATS
 from pytest_irquality.wording.caveats import whole
 from pytest_irquality.wording.moves import in_answers, rank
 from pytest_irquality.wording.numbers import counted, figure, probability, signed
-from pytest_irquality.wording.sentences import demand, reason, sentence, warnings
-from pytest_irquality.wording.story import Story, provenance, worst_first
+from pytest_irquality.wording.reasons import reason
+from pytest_irquality.wording.sentences import demand, sentence, warnings
+from pytest_irquality.wording.story import Story, Worse, provenance, worst_first
 from pytest_irquality.wording.words import bound, cut, rerun
 
 LONGEST = 65_000
@@ -28,6 +30,10 @@ TAGS = 30
 NOTES = 20
 CELL = 200
 SHORT = 100
+MOVED = 46
+"""Characters of what moved that stand on one line of a table."""
+POINTS, POINT = 3, 150
+"""How many causes and caveats are seen before the fold, and how long one may be."""
 ELSEWHERE = "The rest is in the HTML report."
 SYMBOLS = {
     "passed": "✓", "failed": "✗", "error": "⊘", "fixed": "★", "not evaluated": "◌", "known": "⚠",
@@ -89,12 +95,12 @@ def _first_screen(story: Story, now: datetime) -> Iterator[str]:
     if story.tally:
         rest = f"; {markdown(story.balance)}" if story.balance else ""
         yield f"**{markdown(story.tally)}**{rest}.\n"
-    yield _list(markdown(cut(text, CELL)) for text in [*story.causes[:4], *story.rests_on[:3]])
-    yield _worst([story])
-    yield f"{_broken(story)}\n"
+    told, _ = _points(story)
+    yield _list(markdown(cut(text, POINT)) for text in told)
     before = story.result.baseline
-    if before:
-        yield f"compared with {markdown(provenance(before, now))}\n"
+    beside = f"compared with {markdown(provenance(before, now))}" if before else ""
+    yield _worst([story], beside)
+    yield f"{_broken(story)}\n"
     yield _list(
         f"{markdown(step.words)}: {markdown_code(step.command)}"
         for step in story.steps
@@ -102,11 +108,19 @@ def _first_screen(story: Story, now: datetime) -> Iterator[str]:
     )
 
 
+def _points(story: Story) -> tuple[Sequence[str], Sequence[str]]:
+    """What is known of the cause and what could overturn the verdict: the few that are seen, and
+    the others.
+    """
+    first = [*story.causes[:POINTS], *story.rests_on][:POINTS]
+    return first, [text for text in (*story.causes, *story.rests_on) if text not in first]
+
+
 def _broken(story: Story) -> str:
     """The broken limits by name, and how many hold."""
     broken = [f"✗ {markdown(verdict.label)}" for verdict in story.damage.failed_limits]
     more = [f"and {len(broken) - 5} more"] if len(broken) > 5 else []
-    held = [markdown(story.held)] if story.held else []
+    held = [markdown(story.held.partition(";")[0] if broken else story.held)] if story.held else []
     limits = " · ".join([*broken[:5], *more, *held])
     return f"**Limits** {limits}" if limits else ""
 
@@ -121,29 +135,31 @@ def _suites(stories: Sequence[Story]) -> str:
     return _table(["Suite", "Verdict", "First measure", "Queries"], rows)
 
 
-def _worst(stories: Sequence[Story]) -> str:
-    """The worst queries of all suites."""
-    several = len(stories) > 1
+def _worst(stories: Sequence[Story], beside: str = "") -> str:
+    """The worst queries of all suites, how many more there are, and what stands beside that."""
     entries = [(story, worse) for story in stories for worse in story.worst(WORST)]
     entries.sort(key=lambda entry: -entry[0].damage.loss(entry[1].query))
-    rows = [
-        [
-            f"{story.name}: {cut(worse.query.text, SHORT)}"
-            if several
-            else cut(worse.query.text, SHORT),
-            worse.lost,
-            f"{story.damage.measure} {worse.values}",
-            cut(worse.moves, SHORT),
-        ]
-        for story, worse in entries[:WORST]
-    ]
+    shown = entries[:WORST]
+    measures = {story.damage.measure for story, _ in shown}
+    rows = [_worst_row(story, worse, len(stories) > 1, len(measures) > 1) for story, worse in shown]
     more = sum(len(story.damage.worse) for story in stories) - len(rows)
-    rest = (
-        f"\nand {counted(more, 'more query', 'more queries')} got worse\n"
-        if more > 0 and rows
-        else ""
-    )
-    return f"{_table(['Worst queries', 'lost', 'from → to', 'what moved'], rows)}{rest}"
+    got_worse = f"and {counted(more, 'more query', 'more queries')} got worse" if more > 0 else ""
+    head = ["Worst queries", "lost", ", ".join(measures), "what moved"]
+    below = " · ".join(filter(None, (got_worse if rows else "", beside)))
+    return "\n".join(filter(None, (_table(head, rows), f"{below}\n" if below else "")))
+
+
+def _worst_row(story: Story, worse: Worse, several: bool, measured: bool) -> list[str]:
+    """A query that got worse; with its suite and its measure where these differ."""
+    text = cut(worse.query.text, SHORT)
+    moved = worse.moves if len(worse.moves) <= MOVED else cut(worse.moves_of_ids, MOVED)
+    values = worse.values.replace(" ", "")  # or it breaks over two lines
+    return [
+        f"{story.name}: {text}" if several else text,
+        worse.lost,
+        f"{story.damage.measure} {values}" if measured else values,
+        moved,
+    ]
 
 
 def _retrievers(table: SideBySide) -> str:
@@ -175,7 +191,11 @@ def _rest(story: Story, now: datetime, *, alone: bool) -> Iterator[str]:
     lines = [row for verdict in _lines(story) for row in _line(result, verdict)]
     yield _table(["", "Limit", "before", "now", "limit", "what was seen"], lines[:LINES])
     yield f"{counted(len(lines) - LINES, 'more line')}\n" if len(lines) > LINES else ""
+    _, others = _points(story)
+    yield _list(markdown(cut(text, 2 * CELL)) for text in others[:NOTES])
     yield _list(f"⚠ {markdown(cut(text, CELL))}" for text in warnings(result)[:NOTES])
+    answers = (markdown(cut(text, 2 * CELL)) for text in in_one_line_each(result))
+    yield _list([*answers][:NOTES])
     yield _list(markdown(cut(text, 2 * CELL)) for text in [*story.notes, *result.written][:NOTES])
     yield from _queries(story)
     yield _tags(result)
@@ -208,7 +228,7 @@ def _line(result: SuiteResult, verdict: Verdict) -> Iterator[list[str]]:
 
 def _sides(result: SuiteResult, verdict: Verdict, finding: Finding) -> tuple[str, str]:
     """The mean that a demand is about, before and now."""
-    if verdict.scope == "each_query":
+    if verdict.scope == "each_query" or finding.variants:
         return "", ""
     tag = finding.subject or None
     means = (mean for mean in result.means if (mean.measure, mean.tag) == (finding.measure, tag))

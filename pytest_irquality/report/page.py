@@ -15,7 +15,7 @@ from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
 from pytest_irquality.wording.caveats import with_urgent
 from pytest_irquality.wording.numbers import counted, few
-from pytest_irquality.wording.story import Story, worst_first
+from pytest_irquality.wording.story import Story, called, worst_first
 
 REASONS, FEWER = 6, 3
 """How many failures stand under the headline; fewer where the worst queries stand there, too."""
@@ -28,31 +28,30 @@ def page_view(
     generated: str,
     now: datetime,
 ) -> Page:
-    """The page as values, from which HTML and Markdown are drawn."""
+    """The page as values; suites and retrievers the worst first."""
+    stories = worst_first(results)
     named = list(dict.fromkeys(measure for result in results for measure in result.shown))
     names = {m: Name(m, f"measure-{n}" if m in definitions else "") for n, m in enumerate(named, 1)}
     several = len(results) > 1
-    views = [SuiteView(result, f"s{n}", names, now) for n, result in enumerate(results, 1)]
+    views = [SuiteView(story.result, f"s{n}", names, now) for n, story in enumerate(stories, 1)]
     sides = {
         (table.path, retriever, row.measure): side
         for table in side_by_side(results)
         for row in table.rows
         for retriever, side in zip(table.retrievers, row.sides, strict=True)
     }
-    stories = worst_first(results)
-    order = {id(story.result): n for n, story in enumerate(stories)}
-    ranked = sorted(views, key=lambda view: order[id(view.result)])
     state, words = _headline(stories, not_evaluated)
-    reasons = [reason for view in ranked for reason in view.reasons(several)]
-    most = REASONS if several or not any(story.worst(1) for story in stories) else FEWER
-    more = len(reasons) - most
+    reasons = [reason for view in views for reason in view.reasons(several)]
+    broken, others, most = _beside_worst(views, reasons)
+    more = len(others) - most
     suites = ", ".join(dict.fromkeys(result.suite for result in results))
     return Page(
         title=f"{_word(state, stories)}: {suites or 'search quality'}",
         state=state,
         headline=words,
         accepted=tuple(line for result in results for line in accepted(result)),
-        reasons=tuple(_foremost(reasons, most)),
+        broken=tuple(broken),
+        reasons=tuple(_foremost(others, most)),
         more=f"and {more} more, below" if more > 0 else "",
         facts=() if several or not views else views[0].facts,
         not_evaluated=tuple(not_evaluated),
@@ -63,7 +62,7 @@ def page_view(
             for n, (path, told) in enumerate(audit_of(results).items(), 1)
         ),
         sections=tuple(view.section for view in views),
-        rows=tuple(view.compared(named, sides) for view in ranked) if several else (),
+        rows=tuple(view.compared(named, sides) for view in views) if several else (),
         definitions=tuple((names[m], definitions[m]) for m in named if m in definitions),
     )
 
@@ -74,6 +73,21 @@ def _word(state: State, stories: Sequence[Story]) -> str:
         return "FAIL"
     passed = stories and all(story.state == "passed" for story in stories)
     return "PASS" if passed else "PARTIAL"
+
+
+def _beside_worst(
+    views: Sequence[SuiteView], reasons: Sequence[Reason]
+) -> tuple[Sequence[Reason], Sequence[Reason], int]:
+    """The broken limits, which need only their names where the worst queries stand below; the
+    reasons of what lost nothing; and how many of these are shown.
+    """
+    lost = views[0].story.losers if len(views) == 1 else ()
+    if not lost:
+        return (), reasons, REASONS
+    told = {views[0].queries.rows[query.id] for query in lost}
+    limits = [r for r in reasons if r.query is None and r.state.word == "failed"]
+    others = [r for r in reasons if r not in limits and r.query not in told]
+    return limits, others, FEWER
 
 
 def _foremost(reasons: Sequence[Reason], most: int) -> Sequence[Reason]:
@@ -116,7 +130,7 @@ def _of_several(stories: Sequence[Story]) -> str:
     """How many of several suites ended how, in a few words."""
     if not stories:
         return "Nothing was judged"
-    of_all = counted(len(stories), "suite")
+    of_all = counted(len(stories), called(stories))
     for state, word in (("failed", "failed"), ("partial", "interrupted")):
         if many := sum(story.state == state for story in stories):
             return f"{many} of {of_all} {word}"

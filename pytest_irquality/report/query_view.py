@@ -30,7 +30,8 @@ from pytest_irquality.verdict.result import (
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.moves import in_answers, place, rank
 from pytest_irquality.wording.numbers import apart, counted, figure, signed
-from pytest_irquality.wording.sentences import demand, reason
+from pytest_irquality.wording.reasons import reason
+from pytest_irquality.wording.sentences import demand
 from pytest_irquality.wording.words import LONGEST, cut, quoted, rerun
 
 KINDS: Mapping[str, str] = {

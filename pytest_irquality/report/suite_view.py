@@ -33,9 +33,9 @@ from pytest_irquality.verdict.result import BAD, Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import Side
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.caveats import whole
-from pytest_irquality.wording.moves import name
 from pytest_irquality.wording.numbers import apart, counted, few, figure, probability, share, signed
-from pytest_irquality.wording.sentences import demand, otherwise, reason, sentence, warnings
+from pytest_irquality.wording.reasons import reason
+from pytest_irquality.wording.sentences import demand, otherwise, sentence, warnings
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import (
     BOUNDS,
@@ -58,6 +58,8 @@ MOVERS = 6
 LISTED = 20
 """Queries that the page shows where scripts do not run, and prints."""
 SPREAD = ("each_tag", "each_query")
+APART = ("each_query", "robustness")
+"""Limits that are on no mean of the queries."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class SuiteView:
             for verdict in sorted(
                 self.lines_verdicts, key=lambda verdict: -loudness(verdict.outcome)
             )
-            if verdict.scope != "each_query"
+            if verdict.scope not in APART
             for finding in verdict.broken
         }
 
@@ -107,7 +109,7 @@ class SuiteView:
         return {
             (finding.subject, finding.measure): finding.limit
             for verdict in self.lines_verdicts
-            if verdict.scope != "each_query"
+            if verdict.scope not in APART
             for finding in verdict.findings
             if finding.kind in ("min", "max")
             and finding.limit is not None
@@ -190,9 +192,8 @@ class SuiteView:
                 if verdict.outcome == "error" and verdict.query:
                     text = f"{self.queries.texts.get(verdict.query, verdict.query)!r}: {text}"
                 state = State("bad", STATES[verdict.outcome].symbol, verdict.outcome)
-                yield Reason(
-                    state, self.where if several else "", cut(text), anchor, self.prefix, row
-                )
+                where = self.where if several else ""
+                yield Reason(state, verdict.label, where, cut(text), anchor, self.prefix, row)
 
     @cached_property
     def section(self) -> Section:
@@ -210,14 +211,14 @@ class SuiteView:
             rows=self.queries.rows,
             top_k=result.top_k,
             risen=tuple(
-                (f"{name(document)} ({times})", f'doc:"{document.id}"')
+                (f"{document.id} ({times})", f'doc:"{document.id}"')
                 for document, times in [*self.story.damage.vanished, *self.story.damage.risen][
                     :MOVERS
                 ]
             ),
             warnings=warnings(result),
             charts=charts(result.trails),
-            notes=(*self.story.notes, *result.written),
+            notes=(*self.story.notes, *self.story.small_print, *result.written),
             compared=self.queries.compared,
             measures=tuple(self.names[measure] for measure in result.shown),
             lines=tuple(map(self.line, sorted(self.lines_verdicts, key=self.line_order))),
@@ -334,9 +335,8 @@ class SuiteView:
         if verdict.scope not in SPREAD:
             subject = BOUNDS.get(finding.kind, finding.kind)
         mean = self.mean(verdict, finding)
-        numbered = finding.limit is not None and (
-            finding.kind not in ON_CHANGE or (mean and mean.change)
-        )
+        on_mean = finding.kind not in ON_CHANGE or bool(mean and mean.change)
+        numbered = finding.limit is not None and on_mean and not finding.variants
         before, value, limit, note = self.numbers(verdict, finding) if numbered else ("",) * 4
         words = "" if numbered else self.said_of(verdict, finding)
         return Held(
@@ -362,12 +362,10 @@ class SuiteView:
         return demand(self.result, finding)
 
     def mean(self, verdict: Verdict, finding: Finding) -> Mean | None:
-        """The mean that a finding is about, unless it is about one query."""
-        return (
-            None
-            if verdict.scope == "each_query"
-            else self.means.get((finding.subject or None, finding.measure))
-        )
+        """The mean that a finding is about, unless it is about one query or about variants."""
+        if verdict.scope in APART:
+            return None
+        return self.means.get((finding.subject or None, finding.measure))
 
     def numbers(self, verdict: Verdict, finding: Finding) -> tuple[str, str, str, str]:
         """Baseline, now, what is demanded, and what statistics say of the change."""
@@ -389,6 +387,8 @@ class SuiteView:
         """Drawn on [0, 1]; what goes beyond has a scale with some room above the larger of both."""
         value, limit = finding.value, finding.limit
         if value is None or limit is None or value < 0 or limit < 0 or finding.kind in ON_CHANGE:
+            return None
+        if finding.variants:
             return None
         mean = self.means.get((finding.subject or None, finding.measure))
         before = mean.change.before if mean and mean.change and finding.unit != "share" else None

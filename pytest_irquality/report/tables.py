@@ -11,7 +11,7 @@ from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import Side, SideBySide
 from pytest_irquality.wording.caveats import MARKS as CAVEATS
 from pytest_irquality.wording.caveats import whole
-from pytest_irquality.wording.numbers import digits_apart, figure, probability, signed
+from pytest_irquality.wording.numbers import digits_apart, figure, grouped, probability, signed
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import ON_CHANGE, bound, cells, fit, fitted
 
@@ -53,7 +53,7 @@ def rows_of(story: Story) -> Iterator[Row]:
     for verdict in others[:MOST_ROWS]:
         yield _limit_row(result, verdict)
     if len(others) > MOST_ROWS:
-        yield (f"and {len(others) - MOST_ROWS} more", "", "", "", "", "", "✗", "")
+        yield (f"and {grouped(len(others) - MOST_ROWS)} more", "", "", "", "", "", "✗", "")
 
 
 def _limit_row(result: SuiteResult, verdict: Verdict) -> Row:
@@ -62,14 +62,15 @@ def _limit_row(result: SuiteResult, verdict: Verdict) -> Row:
     known = [finding for finding in findings if finding.value is not None]
     worst = min(known or findings, key=margin, default=None)
     limit = bound(worst) if worst else ""
+    if len(verdict.broken) > 1:
+        limit = ", ".join(filter(None, (limit, f"{grouped(len(verdict.broken))} broken")))
     means = {(mean.measure, mean.tag): mean for mean in result.means}
     mean = means.get((worst.measure, worst.subject)) if worst else None
-    several = f"{len(verdict.broken)} broken" if len(verdict.broken) > 1 else ""
     if mean and verdict.scope in ("tag", "each_tag"):
         on = f"worst: {worst.subject}" if worst and verdict.scope == "each_tag" else ""
         return _row(verdict.label, mean, limit, verdict, on)
     value, change = _extreme(worst)
-    return (verdict.label, "", value, change, "", limit, _outcome(verdict), several)
+    return (verdict.label, "", value, change, "", limit, _outcome(verdict), "")
 
 
 def _extreme(finding: Finding | None) -> tuple[str, str]:

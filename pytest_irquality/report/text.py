@@ -6,20 +6,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_irquality.edges.printable import terminal
+from pytest_irquality.report.answers_text import unchanged_code, wordings
 from pytest_irquality.report.failure import remarks_lines
 from pytest_irquality.report.tables import aligned, beside, rows_of
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
 from pytest_irquality.wording.accepted import accepted
-from pytest_irquality.wording.answers import answers_lines
 from pytest_irquality.wording.audit import audit_of
 from pytest_irquality.wording.caveats import whole
-from pytest_irquality.wording.numbers import apart, counted, few, figure
-from pytest_irquality.wording.sentences import reason, warnings
-from pytest_irquality.wording.story import Story, Worse, worst_first
+from pytest_irquality.wording.numbers import apart, counted, few, figure, grouped
+from pytest_irquality.wording.reasons import reason
+from pytest_irquality.wording.sentences import warnings
+from pytest_irquality.wording.story import Story, Worse, called, worst_first
 from pytest_irquality.wording.words import cells, fit, fitted, wrapped
 
-WORST = 5
+WORST, MOST_ANSWERS = 5, 12
 LINES, LINES_EACH, FEWEST = 56, 112, 5
 """How long the summary of one suite may be, those of several, and the least of one of these."""
 
@@ -165,9 +166,9 @@ def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
     yield from listed(20, [fit(text, width - 4) for text in known], 3)
     yield from listed(15, [fit(text, width - 6) for text in warnings(result)], 3, "! ")
     yield from listed(30, story.notes, 8)
-    answers = [fitted(terminal(f"  {line}"), width) for line in answers_lines(result)]
-    if answers:
-        yield Block(16, tuple(answers[:12]))
+    for rank, made in ((16, wordings(result, width)), (17, unchanged_code(result, width))):
+        if made_lines := tuple(made):
+            yield Block(rank, made_lines)
     written = [terminal(f"  {line}") for line in result.written]
     yield Block(
         5,
@@ -199,7 +200,7 @@ def _wrapped_headline(text: str, width: int) -> Iterator[str]:
 
 def overall(stories: Sequence[Story]) -> str:
     """How many suites failed, and which is the worst; or which of them no tick can stand for."""
-    of_all = counted(len(stories), "suite")
+    of_all = counted(len(stories), called(stories))
     failed = [story for story in stories if story.state == "failed"]
     partial = [story.name for story in stories if story.state == "partial"]
     qualified = [story.name for story in stories if story.qualified]
@@ -214,18 +215,19 @@ def overall(stories: Sequence[Story]) -> str:
 
 def _worst_lines(story: Story, worst: Sequence[Worse], width: int) -> Iterator[str]:
     """The queries that lost most with the documents that moved, one line each."""
-    yield fitted(f"  lost most {story.damage.measure}:", width)
+    what = "lowest" if story.lowest else "lost most"
+    yield fitted(f"  {what} {story.damage.measure}:", width)
     texts = [fit(worse.query.text, max(16, min(36, width // 3))) for worse in worst]
     column = max(map(cells, texts))
     for text, worse in zip(texts, worst, strict=True):
         space = " " * (column - cells(text))
-        line = f"    {worse.lost:>7}  {terminal(text)}{space}  {worse.values}"
-        moved = terminal(worse.moves)
+        columns = (f"{worse.lost:>7}", f"{terminal(text)}{space}", worse.values)
+        line = f"    {'  '.join(filter(None, columns))}"
         room = width - cells(line) - 2
+        moved = terminal(worse.moves if cells(worse.moves) <= room else worse.moves_of_ids)
         yield f"{line}  {fit(moved, room)}".rstrip() if moved and room > 12 else line
-    more = len(story.damage.worse) - len(worst)
-    if more > 0:
-        yield f"    and {more} more"
+    if more := story.more_than(len(worst)):
+        yield f"    and {grouped(more)} more"
 
 
 def audits(results: Sequence[SuiteResult]) -> Iterator[list[str]]:

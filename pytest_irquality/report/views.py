@@ -76,10 +76,11 @@ class Bar:
 @dataclass(frozen=True)
 class Reason:
     """A line under the headline, linked to where the rest is told. ``query`` is its row in the
-    section, or None.
+    section, or None. ``label`` is what broke, in short.
     """
 
     state: State
+    label: str
     where: str
     text: str
     anchor: str
@@ -410,6 +411,7 @@ class Page:
     state: State
     headline: str
     accepted: tuple[str, ...]
+    broken: tuple[Reason, ...]
     reasons: tuple[Reason, ...]
     more: str
     facts: tuple[str, ...]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 
-from pytest_irquality.verdict.facts import RankedDocument
+from pytest_irquality.verdict.facts import Finding, RankedDocument
+from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import (
     BAD,
     QueryResult,
@@ -72,8 +74,12 @@ class Damage:
         gain = self.gain(query)
         if gain is not None:
             return max(0.0, -gain) * query.weight
+        return 0.0 if self.result.baseline else self.shortfall(query)
+
+    def shortfall(self, query: QueryResult) -> float:
+        """A query's distance from the best value, 1, times its weight."""
         value = query.values[self.column] if self.column is not None and query.values else None
-        if self.result.baseline or value is None or self.sign < 0 or not 0 <= value <= 1:
+        if value is None or self.sign < 0 or not 0 <= value <= 1:
             return 0.0
         return (1 - value) * query.weight
 
@@ -112,6 +118,18 @@ class Damage:
                 return number
         return 0
 
+    @property
+    def lowest(self) -> Sequence[QueryResult]:
+        """Where no query lost: those that failed, or else all that are below the best value, the
+        lowest first.
+        """
+        if self.worse:
+            return []
+        failed = {verdict.query for verdict in self.result.verdicts if verdict.outcome == "failed"}
+        queries = [query for query in self.result.queries if query.id in failed]
+        below = [q for q in queries or self.result.queries if self.shortfall(q) > EQUAL]
+        return sorted(below, key=self.shortfall, reverse=True)
+
     # -- failures ----------------------------------------------------------------------------------
 
     def of(self, verdict: Verdict) -> float:
@@ -119,17 +137,45 @@ class Damage:
         that break it.
         """
         if verdict.query is not None:
-            query = self.result.by_id.get(verdict.query)
-            return self.loss(query) if query else 0.0
+            return self._of_query(verdict.query)
         if verdict.scope == "each_query":
             broken = dict.fromkeys(finding.subject for finding in verdict.broken)
-            return sum(self.loss(self.result.by_id[id]) for id in broken if id in self.result.by_id)
-        tags = {finding.subject for finding in verdict.broken} - {""}
+            return sum(map(self._of_query, broken))
+        if all(finding.variants for finding in verdict.broken):  # lost from today's queries
+            return 0.0
+        return self._of_tags({finding.subject for finding in verdict.broken} - {""})
+
+    def _of_tags(self, tags: AbstractSet[str]) -> float:
+        """What the queries of some tags lost, or all queries where there is no tag."""
         return sum(
             self.loss(query)
             for query in self.result.queries
             if not tags or not tags.isdisjoint(query.tags)
         )
+
+    def broken(self, verdict: Verdict) -> Sequence[Finding]:
+        """What a check broke; of a limit on each tag or query the worst first."""
+        if len(verdict.broken) < 2:
+            return verdict.broken
+        if verdict.scope == "each_tag":
+            return sorted(verdict.broken, key=margin)
+        if verdict.scope == "each_query":
+            return sorted(verdict.broken, key=lambda finding: -self._of_query(finding.subject))
+        return verdict.broken
+
+    def _of_query(self, id: str) -> float:
+        query = self.result.by_id.get(id)
+        return self.loss(query) if query else 0.0
+
+    def place(self, verdict: Verdict) -> tuple[str, int]:
+        """The file and line that a failure is shown at: of a limit on each query those of the query
+        that lost most by it.
+        """
+        at: Verdict | QueryResult = verdict
+        if verdict.scope == "each_query":
+            named = (self.result.by_id.get(finding.subject) for finding in self.broken(verdict))
+            at = next(filter(None, named), verdict)
+        return at.file or self.result.path, at.line
 
     @cached_property
     def failures(self) -> Sequence[Verdict]:

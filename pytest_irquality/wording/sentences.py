@@ -14,10 +14,16 @@ from pytest_irquality.suite.keys import AuditKind
 from pytest_irquality.suite.model import BoundKind, GuardKind, RuleKind
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.facts import Change, Fact, Finding, RankedDocument
-from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
-from pytest_irquality.wording.answers import NO_VARIANTS, in_answers, of_variants, variants_value
+from pytest_irquality.wording.answers import (
+    NO_VARIANTS,
+    broken_by,
+    in_answers,
+    kind_name,
+    of_variants,
+    unanswered,
+)
 from pytest_irquality.wording.losses import because, loss
 from pytest_irquality.wording.moves import move, name, place, seen
 from pytest_irquality.wording.numbers import (
@@ -26,55 +32,11 @@ from pytest_irquality.wording.numbers import (
     exact,
     few,
     figure,
+    grouped,
     probability,
     share,
 )
-from pytest_irquality.wording.words import ON_CHANGE, quoted
-
-# -- verdicts --------------------------------------------------------------------------------------
-
-
-def reason(result: SuiteResult, verdict: Verdict) -> str:
-    """Why a check ended as it did, in one line; "" for one that passed."""
-    return REASONS[verdict.outcome](result, verdict)
-
-
-def _broken(result: SuiteResult, verdict: Verdict) -> str:
-    broken = verdict.broken
-    if not broken:
-        return ""
-    allowed = f"; {verdict.allowed} may" if verdict.allowed else ""
-    more = f" (and {len(broken) - 1} more{allowed})" if len(broken) > 1 else ""
-    subject = f"{query(result, verdict.query)}: " if verdict.query is not None else ""
-    worst = min((f for f in broken if f.kind == broken[0].kind), key=margin)
-    return f"{subject}{sentence(result, verdict, worst)}{more}"
-
-
-def _undecided(result: SuiteResult, verdict: Verdict) -> str:
-    why = causes(result, verdict.unanswered)
-    if verdict.query is not None:
-        return why
-    return f"undecided, because of {queries(result, verdict.unanswered)}: {why}"
-
-
-def _not_evaluated(result: SuiteResult, verdict: Verdict) -> str:
-    return f"not evaluated: {share(verdict.unasked, verdict.needed)} queries were not asked"
-
-
-def _fixed(result: SuiteResult, verdict: Verdict) -> str:
-    issue = f"known issue {verdict.known_issue} no longer fails"
-    return f"{issue}: all of {verdict.label!r} holds; remove 'known_issue'"
-
-
-REASONS: Mapping[str, Callable[[SuiteResult, Verdict], str]] = {
-    "passed": lambda result, verdict: "",
-    "failed": _broken,
-    "known": _broken,
-    "accepted": _broken,
-    "error": _undecided,
-    "not evaluated": _not_evaluated,
-    "fixed": _fixed,
-}
+from pytest_irquality.wording.words import ON_CHANGE, quoted, rerun
 
 
 def causes(result: SuiteResult, ids: Iterable[str]) -> str:
@@ -115,7 +77,7 @@ def queries(result: SuiteResult, ids: Sequence[str]) -> str:
 
 def sentence(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
     """A demand with the query or tag it was made of, unless that is the check's own."""
-    said = demand(result, finding) + in_answers(finding)
+    said = demand(result, finding)
     if not finding.subject or verdict.scope == "query":
         return said
     if verdict.scope != "each_query":
@@ -125,8 +87,8 @@ def sentence(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
 
 
 def demand(result: SuiteResult, finding: Finding) -> str:
-    """What was demanded, and what was seen."""
-    return DEMANDS[finding.kind](result, finding)
+    """What was demanded, and what was seen; in how many answers, where there are several."""
+    return DEMANDS[finding.kind](result, finding) + in_answers(finding)
 
 
 def _must_find(result: SuiteResult, finding: Finding) -> str:
@@ -208,7 +170,9 @@ def _value(result: SuiteResult, finding: Finding) -> str:
     holds, breaks = HOLDS[finding.kind]
     said = f"{finding.measure} is {now}, {holds if finding.ok else breaks} {limit}"
     if finding.variants:
-        return variants_value(result, finding, said)
+        return f"{kind_name(finding.variants)}: {said}" + broken_by(
+            finding, result.unit(finding.measure)
+        )
     if finding.measure == "zero_results" and not finding.subject and not finding.ok:
         empty = [query.id for query in result.queries if query.returned_nothing]
         said = f"{said}: {queries(result, empty)}"
@@ -237,7 +201,7 @@ def _change(result: SuiteResult, finding: Finding) -> str:
     if finding.as_returned is not None:
         _, returned = apart(change.now, finding.as_returned, result.unit(finding.measure))
         said = f"{said} in the order of equal scores; as returned it is {returned}"
-    return said
+    return said + broken_by(finding, unit)
 
 
 def _beside_limit(finding: Finding, beyond: bool) -> str:
@@ -275,6 +239,8 @@ def _no_value(result: SuiteResult, finding: Finding) -> str:
         return f"{measure} is undefined"
     if lacks.kind == "variants":
         return f"{measure} is undefined: {NO_VARIANTS}"
+    if lacks.kind == "unanswered":
+        return f"{measure} is undecided: {unanswered(result, finding)}"
     if lacks.kind != "defined":
         limit = f"{kind} {exact(finding.limit or 0.0, finding.unit)}"
         return f"{measure}: {limit} has nothing to compare with: {_nothing(result, lacks)}"
@@ -407,8 +373,9 @@ def _(fact: facts.ReturnedNothing, result: SuiteResult) -> str:
         return f"{empty}: {queries(result, fact.queries)}"
     if not fact.newly:
         return f"{empty}, as before: {queries(result, fact.queries)}"
-    new = f"{len(fact.newly)} of them returned something before: {queries(result, fact.newly)}"
-    return f"{empty}; {new}"
+    all_new = len(fact.newly) == len(fact.queries)
+    new = "all of them" if all_new else f"{grouped(len(fact.newly))} of them"
+    return f"{empty}; {new} returned something before: {queries(result, fact.newly)}"
 
 
 def _scoring(fact: facts.ReturnedNothing) -> str:
@@ -519,6 +486,12 @@ def _(fact: facts.Moved, result: SuiteResult) -> str:
     if fact.total == 1:
         return "the one ranking has not changed"
     return f"none of {fact.total} rankings changed"
+
+
+@note.register
+def _(fact: facts.NoiseUnknown, result: SuiteResult) -> str:
+    again = rerun(result.path, None, result.retriever)
+    return f"noise is unknown, with one answer to each query: `{again} --ir-repeat=3` asks again"
 
 
 @note.register

@@ -7,7 +7,7 @@ Reports only lay it out; a part that has nothing to say is empty.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Literal, get_args
@@ -27,7 +27,7 @@ from pytest_irquality.verdict.result import (
 )
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.caveats import caveats, urgent, with_urgent
-from pytest_irquality.wording.moves import move, name
+from pytest_irquality.wording.moves import move, name, place
 from pytest_irquality.wording.numbers import (
     apart,
     counted,
@@ -39,7 +39,8 @@ from pytest_irquality.wording.numbers import (
     share,
     signed,
 )
-from pytest_irquality.wording.sentences import causes, moved, note, reason
+from pytest_irquality.wording.reasons import reason
+from pytest_irquality.wording.sentences import causes, moved, note
 from pytest_irquality.wording.words import ON_CHANGE, age, quoted, revision
 
 MOVES = 2
@@ -62,6 +63,7 @@ TOLD: tuple[type[Fact], ...] = (
     facts.Accepted,
     facts.Interrupted,
     facts.Selected,
+    facts.NoiseUnknown,
 )
 """Facts that the story tells in its own place; the others are notes."""
 NOT_COMPARED = ("baseline", "depth", "documents", "edited", "compared")
@@ -79,6 +81,7 @@ class Worse:
     lost: str
     values: str
     moves: str
+    moves_of_ids: str
 
 
 @dataclass(frozen=True)
@@ -235,7 +238,7 @@ class Story:
             f"lost {_sum(damage.lost, unit)} and won {_sum(damage.won, unit)} {measure} over {over}"
         ]
         if damage.half and len(damage.worse) > 2:
-            parts.append(f"half of the loss is in {damage.half}")
+            parts.append(f"half of the loss is in {grouped(damage.half)}")
         return "; ".join([*parts, *self._mean()])
 
     def _mean(self) -> Iterator[str]:
@@ -291,9 +294,11 @@ class Story:
         faulty = [query for query in result.queries if query.fault is not None]
         if faulty:
             some = counted(len(faulty), "query", "queries")
-            yield f"{some} had no answer and count in no figure: {causes(result, _ids(faulty))}"
+            named = few([quoted(query.text) for query in faulty])
+            why = causes(result, _ids(faulty))
+            yield f"{some} had no answer and count in no figure ({named}): {why}"
         for kind in CAUSES:
-            yield from (note(fact, result) for fact in result.facts if isinstance(fact, kind))
+            yield from (note(fact, result) for fact in result.facts if _causes(fact, kind))
         if damage.vanished:
             gone = [f"{name(document)} in {times} queries" for document, times in damage.vanished]
             yield f"no longer returned: {few(gone)}"
@@ -306,8 +311,31 @@ class Story:
             yield f"calls take longer: {now}, they took {before} (median)"
 
     def worst(self, most: int) -> tuple[Worse, ...]:
-        """The queries that lost most."""
-        return tuple(map(self.worsened, self.damage.worse[:most]))
+        """The queries that lost most; of a failure by which no query lost those that are lowest."""
+        told = self._low if self.lowest else self.worsened
+        return tuple(map(told, self.losers[:most]))
+
+    @property
+    def losers(self) -> Sequence[QueryResult]:
+        """All of these queries, the worst first."""
+        return self.damage.lowest if self.lowest else self.damage.worse
+
+    @property
+    def lowest(self) -> bool:
+        """Whether the worst queries are those of the lowest value, not those that lost most."""
+        failed = any(verdict.outcome == "failed" for verdict in self.result.verdicts)
+        return failed and not self.damage.worse
+
+    def more_than(self, most: int) -> int:
+        """How many more queries lost than so many."""
+        return max(0, len(self.damage.worse) - most)
+
+    def _low(self, query: QueryResult) -> Worse:
+        """A query's value where nothing is compared, and what keeps it low."""
+        value = query.values[self.damage.column or 0] or 0.0
+        said = figure(value, self.result.unit(self.damage.measure))
+        short = shortcomings(query, titled=False)
+        return Worse(query, value - 1, said, "", shortcomings(query), short)
 
     def worsened(self, query: QueryResult) -> Worse:
         """What one query lost, and which documents moved."""
@@ -316,7 +344,9 @@ class Story:
         change = sides[1] - sides[0]
         before, now = apart(*sides, unit)
         digits = digits_apart(*sides, unit)
-        return Worse(query, change, signed(change, unit, digits), f"{before} → {now}", moves(query))
+        lost = signed(change, unit, digits)
+        short = moves(query, titled=False)
+        return Worse(query, change, lost, f"{before} → {now}", moves(query), short)
 
     @property
     def tags(self) -> str:
@@ -351,6 +381,7 @@ class Story:
         for label, query in overturned_by(result, self.damage).items():
             yield f"without the query {quoted(query.text)} {label!r} would hold"
         yield from self._noise()
+        yield from self._unknown_noise() if self.on_baseline else ()
         if self.state == "failed" and result.returned and result.judged < result.returned:
             yield self.coverage
 
@@ -361,6 +392,24 @@ class Story:
             return
         if fact.got_worse or not fact.decided:
             yield note(fact, self.result)
+
+    @property
+    def on_baseline(self) -> bool:
+        """Whether anything failed on a change from the baseline."""
+        return self.result.baseline is not None and any(
+            _on_baseline(finding) for verdict in self.result.verdicts for finding in verdict.broken
+        )
+
+    def _unknown_noise(self) -> Iterator[str]:
+        """That nobody knows what unchanged code does, and how to see it."""
+        for fact in self.result.facts:
+            if isinstance(fact, facts.NoiseUnknown):
+                yield note(fact, self.result)
+
+    @property
+    def small_print(self) -> tuple[str, ...]:
+        """What a report with room for it says besides."""
+        return () if self.on_baseline else tuple(self._unknown_noise())
 
     @property
     def coverage(self) -> str:
@@ -380,7 +429,9 @@ class Story:
     def notes(self) -> tuple[str, ...]:
         """What else a reader must know."""
         return tuple(
-            note(fact, self.result) for fact in self.result.facts if not isinstance(fact, TOLD)
+            note(fact, self.result)
+            for fact in self.result.facts
+            if not isinstance(fact, TOLD) or _as_before(fact)
         )
 
     # -- what broke --------------------------------------------------------------------------------
@@ -435,21 +486,41 @@ class Story:
         if self.state != "failed":
             return
         yield Step("run what failed again", "pytest --ir-suite --lf")
-        if result.baseline and any(
-            _on_baseline(finding) for verdict in result.verdicts for finding in verdict.broken
-        ):
+        if self.on_baseline:
             yield Step("accept today's rankings, then commit the baseline", UPDATE)
         if any(isinstance(fact, facts.RestsOnUnjudged) for fact in result.facts):
             yield Step("list what to judge first", "pytest --ir-suite --ir-unjudged=judge.csv")
 
 
-def moves(query: QueryResult, most: int = MOVES) -> str:
+def _causes(fact: Fact, kind: type[Fact]) -> bool:
+    return isinstance(fact, kind) and not _as_before(fact)
+
+
+def _as_before(fact: Fact) -> bool:
+    """Whether a fact is of queries that return nothing, as they did in the baseline."""
+    return isinstance(fact, facts.ReturnedNothing) and bool(fact.compared) and not fact.newly
+
+
+def moves(query: QueryResult, most: int = MOVES, *, titled: bool = True) -> str:
     """The relevant documents that sank, those that are not returned first."""
     documents = {d.id: d for d in (*query.ranking_before, *query.missing, *query.ranking)}
     sunk = [document for document in documents.values() if document.relevant and _sank(document)]
     sunk.sort(key=lambda document: (document.rank is not None, document.before or 0))
     rest = " …" if len(sunk) > most else ""
-    return f"{', '.join(map(move, sunk[:most]))}{rest}"
+    told = sunk if titled else [replace(document, title=None) for document in sunk]
+    return f"{', '.join(map(move, told[:most]))}{rest}"
+
+
+def shortcomings(query: QueryResult, most: int = MOVES, *, titled: bool = True) -> str:
+    """Where the first relevant document stands if not on top, and those that are not returned."""
+    missed = [document for document in query.missing if document.relevant]
+    first = next((document for document in query.ranking if document.relevant), None)
+    below = [first] if first and first.rank != 1 else []
+    low = [*below, *missed]
+    rest = " …" if len(low) > most else ""
+    named = [name(document) if titled else document.id for document in low[:most]]
+    told = (f"{named} {place(document)}" for named, document in zip(named, low, strict=False))
+    return f"{', '.join(told)}{rest}"
 
 
 def _sank(document: ShownDocument) -> bool:
@@ -474,6 +545,11 @@ def worst_first(results: Sequence[SuiteResult]) -> tuple[Story, ...]:
     return tuple(sorted(stories, key=_badness, reverse=True))
 
 
+def called(stories: Sequence[Story]) -> str:
+    """What several results are called: suites, or the retrievers of one."""
+    return "retriever" if len({story.result.path for story in stories}) == 1 else "suite"
+
+
 def _badness(story: Story) -> tuple[bool, float, int]:
     failed = sum(verdict.outcome in BAD for verdict in story.result.verdicts)
     return story.result.failed, story.damage.lost, failed
@@ -494,7 +570,7 @@ def _some(outcomes: Sequence[str], which: str, one: str, many: str) -> str:
 
 
 def _on_baseline(finding: Finding) -> bool:
-    return finding.kind in (*ON_CHANGE, *get_args(GuardKind))
+    return not finding.variants and finding.kind in (*ON_CHANGE, *get_args(GuardKind))
 
 
 def _ids(queries: Sequence[QueryResult]) -> list[str]:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_irquality import judge, load_suite, retrieve
-from pytest_irquality.wording.sentences import reason
+from pytest_irquality.wording.reasons import reason
 from tests.conftest import SHARED, Project
 
 FTS5 = """

@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Project
-from tools.pages import BLOCK, blocks, red_example, renewed
+from tools.pages import (
+    BLOCK,
+    PICTURES,
+    blocks,
+    first_screen,
+    red_example,
+    renewed,
+    stamp_of,
+)
 
 EXAMPLE = Path(__file__).parents[2] / "example_project"
 
@@ -369,6 +377,15 @@ def test_what_the_pages_show_of_a_red_build_is_what_one_sees(tmp_path: Path, pag
     text = (EXAMPLE.parent / page).read_text(encoding="utf-8")
     assert set(BLOCK.findall(text)), "the page shows nothing of the example"
     assert timeless(renewed(text, shown)) == timeless(text), "run python tools/pages.py"
+
+
+def test_the_pictures_show_what_the_report_says(tmp_path: Path) -> None:
+    red_example(tmp_path)
+    said = first_screen(tmp_path / "ir-report.html")
+    assert "mechanical keyboard" in said
+    for name in PICTURES:
+        shown = stamp_of((EXAMPLE.parent / name).read_bytes())
+        assert shown == said, "run python -m tools.pages"
 
 
 def timeless(text: str) -> str:

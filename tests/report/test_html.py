@@ -121,10 +121,10 @@ def test_verdict_in_words_when_red() -> None:
         "✗ Search is not good enough 1 of 5 queries broke a rule · 1 of 1 limit broken · 1 query had no answer"
         " · 1 known issue is fixed · 1 known issue · stopped after 4 queries"
     )
+    assert page.one("p", "broken").text == "✗ broken limit ndcg@10"
+    assert [row.text.split()[0] for row in page.one("table", "worst").all("tr")] == ["chair"]
     reasons = [line.text for line in page.one("ul", "reasons").all("li")]
     assert reasons == [
-        "✗ failed ndcg@10 is 0.500, below its floor 0.800",
-        "✗ failed 'chair': chair-doc must be in the top 1: it is at rank 4",
         "⊘ error 'desk': ConnectionError: refused",
         "★ fixed known issue S-1 no longer fails: all of 'lamp' holds; remove 'known_issue'",
     ]
@@ -522,9 +522,8 @@ def test_every_link_leads_somewhere_and_every_id_is_there_once() -> None:
     ids = [element.attributes["id"] for element in page.all() if "id" in element.attributes]
     assert len(ids) == len(set(ids))
     targets = {e.attributes["href"].removeprefix("#") for e in page.all() if "href" in e.attributes}
-    targets |= {
-        e.attributes["aria-labelledby"] for e in page.all() if "aria-labelledby" in e.attributes
-    }
+    for element in page.all():
+        targets |= {*element.attributes.get("aria-labelledby", "").split()}
     assert targets
     assert targets <= set(ids)
 

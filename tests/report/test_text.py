@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from pytest_irquality.report.failure import laid_out
 from pytest_irquality.report.text import summary
-from pytest_irquality.verdict.facts import Remark
+from pytest_irquality.verdict.facts import Finding, RankedDocument, Remark
+from pytest_irquality.verdict.result import ShownDocument, Verdict
+from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.words import cells, fit, wrapped
 from tests.conftest import Project
-from tests.report.made import check, compared, floor, moved
+from tests.report.made import check, compared, floor, moved, query, suite
 
 EXAMPLE = Path(__file__).parents[2] / "example_project"
 WIDTHS = (80, 100, 120, 200)
@@ -52,7 +55,9 @@ def test_the_worst_three_are_told_in_full_and_the_others_in_three_lines(
     assert full == ["mechanical-keyboard", "hiking-boots", "bookshelf-speakers"]
     for name, part in told.items():
         assert name in full or len(part.strip().splitlines()) <= 3
-    assert "FAILED shop.ir.yaml::office-chair - sku-101 (Aero" in text
+    assert (
+        "FAILED shop.ir.yaml::office-chair - sku-101 must be in the top 3: it is at rank 7" in text
+    )
     assert "Broken:" not in text
 
 
@@ -114,6 +119,93 @@ def test_the_section_stays_short_whatever_broke(suites: int, most: int) -> None:
     assert len(lines) <= most
     assert all(cells(line) <= 80 for line in lines)
     assert "FAILED" in lines[-2] + lines[-1]
+
+
+def test_a_limit_on_each_query_counts_those_that_break_it_and_names_the_worst() -> None:
+    queries = [moved(f"query {n}", 0.9, 0.9 - n / 300) for n in range(1, 201)]
+    lost = tuple(
+        Finding(q.id, "lost_all_relevant", False, ranked=(RankedDocument("d", None, 1),))
+        for q in queries
+    )
+    guard = Verdict("guard", "each_query: lost_all_relevant", 1, "failed", lost, "each_query")
+    made = compared(*queries, verdicts=(guard,))
+    said = (
+        "200 queries lost all their relevant documents: 'query 200', 'query 199', 'query 198',"
+        " 'query 197', 'query 196' and 195 more"
+    )
+    assert reason(made, guard) == said
+    assert any("200 broken" in line for line in summary([made], 100))
+    worst = replace(queries[-1], line=777)
+    placed = compared(*queries[:-1], worst, verdicts=(guard,))
+    told = laid_out(placed, guard, 200).splitlines()
+    assert (told[0], told[-1]) == (said, "  at shop.ir.yaml:777")
+    assert told[5:7] == [told[5], "  and 195 more, all in the report"]
+    assert told[5].startswith("  ✗ 'query 196' lost")
+
+
+def test_of_a_limit_on_each_tag_the_one_furthest_beyond_it_comes_first() -> None:
+    queries = [moved("a", 0.9, 0.8, tags=("x",)), moved("b", 0.9, 0.1, tags=("y",))]
+    findings = tuple(
+        Finding(tag, "min", False, True, "ndcg@10", value, 0.8, 1)
+        for tag, value in (("x", 0.7), ("y", 0.5))
+    )
+    each = Verdict("tags", "each_tag: ndcg@10", 3, "failed", findings, "each_tag")
+    assert reason(compared(*queries, verdicts=(each,)), each) == (
+        "tag y: ndcg@10 is 0.500, below its floor 0.800 (and x)"
+    )
+
+
+def test_without_a_baseline_the_lowest_queries_are_named_with_what_they_miss() -> None:
+    missed = ShownDocument(None, "chair", "A chair", 3.0, True)
+    low = query("office chair", 0.2, ranking=(ShownDocument(4, "mat", "A mat", 1.0, True),),
+                missing=(missed,))  # fmt: skip
+    made = suite(query("sofa"), low, verdicts=(floor(0.5, 0.8, "failed"),))
+    lines = list(summary([made], 120))
+    at = lines.index("  lowest ndcg@10:")
+    assert lines[at + 1].split("  ")[-2:] == [
+        "office chair", "mat (A mat) at rank 4, chair (A chair) not returned"
+    ]  # fmt: skip
+    green = suite(query("sofa"), low, verdicts=(floor(0.9, 0.8, "passed"),))
+    assert "  lowest ndcg@10:" not in list(summary([green], 120))
+
+
+def test_moves_that_do_not_fit_go_without_titles() -> None:
+    wide, narrow = (
+        "\n".join(summary([compared(moved("desk", 0.9, 0.1))], width)) for width in (120, 80)
+    )
+    assert "lost (Lost one) 2 → left the index, best (The best one) 1 → 2" in wide
+    assert "lost 2 → left the index, best 1 → 2" in narrow
+
+
+def test_nothing_is_said_twice(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = red_example(project, monkeypatch, 200)
+    lines = text[text.index("= FAILURES =") :].splitlines()
+    said = [re.sub(r"^(FAILED \S+ - |[\s✗]+)", "", line) for line in lines]
+    long = [line for line in said if len(line) > 40 and not line.startswith(("_", "="))]
+    limits = [line for line in long if " floor " in line]  # the short summary's reason is its own
+    assert len({*long} - {*limits}) == len([line for line in long if line not in limits])
+
+
+def test_errors_are_laid_out_in_three_lines_and_name_no_exception_of_ours(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    project.suite(
+        "metrics: [ndcg@10]\nthresholds: {ndcg@10: 0.5}\nqueries:\n"
+        + "".join(f"  - {{query: a rather long query {n}, relevant: {{d: 1}}}}\n" for n in range(9))
+    )
+    project.conftest(
+        "@pytest.fixture\ndef retriever():\n    def search(query): raise OSError('shard 3 did not"
+        " answer')\n    return search\n"
+    )
+    text = project.run().stdout.str()
+    errors = text[text.index("= ERRORS =") : text.index("= search quality =")]
+    (limit,) = re.findall(r"^_+ ERROR at setup of ndcg-10 _+\n(.*)", errors, re.M | re.S)
+    part = limit.split("\n_")[0].rstrip("= \n").splitlines()
+    assert len(part) == 3
+    assert all(cells(line) <= 80 for line in part)
+    assert "ERROR shop.ir.yaml::ndcg-10 - undecided, because of" in text
+    assert "Failed:" not in text
 
 
 def test_wide_and_combining_characters_are_measured_in_cells() -> None:

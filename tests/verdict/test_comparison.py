@@ -20,6 +20,7 @@ from pytest_irquality.retrieval import Ranking, Run
 from pytest_irquality.verdict import Baseline, SuiteResult
 from pytest_irquality.verdict.facts import RankedDocument
 from pytest_irquality.wording import sentences
+from pytest_irquality.wording.reasons import reason
 
 Lists = Mapping[str, Sequence[str]]
 
@@ -109,7 +110,7 @@ def test_a_significant_drop_fails_and_several_are_corrected_together(tmp_path: P
     assert outcomes(result) == {"mrr@10": "failed", "ndcg@10": "failed", "recall@10": "passed"}
     assert (
         "which chance does not explain: p = 0.002 (p = 0.006 corrected for several limits)"
-        in sentences.reason(result, result.verdicts[-3])
+        in reason(result, result.verdicts[-3])
     )
 
 
@@ -118,7 +119,7 @@ def test_a_rise_where_lower_is_better(tmp_path: Path) -> None:
     now = {**FIRST, "q1": [], "q2": []}
     result = judged(tmp_path, text, run_of(now), run_of(FIRST))
     assert outcomes(result) == {"zero_results": "failed", "rank_of_first@10": "failed"}
-    assert "zero_results rose 0 → 2, by 2: more than max_rise 1" in sentences.reason(
+    assert "zero_results rose 0 → 2, by 2: more than max_rise 1" in reason(
         result, result.verdicts[-2]
     )
 
@@ -130,9 +131,8 @@ def test_a_drop_without_a_baseline_is_never_a_false_green(tmp_path: Path) -> Non
     result = judged(tmp_path, text, run_of(FIRST), None)
     assert set(outcomes(result).values()) == {"failed"}
     assert [len(verdict.broken) for verdict in result.verdicts[-3:]] == [1, 1, 1]
-    assert (
-        "there is no baseline; make one with `pytest --ir-suite --ir-update-baseline`"
-        in sentences.reason(result, result.verdicts[-1])
+    assert "there is no baseline; make one with `pytest --ir-suite --ir-update-baseline`" in reason(
+        result, result.verdicts[-1]
     )
 
 
@@ -140,7 +140,7 @@ def test_a_baseline_that_is_too_shallow_is_an_error_that_says_so(tmp_path: Path)
     text = twenty("thresholds: {recall@50: {max_drop: 0.1}, recall@10: {max_drop: 0.1}}\n")
     result = judged(tmp_path, text, run_of(FIRST), run_of(FIRST, depth=10))
     assert outcomes(result) == {"recall@50": "failed", "recall@10": "passed"}
-    assert "it reads 50 results and the baseline holds 10; renew it" in sentences.reason(
+    assert "it reads 50 results and the baseline holds 10; renew it" in reason(
         result, result.verdicts[-2]
     )
 
@@ -168,7 +168,10 @@ def test_the_guard_on_lost_queries(tmp_path: Path, level: str, lost: int, outcom
         "each_query: new_zero_results": "passed",
     }
     findings = result.verdicts[-2].findings
-    assert ("(and 2 more; 2 may)" in sentences.reason(result, result.verdicts[-2])) == (lost == 3)
+    assert (
+        reason(result, result.verdicts[-2])
+        == "3 queries lost all their relevant documents: 'q0', 'q1', 'q2'; 2 are allowed"
+    ) == (lost == 3)
     if lost:
         assert len(findings) == lost
         assert (
@@ -183,7 +186,7 @@ def test_the_guard_on_queries_that_return_nothing_now(tmp_path: Path) -> None:
     result = judged(tmp_path, twenty(GUARD % "ignore"), run_of({**FIRST, "q3": []}), run_of(FIRST))
     assert outcomes(result) == {"each_query: new_zero_results": "failed"}
     assert (
-        sentences.reason(result, result.verdicts[-1])
+        reason(result, result.verdicts[-1])
         == "'q3' returns nothing now; it returned 3 results before"
     )
 
@@ -325,7 +328,7 @@ def test_a_drop_of_what_no_judgment_defines_is_never_a_false_green(tmp_path: Pat
         assert set(outcomes(result).values()) == {"failed"}, scope
         assert (
             "mrr@10 is undefined, now and before: no query here has a relevant document"
-            in sentences.reason(result, result.verdicts[-1])
+            in reason(result, result.verdicts[-1])
         )
         assert set(outcomes(judged(tmp_path, text % scope, both, both)).values()) == {"passed"}
 
@@ -480,9 +483,7 @@ def test_the_default_guard_watches_wherever_there_is_a_baseline(tmp_path: Path) 
     assert not judge(suite, lost).failed
     result = judge(suite, lost, before=run_of(FIRST))
     assert result.failed
-    assert sentences.reason(result, result.verdicts[-1]).startswith(
-        "'q7' lost all its relevant documents"
-    )
+    assert reason(result, result.verdicts[-1]).startswith("'q7' lost all its relevant documents")
     file.write_text(twenty("each_query: {lost_all_relevant: ignore}\n"), encoding="utf-8")
     assert not judge(load_suite(file), lost, before=run_of(FIRST)).failed
 

@@ -10,7 +10,7 @@ import pytest
 from pytest_irquality import judge, load_suite
 from pytest_irquality.retrieval import Run
 from pytest_irquality.verdict import SuiteResult
-from pytest_irquality.wording.sentences import notes, reason
+from pytest_irquality.wording.sentences import notes
 from tests.conftest import Project
 from tests.verdict.test_comparison import FIRST, judged, outcomes, run_of, sunk, twenty
 
@@ -185,19 +185,3 @@ def test_the_interval_is_around_the_change_where_lower_is_better_too(tmp_path: P
         assert change.low is not None
         assert change.high is not None
         assert change.low < change.difference < change.high
-
-
-def test_of_several_tags_the_reason_names_the_one_that_is_furthest_beyond(tmp_path: Path) -> None:
-    lines = (
-        f"  - {{query: {tag}{n}, tags: [{tag}], relevant: [d]}}\n"
-        for tag in "abc"
-        for n in range(5)
-    )
-    text = f"queries:\n{''.join(lines)}each_tag: {{mrr: {{max_drop: 0.1}}}}\n"
-    found = {f"{tag}{n}": ["d", "x", "y"] for tag in "abc" for n in range(5)}
-    sunk_by = {"a": ["x", "d"], "b": ["x", "y", "z", "d"], "c": ["x", "d"]}
-    worse = {id: sunk_by[id[0]] for id in found}
-    result = judged(tmp_path, text, run_of(worse), run_of(found))
-    (verdict,) = [verdict for verdict in result.verdicts if verdict.scope == "each_tag"]
-    assert reason(result, verdict).startswith("tag b: mrr@10 fell 1.000 → 0.250")
-    assert reason(result, verdict).endswith("(and 2 more)")

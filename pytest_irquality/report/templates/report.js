@@ -16,6 +16,18 @@
     element.append(...children.flat().filter((child) => child !== null && child !== undefined));
     return element;
   };
+  // An English sentence, in which names that are written from right to left keep that to themselves.
+  const RIGHT_TO_LEFT = "\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufeff";
+  const NAMES = new RegExp(`[${RIGHT_TO_LEFT}](?:[^'"(),;:\u2192]*[${RIGHT_TO_LEFT}])?`, "g");
+  const sentence = (text) => {
+    let at = 0;
+    const parts = [...text.matchAll(NAMES)].flatMap((name) => {
+      const before = text.slice(at, name.index);
+      at = name.index + name[0].length;
+      return [before, h("bdi", {}, name[0])];
+    });
+    return [...parts, text.slice(at)];
+  };
   const stated = ([css, symbol, word]) =>
     h("span", { class: `state ${css}` }, h("span", { "aria-hidden": "true" }, symbol), ` ${word}`);
 
@@ -250,7 +262,7 @@
         if (column.key === "tags") return h("td", { class: "tags" }, h("div", { class: "clamp" }, this.data.tag[row].map((tag) => tagged(this.data.tags[tag]))));
         if (column.key === "outcome") {
           return h("td", { class: "outcome" }, h("div", { class: "clamp" },
-            stated(page.states[this.data.state[row]]), " ", h("span", { class: "said", dir: "auto" }, sayings[said[row]])));
+            stated(page.states[this.data.state[row]]), " ", h("span", { class: "said", dir: "ltr" }, sentence(sayings[said[row]]))));
         }
         return h("td", { class: `num ${sided(column, row)}`, "data-label": column.label }, column.cells[row]);
       });
@@ -307,7 +319,7 @@
       part(told.remarks, (remarks) => remarks.map(([name, text]) => h("p", { class: "why" }, h("b", {}, `${name}: `), h("span", { dir: "auto" }, text)))),
       part(told.fault, (text) => [h("p", {}, h("b", {}, "The retriever did not answer:")), h("pre", { class: "fault", dir: "auto", tabindex: 0 }, text)]),
       part(told.rules, (rules) => h("ul", { class: "rules" }, rules.map(([state, text]) =>
-        h("li", {}, stated(details().states[state]), " ", h("span", { dir: "auto" }, text))))),
+        h("li", {}, stated(details().states[state]), " ", h("span", { dir: "ltr" }, sentence(text)))))),
       h("div", { class: "sides" },
         part(told.rankedBefore, (words) => h("div", {}, h("h4", {}, "Baseline ", h("small", { class: "muted" }, texts[words])), ranking(told.before, false, table.top, told.ranksBefore))),
         told.ranked || told.missing ? h("div", {},

@@ -1,0 +1,93 @@
+"""Why a check ended as it did, in one line for every report; the worst of what it broke comes
+first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pytest_irquality.verdict.damage import Damage
+from pytest_irquality.verdict.facts import Finding
+from pytest_irquality.verdict.result import SuiteResult, Verdict
+from pytest_irquality.wording.numbers import counted, few, share
+from pytest_irquality.wording.sentences import causes, queries, query, sentence
+
+NAMED = 5
+"""How many of the tags or queries that break a limit are named."""
+
+
+def reason(result: SuiteResult, verdict: Verdict) -> str:
+    """Why a check ended as it did, in one line; "" for one that passed."""
+    return REASONS[verdict.outcome](result, verdict)
+
+
+def _broken(result: SuiteResult, verdict: Verdict) -> str:
+    broken = Damage(result).broken(verdict) or _not_ok(verdict)
+    if not broken:
+        return ""
+    allowed = f"; {verdict.allowed} are allowed" if verdict.allowed else ""
+    if len(broken) > 1 and verdict.scope == "each_query" and broken[0].kind in SEVERAL:
+        return f"{_many(result, broken)}{allowed}"
+    subject = f"{query(result, verdict.query)}: " if verdict.query is not None else ""
+    more = _more(result, verdict, broken)
+    beside = f" (and {more}{allowed})" if more else ""
+    return f"{subject}{sentence(result, verdict, broken[0])}{beside}"
+
+
+def _not_ok(verdict: Verdict) -> Sequence[Finding]:
+    """What is not as demanded and does not fail by itself."""
+    return [finding for finding in verdict.findings if not finding.ok]
+
+
+SEVERAL: Mapping[str, str] = {
+    "lost_all_relevant": "lost all their relevant documents",
+    "new_zero_results": "return nothing now and returned something before",
+}
+"""What several queries did that break one guard."""
+
+
+def _many(result: SuiteResult, broken: Sequence[Finding]) -> str:
+    """``200 queries lost all their relevant documents: 'a', 'b', 'c', 'd', 'e' and 195 more``."""
+    named = few(_subjects(result, broken), named=NAMED)
+    return f"{counted(len(broken), 'query', 'queries')} {SEVERAL[broken[0].kind]}: {named}"
+
+
+def _more(result: SuiteResult, verdict: Verdict, broken: Sequence[Finding]) -> str:
+    """What else a check broke: by name where it is about tags or queries."""
+    rest = broken[1:]
+    if rest and verdict.scope in ("each_tag", "each_query"):
+        return few(_subjects(result, rest), named=NAMED - 1)
+    return f"{len(rest)} more" if rest else ""
+
+
+def _subjects(result: SuiteResult, broken: Sequence[Finding]) -> Sequence[str]:
+    """The queries in quotes, or the tags, that a limit is broken on."""
+    subjects = dict.fromkeys(finding.subject for finding in broken)
+    return [query(result, name) if name in result.by_id else name for name in subjects]
+
+
+def _undecided(result: SuiteResult, verdict: Verdict) -> str:
+    why = causes(result, verdict.unanswered)
+    if verdict.query is not None:
+        return why
+    return f"undecided, because of {queries(result, verdict.unanswered)}: {why}"
+
+
+def _not_evaluated(result: SuiteResult, verdict: Verdict) -> str:
+    return f"not evaluated: {share(verdict.unasked, verdict.needed)} queries were not asked"
+
+
+def _fixed(result: SuiteResult, verdict: Verdict) -> str:
+    issue = f"known issue {verdict.known_issue} no longer fails"
+    return f"{issue}: all of {verdict.label!r} holds; remove 'known_issue'"
+
+
+REASONS: Mapping[str, Callable[[SuiteResult, Verdict], str]] = {
+    "passed": lambda result, verdict: "",
+    "failed": _broken,
+    "known": _broken,
+    "accepted": _broken,
+    "error": _undecided,
+    "not evaluated": _not_evaluated,
+    "fixed": _fixed,
+}

@@ -1,0 +1,47 @@
+"""How tall the Markdown report is where a pull request shows it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import ROOT, Open
+from tests.conftest import Project
+
+markdown_it = pytest.importorskip("markdown_it")
+
+# As a comment on a pull request is set there: its width, its type, the room around its parts.
+STYLE = """
+body { margin: 0; width: 780px; font: 14px/1.5 system-ui, "Noto Sans", sans-serif; }
+body > :first-child { margin-top: 0 !important; }
+h2 { margin: 24px 0 16px; padding-bottom: .3em; font-size: 1.5em; line-height: 1.25; border-bottom: 1px solid; }
+p, ul, table, details { margin: 0 0 16px; }
+ul { padding-left: 2em; }
+table { border-collapse: collapse; display: block; width: max-content; max-width: 100%; }
+th, td { padding: 6px 13px; border: 1px solid; }
+code { padding: .2em .4em; font-size: 85%; }
+"""
+
+
+def height_before_the_fold(show: Open, text: str) -> float:
+    """How many pixels stand above the first part that is folded."""
+    drawn = markdown_it.MarkdownIt("commonmark").enable("table").render(text)
+    page = show(f"<!doctype html><html data-ready><style>{STYLE}</style>{drawn}")
+    box = page.locator("details").first.bounding_box()
+    assert box is not None
+    return box["y"]
+
+
+def test_a_red_suite_takes_less_than_600_pixels(project: Project, show: Open) -> None:
+    shutil.copytree(ROOT / "example_project", project.path, dirs_exist_ok=True)
+    search = project.path / "shop_search.py"
+    text = search.read_text("utf-8").replace('"title": 8.0', '"title": 1.0')
+    search.write_text(text, "utf-8")
+    os.utime(search)
+    project.run("--ir-markdown=report.md")
+    text = Path(project.path, "report.md").read_text("utf-8")
+    assert "| mechanical keyboard |" in text.partition("<details>")[0]
+    assert height_before_the_fold(show, text) < 600

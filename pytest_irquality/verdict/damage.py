@@ -97,12 +97,12 @@ class Damage:
         lost = [query for query in self.result.queries if (self.gain(query) or 0.0) < 0]
         return sorted(lost, key=self.loss, reverse=True)
 
-    @property
+    @cached_property
     def lost(self) -> float:
         """What all queries lost together, unweighted."""
         return -sum(gain for gain in self.gains if gain < 0)
 
-    @property
+    @cached_property
     def won(self) -> float:
         """What all queries won together, unweighted."""
         return sum(gain for gain in self.gains if gain > 0)

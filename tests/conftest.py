@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # pytester forgets modules that an inner run imports; libyaml's extension survives that only if it was here before.
 import pytest_irquality.plugin.checking
@@ -23,8 +23,10 @@ pytest_plugins = ["pytester"]
 
 # What runs by default draws the same examples every time: no test passes or fails by luck. The search for new ones is
 # `pytest --hypothesis-profile=search`; what it finds becomes an example of its own.
-settings.register_profile("same", derandomize=True, database=None, deadline=None)
-settings.register_profile("search", derandomize=False, database=None, deadline=None)
+# No test fails because the machine is busy, either.
+patient = settings(database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", patient, derandomize=True)
+settings.register_profile("search", patient, derandomize=False)
 settings.load_profile("same")
 
 SHARED = Path(os.environ.get("IRQUALITY_SHARED", Path(__file__).parents[2] / "shared"))

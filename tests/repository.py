@@ -20,6 +20,6 @@ def git(folder: Path, *arguments: str, check: bool = True) -> str:
     command = ["git", "-C", str(folder), "-c", "protocol.file.allow=always", *arguments]
     environment = {**os.environ, **WHO}
     done = subprocess.run(
-        command, check=check, capture_output=True, timeout=60, env=environment, text=True
+        command, check=check, capture_output=True, timeout=300, env=environment, text=True
     )
     return done.stdout

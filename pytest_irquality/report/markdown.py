@@ -13,6 +13,8 @@ from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.answers import in_one_line_each
+from pytest_irquality.wording.caveats import MARKS as CAVEATS
+from pytest_irquality.wording.caveats import whole
 from pytest_irquality.wording.moves import in_answers, rank
 from pytest_irquality.wording.numbers import counted, figure, probability, signed
 from pytest_irquality.wording.reasons import reason
@@ -37,6 +39,7 @@ SYMBOLS = {
     "passed": "✓", "failed": "✗", "error": "⊘", "fixed": "★", "not evaluated": "◌", "known": "⚠",
     "accepted": "▼",
 }  # fmt: skip
+LEVELS = {"bad": "✗", "warn": "⚠", "good": "✓"}
 
 
 def markdown_report(
@@ -79,8 +82,7 @@ def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> str:
         missing = f", {counted(len(not_evaluated), 'suite')} not evaluated" if not_evaluated else ""
         return f"## {markdown(overall(stories) + missing)}\n"
     story = stories[0]
-    symbol = {"failed": "✗", "partial": "⚠", "passed": "✓"}[story.state]
-    verdict = story.verdict
+    symbol, verdict = LEVELS[story.level], story.verdict
     if not_evaluated and story.state == "passed":
         symbol, verdict = "✗", "Not everything was evaluated"
     return f"## {symbol} {markdown(verdict)}\n\n{markdown(story.counted)}\n"
@@ -128,7 +130,7 @@ def _suites(stories: Sequence[Story]) -> str:
     rows = []
     for story in stories:
         mean = story.result.whole.get(story.damage.measure)
-        verdict = f"{'✗' if story.state == 'failed' else '✓'} {story.headline}"
+        verdict = f"{LEVELS[story.level]} {story.headline}"
         rows.append([story.name, verdict, _value(mean, named=True), story.tally])
     return _table(["Suite", "Verdict", "First measure", "Queries"], rows)
 
@@ -210,7 +212,7 @@ def _lines(story: Story) -> Sequence[Verdict]:
 
 def _line(result: SuiteResult, verdict: Verdict) -> Iterator[list[str]]:
     """A row for each broken demand of a limit; one for a limit that holds."""
-    symbol = SYMBOLS[verdict.outcome]
+    symbol = CAVEATS[verdict.caveat] if verdict.caveat else SYMBOLS[verdict.outcome]
     if verdict.outcome not in ("failed", "known", "accepted") or not verdict.broken:
         held = verdict.findings[0] if len(verdict.findings) == 1 else None
         limit = ", ".join(dict.fromkeys(map(bound, verdict.findings[:3])))
@@ -233,8 +235,7 @@ def _sides(result: SuiteResult, verdict: Verdict, finding: Finding) -> tuple[str
     mean = next(means, None)
     if mean is None:
         return "", ""
-    before = figure(mean.change.before, mean.unit) if mean.change else ""
-    return before, figure(mean.value, mean.unit)
+    return (figure(mean.change.before, mean.unit) if mean.change else ""), _now(mean)
 
 
 def _queries(story: Story) -> Iterator[str]:
@@ -318,11 +319,18 @@ def _tags(result: SuiteResult) -> str:
 def _value(mean: Mean | None, *, named: bool = False) -> str:
     if mean is None:
         return ""
-    measure = f"{mean.measure} " if named else ""
-    change = mean.change
+    change, measure = mean.change, f"{mean.measure} " if named else ""
     if change is None or abs(change.difference) <= EQUAL:
-        return f"{measure}{figure(mean.value, mean.unit)}"
-    return f"{measure}{figure(mean.value, mean.unit)} ({signed(change.difference, mean.unit)})"
+        return f"{measure}{_now(mean)}"
+    return f"{measure}{_now(mean, f' ({signed(change.difference, mean.unit)})')}"
+
+
+def _now(mean: Mean, moved: str = "") -> str:
+    """Today's value over what is compared and by how much it ``moved``; over all, where that is
+    another, apart.
+    """
+    value = mean.change.now if mean.change else mean.value
+    return "; ".join(filter(None, (f"{figure(value, mean.unit)}{moved}", whole(mean))))
 
 
 # -- Markdown --------------------------------------------------------------------------------------

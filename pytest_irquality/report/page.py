@@ -14,12 +14,11 @@ from pytest_irquality.verdict.side_by_side import side_by_side
 from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
 from pytest_irquality.wording.caveats import with_urgent
-from pytest_irquality.wording.numbers import counted
+from pytest_irquality.wording.numbers import counted, few
 from pytest_irquality.wording.story import Story, called, worst_first
 
 REASONS, FEWER = 6, 3
 """How many failures stand under the headline; fewer where the worst queries stand there, too."""
-WORDS = {"bad": "FAIL", "warn": "PARTIAL", "good": "PASS"}
 
 
 def page_view(
@@ -47,7 +46,7 @@ def page_view(
     more = len(others) - most
     suites = ", ".join(dict.fromkeys(result.suite for result in results))
     return Page(
-        title=f"{WORDS[state.css]}: {suites or 'search quality'}",
+        title=f"{_word(state, stories)}: {suites or 'search quality'}",
         state=state,
         headline=words,
         accepted=tuple(line for result in results for line in accepted(result)),
@@ -66,6 +65,14 @@ def page_view(
         rows=tuple(view.compared(named, sides) for view in views) if several else (),
         definitions=tuple((names[m], definitions[m]) for m in named if m in definitions),
     )
+
+
+def _word(state: State, stories: Sequence[Story]) -> str:
+    """How it ended, in the one word that a list of tabs has room for."""
+    if state.css == "bad":
+        return "FAIL"
+    passed = stories and all(story.state == "passed" for story in stories)
+    return "PASS" if passed else "PARTIAL"
 
 
 def _beside_worst(
@@ -100,23 +107,31 @@ def _foremost(reasons: Sequence[Reason], most: int) -> Sequence[Reason]:
 def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> tuple[State, str]:
     """The verdict in words, and how many checks ended how."""
     unseen = [f"{counted(len(not_evaluated), 'suite')} not evaluated"] if not_evaluated else []
-    states = {story.state for story in stories}
     if len(stories) == 1:
-        words = " · ".join([*stories[0].counts, *unseen])
+        verdict, words = stories[0].verdict, " · ".join([*stories[0].counts, *unseen])
         if not unseen:
             words = with_urgent(words, stories[0].result.failed, stories[0].caveats)
-        verdict = stories[0].verdict
-        if not_evaluated and stories[0].state == "passed":
-            verdict = "Not everything was evaluated"
     else:
-        failed = sum(story.state == "failed" for story in stories)
-        of_all = counted(len(stories), called(stories))
-        verdict = f"{failed} of {of_all} failed"
-        if not failed:
-            verdict = f"All {of_all} passed" if stories else "Nothing was judged"
-        words = " · ".join(unseen)
-    if "failed" in states or not_evaluated:
+        verdict = _of_several(stories)
+        in_part = [story.name for story in stories if story.qualified]
+        some = [f"not all was compared: see {few(in_part)}"] if in_part else []
+        words = " · ".join([*some, *unseen])
+    failed = any(story.state == "failed" for story in stories)
+    if unseen and stories and not failed:
+        verdict = "Not everything was evaluated"
+    if failed or unseen:
         return State("bad", "✗", verdict), words
-    if "partial" in states or not stories:
+    if not stories or any(story.level == "warn" for story in stories):
         return State("warn", "⚠", verdict), words
     return State("good", "✓", verdict), words
+
+
+def _of_several(stories: Sequence[Story]) -> str:
+    """How many of several suites ended how, in a few words."""
+    if not stories:
+        return "Nothing was judged"
+    of_all = counted(len(stories), called(stories))
+    for state, word in (("failed", "failed"), ("partial", "interrupted")):
+        if many := sum(story.state == state for story in stories):
+            return f"{many} of {of_all} {word}"
+    return f"All {of_all} passed"

@@ -164,11 +164,9 @@ class SuiteView:
 
     @property
     def state(self) -> State:
-        if self.result.failed:
-            return State("bad", "✗", "fail")
-        return (
-            State("warn", "⚠", "partial") if self.result.interrupted else State("good", "✓", "pass")
-        )
+        word = {"failed": "fail", "partial": "partial", "passed": "pass"}[self.story.state]
+        level = self.story.level
+        return State(level, {"bad": "✗", "warn": "⚠", "good": "✓"}[level], word)
 
     @property
     def where(self) -> str:
@@ -470,6 +468,7 @@ class SuiteView:
     def cell(self, tag: str | None, measure: str, bar: bool) -> Cell:
         mean = self.means.get((tag, measure))
         value, change = (mean.value, mean.change) if mean else (None, None)
+        value = change.now if change else value  # over all is another, and stands apart
         unit = self.queries.unit(measure)
         broken = self.broken.get((tag or "", measure))
         limit = self.limits.get((tag or "", measure))
@@ -487,7 +486,7 @@ class SuiteView:
         return Cell(
             measure=measure,
             before=figure(change.before, unit) if change else "",
-            value=figure(change.now if change else value, unit),
+            value=figure(value, unit),
             change=signed(difference, unit) if bar and abs(difference) > EQUAL else "",
             css=side(difference, self.queries, measure),
             over="; ".join(filter(None, (over, whole(mean) if mean else ""))),

@@ -13,7 +13,8 @@ from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
 from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
-from pytest_irquality.wording.numbers import counted, figure, grouped
+from pytest_irquality.wording.caveats import whole
+from pytest_irquality.wording.numbers import apart, counted, few, figure, grouped
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import warnings
 from pytest_irquality.wording.story import Story, Worse, called, worst_first
@@ -70,21 +71,42 @@ def summary(
 
 
 def quiet(results: Iterable[SuiteResult]) -> Iterator[str]:
-    """One line a suite: the headline and what the first measure did."""
+    """One line a suite: the headline, the worst failure, and what the first measure did."""
     for result in results:
         story = Story(result)
-        mean = result.whole.get(story.damage.measure)
         variant = f" [{result.retriever}]" if result.retriever else ""
-        figures = [f"{result.path}{variant}: {_word(story)}: {story.headline}"]
-        if mean:
-            change = mean.change
-            now = figure(mean.value, mean.unit)
-            was = f"{figure(change.before, mean.unit)} → " if change else ""
-            figures.append(f"{mean.measure} {was}{now}")
-        if story.tally:
-            figures.append(story.tally)
-        yield "; ".join(figures)
+        said = [
+            f"{result.path}{variant}: {_word(story)}: {story.headline}",
+            *_worst_failure(story),
+            *_first_mean(story),
+            story.tally,
+        ]
+        yield "; ".join(filter(None, said))
         yield from (line for line in result.written if not line.startswith(" "))
+
+
+def _worst_failure(story: Story) -> Iterator[str]:
+    """What did most damage of all that failed, and by how much."""
+    reasons = [why for _, why in story.failures()]
+    if reasons:
+        yield reasons[0]
+    if len(reasons) > 1:
+        yield counted(len(reasons) - 1, "more failure")
+
+
+def _first_mean(story: Story) -> Iterator[str]:
+    """The first measure over the queries that are compared; beside it the value over all, where
+    that is another.
+    """
+    mean = story.result.whole.get(story.damage.measure)
+    if mean is None or mean.value is None:
+        return
+    if mean.change is None:
+        yield f"{mean.measure} {figure(mean.value, mean.unit)}"
+        return
+    before, now = apart(mean.change.before, mean.change.now, mean.unit)
+    other = whole(mean)
+    yield f"{mean.measure} {before} → {now}{f' ({other})' if other else ''}"
 
 
 def _within(blocks: Sequence[Block], budget: int) -> Iterator[str]:
@@ -160,9 +182,7 @@ def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
 
 def _headline(story: Story, width: int, alone: bool) -> Iterator[str]:
     """The verdict, in the last lines of a suite."""
-    mark = {"failed": "✗", "partial": "!", "passed": "✓"}[story.state]
-    if story.state == "passed" and any(verdict.caveat for verdict in story.result.verdicts):
-        mark = "!"
+    mark = {"bad": "✗", "warn": "!", "good": "✓"}[story.level]
     where = f"{story.name} ({story.result.path}): " if alone else ""
     yield from _wrapped_headline(f"{mark} {_word(story)}  {where}{story.headline}", width)
 
@@ -179,12 +199,18 @@ def _wrapped_headline(text: str, width: int) -> Iterator[str]:
 
 
 def overall(stories: Sequence[Story]) -> str:
-    """How many suites failed, and which is the worst."""
-    failed = [story for story in stories if story.state == "failed"]
+    """How many suites failed, and which is the worst; or which of them no tick can stand for."""
     of_all = counted(len(stories), called(stories))
-    if not failed:
-        return f"✓ {of_all} passed"
-    return f"✗ FAILED  {len(failed)} of {of_all}, the worst is {failed[0].name}"
+    failed = [story for story in stories if story.state == "failed"]
+    partial = [story.name for story in stories if story.state == "partial"]
+    qualified = [story.name for story in stories if story.qualified]
+    if failed:
+        return f"✗ FAILED  {len(failed)} of {of_all}, the worst is {failed[0].name}"
+    if partial:
+        return f"! PARTIAL  {len(partial)} of {of_all} interrupted: {few(partial)}"
+    if qualified:
+        return f"! {of_all} passed, but not all was compared: see {few(qualified)}"
+    return f"✓ {of_all} passed"
 
 
 def _worst_lines(story: Story, worst: Sequence[Worse], width: int) -> Iterator[str]:

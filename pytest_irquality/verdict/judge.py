@@ -353,8 +353,8 @@ class _Judge:
             yield from (undecided(limits.measure, bound, "", lacks) for bound in limits.bounds)
             return
         missing = list(nothing_to_compare(self.sides, limits))
-        if not self.updating:  # which makes the baseline that is missed
-            yield from missing
+        for finding in missing:  # an update makes the baseline that is missed
+            yield replace(finding, ok=finding.ok or self.updating)
         told = {finding.kind for finding in missing}
         rest = tuple(bound for bound in limits.bounds if bound.kind not in told)
         if rest:
@@ -373,8 +373,8 @@ class _Judge:
     def over_guard(self, guard: Guard) -> Iterator[Finding]:
         gates = guard.most is not None
         if self.baseline is None:
-            if not self.updating:
-                yield Finding("", guard.kind, not guard.written, gates, lacks=Lack("baseline"))
+            ok = self.updating or not guard.written
+            yield Finding("", guard.kind, ok, gates, lacks=Lack("baseline"))
             return
         if lacks := self.not_compared():
             ok = lacks.kind == "new" or self.updating

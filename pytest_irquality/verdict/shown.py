@@ -22,6 +22,7 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
     suite, run = now.suite, now.run
     ids, before = now.top(query), now.top_before(query)
     raw = run.rankings.get(query.id)
+    is_compared = query.id in now.before and not now.renumbered
     grades, relevant = query.judgments.grades, query.judgments.relevant
     ranks = now.ranks(query) if query.id in now.rankings else {}
     alike = before == ids and not suite.reads_texts(query)
@@ -89,8 +90,8 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
         returned_before=now.returned_before(query.id),
         expects_nothing=query.expects_nothing,
         fault=now.faults.get(query.id),
-        before=now.scores_before.values[query.id] if query.id in now.before else None,
-        compared=now.scores_compared.values[query.id] if query.id in now.before else None,
+        before=now.scores_before.values[query.id] if is_compared else None,
+        compared=now.scores_compared.values[query.id] if is_compared else None,
         ranking_before=tuple(map(was_there, before[:most])) if is_other else (),
         stages=now.stages(query),
         new=now.is_new(query),

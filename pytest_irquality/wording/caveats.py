@@ -7,6 +7,7 @@ from typing import get_args
 
 from pytest_irquality.suite.model import GuardKind
 from pytest_irquality.verdict import facts
+from pytest_irquality.verdict.facts import Finding
 from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.numbers import apart, counted, few
@@ -109,20 +110,29 @@ def _both(result: SuiteResult, verdict: Verdict) -> str:
         )
     value = finding.change.now if finding.change else finding.value or 0.0
     now, other = apart(value, returned, result.unit(finding.measure))
-    return f"{verdict.label} {now} (as returned {other})"
+    return f"{_label(result, verdict, finding)} {now} (as returned {other})"
+
+
+def _label(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
+    """A limit by its name, and of several tags or queries the one that is meant."""
+    if not finding.subject or verdict.scope == "tag":
+        return verdict.label
+    if verdict.scope == "each_tag":
+        return f"{verdict.label} of {finding.subject}"
+    return f"{verdict.label} of {queries(result, [finding.subject])}"
 
 
 def _partly(result: SuiteResult) -> Iterator[str]:
     """Limits of which fewer than four in five queries could be compared, each share once."""
-    found = {
-        (finding.queries, finding.of): None
-        for verdict in result.verdicts
-        for finding in verdict.findings
-        if 0 < finding.queries < MOST * finding.of
-    }
+    found: dict[tuple[int, int], str] = {}
+    for verdict in result.verdicts:
+        for finding in verdict.findings:
+            if 0 < finding.queries < MOST * finding.of:
+                of_tag = f" of {finding.subject}" if verdict.scope in ("tag", "each_tag") else ""
+                found.setdefault((finding.queries, finding.of), of_tag)
     if found:
         worst, of = min(found, key=lambda share: share[0] / share[1])
-        yield f"only {worst} of {counted(of, 'query', 'queries')} compared"
+        yield f"only {worst} of {counted(of, 'query', 'queries')}{found[worst, of]} compared"
 
 
 def with_urgent(headline: str, failed: bool, said: tuple[str, ...]) -> str:

@@ -66,7 +66,10 @@ TOLD: tuple[type[Fact], ...] = (
     facts.NoiseUnknown,
 )
 """Facts that the story tells in its own place; the others are notes."""
+NOT_COMPARED = ("baseline", "depth", "documents", "edited", "compared")
+"""What a limit on a change lacks where it fails for want of anything to compare with."""
 State = Literal["failed", "partial", "passed"]
+Level = Literal["bad", "warn", "good"]
 
 
 @dataclass(frozen=True)
@@ -116,11 +119,25 @@ class Story:
         return "partial" if self.result.interrupted else "passed"
 
     @property
+    def qualified(self) -> bool:
+        """Whether it passed, and yet no plain tick can stand for it: something was not compared,
+        or holds in the order of equal scores alone.
+        """
+        return self.state == "passed" and any(v.caveat for v in self.result.verdicts)
+
+    @property
+    def level(self) -> Level:
+        """What its colour and mark say: a tick is for what is ``good``."""
+        if self.state == "failed":
+            return "bad"
+        return "warn" if self.state == "partial" or self.qualified else "good"
+
+    @property
     def verdict(self) -> str:
         """The verdict in a few words."""
         outcomes = {verdict.outcome for verdict in self.result.verdicts}
         if "failed" in outcomes:
-            return "Search got worse" if self.damage.worse else "Search is not good enough"
+            return self._failed
         if "error" in outcomes:
             return "Some queries had no answer"
         if "not evaluated" in outcomes:
@@ -134,6 +151,16 @@ class Story:
         if not self.result.gated:
             return "Nothing can fail"
         return "Search is as good as demanded"
+
+    @property
+    def _failed(self) -> str:
+        if self.damage.worse:
+            return "Search got worse"
+        failed = [verdict for verdict in self.result.verdicts if verdict.outcome == "failed"]
+        lacks = [finding.lacks for verdict in failed for finding in verdict.broken]
+        if all(lack is not None and lack.kind in NOT_COMPARED for lack in lacks):
+            return "Search could not be compared"
+        return "Search is not good enough"
 
     @property
     def counts(self) -> tuple[str, ...]:

@@ -134,6 +134,21 @@ def test_s5_unjudged_documents_on_top_are_told_apart_from_worse_ranking(project:
     )
 
 
+def test_s5_within_the_limits_it_is_green_and_says_how_much_nobody_judged(project: Project) -> None:
+    project.suite(queries(20) + "thresholds: {mrr: {max_drop: 0.6}}\n")
+    project.answers({f"q{i}": [f"d{i}", "x"] for i in range(20)})
+    save_baseline(project)
+    project.answers({f"q{i}": ["new", f"d{i}", "x"] for i in range(20)})
+    result = project.run("--ir-markdown=out.md")
+    assert result.ret == 0
+    result.stdout.no_fnmatch_line("*without unjudged documents*")
+    told = "40 of 60 (67 %) results in the top 10 are not judged; 20 of 40 (50 %) in the baseline"
+    assert told in (project.path / "out.md").read_text(encoding="utf-8")
+    page = (project.path / "ir-report.html").read_text(encoding="utf-8")
+    assert "Judgment coverage" in page
+    assert "67 %" in page
+
+
 def test_s6_a_known_issue_is_green_and_visible_and_loud_once_it_is_fixed(project: Project) -> None:
     project.suite("queries:\n  - {query: a, must_find: {d: 1}, known_issue: SEARCH-212}\n")
     project.answers({"a": ["x", "d"]})
@@ -399,6 +414,26 @@ def test_s15_a_slice_that_collapses_is_red_while_the_mean_rises(project: Project
             "*0.000  s (shop.ir.yaml:10)*",
         ]
     )
+
+
+def test_s15_against_a_baseline_the_mean_rises_and_the_slice_alone_is_red(project: Project) -> None:
+    project.suite(
+        queries(8, "[big]")
+        + "  - {query: s, tags: [small], relevant: [ds]}\n"
+        + "thresholds: {mrr: {max_drop: 0}}\neach_tag: {mrr: {max_drop: 0.1}}\n"
+    )
+    project.answers({**{f"q{i}": ["x", f"d{i}"] for i in range(8)}, "s": ["ds", "x"]})
+    save_baseline(project)
+    project.answers({**{f"q{i}": [f"d{i}", "x"] for i in range(8)}, "s": ["x", "y", "ds"]})
+    result = project.run()
+    assert result.ret == 1
+    outcomes = project.outcomes()
+    assert (outcomes["mrr-10"], outcomes["each_tag-mrr-10"]) == ("passed", "failed")
+    result.stdout.fnmatch_lines(
+        ["*tag small: mrr@10 fell 1.000 → 0.333, by 0.667: more than max_drop 0.100*"]
+    )
+    means = {mean["tag"]: mean["change"] for mean in project.data["suites"][0]["means"]}
+    assert means[None]["now"] > means[None]["before"]
 
 
 def test_s13_equal_runs_give_equal_bytes(project: Project) -> None:

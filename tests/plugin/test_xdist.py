@@ -106,8 +106,8 @@ def test_equal_results_join_without_a_word_but_for_their_times() -> None:
 
 
 def test_the_worse_verdict_stands_in_whatever_order_results_come() -> None:
-    one = result_of("passed", "failed", "error", "known", "not evaluated")
-    two = result_of("error", "passed", "failed", "passed", "passed", ranking="e")
+    one = result_of("passed", "failed", "error", "known", "not evaluated", "error")
+    two = result_of("error", "passed", "failed", "passed", "passed", "not evaluated", ranking="e")
     first, disputed = joined([one, two])
     assert joined([two, one])[0] == first
     assert [verdict.outcome for verdict in first.verdicts] == [
@@ -116,6 +116,7 @@ def test_the_worse_verdict_stands_in_whatever_order_results_come() -> None:
         "failed",
         "known",
         "not evaluated",
+        "error",
     ]
-    assert [verdict.check for verdict in disputed] == ["c0", "c1", "c2", "c3", "c4"]
-    assert notes(first)[0].endswith("the worse verdict stands for 'c0', 'c1', 'c2' and 2 more")
+    assert [verdict.check for verdict in disputed] == ["c0", "c1", "c2", "c3", "c4", "c5"]
+    assert notes(first)[0].endswith("the worse verdict stands for 'c0', 'c1', 'c2' and 3 more")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
 import pytest
 
-from pytest_irquality.retrieval import Run, jobs, retrieve
+from pytest_irquality.retrieval import Ranking, Run, jobs, retrieve
+from pytest_irquality.retrieval.run import Fault
 from pytest_irquality.suite import Query, Suite
 
 
@@ -157,18 +160,19 @@ def test_endless_generators_of_both_kinds_are_cut_at_depth() -> None:
 @pytest.mark.parametrize("concurrency", [1, 3])
 def test_a_call_that_hangs_is_a_fault_and_the_rest_is_answered(concurrency: int) -> None:
     released = threading.Event()
+    hung = ("q2", "q5")[:concurrency]
 
     def ask(query: str) -> list[str]:
-        if query in ("q2", "q5"):
+        if query in hung:
             released.wait(60)
         return [query]
 
-    run = retrieve(suite(concurrency=concurrency, timeout=1), ask)
-    assert answered(run) == ["q0", "q1", "q3", "q4", "q6", "q7"]
-    assert {fault.message for fault in run.faults.values()} == {
-        "no answer within 1 s; the call was left running in its thread"
-    }
+    run = retrieve(suite(concurrency=concurrency, timeout=3), ask)  # no other takes so long
     released.set()
+    assert answered(run) == [query for query in EIGHT if query not in hung]
+    assert {fault.message for fault in run.faults.values()} == {
+        "no answer within 3 s; the call was left running in its thread"
+    }
 
 
 def test_a_coroutine_that_hangs_is_cancelled_and_cleans_up() -> None:
@@ -197,6 +201,45 @@ def test_a_retriever_that_only_times_out_is_given_up_and_says_so_for_every_query
     assert len({fault.cause for fault in run.faults.values()}) == 2
 
 
+def test_with_more_calls_in_flight_it_takes_three_times_as_many_to_be_given_up() -> None:
+    released = threading.Event()
+    run = retrieve(suite(60, timeout=0.01), lambda query: released.wait(60), concurrency=8)
+    released.set()
+    assert run.faults["q59"].message == "not asked: 24 calls in a row had timed out"
+
+
+def test_an_answer_that_comes_too_late_is_none() -> None:
+    """A coroutine that blocks the loop cannot be stopped, and answers all the same."""
+
+    async def ask(query: str) -> list[str]:
+        time.sleep(0.2 if query == "q1" else 0)
+        return [query]
+
+    run = retrieve(suite(3, timeout=0.1), ask)
+    assert "q1" not in run.rankings
+    late = r"answered after \d+\.\d s, later than 'timeout' of 0\.1 s allows"
+    assert re.fullmatch(late, run.faults["q1"].message)
+
+
+def test_a_call_that_was_given_up_answers_for_nothing_any_more() -> None:
+    """It ends while others are still asked; its answer does not take the place of its time-out."""
+    others, ended = threading.Event(), threading.Event()
+
+    def ask(query: str) -> list[str]:
+        if query == "q0":
+            others.wait(60)
+            ended.set()
+        elif query == "q1":  # begun in its place
+            others.set()
+            ended.wait(60)
+            time.sleep(0.05)
+        return [query]
+
+    run = retrieve(suite(3, timeout=0.1), ask)
+    assert run.faults["q0"].message.startswith("no answer within 0.1 s")
+    assert "q0" not in run.rankings
+
+
 @pytest.mark.parametrize(
     "error", [SystemExit(2), asyncio.CancelledError(), ValueError("no"), MemoryError()], ids=repr
 )
@@ -221,8 +264,13 @@ def test_what_a_call_raises_is_its_own_fault(error: BaseException) -> None:
 @pytest.mark.parametrize("is_async", [False, True])
 def test_ctrl_c_keeps_what_there_is(concurrency: int, is_async: bool) -> None:
     answers = []
+    last = [f"q{n}" for n in range(4, 4 + concurrency)]
+    # Once all threads hold one of the last, those before them have been answered.
+    together = threading.Barrier(1 if is_async else concurrency)
 
     def ask(query: str) -> list[str]:
+        if query in last:
+            together.wait(60)
         if query == "q4":
             raise KeyboardInterrupt
         answers.append(query)
@@ -236,7 +284,7 @@ def test_ctrl_c_keeps_what_there_is(concurrency: int, is_async: bool) -> None:
     assert run.interrupted
     assert not run.faults
     assert set(answered(run)) <= set(answers)
-    assert "q0" in run.rankings
+    assert {"q0", "q1", "q2", "q3"} <= set(run.rankings)
     assert "q4" not in run.rankings
 
 
@@ -333,3 +381,19 @@ def test_batches_are_asked_with_a_time_out_and_warmed_up_too() -> None:
     assert answered(run) == EIGHT
     assert asked == [EIGHT, EIGHT]
     assert {ranking.seconds for ranking in run.rankings.values()} == {None}
+
+
+def test_asking_again_keeps_titles_and_texts_of_both_passes_and_those_seen_first() -> None:
+    first = Run(
+        "", {"a": Ranking(("d",))}, faults={"b": Fault("no"), "c": Fault("no")},
+        titles={"d": "Desk"}, texts={"d": "A desk"},
+    )  # fmt: skip
+    again = Run(
+        "", {"b": Ranking(("e", "d"))}, faults={"c": Fault("never")},
+        titles={"d": "Table", "e": "Lamp"}, texts={"d": "A table", "e": "A lamp"},
+    )  # fmt: skip
+    run = first.retried(again)
+    assert dict(run.titles) == {"d": "Desk", "e": "Lamp"}
+    assert dict(run.texts) == {"d": "A desk", "e": "A lamp"}
+    assert list(run.rankings) == ["a", "b"]
+    assert {id: fault.message for id, fault in run.faults.items()} == {"c": "never"}

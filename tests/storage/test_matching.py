@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,6 +87,39 @@ def test_s18_queries_renumbered_are_compared_by_their_texts(project: Project) ->
     assert '"id":"q6"' in stored
     assert '"id":"q1"' not in stored
     project.run("--ir-update-baseline").stdout.fnmatch_lines(["  baseline unchanged: *"])
+
+
+def test_s18_in_files_of_queries_and_judgments_too(project: Project) -> None:
+    """Queries and qrels renumbered together, one line put on top, and the good documents sink."""
+    project.suite(
+        "queries: queries.jsonl\njudgments: qrels.tsv\n"
+        "thresholds: {mrr: {max_drop: 0.1}, ndcg@10: {max_significant_drop: 0.01}}\n"
+    )
+
+    def written(texts: list[str], first: int) -> None:
+        ids = {text: str(first + 10 * n) for n, text in enumerate(texts)}
+        lines = [json.dumps({"_id": id, "text": text}) for text, id in ids.items()]
+        (project.path / "queries.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        qrels = [f"{id}\t{QUERIES.index(t) if t in QUERIES else t}\t1" for t, id in ids.items()]
+        head = "query-id\tcorpus-id\tscore"
+        (project.path / "qrels.tsv").write_text("\n".join([head, *qrels, ""]), encoding="utf-8")
+
+    written(QUERIES, 1)
+    project.answers({text: [str(n), "x", "y"] for n, text in enumerate(QUERIES)})
+    project.run("--ir-update-baseline")
+    written(["rug", *QUERIES], 1)  # every id now names the query above it
+    project.answers({"rug": ["rug"], **{t: ["x", "y", str(n)] for n, t in enumerate(QUERIES)}})
+    result = project.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "mrr@10 fell 1.000 → 0.333, by 0.667: *(5 worse, 0 better of 5 queries)*",
+            "*5 queries have another id in the baseline*",
+        ]
+    )
+    result.stdout.fnmatch_lines(["*1 query is new: floors apply, drops do not: 'rug'"])
+    project.run("--ir-update-baseline")
+    assert project.run().ret == 0
 
 
 def test_s18_an_update_of_one_query_keeps_the_others_under_their_new_ids(project: Project) -> None:

@@ -200,7 +200,7 @@ def test_a_damaged_orphan_is_in_nobodys_way(shop: Project) -> None:
 def git(folder: Path, *arguments: str) -> None:
     who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
     subprocess.run(
-        ["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True, timeout=60
+        ["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True, timeout=300
     )
 
 

@@ -215,3 +215,23 @@ def test_under_xdist_files_are_written_as_without_and_told_once(shop: Project) -
     assert text.count("baseline written: ") == 2
     lines = (shop.path / "runs/search/shop.hybrid.jsonl").read_text().splitlines()
     assert [json.loads(line)["query"] for line in lines[3:-2:3]] == QUERIES
+
+
+def test_a_run_kept_elsewhere_is_taken_by_its_name_only_where_one_suite_has_it(
+    project: Project,
+) -> None:
+    """Two folders have a suite of this name: neither's run, nor a share of each, is that of a third."""
+    for folder in ("one", "two", "three"):
+        project.suite(SUITE, f"{folder}/shop.ir.yaml")
+    project.answers({text: [f"d{n}"] for n, text in enumerate(QUERIES)})
+    project.run("one/shop.ir.yaml", "--ir-save-runs=runs")
+    project.run("one/shop.ir.yaml", "--ir-save-runs=shares", "--ir-shard=1/2")
+    assert project.run("three/shop.ir.yaml", "--ir-runs=runs").ret == 0, "no other has that name"
+    project.run("two/shop.ir.yaml", "--ir-save-runs=runs")
+    project.run("two/shop.ir.yaml", "--ir-save-runs=shares", "--ir-shard=2/2")
+    for kept in ("runs", "shares"):
+        result = project.run("three/shop.ir.yaml", f"--ir-runs={kept}")
+        assert result.ret != 0
+        none = f"no kept run of three/shop.ir.yaml in {kept}: there is one/shop.ir.yaml, two/shop"
+        result.stdout.fnmatch_lines([f"*{none}*"])
+    assert project.run("two/shop.ir.yaml", "--ir-runs=runs").ret == 0

@@ -171,3 +171,17 @@ def test_holm_counts_every_limit_of_the_suite_whatever_was_selected(
     alone = adjusted(now(run, {"mrr-10"}))
     assert alone is not None
     assert alone == adjusted(now(run, {"mrr-10", "ndcg-10"}))
+
+
+def test_the_interval_is_around_the_change_where_lower_is_better_too(tmp_path: Path) -> None:
+    text = twenty("thresholds: {rank_of_first: {max_rise: 0.1}, mrr: {max_drop: 0.1}}\n")
+    changes = {
+        mean.measure: mean.change
+        for mean in judged(tmp_path, text, run_of(sunk(9)), run_of(FIRST)).means
+    }
+    for measure in ("rank_of_first@10", "mrr@10"):
+        change = changes[measure]
+        assert change is not None
+        assert change.low is not None
+        assert change.high is not None
+        assert change.low < change.difference < change.high

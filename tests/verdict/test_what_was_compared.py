@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_irquality import judge, load_suite
+from pytest_irquality.report.html import html_report
 from pytest_irquality.report.markdown import markdown_report
-from pytest_irquality.report.text import summary
+from pytest_irquality.report.text import quiet, summary
 from pytest_irquality.retrieval import Ranking, Run
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.verdict import SuiteResult
@@ -80,6 +82,85 @@ def test_a_new_suite_is_new_and_has_no_tick(tmp_path: Path) -> None:
     assert "2 limits new" in markdown_report([result])
 
 
+def test_the_update_that_makes_the_first_baseline_ticks_no_limit_on_a_drop(
+    project: Project,
+) -> None:
+    project.suite(
+        suite("abcde", "thresholds: {mrr: {max_drop: 0.1}, recall: 0.5}\n")
+        + "each_tag: {ndcg: {max_drop: 0.1}}\n"
+        + "each_query: {mrr: {max_drop: 0.1}, lost_all_relevant: fail}\n"
+    )
+    project.answers({name: [f"{name}-d"] for name in "abcde"})
+    result = project.run("--ir-update-baseline", "--ir-markdown=out.md")
+    assert result.ret == 0
+    assert set(project.outcomes().values()) == {"passed"}
+    told = result.stdout.str()
+    assert "! passed" in told
+    assert "5 queries, 1 limit holds, but nothing was compared" in told
+    markdown = (project.path / "out.md").read_text(encoding="utf-8")
+    for text in (told, markdown):
+        ticked = [line for line in text.splitlines() if "✓" in line]
+        assert all("recall@10" in line for line in ticked), ticked
+        assert text.count("nothing to compare") == 4
+    assert "## ⚠" in markdown
+    assert project.run("--ir-markdown=out.md").stdout.str().count("nothing to compare") == 0
+    assert "## ✓" in (project.path / "out.md").read_text(encoding="utf-8")
+
+
+def test_no_tick_stands_for_several_suites_of_which_one_was_not_compared(tmp_path: Path) -> None:
+    known = Baseline("git:main b", new="suite")
+    new = judged(tmp_path, suite("ab", DROP), found("a", "b"), {}, known)
+    fine = judged(tmp_path, suite("ab", DROP), found("a", "b"), found("a", "b"))
+    stopped = replace(fine, path="t.ir.yaml", suite="stopped", interrupted=True)
+    fine = replace(fine, path="u.ir.yaml", suite="fine")
+    markdown = markdown_report([new, fine]).splitlines()
+    assert list(summary([new, fine], 200))[-1] == (
+        "! 2 suites passed, but not all was compared: see s"
+    )
+    assert markdown[0] == "## ! 2 suites passed, but not all was compared: see s"
+    assert any(line.startswith("| s | ⚠ Search is as good as demanded") for line in markdown)
+    page = html_report([new, fine], definitions={}, not_evaluated=(), generated="")
+    assert "not all was compared: see s" in page
+    assert "<title>PASS: s, fine" in page
+    assert (
+        list(summary([stopped, fine], 200))[-1] == "! PARTIAL  1 of 2 suites interrupted: stopped"
+    )
+    assert list(summary([fine, replace(fine, path="v")], 200))[-1] == "✓ 2 suites passed"
+    page = html_report([stopped, fine], definitions={}, not_evaluated=(), generated="")
+    assert "1 of 2 suites interrupted" in page
+
+
+def test_quiet_says_what_failed_and_by_how_much_over_what_is_compared(tmp_path: Path) -> None:
+    """Of five queries one is new: the first measure is that of the four, and all five stand apart."""
+    now = {**found(*"abcde"), "e": [("x", 1.0)]}
+    text = suite("abcde", "thresholds: {mrr: {max_drop: 0.1}, recall: 0.9}\nmetrics: [mrr]\n")
+    (line,) = quiet([judged(tmp_path, text, now, found(*"abcd"))])
+    assert line == (
+        "s.ir.yaml: FAILED: Search is not good enough: 1 of 3 limits broken;"
+        " recall@10 is 0.800, below its floor 0.900; mrr@10 1.000 → 1.000 (0.800 over all 5);"
+        " 4 compared queries are unchanged"
+    )
+    sunk = {name: hits[::-1] for name, hits in found(*"abcd").items()}
+    (line,) = quiet([judged(tmp_path, text, {**now, **sunk}, found(*"abcd"))])
+    assert "2 of 3 limits broken; mrr@10 fell 1.000 → 0.500, by 0.500: more than max_drop" in line
+    assert "; 1 more failure; mrr@10 1.000 → 0.500 (0.400 over all 5); 4 worse, 0 better" in line
+
+
+def test_markdown_holds_now_against_before_over_the_same_queries(tmp_path: Path) -> None:
+    now = {**found(*"abcde"), "a": found("a")["a"][::-1], "e": [("x", 1.0)]}
+    text = suite("abcde", "thresholds: {mrr: {max_drop: 0.2}}\nmetrics: [mrr]\n")
+    result = judged(tmp_path, text, now, found(*"abcd"))
+    report = markdown_report([result])
+    assert "| ✓ | mrr@10 | 1.000 | 0.875; 0.700 over all 5 | drop ≤ 0.2 |" in report
+    assert "| all | 0.875 (−0.125); 0.700 over all 5 |" in report
+    several = markdown_report([result, replace(result, path="t.ir.yaml")])
+    assert "| mrr@10 0.875 (−0.125); 0.700 over all 5 |" in several
+    page = html_report([result], definitions={}, not_evaluated=(), generated="")
+    assert 'class="fill" width="87.5%"' in page, "a bar is as long as the number beside it"
+    assert 'class="fill" width="70%"' not in page
+    assert "0.700 over all 5" in page
+
+
 def test_a_tag_of_new_queries_is_new_one_of_edited_queries_fails(tmp_path: Path) -> None:
     text = suite("abcde", "tags: {new: {mrr: {max_drop: 0.1}}}\n").replace(
         "[e-d], tags: [all]", "[e-d], tags: [new]"
@@ -110,6 +191,17 @@ def test_documents_renumbered_fail_drops_and_guards(tmp_path: Path) -> None:
         outcome, _, why = said(result, label)
         assert outcome == "failed"
         assert "the baseline holds other document ids; renew it with" in why
+    assert Story(result).verdict == "Search could not be compared"
+    assert Story(result).tally == "", "no query is better for documents that nobody knows any more"
+    assert {query.before for query in result.queries} == {None}
+
+
+def test_the_tag_is_named_of_which_only_a_part_was_compared(tmp_path: Path) -> None:
+    text = suite("abcdefgh", "each_tag: {mrr: {max_drop: 0.1}}\n")
+    for name in "gh":
+        text = text.replace(f"[{name}-d], tags: [all]", f"[{name}-d], tags: [few]")
+    result = judged(tmp_path, text, found(*"abcdefgh"), found(*"abcdefg"))
+    assert "only 1 of 2 queries of few compared" in Story(result).headline
 
 
 def ties(order: str) -> dict[str, list[tuple[str, float]]]:
@@ -136,6 +228,15 @@ def test_a_limit_that_holds_by_ties_alone_gets_no_tick_and_both_values(tmp_path:
     assert "✓" not in table
     assert "none of 5 rankings changed" in table
     assert "in no ranking now" not in table
+
+
+def test_the_tag_or_query_is_named_that_holds_by_ties_alone(tmp_path: Path) -> None:
+    limits = "top_k: 2\ndepth: 10\neach_tag: {mrr: {max_drop: 0.1}}\neach_query: {mrr: {max_drop: 0.1}}\n"
+    text = suite("abcde", limits).replace("[c-d], tags: [all]", "[c-d], tags: [one]")
+    now = {**ties("dxy"), "c": ties("xyd")["c"]}
+    headline = Story(judged(tmp_path, text, now, ties("dxy"))).headline
+    assert "each_tag: mrr@2 of one 1.000 (as returned 0.000)" in headline
+    assert "each_query: mrr@2 of 'c' 1.000 (as returned 0.000)" in headline
 
 
 def test_a_limit_that_holds_as_returned_too_has_its_tick(tmp_path: Path) -> None:

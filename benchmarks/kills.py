@@ -27,15 +27,10 @@ from pathlib import Path
 
 import pytest
 
-# A process that is about to be killed need not spend half of its life on these.
-import pytest_irquality.plugin.session
-import pytest_irquality.report.html  # noqa: F401
-
 FORK = multiprocessing.get_context("fork")
 QUERIES, DEPTH = 100, 50
-SUITE = f"depth: {DEPTH}\nqueries:\n" + "".join(
-    f"  - {{query: q{n}, relevant: [d{n}], must_find: [d{n}]}}\n" for n in range(QUERIES)
-)
+SUITE = f"depth: {DEPTH}\nqueries: queries.jsonl\nthresholds: {{mrr: 0.9}}\n"
+LINES = "".join(f'{{"query": "q{n}", "relevant": ["d{n}"]}}\n' for n in range(QUERIES))
 CONFTEST = f"""\
 import os, pytest
 @pytest.fixture
@@ -73,12 +68,13 @@ class Project:
         self.seen: Counter[str] = Counter()
         self.lasted: deque[float] = deque(maxlen=9)
         (folder / "shop.ir.yaml").write_text(SUITE)
+        (folder / "queries.jsonl").write_text(LINES)
         (folder / "conftest.py").write_text(CONFTEST)
 
     def run(self, kill: bool) -> None:
         """One run, which is killed or not."""
         answered, says = os.pipe()
-        process = FORK.Process(target=self._pytest, args=(says,))
+        process = FORK.Process(target=self._killed, args=(says,))
         process.start()
         os.close(says)
         if os.read(answered, 1) != b".":
@@ -95,7 +91,17 @@ class Project:
             self.seen["ended by themselves"] += 1
         self.turn += 1
 
-    def _pytest(self, says: int) -> None:
+    def warm(self) -> None:
+        """One run in this process: those that are about to be killed import nothing then."""
+        copy = os.dup(1)
+        self._pytest(os.open(os.devnull, os.O_WRONLY))
+        os.dup2(copy, 1)
+        os.dup2(copy, 2)
+
+    def _killed(self, says: int) -> None:
+        raise SystemExit(self._pytest(says))
+
+    def _pytest(self, says: int) -> int:
         os.chdir(self.folder)
         os.environ |= {"TURN": f"t{self.turn}", "ANSWERED": str(says)}
         os.environ.pop("GITHUB_STEP_SUMMARY", None)
@@ -104,7 +110,7 @@ class Project:
         os.dup2(nowhere, 2)
         plugins = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:xdist")
         kept = f"--ir-save-runs={KEPT[self.turn % 2]}"
-        raise SystemExit(pytest.main(["-q", *plugins, *OPTIONS, kept]))
+        return pytest.main(["-q", *plugins, *OPTIONS, kept])
 
     def look(self) -> None:
         """Read every file to its end."""
@@ -132,7 +138,7 @@ class Project:
             start, end = FILES[path.name]
             if not (text.lower().startswith(start) and text.lower().endswith(end)):
                 yield "torn"
-        elif path.name == "history.jsonl":
+        elif path.name in ("history.jsonl", "queries.jsonl"):
             return
         elif path.suffix == ".jsonl" and sum("query" in line for line in read) != QUERIES:
             yield f"{len(read)} lines"
@@ -151,6 +157,7 @@ def main() -> int:
     dice = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
     with tempfile.TemporaryDirectory() as name:
         project = Project(Path(name), dice)
+        project.warm()
         for _ in KEPT:
             project.run(kill=False)
         while project.seen["killed"] < kills:

@@ -15,7 +15,7 @@ from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
 from pytest_irquality.wording.caveats import with_urgent
 from pytest_irquality.wording.numbers import counted
-from pytest_irquality.wording.story import Story, worst_first
+from pytest_irquality.wording.story import Story, caveats_of, worst_first
 
 REASONS, FEWER = 6, 3
 """How many failures stand under the headline; fewer where the worst queries stand there, too."""
@@ -101,7 +101,7 @@ def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> tuple[S
             verdict = (
                 f"All {counted(len(stories), 'suite')} passed" if stories else "Nothing was judged"
             )
-        words = " · ".join(unseen)
+        words = " · ".join([*unseen, *caveats_of(stories)])
     if "failed" in states or not_evaluated:
         return State("bad", "✗", verdict), words
     if "partial" in states or not stories:

@@ -221,7 +221,7 @@ class QueryViews:
             opened=outcome in BAD and self.rows[query.id] < OPENED,
             place=self.result.place(query),
             latency=figure(query.seconds, "seconds") if query.seconds is not None else "",
-            rerun=rerun(self.result.path, query.check, self.result.retriever),
+            rerun=rerun(self.result, query.check),
         )
 
     def value(self, query: QueryResult, measure: str) -> Value:

@@ -20,7 +20,7 @@ from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.answers import answers_lines
 from pytest_irquality.wording.audit import audit_of
 from pytest_irquality.wording.caveats import MARKS as CAVEATS
-from pytest_irquality.wording.caveats import whole
+from pytest_irquality.wording.caveats import whole, with_urgent
 from pytest_irquality.wording.moves import LEFT_INDEX, name
 from pytest_irquality.wording.numbers import (
     counted,
@@ -30,7 +30,7 @@ from pytest_irquality.wording.numbers import (
     signed,
 )
 from pytest_irquality.wording.sentences import demand, otherwise, reason, sentence, warnings
-from pytest_irquality.wording.story import Story, Worse, worst_first
+from pytest_irquality.wording.story import Story, Worse, caveats_of, worst_first
 from pytest_irquality.wording.words import ON_CHANGE, bound, cells, fit, one_line, quoted, wrapped
 
 MARKS = {
@@ -430,9 +430,11 @@ def _wrapped_headline(text: str, width: int) -> Iterator[str]:
 def overall(stories: Sequence[Story]) -> str:
     """How many suites failed, and which is the worst."""
     failed = [story for story in stories if story.state == "failed"]
+    many, caveats = counted(len(stories), "suite"), caveats_of(stories)
     if not failed:
-        return f"✓ {counted(len(stories), 'suite')} passed"
-    return f"✗ FAILED  {len(failed)} of {counted(len(stories), 'suite')}, the worst is {failed[0].name}"
+        return with_urgent(f"✓ {many} passed", False, caveats)
+    worst = f"✗ FAILED  {len(failed)} of {many}, the worst is {failed[0].name}"
+    return with_urgent(worst, True, caveats)
 
 
 def _worst_lines(story: Story, worst: Sequence[Worse], width: int) -> Iterator[str]:

@@ -106,6 +106,10 @@ class Kept:
         )
         return kept, notes
 
+    def headers(self, suite: Suite, retriever: str) -> Sequence[Header]:
+        """What the runs of a suite and retriever say of themselves; () for TREC runs."""
+        return [header for _, header in self._chosen(suite, retriever)]
+
     def _chosen(self, suite: Suite, retriever: str) -> Sequence[tuple[Path, Header]]:
         """The files that hold the run of a suite and retriever, or shares of it."""
         of_it = [(path, header) for path, header in self._headers if header.retriever == retriever]

@@ -700,6 +700,14 @@ def _(fact: facts.NothingGated, result: SuiteResult) -> str:
 
 
 @note.register
+def _(fact: facts.Unnoticed, result: SuiteResult) -> str:
+    return (
+        "nothing was returned for any query, and every check holds: an engine that is down would"
+        " pass; let a query say what it must find"
+    )
+
+
+@note.register
 def _(fact: facts.Disputed, result: SuiteResult) -> str:
     other = counted(fact.queries, "query", "queries")
     said = (

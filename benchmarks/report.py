@@ -32,8 +32,11 @@ from pytest_irquality.verdict.result import (
 )
 
 SHOWN = 10
-WORDS = """office chair standing desk wireless headphones garden hose espresso machine hiking boots running shoes cotton
-    bed sheet kitchen knife steel bottle winter jacket travel pillow reading lamp mountain bike camera lens""".split()  # noqa: SIM905
+WORDS = """
+    office chair standing desk wireless headphones garden hose espresso machine hiking boots
+    running shoes cotton bed sheet kitchen knife steel bottle winter jacket travel pillow
+    reading lamp mountain bike camera lens
+""".split()  # noqa: SIM905
 MEASURES = ("ndcg@10", "mrr@10", "recall@10")
 
 

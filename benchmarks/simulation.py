@@ -144,8 +144,13 @@ def other_queries(draw: Random, world: World, queries: Sequence[str]) -> Case:
 
 
 def resampled(draw: Random, world: World, queries: Sequence[str]) -> Case:
-    """The suite is drawn anew from the log; what both have in common is compared."""
+    """The suite is drawn anew from the log; what both have in common is compared.
+
+    They have at least one query in common: where none could be compared, limits on drops fail.
+    """
     again = draw.sample(sorted(world.grades), len(queries))
+    while {*queries}.isdisjoint(again):
+        again = draw.sample(sorted(world.grades), len(queries))
     return Case(
         again,
         world.grades,

@@ -32,9 +32,47 @@ def _must_be_first(documents: Ranks, ranks: Ranks) -> Iterator[Held]:
 FIRST_WORDS = """\
 def _must_be_first(result: SuiteResult, finding: Finding) -> str:
     (document,) = finding.ranked
-    return f"{name(document)} must be the first: {seen(document.rank)}"
+    return f"{name(document)} must be the first: {seen(document)}"
 
 
+"""
+
+FAILING = """\
+\"\"\"The ids of the queries that failed, one a line.\"\"\"
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_irquality.verdict import SuiteResult
+
+
+def failing(results: Sequence[SuiteResult]) -> str:
+    \"\"\"The text.\"\"\"
+    failed = [v.query for result in results for v in result.verdicts if v.outcome == "failed"]
+    return "".join(f"{query}\\n" for query in failed)
+"""
+FAILING_MADE = """\
+def _failing(gathered: Gathered) -> str:
+    from pytest_irquality.report.failing import failing
+
+    return failing(gathered.results)
+
+
+"""
+FAILING_REPORT = """\
+    failing = Report(
+        "Write the ids of queries that failed to PATH (default: not written).",
+        group=REPORTS,
+        make=_failing,
+    )
+"""
+TEAM = """\
+    team = Text("Put NAME before the name of each suite (default: nothing).", "NAME")
+"""
+TEAM_USED = """\
+        if options.team:
+            suite = replace(suite, name=f"{options.team}: {suite.name}")
 """
 
 
@@ -55,6 +93,11 @@ class Copy:
         path.write_text(whole.replace(before, text + before), encoding="utf-8")
         self.changed.add(file)
 
+    def add(self, file: str, text: str) -> None:
+        """Add a module."""
+        self.folder.joinpath("pytest_irquality", file).write_text(text, encoding="utf-8")
+        self.changed.add(file)
+
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Run Python with this copy as the package, in a folder beside it."""
         env = {name: text for name, text in os.environ.items() if not name.startswith("GITHUB_")}
@@ -64,7 +107,7 @@ class Copy:
             cwd=self.folder, env=env, text=True, capture_output=True, check=False,
         )  # fmt: skip
 
-    def judge(self, suite: str) -> subprocess.CompletedProcess[str]:
+    def judge(self, suite: str, *options: str) -> subprocess.CompletedProcess[str]:
         """Run pytest over a suite, with an engine that returns d2 before d1."""
         self.folder.joinpath("shop.ir.yaml").write_text(suite, encoding="utf-8")
         self.folder.joinpath("conftest.py").write_text(
@@ -73,7 +116,7 @@ class Copy:
         )
         return self.run(
             "-m", "pytest", "shop.ir.yaml", "--ir-suite", "-p", "no:cacheprovider",
-            "--ir-json=out.json", "--ir-markdown=out.md", "--ir-report=out.html",
+            "--ir-json=out.json", "--ir-markdown=out.md", "--ir-report=out.html", *options,
         )  # fmt: skip
 
 
@@ -138,3 +181,50 @@ def test_a_rule_that_is_not_known_everywhere_fails_at_import(copy: Copy, forgott
     ran = copy.run("-c", "import pytest_irquality.wording.sentences")
     assert ran.returncode == 1
     assert "must_be_first" in ran.stderr.splitlines()[-1]
+
+
+BROKEN = "queries: [{query: a, must_find: {d1: 1}}, {query: b, must_find: {d2: 1}}]\n"
+
+
+def test_a_report_is_a_module_and_a_line_of_the_table(copy: Copy) -> None:
+    copy.add("report/failing.py", FAILING)
+    copy.insert("plugin/reports.py", "class Reports(Declared):", FAILING_MADE)
+    copy.insert("plugin/reports.py", "    unjudged = Report(", FAILING_REPORT)
+    assert len(copy.changed) <= MOST_FILES
+    ran = copy.judge(BROKEN, "--ir-failing=failing.txt")
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "\nreport: failing.txt\n" in ran.stdout
+    assert copy.folder.joinpath("failing.txt").read_text("utf-8") == "a\n"
+    assert "Write the ids of queries that failed" in copy.run("-m", "pytest", "--help").stdout
+
+
+def test_a_report_that_nothing_makes_fails_at_import(copy: Copy) -> None:
+    forgotten = FAILING_REPORT.replace("        make=_failing,\n", "")
+    copy.insert("plugin/reports.py", "    unjudged = Report(", forgotten)
+    ran = copy.run("-c", "import pytest_irquality.plugin.hooks")
+    assert ran.returncode == 1
+    assert "'make'" in ran.stderr.splitlines()[-1]
+
+
+def test_an_option_is_a_line_of_the_table_and_where_it_acts(copy: Copy) -> None:
+    copy.insert("plugin/options.py", "    repeat = Count(", TEAM)
+    copy.insert("plugin/collect.py", "        if options.repeat:\n", TEAM_USED)
+    assert len(copy.changed) <= MOST_FILES
+    ran = copy.judge(BROKEN, "--ir-team=Search")
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    (result,) = json.loads((copy.folder / "out.json").read_text("utf-8"))["suites"]
+    assert result["suite"] == "Search: shop"
+
+
+def test_an_option_that_is_not_declared_stops_every_suite(copy: Copy) -> None:
+    copy.insert("plugin/collect.py", "        if options.repeat:\n", TEAM_USED)
+    ran = copy.judge(BROKEN)
+    assert ran.returncode == 2
+    assert "'Options' object has no attribute 'team'" in ran.stdout
+
+
+def test_a_setting_without_a_sentence_fails_at_import(copy: Copy) -> None:
+    copy.insert("plugin/options.py", "    repeat = Count(", "    team = Text()\n")
+    ran = copy.run("-c", "import pytest_irquality.plugin.hooks")
+    assert ran.returncode == 1
+    assert "'help'" in ran.stderr.splitlines()[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,13 @@ def test_pytest_is_known_to_one_room() -> None:
             if any(module.split(".")[0] in ("pytest", "_pytest", "pluggy") for module in modules):
                 knows.add(path.relative_to(PACKAGE).parts[0])
     assert knows == {"plugin"}
+
+
+def test_every_file_that_a_page_or_a_docstring_names_is_there() -> None:
+    tests = {path.name for path in ROOT.glob("tests/**/*.py")}
+    internals = (PACKAGE / "plugin/internals.py").read_text("utf-8")
+    assert set(re.findall(r"\btest_\w+\.py\b", internals)) <= tests
+    contributing = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    rooms = [ROOT, PACKAGE, ROOT / "benchmarks", *(path.parent for path in PACKAGE.rglob("*.py"))]
+    for name in re.findall(r"`([\w./-]+(?:\.(?:py|toml)|/))`", contributing):
+        assert any((room / name).exists() for room in rooms), f"CONTRIBUTING.md: no {name}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from itertools import groupby
 
-from pytest_irquality.plugin import hooks
+from pytest_irquality.plugin.options import Options
 
 HEAD = """\
 # Options
@@ -40,47 +40,22 @@ Each of them is pytest's own.
 """
 
 
-class Noted:
-    """Takes what the plugin declares, in place of pytest's parser."""
-
-    def __init__(self) -> None:
-        self.titles: dict[str, str] = {}
-        self.groups: dict[str, list[tuple[tuple[str, ...], dict[str, Any]]]] = {}
-        self.ini: list[tuple[str, str]] = []
-        self._at: list[tuple[tuple[str, ...], dict[str, Any]]] = []
-
-    def getgroup(self, name: str, description: str = "", **_: Any) -> Noted:
-        """The group of this name, where options are noted from now on."""
-        self.titles.setdefault(name, description)
-        self._at = self.groups.setdefault(self.titles[name], [])
-        return self
-
-    def addoption(self, *names: str, **about: Any) -> None:
-        """Note an option."""
-        self._at.append((names, about))
-
-    def addini(self, name: str, help: str = "", **_: Any) -> None:
-        """Note an ini key."""
-        self.ini.append((name, help))
-
-
 def page() -> str:
     """The whole page, as Markdown."""
-    noted = Noted()
-    hooks.pytest_addoption(noted)  # type: ignore[arg-type]
-    return "\n".join([HEAD, *_tables(noted), TAIL])
+    return "\n".join([HEAD, *_tables(), TAIL])
 
 
-def _tables(noted: Noted) -> Iterator[str]:
-    for title, options in noted.groups.items():
+def _tables() -> Iterator[str]:
+    for title, options in groupby(Options.options(), key=lambda option: option.group):
         yield from (f"## {title[0].upper()}{title[1:]}", "", "| option | |", "|---|---|")
-        for names, about in options:
-            value = f"={about['metavar']}" if about.get("metavar") else ""
-            optional = f"[{value}]" if about.get("nargs") == "?" else value
-            yield f"| `{_cell(names[0] + optional)}` | {_cell(about['help'])} |"
+        for option in options:
+            metavar = option.arguments().get("metavar")
+            written = f"{option.flag}={metavar}" if metavar else option.flag
+            yield f"| `{_cell(written)}` | {_cell(option.help)} |"
         yield ""
     yield from ("## In the settings", "", "| ini key | |", "|---|---|")
-    yield from (f"| `{name}` | {_cell(help)} |" for name, help in noted.ini)
+    for key in Options.ini_keys():
+        yield f"| `{key.key}` | {_cell(key.help)} |"
     yield ""
 
 

@@ -31,10 +31,16 @@ def main(folder: Path) -> None:
         search.write_text(text.replace(removed[0], added[0]), "utf-8")
         report = folder.resolve() / "red-pull-request"
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "--ir-suite", "-q", f"--rootdir={project}", "-c", "/dev/null",
-             f"--ir-report={report}.html", f"--ir-markdown={report}.md", "-p", "no:cacheprovider"],
-            cwd=project, check=False, capture_output=True, text=True,
-        )  # fmt: skip
+            [
+                *(sys.executable, "-m", "pytest", "--ir-suite", "-q"),
+                *("-p", "no:cacheprovider", f"--rootdir={project}", "-c", "/dev/null"),
+                *(f"--ir-report={report}.html", f"--ir-markdown={report}.md"),
+            ],
+            cwd=project,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
     assert done.returncode == 1, done.stdout + done.stderr
 
 

@@ -17,7 +17,9 @@ SUITE = 64 * MB
 LINE = 16 * MB
 """Bytes of one line of queries, judgments or a run."""
 GROWTH = 200
-"""How many times a gzip may grow, once past ``GROWTH_FROM`` bytes. Text packs 5 to 30 times, a bomb 1,000."""
+"""How many times a gzip may grow, once past ``GROWTH_FROM`` bytes. Text packs 5 to 30 times, a bomb
+1,000.
+"""
 GROWTH_FROM = 64 * MB
 FILES = 1_000
 """Files that one glob may match."""

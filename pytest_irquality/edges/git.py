@@ -41,7 +41,7 @@ HARMLESS: Mapping[str, str] = {
     "protocol.allow": "never",
     "submodule.recurse": "false",
 }
-"""Configuration that lies over everybody's: nothing here starts another program or goes out to the network."""
+"""Configuration over everybody's: nothing starts another program or goes out to the network."""
 FLAGS = ("--no-pager", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs")
 
 

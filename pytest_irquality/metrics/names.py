@@ -26,7 +26,7 @@ SHAPE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 TREC_CUTOFF = re.compile(r"(?P<name>.+?)(?:[_-]at[_-]|[._])(?P<at>\d+(\.\d+)?)")
-SHORT = 4  # letters: the names of so few are near to each other, and only swapped letters are surely a slip
+SHORT = 4  # letters: names of so few are near to each other; only swapped letters are surely a slip
 ANY_CUTOFF = re.compile(r"(?P<name>.+)[_-]at[_-]k")  # of no number: the suite's top_k
 # Names that other tools give to what is none of these measures, and what to write instead.
 NOT_OURS = {

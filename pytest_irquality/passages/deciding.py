@@ -19,22 +19,25 @@ NEGATIONS = listed("""
     nicht kein keine keinen keinem keiner keines nie niemals ohne weder nichts
     ne pas jamais sans aucun aucune rien ni nunca sin ningún ninguna nada tampoco
     non mai senza nessun nessuno nessuna niente não sem nenhum nenhuma
-    niet geen nooit zonder niets inte ingen aldrig utan ikke aldri uten uden aldrig не нет никогда без нельзя
-    nigdy bez żaden değil yok hiç 不 没 沒 無 无 非 未 勿 莫 ん ず 안 않 못 없 لا ليس لم لن بدون לא אין בלי नहीं मत
+    niet geen nooit zonder niets inte ingen aldrig utan ikke aldri uten uden aldrig
+    не нет никогда без нельзя nigdy bez żaden değil yok hiç
+    不 没 沒 無 无 非 未 勿 莫 ん ず 안 않 못 없 لا ليس لم لن بدون לא אין בלי नहीं मत
     """)
 NEGATED = re.compile(r"n't$|^non[^\W\d_]{3}")
 PAIRS = frozenset({("な", "い"), ("な", "く"), ("ไ", "ม่")})  # negations of two characters
 OTHERS = listed("""
-    zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty sixty seventy eighty
-    ninety hundred thousand million billion half twice once
-    before after above below under over more less fewer least most minimum maximum min max only always all every
-    must may should shall enabled disabled enable disable true false allowed forbidden required optional
+    zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty
+    sixty seventy eighty ninety hundred thousand million billion half twice once
+    before after above below under over more less fewer least most minimum maximum min max
+    only always all every must may should shall enabled disabled enable disable true false
+    allowed forbidden required optional
     """)
 FEW = 3
 OPERATOR = re.compile(r"[^\w]+")
 SHORT = listed("""
     a an the of to in on at by for and or is are was be it its this that as with from if
-    der die das ein eine und oder in im zu von mit le la les un une et de des du à en el los las y o que
+    der die das ein eine und oder in im zu von mit
+    le la les un une et de des du à en el los las y o que
     """)
 
 

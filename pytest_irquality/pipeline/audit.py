@@ -4,11 +4,10 @@ it.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
+from pytest_irquality.retrieval.explain import ExistsError, existing
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Suite
@@ -19,12 +18,6 @@ from pytest_irquality.verdict.judge import judge
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.passages import by_passages
 from pytest_irquality.verdict.result import SuiteResult, Verdict
-
-BATCH = 1000
-
-
-class ExistsError(Exception):
-    """The retriever's own ``exists`` or ``exists_all`` does not answer as it should."""
 
 
 def audited(
@@ -76,46 +69,3 @@ def _verdict(check: Check, found: Audit) -> Verdict:
         scope="audit",
         file=check.place.path,
     )
-
-
-def existing(retriever: object, documents: Sequence[str]) -> Mapping[str, bool] | None:
-    """Which documents still exist, asked for all of them; None where the retriever cannot tell."""
-    at_once, one = (getattr(retriever, name, None) for name in ("exists_all", "exists"))
-    if callable(at_once):
-        found: dict[str, bool] = {}
-        for start in range(0, len(documents), BATCH):
-            batch = documents[start : start + BATCH]
-            found.update(_all(at_once, batch))
-        return found
-    if callable(one):
-        return {document: bool(_answer(one, document)) for document in documents}
-    return None
-
-
-def _all(method: Any, documents: Sequence[str]) -> Mapping[str, bool]:
-    """What ``exists_all`` says: a mapping, a set of those that exist, or an answer each in
-    order.
-    """
-    answer = _answer(method, list(documents))
-    if isinstance(answer, Mapping):
-        return {document: bool(answer.get(document)) for document in documents}
-    if isinstance(answer, (set, frozenset)):
-        return {document: document in answer for document in documents}
-    if isinstance(answer, (list, tuple)) and len(answer) == len(documents):
-        return dict(zip(documents, map(bool, answer), strict=True))
-    raise ExistsError(
-        f"exists_all must give a bool for each id, a mapping, or the set of those that exist, not"
-        f" {type(answer).__name__}"
-    )
-
-
-def _answer(method: Any, asked: Any) -> Any:
-    name = getattr(method, "__name__", "exists")
-    try:
-        answer = method(asked)
-    except Exception as error:
-        raise ExistsError(f"{name} raised {type(error).__name__}: {error}") from error
-    if inspect.iscoroutine(answer):
-        answer.close()
-        raise ExistsError(f"{name} is async, and cannot be asked by --ir-audit")
-    return answer

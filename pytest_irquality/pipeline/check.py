@@ -9,17 +9,17 @@ import sys
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pytest_irquality.edges.git import checkout_above, package_version
+from pytest_irquality.edges.git import checkout_above
 from pytest_irquality.metrics import Definition, with_own
 from pytest_irquality.pipeline.files import Against, Files, Target
 from pytest_irquality.pipeline.judge import judge_run, version_of
-from pytest_irquality.report.html import html_report
-from pytest_irquality.report.text import explain, summary
+from pytest_irquality.report.failure import explain
+from pytest_irquality.report.html import report_of
+from pytest_irquality.report.text import summary
 from pytest_irquality.retrieval import Run, retrieve
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.storage.stored import StoredRunError
@@ -33,7 +33,7 @@ from pytest_irquality.wording.sentences import reason
 from pytest_irquality.wording.story import Story
 
 Compared = bool | str | Path
-"""True: the baseline beside the suite. False: nothing. Else a file, a folder of them, or ``git:REF``."""
+"""True: the baseline beside the suite. False: nothing. Else a file, a folder or ``git:REF``."""
 
 FRAMES = ("pandas", "polars")
 COLUMNS = 120
@@ -87,15 +87,7 @@ class CheckResult:
 
     def to_html(self) -> str:
         """The report, a whole page."""
-        formulas = {
-            measure: formula
-            for result in self.results
-            for measure, formula in zip(result.measures, result.formulas, strict=True)
-        }
-        made = (
-            f"Made by pytest-irquality {package_version()} on {datetime.now():%Y-%m-%d at %H:%M}."
-        )
-        return html_report(self.results, definitions=formulas, generated=made)
+        return report_of(self.results)
 
     def __str__(self) -> str:
         return "\n\n".join((*self.failures, "\n".join(summary(self.results, COLUMNS))))

@@ -26,7 +26,6 @@ from pytest_irquality.storage.renamed import Shelved, Trees
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import (
     DamagedRunError,
-    Header,
     StoredRunError,
     stored_run,
 )
@@ -36,6 +35,7 @@ from pytest_irquality.verdict.accepted import Accepting
 from pytest_irquality.verdict.facts import Loud, Remark
 from pytest_irquality.verdict.result import BAD, QueryResult, SuiteResult
 from pytest_irquality.verdict.trend import Past
+from pytest_irquality.wording.numbers import few
 from pytest_irquality.wording.sentences import reason
 from pytest_irquality.wording.words import age, revision
 
@@ -80,6 +80,7 @@ class Files:
     ``named`` are the folders that the command line names, or whose files it does; ``outside`` those
     that the ini file allows besides the project. ``base`` is the folder in which the base's answers
     are, under ``run:REF``. ``accepts_nothing``: a change's own baseline accepts no drop.
+    ``builds`` are several stored runs, which are compared with together in place of ``compared``.
     """
 
     start: Path
@@ -97,6 +98,7 @@ class Files:
     base: Path | None = None
     history: Path | None = None
     accepts_nothing: bool = False
+    builds: Sequence[str] = ()
     _read: dict[tuple[Path, str], _Known] = field(default_factory=dict)
 
     def part(self, suite: Suite) -> Suite:
@@ -132,7 +134,7 @@ class Files:
     def _found(self, target: Target) -> baseline.Found:
         """What is compared with: the base's answer, or the baseline. Raises ``StoredRunError``."""
         if self._answers is None:
-            return self._trec_baseline(target) or self._place(target).find()
+            return self._kept_baseline(target) or self._place(target).find()
         answer = self._answer(target)
         source, commit = f"run:{self._answers.ref}", self._answers.commit[:7]
         if answer.run is None:
@@ -141,24 +143,25 @@ class Files:
         stored = read_run(self.base / RUNS / answer.run, source)
         return baseline.Found(source, stored, "", commit, self._answers.time)
 
-    def _trec_baseline(self, target: Target) -> baseline.Found | None:
-        """A TREC run that is compared with, found as those of ``--ir-runs`` are; None where another
-        is asked for.
-
-        A query that it does not have is new: such a file cannot say that a query returned nothing.
+    def _kept_baseline(self, target: Target) -> baseline.Found | None:
+        """Kept runs that are compared with, found as those of ``--ir-runs`` are: several builds, a
+        TREC run, or one deeper in the folder. None where another baseline is asked for.
         """
         place, option = self._place(target), self.compared or ""
-        given = self.start / option
-        folder = given.is_dir() and not place.path.is_file() and any(map(is_trec, given.rglob("*")))
-        if not option or place.in_git or not (folder or is_trec(given)):
+        given = self.builds or ([option] if option and not place.in_git else [])
+        is_ours = place.path.is_file() and not is_trec(place.path)
+        if not given or (is_ours and not self.builds) or not all(map(self._exists, given)):
             return None
-        suite = target.suite
-        run, _ = Kept((option,), self.start).run(suite, target.file, target.retriever, suite.by_id)
-        answered = replace(
-            run, rankings={i: r for i, r in run.rankings.items() if r.ids}, faults={}
-        )
-        header = Header(suite.name, suite.path, run.depth or suite.depth, target.retriever)
-        return baseline.Found(option, stored_run(suite, answered, header))
+        kept = Kept(given, self.start, "--ir-baseline")
+        stored = kept.stored(target.suite, target.file, target.retriever)
+        shown = f"{len(given)} builds ({few(list(given[:2]), len(given))})"
+        source = shown if self.builds else option
+        if stored is None:
+            return baseline.Found(source) if self.builds else None
+        return baseline.Found(source, stored, "", stored.header.commit, stored.header.time)
+
+    def _exists(self, given: str) -> bool:
+        return (self.start / given).exists()
 
     @cached_property
     def _answers(self) -> Answers | None:
@@ -183,7 +186,7 @@ class Files:
 
     def expects_baseline(self, suite: Suite, file: Path) -> bool:
         """Whether there is a baseline for any of a suite's retrievers, before these are known."""
-        return self._place(Target(suite, file, "")).expected
+        return bool(self.builds) or self._place(Target(suite, file, "")).expected
 
     def before(self, target: Target, needed: Collection[str]) -> Against:
         """What ``judge`` compares with, where these queries are asked.

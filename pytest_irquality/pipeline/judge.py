@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_irquality.pipeline.audit import audited
-from pytest_irquality.pipeline.explain import with_reasons
+from pytest_irquality.pipeline.explain import explained
 from pytest_irquality.pipeline.files import Against, Files, Target
 from pytest_irquality.retrieval import Run
 from pytest_irquality.suite import Check
@@ -56,7 +56,7 @@ def judge_run(
     if audit:
         before, known = compared.run, compared.baseline
         result = audited(asked, run, result, retriever, before=before, baseline=known)
-    return files.completed(target, run, with_reasons(result, retriever, asked), notes)
+    return files.completed(target, run, explained(result, retriever, asked), notes)
 
 
 def version_of(retriever: object) -> str | None:

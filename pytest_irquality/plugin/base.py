@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,11 @@ from pytest_irquality.pipeline.base.compare import Base
 from pytest_irquality.pipeline.base.process import default_command
 from pytest_irquality.pipeline.base.told import COLLECTED, Collected, Key
 from pytest_irquality.pipeline.base.worktree import BaseError, Cancelled, new_folder, remove
-from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
+from pytest_irquality.plugin.collect import FILES, retrieved_by
+from pytest_irquality.plugin.options import Options
 from pytest_irquality.storage.baseline import RUN
 
 WORKER = "ir_base"  # the folder, as workers of pytest-xdist are told it
-HANDED_ON = (
-    "ir_shard",
-    "ir_repeat",
-    "ir_concurrency",
-)  # those of our options that both sides share
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -43,9 +39,15 @@ def pytest_configure(config: pytest.Config) -> None:
             config.add_cleanup(lambda: remove(repository, folder))
             side = Head(config, repository, folder)
     except OSError as error:
-        raise pytest.UsageError(f"--ir-baseline {config.option.ir_baseline}: {error}") from None
+        raise pytest.UsageError(f"--ir-baseline {revision(config)}: {error}") from None
     config.stash[FILES].base = folder
     config.pluginmanager.register(side, "irquality-today")
+
+
+def revision(config: pytest.Config) -> str:
+    """``run:REF``, as it was given."""
+    (given,) = Options(config).baseline
+    return given
 
 
 class Today:
@@ -53,6 +55,7 @@ class Today:
 
     def __init__(self, config: pytest.Config, repository: Repository, folder: Path) -> None:
         self.config, self.repository, self.folder = config, repository, folder
+        self.options = Options(config)
         self.retrievers: list[Key] = []
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -65,31 +68,24 @@ class Today:
 
     def collected(self, items: Iterable[pytest.Item]) -> Collected:
         """The suites of the selected items, with all that they are made of."""
-        suites = {module.path: module.suite for module, _ in _suites(items)}
-        files = [*suites, *(file for suite in suites.values() for file in suite.files)]
-        return Collected(
-            self._keys(items), self.retrievers, [os.path.abspath(path) for path in files]
-        )
+        files: dict[str, None] = {}
+        for module, _ in retrieved_by(items):
+            for file in (module.path, *module.suite.files):
+                files[os.path.abspath(file)] = None
+        return Collected(self._keys(items), self.retrievers, list(files))
 
     def _keys(self, items: Iterable[pytest.Item]) -> list[Key]:
         """Each suite and retriever once. Raises ``pytest.UsageError`` for a suite outside the
         checkout.
         """
+        keys = []
         try:
-            return [
-                Key(self.repository.path(Path(os.path.realpath(module.path))), retriever)
-                for module, retriever in dict.fromkeys(_suites(items))
-            ]
+            for module, retriever in retrieved_by(items):
+                path = self.repository.path(Path(os.path.realpath(module.path)))
+                keys.append(Key(path, retriever))
+            return keys
         except OSError as error:
-            raise pytest.UsageError(
-                f"--ir-baseline {self.config.option.ir_baseline}: {error}"
-            ) from None
-
-
-def _suites(items: Iterable[pytest.Item]) -> Iterator[tuple[SuiteModule, str]]:
-    for item in items:
-        if isinstance(item.parent, SuiteModule):
-            yield item.parent, variant(item)
+            raise pytest.UsageError(f"--ir-baseline {revision(self.config)}: {error}") from None
 
 
 class Worker(Today):
@@ -129,21 +125,21 @@ class Head(Today):
 
     def _run(self, collected: Collected) -> None:
         self.ran = True
-        option, ref = self.config.option, self.config.option.ir_baseline.removeprefix(RUN)
+        options, against = self.options, revision(self.config)
         base = Base(
             self.repository,
-            ref,
+            against.removeprefix(RUN),
             self.folder,
             called_in=Path(os.path.realpath(self.config.invocation_params.dir)),
             arguments=[os.fspath(argument) for argument in self.config.invocation_params.args],
-            command=shlex.split(self.config.getini("ir_base_command")) or default_command(),
-            links=self.config.getini("ir_base_link"),
-            handed_on={name: getattr(option, name, None) for name in HANDED_ON},
+            command=shlex.split(options.base_command) or default_command(),
+            links=options.base_link,
+            handed_on={one.key: one.read(options) for one in Options.options() if one.in_base},
         )
         try:
             base.answers(collected, self._say).write(self.folder)
         except BaseError as error:
-            raise pytest.UsageError(f"--ir-baseline {option.ir_baseline}: {error}") from None
+            raise pytest.UsageError(f"--ir-baseline {against}: {error}") from None
         except Cancelled:
             pytest.exit("ended by SIGTERM while the base was run", returncode=143)
 

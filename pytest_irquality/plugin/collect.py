@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import replace
 from glob import has_magic
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -29,11 +28,11 @@ from pytest_irquality.plugin.internals import (
     named_on_command_line,
     pasteable,
 )
-from pytest_irquality.plugin.options import shown_path
+from pytest_irquality.plugin.options import Options, shown_path
 from pytest_irquality.storage import baseline
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import StoredRunError
-from pytest_irquality.suite import Place, Suite, SuiteError, load_suite
+from pytest_irquality.suite import Check, Place, Suite, SuiteError, load_suite
 from pytest_irquality.suite.lint import IRQualityWarning, lint
 from pytest_irquality.suite.names import slug
 from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS, Perturbation
@@ -50,42 +49,68 @@ def pytest_configure(config: pytest.Config) -> None:
     """Gather the options that name files. Raises ``pytest.UsageError`` where they contradict each
     other.
     """
-    option, start = config.option, config.invocation_params.dir
-    shard = _shard(option)
-    in_file = option.ir_baseline and not option.ir_baseline.startswith(baseline.COMMITS)
-    compared = [option.ir_baseline] if in_file and not option.ir_update_baseline else []
-    for name, paths in (("--ir-runs", option.ir_runs), ("--ir-baseline", compared)):
-        for path in paths:
-            if not Path(start, path).exists():
-                raise pytest.UsageError(f"{name} {path}: there is no such file or folder")
+    options, start = Options(config), config.invocation_params.dir
+    shard = _shard(options)
+    _check_paths(options, start)
+    _check_builds(options)
+    several = len(options.baseline) > 1
     config.stash[FILES] = Files(
-        start, config.rootpath, option.ir_baseline, option.ir_update_baseline, tuple(option.ir_runs),
-        option.ir_save_runs, shard, named=tuple(_named_folders(config)),
-        outside=tuple(config.rootpath / name for name in config.getini("ir_allow_outside")),
-        history=Path(config.invocation_params.dir, option.ir_history) if option.ir_history else None,
-        accepts_nothing=_choice(config, "ir_accepted", ("xfail", "fail")) == "fail",
-        patterns=tuple(config.getini("ir_suite_files")),
-    )  # fmt: skip
+        start,
+        config.rootpath,
+        compared=None if several else next(iter(options.baseline), None),
+        builds=tuple(options.baseline) if several else (),
+        updating=options.update_baseline,
+        kept=tuple(options.runs),
+        saved=options.save_runs,
+        shard=shard,
+        named=tuple(_named_folders(config)),
+        outside=tuple(config.rootpath / name for name in options.allow_outside),
+        history=Path(start, options.history) if options.history else None,
+        accepts_nothing=options.accepted == "fail",
+        patterns=tuple(options.suite_files),
+    )
 
 
-def _choice(config: pytest.Config, key: str, choices: Sequence[str]) -> str:
-    value = str(config.getini(key))
-    if value not in choices:
-        raise pytest.UsageError(f"ini key {key} must be {' or '.join(choices)}, not {value!r}")
-    return value
+def _check_paths(options: Options, start: Path) -> None:
+    """Raise ``pytest.UsageError`` for something that is to be read and is not there."""
+    to_read = [(Options.runs.flag, path) for path in options.runs]
+    if not options.update_baseline:
+        in_files = [path for path in options.baseline if not path.startswith(baseline.COMMITS)]
+        to_read += [(Options.baseline.flag, path) for path in in_files]
+    for flag, path in to_read:
+        if not Path(start, path).exists():
+            raise pytest.UsageError(f"{flag} {path}: there is no such file or folder")
 
 
-def _shard(option: Any) -> Shard | None:
-    if not option.ir_shard:
+def _check_builds(options: Options) -> None:
+    """Raise ``pytest.UsageError`` where several baselines are no builds of one side."""
+    if len(options.baseline) < 2:
+        return
+    for path in options.baseline:
+        if path.startswith(baseline.COMMITS):
+            raise pytest.UsageError(
+                f"--ir-baseline {path} stands alone: several of them are kept runs, a build each"
+            )
+    if options.update_baseline:
+        raise pytest.UsageError(
+            "--ir-update-baseline writes one baseline, and --ir-baseline names several: name one,"
+            " and give the builds it is to hold by --ir-runs"
+        )
+
+
+def _shard(options: Options) -> Shard | None:
+    if not options.shard:
         return None
-    others = {"--ir-runs": option.ir_runs, "--ir-update-baseline": option.ir_update_baseline}
-    for other, given in others.items():
+    for other, given in (
+        (Options.runs, options.runs),
+        (Options.update_baseline, options.update_baseline),
+    ):
         if given:
             raise pytest.UsageError(
-                f"--ir-shard asks a share of the queries, and {other} is for all of them"
+                f"--ir-shard asks a share of the queries, and {other.flag} is for all of them"
             )
     try:
-        return Shard.parse(option.ir_shard)
+        return Shard.parse(options.shard)
     except ValueError as error:
         raise pytest.UsageError(f"--ir-shard: {error}") from None
 
@@ -104,17 +129,24 @@ def pytest_collection_modifyitems(
     compared with.
     """
     yield  # to -k, --lf and whatever else selects
-    if shard := config.stash[FILES].shard:
-        here = [
-            item
-            for item in items
-            if not isinstance(item.parent, SuiteModule) or item.parent.is_in(shard, item)
-        ]
+    shard = config.stash[FILES].shard
+    if shard:
+        here = [item for item in items if _is_in(shard, item)]
         config.hook.pytest_deselected(items=list(set(items).difference(here)))
         items[:] = here
-    for module in {item.parent: None for item in items if isinstance(item.parent, SuiteModule)}:
+    for module in _modules(items):
         if module.suite.baseline_retriever:
             items[:] = _compared_first(module, list(items))
+
+
+def _is_in(shard: Shard, item: pytest.Item) -> bool:
+    return not isinstance(item.parent, SuiteModule) or item.parent.is_in(shard, item)
+
+
+def _modules(items: Iterable[pytest.Item]) -> list[SuiteModule]:
+    """The suites that items are of, each once."""
+    parents = dict.fromkeys(item.parent for item in items)
+    return [parent for parent in parents if isinstance(parent, SuiteModule)]
 
 
 def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iterator[pytest.Item]:
@@ -126,12 +158,10 @@ def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iter
     checks = {getattr(item, "originalname", "") for item in own.values() if variant(item) != base}
     everything = every_item(module)
     module.variants = module.retrievers()
-    twins = [item for item in everything if variant(item) == base]
-    first = [
-        own.get(item.name, item)
-        for item in twins
-        if item.originalname in checks or item.name in own
-    ]
+    first = []
+    for twin in everything:
+        if variant(twin) == base and (twin.originalname in checks or twin.name in own):
+            first.append(own.get(twin.name, twin))
     for item in items:
         if item.parent is module:
             yield from first
@@ -143,34 +173,28 @@ def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iter
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Read what an update will replace while no worker of pytest-xdist can have replaced it yet."""
     files = session.config.stash[FILES]
-    targets = {
-        (item.parent, variant(item)): None
-        for item in session.items
-        if isinstance(item.parent, SuiteModule)
-    }
-    files.targets = [Target(module.suite, module.path, key) for module, key in targets]
-    for module, key in targets:
-        files.variants[module.path] = (*files.variants.get(module.path, ()), key)
-        if files.updating:  # those that are not selected have a file, too
-            files.variants[module.path] = module.retrievers()
-    if (
-        targets
-        and not hasattr(session.config, "workerinput")
-        and (wrong := files.unknown_revision())
-    ):
-        raise pytest.UsageError(wrong)
-    for module, key in targets if files.updating else ():
+    runs = retrieved_by(session.items)
+    files.targets = [Target(module.suite, module.path, retriever) for module, retriever in runs]
+    for target in files.targets:
+        files.variants[target.file] = (*files.variants.get(target.file, ()), target.retriever)
+    if files.targets and not hasattr(session.config, "workerinput"):
+        wrong = files.unknown_revision()
+        if wrong:
+            raise pytest.UsageError(wrong)
+    if not files.updating:
+        return
+    for module in _modules(session.items):  # retrievers that are not selected have a file, too
+        files.variants[module.path] = module.retrievers()
+    for target in files.targets:
         with suppress(StoredRunError):  # told when its items run
-            files.read_baseline(Target(module.suite, module.path, key))
+            files.read_baseline(target)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A share that none of the selected queries falls into is no failure of this job."""
-    if (
-        session.config.stash[FILES].shard
-        and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
-    ):
+    nothing = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
+    if nothing and session.config.stash[FILES].shard:
         session.exitstatus = pytest.ExitCode.OK
 
 
@@ -206,14 +230,7 @@ class SuiteModule(pytest.Module):
                 perturbations=self._perturbations(),
                 allowed=files.allowed(self.path),
             )
-            if self.config.option.ir_history:
-                self.suite = self.suite.with_trends()
-            if self.suite.baseline_retriever or files.expects_baseline(self.suite, self.path):
-                self.suite = self.suite.guarded()
-            if self.config.option.ir_repeat:
-                self.suite = replace(self.suite, repeat=self.config.option.ir_repeat)
-            if self.config.option.ir_audit:
-                self.suite = self.suite.audited()
+            self.suite = self._as_asked(self.suite)
         except (SuiteError, MeasureError) as error:
             raise self.CollectError(str(error)) from None
         self.checks = {check.name: check for check in self.suite.checks}
@@ -231,6 +248,17 @@ class SuiteModule(pytest.Module):
                 self.file_of(check.place), check.place.line, name, module.__name__
             )
         return module
+
+    def _as_asked(self, suite: Suite) -> Suite:
+        """The suite with what options add to it."""
+        options, files = Options(self.config), self.config.stash[FILES]
+        if options.history:
+            suite = suite.with_trends()
+        if suite.baseline_retriever or files.expects_baseline(suite, self.path):
+            suite = suite.guarded()
+        if options.repeat:
+            suite = replace(suite, repeat=options.repeat)
+        return suite.audited() if options.audit else suite
 
     def _own_measures(self) -> list[Definition]:
         """The measures that conftests give. Raises ``MeasureError`` where it is no list of them."""
@@ -292,13 +320,7 @@ class SuiteModule(pytest.Module):
         for item in super().collect():
             check = self.checks.get(getattr(item, "originalname", ""))
             if check:
-                query = check.query
-                words = (
-                    (*query.tags, query.text, slug(query.text))
-                    if query
-                    else (check.label, slug(check.label))
-                )
-                item.extra_keyword_matches.update(words)
+                item.extra_keyword_matches.update(_keywords(check))
                 assert isinstance(item, pytest.Function)
                 pasteable(item)
             yield item
@@ -317,13 +339,20 @@ class SuiteModule(pytest.Module):
                 ) from None
 
 
+def _keywords(check: Check) -> tuple[str, ...]:
+    """What ``-k`` may say of a check besides its name."""
+    if check.query is None:
+        return check.label, slug(check.label)
+    return *check.query.tags, check.query.text, slug(check.query.text)
+
+
 def hidden_suites(config: pytest.Config) -> Iterator[str]:
     """Suites that were not collected though a committed baseline, or the ini file, names them."""
     collected = config.stash.get(COLLECTED, set())
     if hasattr(config, "workerinput") or not collected.isdisjoint(named_on_command_line(config)):
         return
     folders = [path.resolve() for path in named_on_command_line(config)]
-    plain = [name for name in config.getini("ir_suite_files") if not has_magic(name)]
+    plain = [name for name in Options(config).suite_files if not has_magic(name)]
     named = {config.rootpath / name: "the ini key ir_suite_files names it" for name in plain}
     named |= dict.fromkeys(baseline.suites_in_git(config.rootpath), "it has a baseline in git")
     for path, why in named.items():
@@ -343,6 +372,15 @@ def variant(item: pytest.Item) -> str:
     if VARIANT not in item.stash:
         item.stash[VARIANT] = made_of(item, item.parent.suite.retriever)
     return item.stash[VARIANT]
+
+
+def retrieved_by(items: Iterable[pytest.Item]) -> list[tuple[SuiteModule, str]]:
+    """Each suite and retriever that items are of, once."""
+    found: dict[tuple[SuiteModule, str], None] = {}
+    for item in items:
+        if isinstance(item.parent, SuiteModule):
+            found[item.parent, variant(item)] = None
+    return list(found)
 
 
 def suite_of(item: pytest.Item) -> tuple[str, str] | None:

@@ -5,40 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
-from _pytest._code.code import ReprFileLocation, TerminalRepr
-from _pytest._io import TerminalWriter
 
-from pytest_irquality.report.text import laid_out
+from pytest_irquality.plugin.internals import LaidOut
+from pytest_irquality.report.failure import laid_out
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.verdict.damage import Damage
 
 CI_WIDTH = 120
 """Columns where nothing says how wide the output is, as in the logs of CI."""
-
-
-class LaidOut(TerminalRepr):
-    """A failure that prints in one way and is in another for whoever asks for its text."""
-
-    def __init__(self, whole: Any, text: str) -> None:
-        self.whole = whole
-        self.text = text
-
-    @property
-    def reprcrash(self) -> ReprFileLocation | None:
-        """What the short summary quotes."""
-        crash: ReprFileLocation | None = getattr(self.whole, "reprcrash", None)
-        return crash
-
-    def toterminal(self, tw: TerminalWriter) -> None:
-        """Print it."""
-        for line in self.text.split("\n"):
-            tw.line(line)
-
-    def __str__(self) -> str:
-        return str(self.whole)
 
 
 def width_of(config: pytest.Config) -> int:

@@ -16,15 +16,18 @@ from pytest_irquality.pipeline.base import guard
 from pytest_irquality.pipeline.base.told import RUNS, TOLD, Key, Told
 from pytest_irquality.pipeline.files import Target
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
+from pytest_irquality.plugin.internals import finds
+from pytest_irquality.plugin.options import Options
 
 # What selects, reports, stops early or starts other processes, over the command line and the base's
 # own addopts.
 QUIET: dict[str, Any] = {
-    "allure_report_dir": None, "basetemp": None, "collectonly": False, "deselect": None, "dist": "no",
-    "exitfirst": False, "failedfirst": False, "htmlpath": None, "ignore": None, "ignore_glob": None,
-    "json_report": False, "keyword": "", "lf": False, "markexpr": "", "maxfail": 0, "newfirst": False,
-    "numprocesses": None, "report_log": None, "setuponly": False, "setupplan": False, "stepwise": False,
-    "stepwise_skip": False, "trace": False, "tx": [], "usepdb": False, "xmlpath": None,
+    "allure_report_dir": None, "basetemp": None, "collectonly": False, "deselect": None,
+    "dist": "no", "exitfirst": False, "failedfirst": False, "htmlpath": None, "ignore": None,
+    "ignore_glob": None, "json_report": False, "keyword": "", "lf": False, "markexpr": "",
+    "maxfail": 0, "newfirst": False, "numprocesses": None, "report_log": None, "setuponly": False,
+    "setupplan": False, "stepwise": False, "stepwise_skip": False, "trace": False, "tx": [],
+    "usepdb": False, "xmlpath": None,
 }  # fmt: skip
 
 
@@ -33,9 +36,7 @@ def take_over(config: pytest.Config) -> None:
     settings = json.loads(os.environ[guard.VARIABLE])
     option, folder = vars(config.option), Path(settings["folder"])
     option.update({name: value for name, value in QUIET.items() if name in option})
-    for name, value in option.items():
-        if name.startswith("ir_"):
-            option[name] = type(value)() if isinstance(value, (bool, list)) else None
+    option.update({one.key: one.arguments().get("default", False) for one in Options.options()})
     option.update(
         settings["options"], ir_suite=True, ir_report="none", ir_save_runs=str(folder / RUNS)
     )
@@ -56,15 +57,14 @@ class _Witness:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note each suite and retriever that is about to be asked."""
         for item in session.items:
-            module = item.parent
-            if not isinstance(module, SuiteModule):
+            if not isinstance(item, pytest.Function) or not isinstance(item.parent, SuiteModule):
                 continue
+            module, retriever = item.parent, variant(item)
             suite = Path(os.path.realpath(module.path)).relative_to(self.tree).as_posix()
-            run = session.config.stash[FILES].kept_path(
-                Target(module.suite, module.path, variant(item))
-            )
-            self.runs[Key(suite, variant(item))] = run.relative_to(self.folder / RUNS).as_posix()
-            if module.suite.retriever not in item._fixtureinfo.name2fixturedefs:  # type: ignore[attr-defined]
+            target = Target(module.suite, module.path, retriever)
+            run = session.config.stash[FILES].kept_path(target)
+            self.runs[Key(suite, retriever)] = run.relative_to(self.folder / RUNS).as_posix()
+            if not finds(item, module.suite.retriever):
                 self.without[suite] = None
 
     @pytest.hookimpl(trylast=True)

@@ -8,13 +8,13 @@ import types
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import GRADED_COLUMNS
 from pytest_irquality.edges.write import write_new, write_text
+from pytest_irquality.plugin.options import Options
 from pytest_irquality.report.judging import judging_page, to_grade
 from pytest_irquality.retrieval import RetrieverError, Run, retrieve
 from pytest_irquality.suite import Query, Suite, SuiteError
@@ -24,7 +24,7 @@ from pytest_irquality.suite.files.source import Source
 from pytest_irquality.suite.first_suite import GRADES, Asked, Page, first_suite
 from pytest_irquality.suite.sampling import Sample, sample
 from pytest_irquality.verdict.pool import Pool, by_importance, pool
-from pytest_irquality.wording.numbers import grouped
+from pytest_irquality.wording.numbers import counted, grouped
 
 SAMPLE = 200
 CANDIDATES = 10
@@ -37,24 +37,31 @@ class FirstSuite(pytest.Module):
     _made: types.ModuleType | None = None
 
     def _getobj(self) -> types.ModuleType:
-        if self._made is None:
-            shown = self.path.name
-            try:
-                source = Source(self.path, shown)
-                self.queries = logged(read_queries(source, (), "text").records, shown)
-            except SuiteError as error:
-                raise self.CollectError(str(error)) from None
-            if not self.queries:
-                raise self.CollectError(f"{shown}:1:1: no query in it")
-            self._made = types.ModuleType("ir_init")
-            self._made.__file__ = str(self.path)
-
-            def write_first_suite(_ir_first: None) -> None:
-                pass
-
-            vars(self._made)["pytestmark"] = [pytest.mark.usefixtures("retriever")]
-            vars(self._made)[write_first_suite.__name__] = write_first_suite
+        if self._made is None:  # pytest may ask more than once
+            self.queries = self._read()
+            self._made = self._make()
         return self._made
+
+    def _read(self) -> Sequence[Logged]:
+        shown = self.path.name
+        try:
+            records = read_queries(Source(self.path, shown), (), "text").records
+            queries = logged(records, shown)
+        except SuiteError as error:
+            raise self.CollectError(str(error)) from None
+        if not queries:
+            raise self.CollectError(f"{shown}:1:1: no query in it")
+        return queries
+
+    def _make(self) -> types.ModuleType:
+        def write_first_suite(_ir_first: None) -> None:
+            pass
+
+        module = types.ModuleType("ir_init")
+        module.__file__ = str(self.path)
+        vars(module)["pytestmark"] = [pytest.mark.usefixtures("retriever")]
+        vars(module)[write_first_suite.__name__] = write_first_suite
+        return module
 
     def funcnamefilter(self, name: str) -> bool:
         """Only what was made here is a test."""
@@ -96,42 +103,54 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.fixture
 def _ir_first(request: pytest.FixtureRequest) -> None:
-    item, option = request.node, request.config.option
+    """Ask, write the suite, and the page where one is asked for."""
+    item, options = request.node, Options(request.config)
     path = target(item.path)
-    drawn = _sample(item.parent.queries, option)
+    drawn = _sample(item.parent.queries, options)
     asked = _chosen(item.parent.queries, drawn)
-    suite = Suite(
-        path.name.removesuffix(".ir.yaml"),
-        path.name,
-        tuple(Query(query.id or query.text, query.text, tags=(*query.tags,)) for query in asked),
-        depth=max(CANDIDATES, option.ir_judge_depth or 0),
-        grades=GRADES,
-    )
+    suite = _to_ask(path, asked, options)
     run = _run(suite, request)
     answered = [
         replace(one, documents=_candidates(run, query.id), fault=_fault(run, query.id))
         for one, query in zip(asked, suite.queries, strict=True)
     ]
-    page = Page(option.ir_judge, f"{suite.name}.judgments*.csv") if option.ir_judge else None
+    page = Page(options.judge, f"{suite.name}.judgments*.csv") if options.judge else None
     _new(path, first_suite(suite.name, item.path.name, answered, drawn, page))
     start = item.config.invocation_params.dir
     shown = (path.relative_to(start) if path.is_relative_to(start) else path).as_posix()
-    of = f" of {grouped(drawn.queries)}" if drawn else ""
-    number = f"{grouped(len(asked))}{of} {'query' if len(asked) == 1 and not of else 'queries'}"
-    failed = f", {len(run.faults)} of them could not be answered" if run.faults else ""
-    wrote = f"wrote {shown}: {number}{failed}"
-    if not page:
+    wrote = f"wrote {shown}: {_how_many(asked, drawn)}"
+    if run.faults:
+        wrote = f"{wrote}, {len(run.faults)} of them could not be answered"
+    if page is None:
         item.stash[SAID] = (
             f"{wrote}, each with up to {CANDIDATES} candidates to grade.\n"
             f"Now: grade them, and run pytest --ir-suite {shown}"
         )
         return
-    pools = by_importance([pool(suite, [run], option.ir_judge_depth or CANDIDATES)], ())
+    pools = by_importance([pool(suite, [run], options.judge_depth or CANDIDATES)], ())
     _write_page(path.with_name(f"{suite.name}.judgments.csv"), start / page.name, pools)
     item.stash[SAID] = (
         f"{wrote}.\npage to grade in: {page.name}: {to_grade(pools)}\n"
         f"Now: open it, grade, save its file beside {shown}, and run pytest --ir-suite {shown}"
     )
+
+
+def _to_ask(path: Path, asked: Sequence[Asked], options: Options) -> Suite:
+    """A suite of the queries that expects nothing yet."""
+    return Suite(
+        path.name.removesuffix(".ir.yaml"),
+        path.name,
+        tuple(Query(one.id or one.text, one.text, tags=(*one.tags,)) for one in asked),
+        depth=max(CANDIDATES, options.judge_depth or 0),
+        grades=GRADES,
+    )
+
+
+def _how_many(asked: Sequence[Asked], drawn: Sample | None) -> str:
+    """``3 queries``, or ``200 of 7,000 queries`` of a log."""
+    if drawn:
+        return f"{grouped(len(asked))} of {grouped(drawn.queries)} queries"
+    return counted(len(asked), "query", "queries")
 
 
 def _write_page(judged: Path, page: Path, pools: Sequence[Pool]) -> None:
@@ -157,42 +176,37 @@ def _fault(run: Run, query: str) -> str | None:
     return run.faults[query].message if query in run.faults else None
 
 
-def _sample(queries: Sequence[Logged], option: Any) -> Sample | None:
+def _sample(queries: Sequence[Logged], options: Options) -> Sample | None:
     """What is drawn of a log; None of a list of queries that counts nothing, unless a size is asked
     for.
     """
     counts = [query.searches for query in queries]
     if not any(count is not None for count in counts):
-        if option.ir_init_size is None:
+        if options.init_size is None:
             return None
         counts = [1.0] * len(counts)
     numbers = [count or 0.0 for count in counts]
-    return sample(
-        numbers, option.ir_init_size or SAMPLE, option.ir_init_sample, option.ir_init_seed
-    )
+    return sample(numbers, options.init_size or SAMPLE, options.init_sample, options.init_seed)
 
 
 def _chosen(queries: Sequence[Logged], drawn: Sample | None) -> list[Asked]:
     """The queries to ask, with their weights where they were drawn."""
-    chosen = (
-        [(queries[one.place], one.weight, one.stratum) for one in drawn.drawn]
-        if drawn
-        else [(query, None, "") for query in queries]
-    )
-    return [
-        Asked(
-            query.text,
-            query.record.cells.get("id", "").strip() or None,
-            tuple(dict.fromkeys([*tags(query.record), *([stratum] if stratum else [])])),
-            weight=weight,
-        )
-        for query, weight, stratum in chosen
-    ]
+    if drawn is None:
+        return [_asked(query) for query in queries]
+    return [_asked(queries[one.place], one.weight, one.stratum) for one in drawn.drawn]
+
+
+def _asked(query: Logged, weight: float | None = None, stratum: str = "") -> Asked:
+    id = query.record.cells.get("id", "").strip() or None
+    all_tags = dict.fromkeys(tags(query.record))
+    if stratum:
+        all_tags[stratum] = None
+    return Asked(query.text, id, tuple(all_tags), weight=weight)
 
 
 def _run(suite: Suite, request: pytest.FixtureRequest) -> Run:
     """What the retriever returns for the queries, if it answers any of them."""
-    details = bool(request.config.option.ir_judge)
+    details = bool(Options(request.config).judge)
     try:
         run = retrieve(suite, request.getfixturevalue("retriever"), details=details)
     except RetrieverError as error:

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
+from _pytest._code.code import ReprFileLocation, TerminalRepr
+from _pytest._io import TerminalWriter
 
 if TYPE_CHECKING:
 
@@ -48,6 +50,13 @@ def made_of(item: pytest.Function, fixture: str) -> str:
     if len(names) != len(ids):  # several names in one parametrize, or a hidden id
         return str(callspec.id) if closure.intersection(names) else ""
     return "-".join(id for name, id in zip(names, ids, strict=True) if name in closure)
+
+
+def finds(item: pytest.Function, fixture: str) -> bool:
+    """Whether a fixture of that name is found from an item (``test_base.py``: a suite without its
+    fixture).
+    """
+    return fixture in item._fixtureinfo.name2fixturedefs
 
 
 def _closure(item: pytest.Function, fixture: str) -> set[str]:
@@ -95,7 +104,7 @@ def pasteable(item: pytest.Function) -> None:
 
     pytest turns the dots of a location's name into ``::`` where a node id ends with it, as if they
     were those of a class. A space at its end, which nobody sees, keeps it from that
-    (``test_node_ids.py``).
+    (``test_parameters.py``).
     """
     file, line, name = item.location
     if "." in name:
@@ -139,7 +148,7 @@ def at(path: Path, line: int, name: str) -> Callable[[BaseException], NoReturn]:
     """What raises an error as if from a line of a file: crash locations, ``--pdb`` and annotations
     go there.
 
-    The function is one line long, so that its only line is its first (``test_places.py``).
+    The function is one line long, so that its only line is its first (``test_parameters.py``).
     """
     function: Callable[[BaseException], NoReturn]
     function = _placed(lambda error: _raise(error), path, line, name)  # noqa: PLW0108 - a frame of its own
@@ -183,6 +192,32 @@ def hide_source(path: Path) -> None:
 
 
 # -- reports ---------------------------------------------------------------------------------------
+
+
+class LaidOut(TerminalRepr):
+    """A failure that prints in one way and is in another for whoever asks for its text.
+
+    pytest prints what a report's ``longrepr`` prints, by a ``TerminalRepr`` that it does not name
+    in public (``test_text.py``).
+    """
+
+    def __init__(self, whole: Any, text: str) -> None:
+        self.whole = whole
+        self.text = text
+
+    @property
+    def reprcrash(self) -> ReprFileLocation | None:
+        """What the short summary quotes."""
+        crash: ReprFileLocation | None = getattr(self.whole, "reprcrash", None)
+        return crash
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        """Print it."""
+        for line in self.text.split("\n"):
+            tw.line(line)
+
+    def __str__(self) -> str:
+        return str(self.whole)
 
 
 def why_skipped(report: pytest.TestReport) -> str:

@@ -22,7 +22,7 @@ from pytest_irquality.plugin.internals import (
 )
 from pytest_irquality.plugin.judging import OUTCOMES, Ended, Judged, NotJudged, Outcome, judged
 from pytest_irquality.report.data import encode
-from pytest_irquality.report.text import explain, short_reason
+from pytest_irquality.report.failure import explain, short_reason
 from pytest_irquality.retrieval import UnreadableResult
 from pytest_irquality.retrieval.jobs import NO_FAULTS
 from pytest_irquality.suite import Place

@@ -16,7 +16,7 @@ from pytest_irquality.metrics.names import did_you_mean
 from pytest_irquality.pipeline.files import Against, Target
 from pytest_irquality.pipeline.judge import judge_run, version_of
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
-from pytest_irquality.plugin.options import concurrency
+from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.progress import shown_progress
 from pytest_irquality.retrieval import RetrieverError, Run, UnreadableResult, retrieve
 from pytest_irquality.storage.stored import StoredRunError
@@ -75,7 +75,7 @@ def judged(
     """
     __tracebackhide__ = True
     module, key = _module(item), variant(item)
-    files, suite = item.config.stash[FILES], module.suite
+    files, suite, options = item.config.stash[FILES], module.suite, Options(item.config)
     target, asked = Target(suite, module.path, key), files.part(suite)
     checks = _selected(item)
     needed = {query.id for check in checks for query in asked.needed(check)}
@@ -94,15 +94,15 @@ def judged(
     try:
         result = judge_run(
             files, target, run, checks=checks, compared=known, retriever=retriever, notes=notes,
-            nowhere=lost, audit=item.config.option.ir_audit, past=past,
+            nowhere=lost, audit=options.audit, past=past,
         )  # fmt: skip
     except MeasureError as error:  # a measure of the project's own
         raise NotJudged(f"{error} ({suite.path})") from None
     result = replace(result, variant=_variant(item, key))
-    option, to_grade = item.config.option, None
-    if option.ir_judge or option.ir_unjudged:
-        sides = [side for side in (run, known[0]) if side is not None]
-        to_grade = pool(asked, sides, int(option.ir_judge_depth or suite.top_k))
+    to_grade = None
+    if options.grades:
+        sides = [side for side in (run, known.run) if side is not None]
+        to_grade = pool(asked, sides, options.judge_depth or suite.top_k)
     if not (run.faults or suite.baseline_retriever):
         # They are large, and nobody will ask for them again.
         run = replace(run, rankings={}, titles={}, texts={})
@@ -142,12 +142,13 @@ def _ask(
     suite = _module(item).suite
     wanted = earlier.run.faults if earlier else needed
     asked = [query for query in suite.queries if query.id in wanted]
-    calls = concurrency(item.config, suite.concurrency)
+    options = Options(item.config)
+    calls = options.calls_at_once(suite.concurrency)
     try:
         with shown_progress(item.config, suite.path) as progress:
             run = retrieve(
                 suite, retriever, asked, variant(item), concurrency=calls, progress=progress,
-                details=bool(item.config.option.ir_judge),
+                details=bool(options.judge),
             )  # fmt: skip
     except RetrieverError as error:
         at = f"{error.place.path or suite.path}:{error.place.line}" if error.place else suite.path

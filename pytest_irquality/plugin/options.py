@@ -1,23 +1,157 @@
-"""What the options and ini keys say: whether suites are collected, which files are suites, how many
-calls at once.
+"""The options and ini keys, each declared once, and what they say of which files are suites.
+
+``Options(config)`` is read wherever one is asked for; ``reports.py`` declares those that name a
+report.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_irquality.plugin.declared import (
+    COMPARED,
+    JUDGMENTS,
+    RUNS,
+    Choice,
+    Count,
+    Flag,
+    IniChoice,
+    IniCount,
+    IniText,
+    IniTexts,
+    Seed,
+    Text,
+    Texts,
+)
 from pytest_irquality.plugin.internals import named_on_command_line
+from pytest_irquality.plugin.reports import Reports
 
-PATTERNS = ["*.ir.yaml", "*.ir.yml", "ir_*.yaml", "ir_*.yml"]
-REPORT = "ir-report.html"
-NUMBER = "must be a whole number of at least 1"
-NEED_NO_SUITE = ("--ir-suite", "--ir-init")
-INT_INI: Literal["int", "string"] = "int" if pytest.version_tuple >= (8, 4) else "string"
+if TYPE_CHECKING:
+    from pytest_irquality.suite.sampling import Way
+
+PATTERNS = ("*.ir.yaml", "*.ir.yml", "ir_*.yaml", "ir_*.yml")
+
+
+class Options(Reports):
+    """Every option and ini key. Paths are relative to where pytest was called."""
+
+    suite = Flag(
+        "Collect suites, in the files and folders that pytest is given, and judge what the"
+        " retriever fixture finds (default: implied by an option below on the command line that"
+        " needs them).",
+        implies_suites=False,
+        looks_at_once=True,
+    )
+    baseline = Texts(
+        "Compare with this stored run (a file, or a folder of them), with the baseline as it stands"
+        " at the merge base of a revision and HEAD, or with what the code of that merge base"
+        " returns now; a PATH may be given several times, once for each build of the index"
+        " (default: .ir-baseline/ beside the suite).",
+        "PATH|git:REF|run:REF",
+        group=COMPARED,
+        looks_at_once=True,
+    )
+    update_baseline = Flag(
+        "Write what was retrieved as the new baseline; drops are shown and do not fail.",
+        group=COMPARED,
+    )
+    history = Text(
+        "Add a line a suite and retriever to FILE, which is kept outside the change, and show what"
+        " measures did over the last changes (default: no history).",
+        "FILE",
+        group=RUNS,
+    )
+    save_runs = Text(
+        "Keep what was retrieved in DIR, to be judged again by --ir-runs, or as FILE.run one run in"
+        " TREC's format (default: not kept).",
+        "DIR",
+        group=RUNS,
+    )
+    runs = Texts(
+        "Judge the runs kept in this folder or file (JSONL, or TREC's .run and .trec, gzip too)"
+        " instead of calling the retriever; may be given several times, once for each build of"
+        " the index (default: call it).",
+        group=RUNS,
+        looks_at_once=True,
+    )
+    shard = Text(
+        "Ask only share I of N of every suite's queries, to be kept by --ir-save-runs and joined by"
+        " --ir-runs (default: all of them).",
+        "I/N",
+        group=RUNS,
+        looks_at_once=True,
+        in_base=True,
+    )
+    concurrency = Count(
+        "Keep N calls in flight at once, whatever the suites say (default: what a suite says, else"
+        " the ini key ir_concurrency, else 1).",
+        in_base=True,
+    )
+    repeat = Count(
+        "Ask every query N times, for engines that answer otherwise each time (default: what a"
+        " suite says under 'repeat', else once).",
+        in_base=True,
+    )
+    judge_depth = Count(
+        "Take N results of each query for --ir-judge and --ir-unjudged (default: the suite's"
+        " top_k).",
+        group=JUDGMENTS,
+    )
+    audit = Flag(
+        "Look whether the suite is still true (documents that no longer exist, judges that"
+        " disagree) and whether it guards anything; it fails only where 'audit:' limits what it"
+        " finds.",
+        group=JUDGMENTS,
+    )
+    init = Text(
+        "Write a first suite beside this list of queries (text, one a line, or CSV), with what the"
+        " retriever returns for them today as candidates to grade (with --ir-judge, on a page). Of"
+        " a log, which has a column 'count', a sample is drawn (default: no suite is written).",
+        "QUERIES",
+        group=JUDGMENTS,
+        implies_suites=False,
+    )
+    init_size = Count("Draw N queries of a log for --ir-init (default: 200).", group=JUDGMENTS)
+    init_sample: Choice[Way] = Choice(
+        "Draw them in proportion to how often each was searched, or as many from the head as from"
+        " the torso and the tail (default: proportional).",
+        choices=("proportional", "stratified"),
+        group=JUDGMENTS,
+    )
+    init_seed = Seed("Draw another sample with another seed (default: 0).", group=JUDGMENTS)
+
+    ini_concurrency = IniCount(
+        "Calls in flight where neither a suite nor --ir-concurrency says (default: 1).",
+        "concurrency",
+    )
+    suite_files = IniTexts(
+        "Globs of the names of suite files (default: " + " ".join(PATTERNS) + ").", PATTERNS
+    )
+    accepted = IniChoice(
+        "What a drop is that the change's own committed baseline accepts, under git:REF and"
+        " run:REF: fail, or what is green and loud (default: xfail).",
+        ("xfail", "fail"),
+    )
+    base_command = IniText(
+        "What runs pytest on the code of the base's checkout, for --ir-baseline=run:REF (default:"
+        " this Python)."
+    )
+    base_link = IniTexts(
+        "Files and folders that git does not track and the retriever needs: --ir-baseline=run:REF"
+        " links them into the base's checkout, relative to its top (default: none)."
+    )
+    allow_outside = IniTexts(
+        "Folders outside the project, relative to rootdir, whose files suites may name (default:"
+        " none)."
+    )
+
+    def calls_at_once(self, of_suite: int | None) -> int:
+        """Calls in flight: what the command line says, or the suite, or the ini file."""
+        return self.concurrency or of_suite or self.ini_concurrency or 1
 
 
 def imply_suites(config: pytest.Config) -> None:
@@ -26,18 +160,30 @@ def imply_suites(config: pytest.Config) -> None:
 
     Those of ``addopts`` do not: they stand there for whenever suites are run.
     """
-    for arg in config.invocation_params.args:
-        if arg == "--" or config.option.ir_init:  # whose options are for it
+    if Options(config).init:  # the others are for it
+        return
+    implying = {option.flag for option in Options.options() if option.implies_suites}
+    for argument in map(str, config.invocation_params.args):
+        if argument == "--":
             return
-        option = str(arg).partition("=")[0]
-        if re.fullmatch(r"--ir-[a-z-]+", option) and option not in NEED_NO_SUITE:
+        if argument.partition("=")[0] in implying:
             config.option.ir_suite = True
+
+
+def last_baselines(config: pytest.Config) -> None:
+    """Leave of several ``--ir-baseline`` those of the command line, where it has any: they stand in
+    place of those in ``addopts``.
+    """
+    written = [str(argument).partition("=")[0] for argument in config.invocation_params.args]
+    count = written.count(Options.baseline.flag)
+    if count:
+        config.option.ir_baseline = config.option.ir_baseline[-count:]
 
 
 def needs_suites(config: pytest.Config) -> bool:
     """Whether this session is about suites, as far as is known before anything is collected."""
-    option = config.option
-    if option.ir_suite or option.ir_runs or option.ir_baseline or option.ir_shard:
+    options = Options(config)
+    if any(option.read(options) for option in Options.options() if option.looks_at_once):
         return True
     return any(is_suite(config, path, True) for path in named_on_command_line(config))
 
@@ -46,31 +192,9 @@ def is_suite(config: pytest.Config, path: Path, named: bool) -> bool:
     """Whether a file is to be collected; ``named``: the command line names it."""
     if path.suffix not in (".yaml", ".yml"):
         return False
-    asked = bool(config.option.ir_suite)
-    matches = any(map(path.match, config.getini("ir_suite_files")))
-    return (asked and (named or matches)) or (named and matches)
-
-
-def check_numbers(config: pytest.Config) -> None:
-    """Raise ``pytest.UsageError`` for a concurrency that is no number."""
-    _check_number("--ir-concurrency", config.option.ir_concurrency)
-    key = "ini key ir_concurrency"
-    try:
-        in_file = config.getini("ir_concurrency")
-    except (TypeError, ValueError, pytest.UsageError) as error:  # which ends in the value
-        value = str(error).rpartition(": ")[2]
-        raise pytest.UsageError(f"{key} {NUMBER}, not {value}") from None
-    _check_number(key, in_file)
-
-
-def _check_number(name: str, given: object) -> None:
-    if given and not re.fullmatch("0*[1-9][0-9]*", str(given)):
-        raise pytest.UsageError(f"{name} {NUMBER}, not {given!r}")
-
-
-def concurrency(config: pytest.Config, of_suite: int | None) -> int:
-    """Calls in flight: what the command line says, or the suite, or the ini file."""
-    return int(config.option.ir_concurrency or of_suite or config.getini("ir_concurrency") or 1)
+    options = Options(config)
+    matches = any(map(path.match, options.suite_files))
+    return (options.suite and (named or matches)) or (named and matches)
 
 
 def shown_path(config: pytest.Config, path: Path) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,14 +17,15 @@ from pytest_irquality.plugin.collect import RESULTS, SuiteModule, hidden_suites,
 from pytest_irquality.plugin.failures import lay_out, width_of
 from pytest_irquality.plugin.internals import named_on_command_line
 from pytest_irquality.plugin.marks import Mark, excused, mark_of
-from pytest_irquality.plugin.options import REPORT
+from pytest_irquality.plugin.options import Options
+from pytest_irquality.plugin.reports import Gathered, Report
 from pytest_irquality.report.annotations import github_annotations
-from pytest_irquality.report.data import decode, decode_pool, document
+from pytest_irquality.report.data import decode, decode_pool
 from pytest_irquality.report.text import quiet, summary
 from pytest_irquality.storage.history import HistoryError, record
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.joined import joined
-from pytest_irquality.verdict.pool import Pool
+from pytest_irquality.verdict.pool import Pool, by_importance
 from pytest_irquality.verdict.result import BAD
 from pytest_irquality.wording.numbers import counted
 
@@ -40,6 +40,7 @@ class Session:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
+        self.options = Options(config)
         self.results: dict[Key, SuiteResult] = {}
         self.by_worker: dict[Key, dict[str, SuiteResult]] = {}
         self.disputed: dict[Key, tuple[Verdict, ...]] = {}
@@ -61,9 +62,9 @@ class Session:
         """The same under xdist, where the items are elsewhere and a worker that dies can report
         nothing.
         """
-        patterns = self.config.getini("ir_suite_files")
         for id in ids:
-            if any(map(Path(id.partition("::")[0]).match, patterns)):
+            file = Path(id.partition("::")[0])
+            if any(map(file.match, self.options.suite_files)):
                 self.collected.setdefault(id, None)
 
     def pytest_report_collectionfinish(
@@ -77,7 +78,7 @@ class Session:
         if not any(str(arg).startswith("--ir-suite") for arg in config.invocation_params.args):
             return []
         found = [item.path for item in items if isinstance(item.parent, SuiteModule)]
-        patterns = config.getini("ir_suite_files")
+        patterns = self.options.suite_files
         lines = [f"irquality: {text}" for text in hidden_suites(config)]
         for named in named_on_command_line(config):
             folder = named.resolve()
@@ -191,27 +192,39 @@ class Session:
         return bool(setup_only) and any(result.failed for result in self.ordered)
 
     def _write_reports(self) -> None:
-        option, results, missing = self.config.option, self.ordered, self.missing
+        results = self.ordered
         for result in results:
             self.not_written += [line for line in result.written if line.startswith("NOT WRITTEN")]
-        html = option.ir_report or (REPORT if results else "none")
-        if html != "none":
-            self._write(html, _page(results, missing), asked=option.ir_report is not None)
-        if option.ir_json:
-            self._write(option.ir_json, document(results, missing))
-        if option.ir_history:
-            self._record(option.ir_history)
-        if option.ir_unjudged or option.ir_judge:
-            self._write_what_to_grade(results)
-        summary = os.environ.get("GITHUB_STEP_SUMMARY")
-        if option.ir_markdown or summary:
-            from pytest_irquality.report.markdown import markdown_report  # noqa: PLC0415
+        gathered = Gathered(results, self.missing, by_importance(self.pools, results))
+        for report in Options.reports():
+            self._write(report, gathered)
+        if self.options.history:
+            self._record(self.options.history)
 
-            text = markdown_report(results, not_evaluated=missing)
-            if option.ir_markdown:
-                self._write(option.ir_markdown, text)
-            if summary:
-                self._append(Path(summary), text)
+    def _write(self, report: Report, gathered: Gathered) -> None:
+        """Write a report where its option says, and where the job's summary is."""
+        path, also = report.path(self.options, gathered), os.environ.get(report.also)
+        if path is None and not also:
+            return
+        text = report.make(gathered)
+        if path is not None:
+            amount = report.amount(gathered)
+            self._write_text(report, path, text, f"{report.what}: {path}{amount and f': {amount}'}")
+        if also:
+            self._append(Path(also), text)
+
+    def _write_text(self, report: Report, path: str, text: str, done: str) -> None:
+        asked = report.read(self.options) is not None
+        # The default is nobody's choice, so it may be a link that a stranger has put there.
+        allowed = None if asked else Allowed.project(self.config.rootpath)
+        try:
+            write_text(Path(self.config.invocation_params.dir, path), text, allowed)
+        except OSError as error:
+            line = f"NOT WRITTEN: {path}: {error.strerror or error}"
+            self.written.append(line)
+            self.not_written += [line] if asked else []
+        else:
+            self.written.append(done)
 
     def _record(self, name: str) -> None:
         entries = [result.entry for result in self.ordered if result.entry is not None]
@@ -221,34 +234,6 @@ class Session:
             self.not_written.append(f"NOT WRITTEN: {name}: {error}")
         else:
             self.written.append(f"history: {name}: {counted(len(entries), 'line')}")
-
-    def _write_what_to_grade(self, results: Sequence[SuiteResult]) -> None:
-        from pytest_irquality.report.judging import judging_page, to_grade  # noqa: PLC0415
-        from pytest_irquality.report.unjudged import unjudged_csv  # noqa: PLC0415
-        from pytest_irquality.verdict.pool import by_importance  # noqa: PLC0415
-
-        option = self.config.option
-        pools = by_importance(self.pools, results)
-        many = f": {to_grade(pools)}"
-        if option.ir_unjudged:
-            self._write(option.ir_unjudged, unjudged_csv(pools), what="to grade", more=many)
-        if option.ir_judge:
-            self._write(option.ir_judge, judging_page(pools), what="page to grade in", more=many)
-
-    def _write(
-        self, name: str, text: str, asked: bool = True, what: str = "report", more: str = ""
-    ) -> None:
-        path = Path(self.config.invocation_params.dir, name)
-        # The default is nobody's choice, so it may be a link that a stranger has put there.
-        allowed = None if asked else Allowed.project(self.config.rootpath)
-        try:
-            write_text(path, text, allowed)
-        except OSError as error:
-            line = f"NOT WRITTEN: {name}: {error.strerror or error}"
-            self.written.append(line)
-            self.not_written += [line] if asked else []
-        else:
-            self.written.append(f"{what}: {name}{more}")
 
     def _append(self, summary: Path, text: str) -> None:
         try:
@@ -297,21 +282,3 @@ def _file_and_variant(id: str) -> Key:
     """What a node id says where nothing better is known."""
     file, _, name = id.partition("::")
     return file, name.partition("[")[2].removesuffix("]")
-
-
-def _page(results: Sequence[SuiteResult], missing: Sequence[str]) -> str:
-    from datetime import datetime  # noqa: PLC0415
-    from importlib.metadata import version  # noqa: PLC0415
-
-    from pytest_irquality.report.html import (  # noqa: PLC0415
-        html_report,
-    )
-
-    formulas: dict[str, Any] = {}
-    for result in results:
-        formulas |= dict(zip(result.measures, result.formulas, strict=True))
-    made = (
-        f"Made by pytest-irquality {version('pytest-irquality')} on"
-        f" {datetime.now():%Y-%m-%d at %H:%M}."
-    )
-    return html_report(results, definitions=formulas, not_evaluated=missing, generated=made)

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from pytest_irquality.edges.printable import workflow, workflow_property
-from pytest_irquality.report.text import short_reason
+from pytest_irquality.report.failure import short_reason
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.wording.numbers import counted
 from pytest_irquality.wording.sentences import reason, sentence

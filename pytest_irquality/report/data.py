@@ -72,7 +72,7 @@ SAID: Mapping[type, Mapping[str, Any]] = {
     Verdict: {"reason": str},
     SuiteResult: {"headline": str, "notes": tuple[str, ...], "warnings": tuple[str, ...]},
 }
-"""What the document says in words, or for short, besides the facts: by the facts, each word with its type."""
+"""What the document says in words, or for short, besides the facts: each word with its type."""
 
 
 def encode(result: SuiteResult | Pool) -> str:

@@ -12,10 +12,22 @@ from types import MappingProxyType
 
 from markupsafe import Markup
 
+from pytest_irquality.edges.git import package_version
 from pytest_irquality.report import page_data
 from pytest_irquality.report.assets import asset, environment
 from pytest_irquality.report.page import page_view
 from pytest_irquality.verdict.result import SuiteResult
+
+
+def report_of(results: Sequence[SuiteResult], not_evaluated: Sequence[str] = ()) -> str:
+    """The page of today's results, which says when and by what it was made."""
+    definitions: dict[str, str] = {}
+    for result in results:
+        definitions |= dict(zip(result.measures, result.formulas, strict=True))
+    made = f"Made by pytest-irquality {package_version()} on {datetime.now():%Y-%m-%d at %H:%M}."
+    return html_report(
+        results, definitions=definitions, not_evaluated=not_evaluated, generated=made
+    )
 
 
 def html_report(

@@ -12,7 +12,7 @@ from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, Su
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.accepted import accepted
-from pytest_irquality.wording.moves import LEFT_INDEX, rank
+from pytest_irquality.wording.moves import in_answers, rank
 from pytest_irquality.wording.numbers import counted, figure, probability, signed
 from pytest_irquality.wording.sentences import demand, reason, sentence, warnings
 from pytest_irquality.wording.story import Story, provenance, worst_first
@@ -28,7 +28,8 @@ CELL = 200
 SHORT = 100
 ELSEWHERE = "The rest is in the HTML report."
 SYMBOLS = {
-    "passed": "✓", "failed": "✗", "error": "⊘", "fixed": "★", "not evaluated": "◌", "known": "⚠", "accepted": "▼",
+    "passed": "✓", "failed": "✗", "error": "⊘", "fixed": "★", "not evaluated": "◌", "known": "⚠",
+    "accepted": "▼",
 }  # fmt: skip
 
 
@@ -38,7 +39,7 @@ def markdown_report(
     not_evaluated: Sequence[str] = (),
     now: datetime | None = None,
 ) -> str:
-    """The verdict, why, the five worst queries, and the rest folded: under 65,000 characters, whatever the run."""
+    """The verdict, why, the five worst queries, and the rest folded: under 65,000 characters."""
     text = ""
     blocks = _blocks(worst_first(results), not_evaluated, now or datetime.now(timezone.utc))
     for block in filter(None, blocks):
@@ -261,7 +262,7 @@ def _detail(story: Story, query: QueryResult, verdict: Verdict | None) -> str:
     moved = [d for d in query.ranking if query.before is None or d.rank != d.before]
     documents = _table(
         ["rank", "was", "grade", "document"],
-        [_document(document) for document in [*moved, *query.missing][:NOTES]],
+        [_document(document, query) for document in [*moved, *query.missing][:NOTES]],
     )
     explained = {d.id: d.explanation for d in (*query.missing, *query.ranking) if d.explanation}
     told = _list(
@@ -272,8 +273,8 @@ def _detail(story: Story, query: QueryResult, verdict: Verdict | None) -> str:
     return f"{remarks}{fault}{rules}\n{documents}\n{told}\n{place} · {again}\n"
 
 
-def _document(document: ShownDocument) -> list[str]:
-    where = LEFT_INDEX if document.gone else rank(document.rank)
+def _document(document: ShownDocument, query: QueryResult) -> list[str]:
+    where = ", ".join(filter(None, (rank(document), in_answers(document, query))))
     title = f"{document.id} {document.title or ''}".strip()
     grade = "not judged" if document.grade is None else f"{document.grade:g}"
     was = "" if document.before is None else str(document.before)

@@ -126,14 +126,22 @@ def _detail(query: Query, flat: Any, states: Index, texts: Index) -> dict[str, A
         "rules": [[states[rule.state], rule.text] for rule in query.rules],
         "ranked": texts[query.ranked],
         "now": flat(query.ranking),
+        "ranks": _ranks(query.ranking),
         "rankedBefore": texts[query.ranked_before],
         "before": flat(query.ranking_before),
+        "ranksBefore": _ranks(query.ranking_before),
         "missing": flat(query.missing),
         "told": query.told,
         "place": texts[query.place],
         "rerun": texts[query.rerun],
     }
     return {key: value for key, value in told.items() if value}
+
+
+def _ranks(ranking: Iterable[Document]) -> list[int]:
+    """The ranks where they are not 1, 2, 3 and so on: the medians of several answers."""
+    ranks = [int(document.rank or 0) for document in ranking]
+    return [] if ranks == [*range(1, len(ranks) + 1)] else ranks
 
 
 def _state(state: State) -> list[str]:

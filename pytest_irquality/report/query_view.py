@@ -28,7 +28,7 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )
 from pytest_irquality.verdict.statistics import EQUAL
-from pytest_irquality.wording.moves import LEFT_INDEX, NOT_RETURNED, rank
+from pytest_irquality.wording.moves import in_answers, place, rank
 from pytest_irquality.wording.numbers import apart, counted, figure, signed
 from pytest_irquality.wording.sentences import demand, reason
 from pytest_irquality.wording.words import LONGEST, cut, quoted, rerun
@@ -212,11 +212,18 @@ class QueryViews:
             remarks=tuple((name.capitalize(), text) for name, text in query.remarks.items()),
             fault=query.fault or "",
             rules=tuple(self.rules(query, own)),
-            ranking=tuple(self.document(d, _came(d, query), forbidden) for d in query.ranking),
+            ranking=tuple(
+                self.document(d, _joined(_came(d, query), in_answers(d, query)), forbidden)
+                for d in query.ranking
+            ),
             ranked=self.ranked(query),
-            ranking_before=tuple(self.document_before(d) for d in query.ranking_before),
+            ranking_before=tuple(self.document_before(d, query) for d in query.ranking_before),
             ranked_before=self.ranked_before(query),
-            missing=tuple(map(self.absent, query.missing)) if query.fault is None else (),
+            missing=(
+                tuple(self.absent(document, query) for document in query.missing)
+                if query.fault is None
+                else ()
+            ),
             told=tuple(self.told(query)),
             opened=outcome in BAD and self.rows[query.id] < OPENED,
             place=self.result.place(query),
@@ -367,27 +374,24 @@ class QueryViews:
             score=f"{document.score:.4g}" if document.score is not None else "",
         )
 
-    def document_before(self, document: ShownDocument) -> Document:
+    def document_before(self, document: ShownDocument, query: QueryResult) -> Document:
         """A document of the baseline's ranking: its rank then, and where it is now."""
         then, now = document.before, document.rank
-        move = "=" if now == then else f"→ {rank(now)}"
-        if document.gone:
-            move = f"→ {LEFT_INDEX}"
+        move = _joined("=" if now == then else f"→ {rank(document)}", in_answers(document, query))
         shown_then = replace(self.document(document, move), rank=str(then or ""), score="")
         lost = now is None and document.relevant
         return replace(shown_then, css=f"{shown_then.css} lost") if lost else shown_then
 
-    def absent(self, document: ShownDocument) -> Document:
+    def absent(self, document: ShownDocument, query: QueryResult) -> Document:
         """A document that the shown ranking lacks: what it would have been worth, and where it is
         instead.
         """
         beyond = document.rank is not None
-        place = (
-            f"at rank {document.rank}" if beyond else LEFT_INDEX if document.gone else NOT_RETURNED
-        )
         was = f", was {document.before}" if document.before is not None else ""
         return replace(
-            self.document(document, f"{place}{was}"),
+            self.document(
+                document, _joined(f"{place(document)}{was}", in_answers(document, query))
+            ),
             css="deep" if beyond else "lost",
             rank="↓" if beyond else "✗",
         )
@@ -419,6 +423,10 @@ def _came(document: ShownDocument, query: QueryResult) -> str:
     if document.rank is None or document.rank == document.before:
         return "="
     return f"{'▲' if document.rank < document.before else '▼'} was {document.before}"
+
+
+def _joined(move: str, often: str) -> str:
+    return ", ".join(filter(None, (move, often)))
 
 
 def _rise(document: ShownDocument) -> int:

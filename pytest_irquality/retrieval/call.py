@@ -21,8 +21,8 @@ AWAITED_BY = (
     " or anyio (the mark 'anyio' and its backend 'asyncio') to run such fixtures"
 )
 CUTOFF_NAMES = (
-    "k", "top_k", "limit", "size", "n", "num_results", "topk", "top_n", "n_results", "max_results", "max_num_results",
-    "num_hits", "similarity_top_k",
+    "k", "top_k", "limit", "size", "n", "num_results", "topk", "top_n", "n_results", "max_results",
+    "max_num_results", "num_hits", "similarity_top_k",
 )  # fmt: skip
 # A required second parameter of such a name is the cutoff, too. As optional ones they may mean
 # anything.

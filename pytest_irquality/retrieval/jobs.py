@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 NO_FAULTS: set[type[BaseException]] = {KeyboardInterrupt, GeneratorExit}
-"""What is not a call's own fault but meant for whoever runs the pass: Ctrl-C, and what a caller adds."""
+"""What is not a call's own but meant for whoever runs the pass: Ctrl-C, and what a caller adds."""
 
 
 def is_fault(error: BaseException) -> bool:

@@ -29,16 +29,17 @@ from pytest_irquality.retrieval.wrappers import (
 )
 
 ID_KEYS = (
-    "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id", "document.id", "ids",
-    "file_id", "location.s3Location.uri", "location.webLocation.url", "metadata.x-amz-bedrock-kb-chunk-id",
+    "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
+    "document.id", "ids", "file_id", "location.s3Location.uri", "location.webLocation.url",
+    "metadata.x-amz-bedrock-kb-chunk-id",
 )  # fmt: skip
 ID_ATTRIBUTES = (
-    "meta.id", "id", "id_", "doc_id", "docid", "document_id", "node_id", "object_id", "uuid", "node.node_id",
-    "file_id",
+    "meta.id", "id", "id_", "doc_id", "docid", "document_id", "node_id", "object_id", "uuid",
+    "node.node_id", "file_id",
 )  # fmt: skip
 SCORES = (
-    "score", "_score", "_distance", "distance", "relevance", "text_match", "scores", "distances", "meta.score",
-    "metadata.score", "metadata.distance",
+    "score", "_score", "_distance", "distance", "relevance", "text_match", "scores", "distances",
+    "meta.score", "metadata.score", "metadata.distance",
 )  # fmt: skip
 TITLES = ("title", "name")
 TEXTS = (
@@ -53,7 +54,8 @@ TEXTS = (
     "documents",
 )
 INSIDE = (
-    "", "_source.", "payload.", "fields.", "properties.", "metadata.", "meta.", "document.", "entity.", "node.",
+    "", "_source.", "payload.", "fields.", "properties.", "metadata.", "meta.", "document.",
+    "entity.", "node.",
 )  # fmt: skip
 HINTS = {
     "DocAddress": (

@@ -21,7 +21,7 @@ from pytest_irquality.retrieval.results import (
     split_batch,
 )
 from pytest_irquality.retrieval.retries import is_retried, wait_before
-from pytest_irquality.retrieval.run import Fault, Ranking, Run
+from pytest_irquality.retrieval.run import Fault, Ranking, Run, one_side
 from pytest_irquality.suite.model import Query, Suite
 
 Progress = Callable[[int, int], None]
@@ -90,7 +90,7 @@ def retrieve(
         if variants:
             run = replace(run, variants=kept.run(suite, name, variants, answer, timed))
         runs.append(run)
-    return _one(runs)
+    return one_side(runs)
 
 
 @dataclass
@@ -179,28 +179,6 @@ class _Kept:
         if self.interrupted:
             return None
         return Fault(f"not asked: {self.give_up_after} calls in a row had timed out")
-
-
-def _one(runs: Sequence[Run]) -> Run:
-    """The answers as one run. A query that one of them lacks has none: what is left would not be
-    its mean.
-    """
-    if len(runs) == 1:
-        return runs[0]
-    complete = set.intersection(*(set(run.rankings) for run in runs))
-    faults: dict[str, Fault] = {}
-    variants = []
-    for run in runs:
-        for id, fault in run.faults.items():
-            faults.setdefault(id, fault)
-        if run.variants:
-            variants.append(run.variants)
-    whole = []
-    for run in runs:
-        rankings = {id: ranking for id, ranking in run.rankings.items() if id in complete}
-        whole.append(replace(run, rankings=rankings, faults=faults, variants=None))
-    first, *others = whole
-    return replace(first, again=tuple(others), variants=_one(variants) if variants else None)
 
 
 def _singles(

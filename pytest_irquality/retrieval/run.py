@@ -5,7 +5,7 @@ were.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote, quote_plus
 
@@ -145,6 +145,34 @@ class Run:
             again=tuple(map(Run.retried, self.again, again.again)),
             variants=_retried(self.variants, again.variants),
         )
+
+
+def one_side(answers: Sequence[Run]) -> Run:
+    """Several answers to the same queries as one run, the first with the others as its ``again``.
+
+    A query that one of them lacks has no answer: what is left would not be its mean. The same holds
+    for variants, by themselves.
+    """
+    if len(answers) == 1:
+        return answers[0]
+    everywhere = set(answers[0].rankings).intersection(*(run.rankings for run in answers))
+    faults = {id: fault for run in reversed(answers) for id, fault in run.faults.items()}
+    first, *again = [
+        replace(
+            run,
+            rankings={id: found for id, found in run.rankings.items() if id in everywhere},
+            faults=faults,
+            variants=None,
+            again=(),
+        )
+        for run in answers
+    ]
+    variants = [run.variants for run in answers if run.variants]
+    return replace(
+        first,
+        again=tuple(again),
+        variants=one_side(variants) if len(variants) == len(answers) else None,
+    )
 
 
 def _retried(run: Run | None, again: Run | None) -> Run | None:

@@ -13,9 +13,10 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 WRAPPERS = (
-    "hits", "documents", "points", "matches", "objects", "results", "docs", "data", "response", "source_nodes",
-    "nodes", "source_documents", "items", "rows", "context", "contexts", "retrieved_contexts", "passages", "chunks",
-    "retrievalResults", "retrieval_results", "structuredContent", "structured_content", "content",
+    "hits", "documents", "points", "matches", "objects", "results", "docs", "data", "response",
+    "source_nodes", "nodes", "source_documents", "items", "rows", "context", "contexts",
+    "retrieved_contexts", "passages", "chunks", "retrievalResults", "retrieval_results",
+    "structuredContent", "structured_content", "content",
 )  # fmt: skip
 ID_COLUMNS = (
     "ids",
@@ -245,8 +246,10 @@ OPENERS: tuple[Callable[[Any, Wanted], object], ...] = (
     _array, _cursor, _frame, _two_columns, _mapping, _attributes, _batch_of_one,
 )  # fmt: skip
 TO_LIST = ("tolist", "to_list", "to_pylist", "read_all")
-TWO_COLUMNS = (["fractions", "whole"], ["whole", "fractions"], ["fractions", "other"], ["other", "fractions"],
-               ["whole", "other"], ["other", "whole"], ["none", "none"])  # fmt: skip
+TWO_COLUMNS = (
+    ["fractions", "whole"], ["whole", "fractions"], ["fractions", "other"], ["other", "fractions"],
+    ["whole", "other"], ["other", "whole"], ["none", "none"],
+)  # fmt: skip
 REFUSED: tuple[tuple[Callable[[object], bool], str], ...] = (
     (lambda thing: thing is None, "None is no list of hits; does the function lack its return?"),
     (inspect.isawaitable, "nobody awaited it"),

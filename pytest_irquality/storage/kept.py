@@ -1,32 +1,44 @@
-"""The runs that ``--ir-runs`` names: which of them is a suite's, whole or as shares, JSONL or
-TREC.
+"""The runs that ``--ir-runs`` names, or ``--ir-baseline``: which of them is a suite's, whole or as
+shares, JSONL or TREC, and how several builds are one side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from filecmp import cmp as compare
 from functools import cached_property
+from itertools import combinations, product
+from os.path import samefile
 from pathlib import Path
+from typing import TypeVar
 
 from pytest_irquality.edges.open import Allowed, Unreadable, files_below
-from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.retrieval.run import Ranking, Run, one_side
 from pytest_irquality.storage.baseline import file_name
 from pytest_irquality.storage.jsonl import read_header, read_run
 from pytest_irquality.storage.shards import join
-from pytest_irquality.storage.stored import Header, StoredRun, StoredRunError
+from pytest_irquality.storage.stored import (
+    Header,
+    StoredQuery,
+    StoredRun,
+    StoredRunError,
+    stored_run,
+)
 from pytest_irquality.storage.trec import SUFFIXES, is_trec, name_of, read_trec
 from pytest_irquality.suite.model import Suite
 
 NAMED = 3
+LOOKED_AT = 2**20  # bytes, which have an answer in them
 
 
 @dataclass(frozen=True)
 class Kept:
-    """The files and folders given, relative to ``start``."""
+    """The files and folders given under an option, relative to ``start``."""
 
     given: Sequence[str]
     start: Path
+    option: str = "--ir-runs"
 
     def run(
         self, suite: Suite, file: Path, retriever: str, needed: Collection[str]
@@ -38,7 +50,7 @@ class Kept:
         one. Raises ``StoredRunError`` where there is no such run, more than one in a folder, builds
         of several commits, or shares that do not make a whole.
         """
-        builds = self._builds(suite, retriever)
+        builds = self._builds(suite, file, retriever)
         if not builds:
             return self._one(suite, file, retriever, needed)
         runs, notes = zip(
@@ -46,25 +58,66 @@ class Kept:
         )
         return joined_builds(runs), tuple(dict.fromkeys(note for some in notes for note in some))
 
-    def _builds(self, suite: Suite, retriever: str) -> Sequence[Kept]:
+    def stored(self, suite: Suite, file: Path, retriever: str) -> StoredRun | None:
+        """What a baseline of these files and folders is: whole runs, whatever they hold of today's
+        queries. None where there is no such run. Raises as ``run`` does.
+        """
+        builds = self._builds(suite, file, retriever) or [self]
+        runs = [
+            run for build in builds if (run := build._whole(suite, file, retriever)) is not None
+        ]
+        name = _name(suite.path, retriever)
+        return stored_together(name, runs) if len(runs) > 1 else next(iter(runs), None)
+
+    def _whole(self, suite: Suite, file: Path, retriever: str) -> StoredRun | None:
+        if (stored := self._stored(suite, retriever)) is not None:
+            return stored
+        if not self._trec_files:
+            return None
+        run, _ = self._trec(suite, file, retriever, suite.by_id)
+        # Such a file cannot say that a query returned nothing: what it lacks is new.
+        answered = {id: ranking for id, ranking in run.rankings.items() if ranking.ids}
+        header = Header(suite.name, suite.path, suite.depth, retriever)
+        return stored_run(suite, replace(run, rankings=answered, faults={}), header)
+
+    def _builds(self, suite: Suite, file: Path, retriever: str) -> Sequence[Kept]:
         """What was given, one by one, where several of it hold a run of the suite; () where there
         is one build.
         """
-        given = [Kept((one,), self.start) for one in self.given]
-        holding = [(kept, kept._chosen(suite, retriever)) for kept in given]
-        holding = [(kept, chosen) for kept, chosen in holding if chosen]
-        headers = [header for _, chosen in holding for _, header in chosen]
+        given = [replace(self, given=(one,)) for one in self.given]
+        holding = [
+            kept
+            for kept in given
+            if kept._chosen(suite, retriever) or kept._trec_named(file, retriever)
+        ]
+        headers = [header for kept in holding for _, header in kept._chosen(suite, retriever)]
         shards = [header.shard for header in headers]
-        of_one_build = all(shards) and len({*shards}) == len(shards)
+        of_one_build = headers and all(shards) and len({*shards}) == len(shards)
         if len(holding) < 2 or of_one_build:
             return ()
-        commits = sorted({header.commit for header in headers if header.commit})
-        if len(commits) > 1:
-            raise StoredRunError(
-                f"the kept runs of {_name(suite.path, retriever)} are of several commits"
-                f" ({', '.join(commits)}): the builds of one side are of one"
-            )
-        return [kept for kept, _ in holding]
+        _of_one_commit(_name(suite.path, retriever), headers)
+        for one, other in combinations(holding, 2):
+            if copied := one._held_by(other, suite, file, retriever):
+                raise StoredRunError(
+                    f"{copied} is in {one.given[0]} and in {other.given[0]}: one run is one build"
+                )
+        return holding
+
+    def _held_by(self, other: Kept, suite: Suite, file: Path, retriever: str) -> str:
+        """A run of a suite that both hold, the very same file or a copy of it; "" where there is
+        none. No two runs took each call the same time.
+        """
+        mine, theirs = (
+            [path for path, _ in kept._chosen(suite, retriever)]
+            or kept._trec_named(file, retriever)
+            for kept in (self, other)
+        )
+        for one, another in product(mine, theirs):
+            if samefile(one, another):
+                return self.shown(one)
+            if not is_trec(one) and compare(one, another, shallow=False) and _is_timed(one):
+                return self.shown(one)
+        return ""
 
     def _one(
         self, suite: Suite, file: Path, retriever: str, needed: Collection[str]
@@ -131,7 +184,8 @@ class Kept:
         if whole and len(chosen) > 1:
             files = ", ".join(self.shown(path) for path, _ in chosen)
             raise StoredRunError(
-                f"{_name(suite.path, retriever)} has more than one kept run: {files}"
+                f"{_name(suite.path, retriever)} has more than one kept run: {files}; of several"
+                f" builds give each its own {self.option}"
             )
         runs = [
             (self.shown(path), read_run(path, self.shown(path), self._files[path]))
@@ -145,9 +199,8 @@ class Kept:
     def _trec(
         self, suite: Suite, file: Path, retriever: str, needed: Collection[str]
     ) -> tuple[Run, tuple[str, ...]]:
-        stem = file_name(file, "", "")
-        names = (file_name(file, retriever, ""), retriever) if retriever else (stem,)
-        named = [path for path in self._trec_files if name_of(path) in names]
+        names = _trec_names(file, retriever)
+        named = self._trec_named(file, retriever)
         # The only file there is may have any name, but never stands for one retriever of several.
         found = named or (self._trec_files if not retriever else [])
         if len(found) != 1:
@@ -172,6 +225,11 @@ class Kept:
             Run(retriever, {query.id: rankings.get(query.id, Ranking(())) for query in asked}),
             notes,
         )
+
+    def _trec_named(self, file: Path, retriever: str) -> Sequence[Path]:
+        """The TREC runs that are named after a suite and retriever."""
+        names = _trec_names(file, retriever)
+        return [path for path in self._trec_files if name_of(path) in names]
 
     def _none_or_many(self, name: str, found: Sequence[Path], names: Sequence[str]) -> str:
         if found:
@@ -203,11 +261,12 @@ class Kept:
             path = self.start / name
             if path.is_dir():
                 allowed = Allowed.project(path)
-                found |= {inside: allowed for inside in _runs_in(path, name) if inside not in found}
+                runs = _runs_in(path, f"{self.option} {name}")
+                found |= {inside: allowed for inside in runs if inside not in found}
             elif path.exists():
                 found[path] = None
             else:
-                raise StoredRunError(f"--ir-runs {name}: there is no such file or folder")
+                raise StoredRunError(f"{self.option} {name}: there is no such file or folder")
         return found
 
     @cached_property
@@ -247,7 +306,17 @@ def _runs_in(folder: Path, given: str) -> Iterator[Path]:
             if path.is_file():
                 yield path
     except Unreadable as error:
-        raise StoredRunError(f"--ir-runs {given}: {error}") from None
+        raise StoredRunError(f"{given}: {error}") from None
+
+
+def _trec_names(file: Path, retriever: str) -> tuple[str, ...]:
+    stem = file_name(file, retriever, "")
+    return (stem, retriever) if retriever else (stem,)
+
+
+def _is_timed(path: Path) -> bool:
+    with path.open("rb") as file:
+        return b'"seconds":' in file.read(LOOKED_AT)
 
 
 def _name(path: str, retriever: str) -> str:
@@ -260,21 +329,74 @@ def _some(texts: Sequence[str], of: int) -> str:
 
 
 def joined_builds(runs: Sequence[Run]) -> Run:
-    """Runs of several builds as one side. A query that one of them lacks has no answer."""
-    answers = [
-        replace(answer, build=build, again=())
-        for build, run in enumerate(runs)
-        for answer in run.answers
-    ]
-    everywhere = set(answers[0].rankings).intersection(*(answer.rankings for answer in answers))
-    faults = {id: fault for run in runs for id, fault in run.faults.items()}
-    first, *again = [replace(_of(answer, everywhere), faults=faults) for answer in answers]
+    """Runs of several builds as one side."""
+    answers: list[Run] = []
+    for number, run in numbered(runs, lambda run: (answer.build for answer in run.answers)):
+        answers += (
+            replace(answer, build=number[answer.build], again=(), variants=None)
+            for answer in run.answers
+        )
     variants = [run.variants for run in runs if run.variants]
     return replace(
-        first,
-        again=tuple(again),
-        variants=joined_builds(variants) if len(variants) == len(runs) else None,
+        one_side(answers), variants=joined_builds(variants) if len(variants) == len(runs) else None
     )
+
+
+def stored_together(name: str, runs: Sequence[StoredRun]) -> StoredRun:
+    """Stored runs of several builds as one: each query with all its answers.
+
+    A query that one of them lacks, or asks otherwise, is not among them; one that one of them could
+    not answer keeps its fault. Raises ``StoredRunError`` where they are of several commits.
+    """
+    _of_one_commit(name, [run.header for run in runs])
+    builds = [*numbered(runs, _builds_of)]
+    lines: dict[str, StoredQuery] = {}
+    for id, first in runs[0].queries.items():
+        found = [(number, run.queries[id]) for number, run in builds if id in run.queries]
+        if len(found) < len(runs) or not all(first.same_question(line) for _, line in found):
+            continue
+        answers = [
+            replace(answer, build=number[answer.build], answers=())
+            for number, line in found
+            for answer in line.every_answer
+        ]
+        faulty = (answer for answer in answers if answer.ranking is None)
+        lines[id] = next(faulty, None) or replace(answers[0], answers=tuple(answers[1:]))
+    versions = {run.header.version for run in runs}
+    header = replace(
+        runs[0].header,
+        depth=min(run.header.depth for run in runs),
+        version=versions.pop() if len(versions) == 1 else None,
+    )
+    return StoredRun(header, lines)
+
+
+def _builds_of(run: StoredRun) -> Iterator[int]:
+    for line in run.queries.values():
+        yield from (answer.build for answer in line.every_answer)
+
+
+Some = TypeVar("Some")
+
+
+def numbered(
+    runs: Iterable[Some], builds: Callable[[Some], Iterable[int]]
+) -> Iterator[tuple[Mapping[int, int], Some]]:
+    """Each run with the number that each of its builds has among those of all runs."""
+    taken = 0
+    for run in runs:
+        own = {build: number for number, build in enumerate(dict.fromkeys(builds(run)), taken)}
+        taken += len(own)
+        yield own, run
+
+
+def _of_one_commit(name: str, headers: Iterable[Header]) -> None:
+    commits = sorted({header.commit for header in headers if header.commit})
+    if len(commits) > 1:
+        raise StoredRunError(
+            f"the kept runs of {name} are of several commits ({', '.join(commits)}): the builds of"
+            " one side are of one"
+        )
 
 
 def _of(run: Run, ids: Collection[str]) -> Run:

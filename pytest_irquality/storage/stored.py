@@ -82,11 +82,16 @@ class StoredQuery:
     build: int = 0
     of: str = ""
 
+    @property
+    def every_answer(self) -> tuple[StoredQuery, ...]:
+        """Its answers, this one first."""
+        return (self, *self.answers)
+
     def answer(self, number: int) -> StoredQuery:
         """One of its answers. A query with fewer than others, as a partial update leaves it,
         repeats its own.
         """
-        return (self, *self.answers)[number % (1 + len(self.answers))]
+        return self.every_answer[number % (1 + len(self.answers))]
 
     def by_document(self, words: Sequence[str | None]) -> dict[str, str]:
         """Its ``titles`` or ``texts`` by document id."""

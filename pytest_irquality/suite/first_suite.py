@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_irquality.edges.printable import terminal
-from pytest_irquality.suite.sampling import Sample
+from pytest_irquality.suite.sampling import Sample, Way
 
 PLAIN = re.compile(r"[^\W_](?:[\w '/+.-]*\w)?")
 LONGEST = 100
@@ -44,6 +44,20 @@ thresholds:
   # recall@10: {{min: 0.80}}
 
 queries:
+"""
+
+WAYS_OF_DRAWING: dict[Way, str] = {
+    "proportional": "in proportion to how often each was searched",
+    "stratified": (
+        "as many of the head (half of all searches) as of the torso (up to 80 %) and the tail"
+    ),
+}
+
+WEIGHTS = """\
+# {how}
+# 'weight' is how many searches a query stands for ({certain} are so frequent that they stand for themselves): so
+# 'weighted ndcg@10' estimates the mean over all searches, and plain ndcg@10 is that over these queries.
+
 """
 
 
@@ -96,22 +110,17 @@ def first_suite(
 
 def _drawn(sample: Sample, source: str) -> str:
     """How the queries were drawn, and what their weights mean."""
+    drawn, queries = f"{len(sample.drawn):,}", f"{sample.queries:,}"
+    searches, log = f"{sample.searches:,.10g} searches", comment(source)
     if sample.everything:
-        how = f"All {sample.queries:,} queries of {comment(source)} are here, {sample.searches:,.10g} searches."
+        how = f"All {queries} queries of {log} are here, {searches}."
     else:
-        way = "in proportion to how often each was searched"
-        if sample.way == "stratified":
-            way = "as many of the head (half of all searches) as of the torso (up to 80 %) and the tail"
         how = (
-            f"{len(sample.drawn):,} of {sample.queries:,} queries of {comment(source)}, which has {sample.searches:,.10g}"
-            f" searches:\n# {way}, by systematic sampling (seed {sample.seed})."
+            f"{drawn} of {queries} queries of {log}, which has {searches}:\n"
+            f"# {WAYS_OF_DRAWING[sample.way]}, by systematic sampling (seed {sample.seed})."
         )
     certain = sum(one.certain for one in sample.drawn)
-    return (
-        f"# {how}\n# 'weight' is how many searches a query stands for ({certain:,} are so frequent that they stand for"
-        " themselves): so\n# 'weighted ndcg@10' estimates the mean over all searches, and plain ndcg@10 is that over"
-        " these queries.\n\n"
-    )
+    return WEIGHTS.format(how=how, certain=f"{certain:,}")
 
 
 def _query(query: Asked, candidates: bool) -> Iterator[str]:

@@ -4,9 +4,10 @@ another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from itertools import compress, count
+from operator import is_
 
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Suite
@@ -23,9 +24,14 @@ def condensed(measured: Measured) -> Measured | None:
     suite, before = measured.suite, measured.baseline_run
     if all(map(suite.reads_texts, suite.queries)) or (before is None and not _judges_both(suite)):
         return None
-    known = before.rankings if before else {}
-    now = _without_unjudged(suite, measured.run, known)
-    return None if now is measured.run else replace(measured, run=now)
+    known: dict[str, set[str]] = {}
+    for answer in before.answers if before else ():
+        for id, ranking in answer.rankings.items():
+            known.setdefault(id, set()).update(ranking.ids)
+    answers = [_without_unjudged(suite, answer, known) for answer in measured.run.answers]
+    if all(map(is_, answers, measured.run.answers)):
+        return None
+    return replace(measured, run=replace(answers[0], again=tuple(answers[1:])))
 
 
 def _judges_both(suite: Suite) -> bool:
@@ -35,14 +41,14 @@ def _judges_both(suite: Suite) -> bool:
     )
 
 
-def _without_unjudged(suite: Suite, run: Run, known: Mapping[str, Ranking]) -> Run:
+def _without_unjudged(suite: Suite, run: Run, known: Mapping[str, Collection[str]]) -> Run:
     rankings = {}
     changed = False
     for id, ranking in run.rankings.items():
         if id in suite.by_id and suite.reads_texts(suite.by_id[id]):
             rankings[id] = ranking  # whoever lists passages judges no results
             continue
-        kept_ids = {*(known[id].ids if id in known else ())}
+        kept_ids = {*known.get(id, ())}
         if id in suite.by_id:
             kept_ids.update(suite.by_id[id].judgments.grades)
         kept = [*compress(count(), map(kept_ids.__contains__, ranking.ids))]

@@ -46,7 +46,8 @@ class RankedDocument:
 
     ``limit`` is the worst rank that a rule accepts, or the last one that a rule forbids.
     ``in_answers`` is how many of a query's answers hold it, where there are several.
-    ``loss`` says of a passage why it was not found.
+    ``loss`` says of a passage why it was not found. ``gone`` is True where the retriever says that
+    the document left the index.
     """
 
     id: str
@@ -56,6 +57,7 @@ class RankedDocument:
     title: str | None = None
     loss: Loss | None = None
     in_answers: int | None = None
+    gone: bool = False
 
 
 @dataclass(frozen=True)

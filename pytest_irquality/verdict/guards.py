@@ -8,6 +8,7 @@ from pytest_irquality.suite.model import GuardKind, Query
 from pytest_irquality.suite.tables import complete
 from pytest_irquality.verdict.facts import RankedDocument
 from pytest_irquality.verdict.measured import Measured
+from pytest_irquality.verdict.medians import median_rank
 
 Documents = tuple[RankedDocument, ...]
 
@@ -55,6 +56,26 @@ GUARDS: Mapping[GuardKind, Broke] = complete(
     GuardKind,
     {"lost_all_relevant": _lost_all_relevant, "new_zero_results": _new_zero_results},
 )
+
+
+def documents_lost(kind: GuardKind, measured: Measured, query: Query) -> Documents:
+    """The documents of a query that several answers of today lost: each at the middle of the ranks
+    that answers of the baseline had it at.
+    """
+    if kind != "lost_all_relevant":
+        return ()
+    k, asked = measured.suite.top_k, query.judgments.relevant
+    before: dict[str, list[int | None]] = {}
+    for answer in measured.answers_before:
+        for rank, document in enumerate(answer.rankings[query.id][:k], 1):
+            if document in asked:
+                before.setdefault(document, []).append(rank)
+    now = measured.ranks(query)
+    lost = [
+        RankedDocument(id, now.get(id), median_rank(ranks), title=measured.title(id))
+        for id, ranks in before.items()
+    ]
+    return tuple(sorted(lost, key=lambda document: document.before or 0))
 
 
 def finds(kind: GuardKind, answer: Measured, query: Query) -> bool:

@@ -204,7 +204,11 @@ class _Judge:
             judged=judged,
             returned=returned,
             interrupted=now.run.interrupted,
-            seconds=sum(ranking.seconds or 0.0 for ranking in now.run.rankings.values()),
+            seconds=sum(
+                ranking.seconds or 0.0
+                for answer in now.run.answers
+                for ranking in answer.rankings.values()
+            ),
             baseline=self.compared_with(),
             version=now.run.version,
             entry=self.entry,
@@ -398,7 +402,6 @@ class _Judge:
         """
         seen = lost(self.now, partial(guards.finds, guard.kind))
         fails = guard.most is not None and len(seen.queries) > guard.most and seen.beyond_chance
-        documents = {query.id: found for query, found in guards.broken(guard.kind, self.now)}
         for query in seen.queries:
             yield Finding(
                 query.id,
@@ -406,7 +409,7 @@ class _Judge:
                 False,
                 fails,
                 queries=1,
-                ranked=documents.get(query.id, ()),
+                ranked=guards.documents_lost(guard.kind, self.now, query),
                 wavering=0 if seen.beyond_chance else seen.wavering,
             )
         if not seen.queries:

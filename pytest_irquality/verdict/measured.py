@@ -16,6 +16,7 @@ from pytest_irquality.metrics.scores import together
 from pytest_irquality.retrieval.run import JUDGMENTS, Run
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.facts import Cause
+from pytest_irquality.verdict.medians import counted_in, median_ranks
 from pytest_irquality.verdict.passages import one_gain_each, ranks_of, recall_counts_passages
 from pytest_irquality.verdict.ties import end_in_one_score, in_baseline_order, made_up
 
@@ -65,14 +66,15 @@ class Measured:
 
     @cached_property
     def duplicated(self) -> Mapping[str, list[str]]:
-        """The documents that a query's ranking holds more than once, for the queries that have
-        any.
+        """The documents that a query's ranking holds more than once, in any answer, for the queries
+        that have any.
         """
-        found = {}
-        for id, ranking in self.run.rankings.items():
-            ids = ranking.ids[: self.suite.depth]
-            if len(set(ids)) < len(ids):
-                found[id] = [document for document, times in Counter(ids).items() if times > 1]
+        found: dict[str, list[str]] = {}
+        for answer in self.run.answers:
+            for id, ranking in answer.rankings.items():
+                ids = ranking.ids[: self.suite.depth]
+                if len(set(ids)) < len(ids) and id not in found:
+                    found[id] = [document for document, times in Counter(ids).items() if times > 1]
         return found
 
     @cached_property
@@ -100,8 +102,26 @@ class Measured:
 
     @cached_property
     def empty(self) -> Sequence[Query]:
-        """The queries that returned nothing and should have."""
-        return [q for q in self.asked if not q.expects_nothing and not self.rankings.get(q.id, "-")]
+        """The queries that returned nothing and should have, in every answer."""
+        return [q for q in self.asked if not q.expects_nothing and self.returned(q.id) == 0]
+
+    def returned(self, query: str) -> int | None:
+        """How many documents came, at most, in any answer; None for a query that was not
+        answered.
+        """
+        if query not in self.rankings:
+            return None
+        if not self.run.again:
+            return len(self.rankings[query])
+        return max(len(answer.rankings[query]) for answer in self.answers)
+
+    def returned_before(self, query: str) -> int | None:
+        """The same of the baseline."""
+        if query not in self.before:
+            return None
+        if self.baseline_run is None or not self.baseline_run.again:
+            return len(self.before[query])
+        return max(len(answer.rankings[query]) for answer in self.answers_before)
 
     @cached_property
     def before(self) -> Mapping[str, tuple[str, ...]]:
@@ -148,8 +168,18 @@ class Measured:
 
     @cached_property
     def moved(self) -> Mapping[str, None]:
-        """The queries whose rankings changed, ties aside, as deep as both sides were asked for."""
+        """The queries whose rankings changed, ties aside, as deep as both sides were asked for: of
+        several answers those that came now and not before, or the other way.
+        """
         depth = self.compared_depth
+        if self.several:
+            sides = (self.answers, self.answers_before)
+            now, then = ([answer.aligned for answer in side] for side in sides)
+            return {
+                id: None
+                for id in self.before
+                if {ids[id][:depth] for ids in now} != {ids[id][:depth] for ids in then}
+            }
         return {
             id: None for id, ids in self.before.items() if ids[:depth] != self.aligned[id][:depth]
         }
@@ -178,6 +208,10 @@ class Measured:
         return self._each_of(self.baseline_run) if self.baseline_run else ()
 
     def _each_of(self, side: Run) -> Sequence[Measured]:
+        # What the suite calls a fault was decided over all answers of today.
+        suite = self.suite
+        if suite.duplicates == "error":
+            suite = replace(suite, duplicates="collapse")
         first = self.baseline_run and replace(self.baseline_run, again=())
         ids = self.rankings if side is self.run else self.before
         runs = [
@@ -189,9 +223,7 @@ class Measured:
             for run in runs
         ]
         return [
-            Measured(
-                self.suite, run, first, {id: [c[id] for c in cut if c is not own] for id in ids}
-            )
+            Measured(suite, run, first, {id: [c[id] for c in cut if c is not own] for id in ids})
             for run, own in zip(runs, cut, strict=True)
         ]
 
@@ -317,14 +349,45 @@ class Measured:
 
     def ranks(self, query: Query) -> dict[str, int]:
         """The rank of each document that a query returned, and of each passage that one of them
-        holds besides.
+        holds besides: the median over its answers.
         """
+        if self.run.again:
+            return median_ranks([answer.ranks(query) for answer in self.answers])
         return ranks_of(self.rankings[query.id], self.run.rankings[query.id])
 
     def ranks_before(self, query: str) -> dict[str, int]:
         """The same of the baseline; empty for a query that it does not have."""
         ids = self.before.get(query, ())
+        if ids_in := self._ranks_in_answers_before(query):
+            return median_ranks(ids_in)
         return ranks_of(ids, self.baseline_run.rankings[query]) if self.baseline_run and ids else {}
+
+    def _ranks_in_answers_before(self, query: str) -> Sequence[Mapping[str, int]]:
+        if query not in self.before or self.baseline_run is None or not self.baseline_run.again:
+            return ()
+        asked = self.suite.by_id[query]
+        return [answer.ranks(asked) for answer in self.answers_before]
+
+    def often(self, query: Query) -> Mapping[str, int]:
+        """How many of a query's answers hold each document; nothing where there is one."""
+        if not self.run.again or query.id not in self.rankings:
+            return {}
+        return counted_in(answer.ranks(query) for answer in self.answers)
+
+    def top(self, query: Query) -> tuple[str, ...]:
+        """The documents of a query in the order they are shown in: as returned, or by the median of
+        their ranks.
+        """
+        if not self.run.again or query.id not in self.rankings:
+            return self.rankings.get(query.id, ())
+        return tuple(median_ranks([_places(answer, query.id) for answer in self.answers]))
+
+    def top_before(self, query: Query) -> tuple[str, ...]:
+        """The same of the baseline."""
+        before = self.before.get(query.id, ())
+        if not before or self.baseline_run is None or not self.baseline_run.again:
+            return before
+        return tuple(median_ranks([_places(answer, query.id) for answer in self.answers_before]))
 
     def lacks_passages(self, document: str) -> bool:
         """Whether it is a result that stands for no passage: under ``match: text`` that is known,
@@ -337,6 +400,10 @@ class Measured:
         """A document's title, as today's results have it or else the baseline's."""
         then = self.baseline_run.titles if self.baseline_run else {}
         return self.run.titles.get(document) or then.get(document)
+
+
+def _places(answer: Measured, query: str) -> Mapping[str, int]:
+    return {document: rank for rank, document in enumerate(answer.rankings[query], 1)}
 
 
 def counts_zero(measure: Measure) -> bool:

@@ -83,9 +83,10 @@ def _retrieval(now: Measured) -> Iterator[Fact]:
         yield facts.Unanswered(tuple(now.faults), len(asked), suite.max_errors)
     if now.empty:
         yield _returned_nothing(now)
-    fewer = [id for id, ids in now.before.items() if 0 < len(now.rankings[id]) < len(ids)]
+    counted = {id: (now.returned_before(id) or 0, now.returned(id) or 0) for id in now.before}
+    fewer = [id for id, (before, after) in counted.items() if 0 < after < before]
     if fewer:
-        before, after = len(now.before[fewer[0]]), len(now.rankings[fewer[0]])
+        before, after = counted[fewer[0]]
         yield facts.ReturnsFewer(tuple(fewer), len(now.before), before, after)
     undefined = [q for q in asked if not q.expects_nothing and not q.judgments.relevant]
     if undefined:
@@ -102,7 +103,7 @@ def _returned_nothing(now: Measured) -> Fact:
     return facts.ReturnedNothing(
         ids,
         len(now.asked),
-        newly=tuple(id for id in ids if now.before.get(id)),
+        newly=tuple(id for id in ids if now.returned_before(id)),
         compared=sum(id in now.before for id in ids),
         undefined=undefined if now.suite.undefined == "skip" else 0,
     )
@@ -200,6 +201,8 @@ def _movement(now: Measured) -> Iterator[Fact]:
     if not total:
         return
     yield facts.Moved(len(now.moved), total)
+    if now.several:  # of which no two need have one order
+        return
     tied = [
         id
         for id, ids in now.before.items()
@@ -308,8 +311,11 @@ def _in_no_ranking(now: Measured) -> Iterator[Fact]:
 
 def _returned(run: Run | None, rankings: Mapping[str, Sequence[str]]) -> set[str]:
     """Every document of some rankings, and every passage that one of them holds."""
-    passages = [run.rankings[id].besides for id in rankings] if run else []
-    return set().union(*rankings.values(), *passages)
+    if run is None:
+        return set()
+    held = [answer.rankings[id] for answer in run.answers for id in rankings]
+    found = set().union(*rankings.values(), *(ranking.besides for ranking in held))
+    return found.union(*(ranking.ids for ranking in held)) if run.again else found
 
 
 def _ids(queries: Sequence[Query]) -> tuple[str, ...]:

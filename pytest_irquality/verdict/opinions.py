@@ -46,11 +46,9 @@ def opinions(suite: Suite) -> Opinions | None:
     if not shared:
         return None
     judges = sorted({judge for _, _, given in shared for judge in given})
-    two = [
-        _agreement(kappa, (one, other), [(g[one], g[other]) for _, _, g in shared if {one, other} <= g.keys()])
-        for one, other in combinations(judges, 2)
-    ]  # fmt: skip
-    everyone = _agreement(alpha, judges, [tuple(given.values()) for _, _, given in shared])
+    grades = [given for _, _, given in shared]
+    two = [_of_two(one, other, grades) for one, other in combinations(judges, 2)]
+    everyone = _agreement(alpha, judges, [tuple(given.values()) for given in grades])
     disputed = [
         Disputed(query.text, document, tuple(sorted(given.items())))
         for query, document, given in shared
@@ -59,6 +57,12 @@ def opinions(suite: Suite) -> Opinions | None:
     disputed.sort(key=lambda one: -one.apart)
     most = tuple(disputed[:MOST_DISPUTED])
     return Opinions(tuple(one for one in two if one.pairs), everyone, most, len(disputed))
+
+
+def _of_two(one: str, other: str, grades: Sequence[Mapping[str, float]]) -> Agreement:
+    """How two judges agree on the documents that both have graded."""
+    by_both = [(given[one], given[other]) for given in grades if one in given and other in given]
+    return _agreement(kappa, (one, other), by_both)
 
 
 def _agreement(

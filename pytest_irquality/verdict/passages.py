@@ -18,7 +18,7 @@ from math import inf
 from pytest_irquality.metrics import Judgments, Scores, evaluate
 from pytest_irquality.passages import find, normal
 from pytest_irquality.retrieval.results import document_of
-from pytest_irquality.retrieval.run import Fault, Ranking, Run
+from pytest_irquality.retrieval.run import Fault, Ranking, Run, one_side
 from pytest_irquality.suite.model import Query, Suite
 
 COUNT_PASSAGES = ("recall", "set_recall", "all_relevant")
@@ -93,14 +93,17 @@ def _told(suite: Suite, wanted: Mapping[str, Wanted], run: Run, today: Run | Non
         for passage, results in chunks.items()
         if len(results) == 1
     }
-    return replace(
+    others = [_told(suite, wanted, other, today) for other in run.again]
+    first = replace(
         run,
         rankings=rankings,
         faults=faults,
         titles={**run.titles, **where},
-        again=tuple(_told(suite, wanted, other, today) for other in run.again),
-        variants=run.variants and _told(suite, wanted, run.variants, None),
+        again=(),
+        variants=None,
     )
+    variants = run.variants and _told(suite, wanted, run.variants, None)
+    return replace(one_side([first, *others]), variants=variants)
 
 
 def _by_what_it_holds(

@@ -94,6 +94,7 @@ class ShownDocument:
     baseline. ``gone`` is True where the retriever says that the document left the index.
     ``explanation`` is the retriever's own word on it. ``share`` is how much of a passage's words
     was found, where not all of them stand in a row; ``loss`` why a passage was not found.
+    Of several answers ranks are medians, and ``in_answers`` is how many hold the document.
     """
 
     rank: int | None
@@ -107,6 +108,7 @@ class ShownDocument:
     explanation: str | None = None
     share: float | None = None
     loss: Loss | None = None
+    in_answers: int | None = None
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,9 @@ class QueryResult:
     ``new``: there is a baseline, but it lacks this query, or has it with another text or params.
     ``check`` is the name of the query's item, None for bulk queries. ``file`` is where the query
     stands, at ``line``, if not in the suite itself. ``remarks`` is what the suite wants shown, by
-    key. ``returned`` and ``returned_before`` count documents; ``seconds`` and ``seconds_before``
-    are the times of the calls, where they are known.
+    key. ``returned`` and ``returned_before`` count documents (of several answers the most);
+    ``seconds`` and ``seconds_before`` are the times of the calls, or their means, where they are
+    known. ``answers`` counts today's answers.
     """
 
     id: str
@@ -146,6 +149,7 @@ class QueryResult:
     seconds_before: float | None = None
     file: str = ""
     weight: float = 1.0
+    answers: int = 1
 
     @property
     def returned_nothing(self) -> bool:

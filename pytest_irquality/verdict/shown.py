@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import fmean
 
+from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query
 from pytest_irquality.verdict.losses import Losses
 from pytest_irquality.verdict.measured import Measured
@@ -16,18 +18,20 @@ MOST_SHOWN = 20
 def query_result(now: Measured, query: Query, check: str | None, losses: Losses) -> QueryResult:
     """One query as reports show it. ``check`` is the name of its own item."""
     suite, run = now.suite, now.run
-    ids, before = now.rankings.get(query.id, ()), now.before.get(query.id, ())
+    ids, before = now.top(query), now.top_before(query)
     raw = run.rankings.get(query.id)
     grades, relevant = query.judgments.grades, query.judgments.relevant
     ranks = now.ranks(query) if query.id in now.rankings else {}
     old = now.ranks_before(query.id)
     wanted = [d for rule in query.rules for d in rule.documents if rule.kind != "must_not_find"]
+    often = now.often(query)
+    several = bool(run.again)  # whose scores differ as their ranks do
     expected = dict.fromkeys([*sorted(relevant, key=lambda d: (-grades[d], d)), *wanted])
 
     def document(id: str) -> ShownDocument:
         score = (
             raw.scores[raw.ids.index(raw.besides.get(id, id))]
-            if raw and raw.scores and id in ranks
+            if raw and raw.scores and id in ranks and not several
             else None
         )
         grade = grades.get(id, 0.0 if now.lacks_passages(id) else None)
@@ -40,6 +44,7 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
             score,
             old.get(id),
             share=raw.shares.get(id) if raw else None,
+            in_answers=often.get(id, 0) if several else None,
         )
 
     most = min(max(SHOWN_RESULTS, suite.top_k), MOST_SHOWN)
@@ -53,14 +58,16 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
         line=query.place.line,
         file=query.place.path,
         values=now.scores.values.get(query.id, undefined),
-        ranking=tuple(map(document, sorted([*ids[:most], *besides], key=ranks.__getitem__))),
+        ranking=tuple(
+            map(document, sorted(dict.fromkeys([*ids[:most], *besides]), key=ranks.__getitem__))
+        ),
         missing=tuple(
             replace(document(id), loss=losses.of(query, id))
             for id in expected
             if ranks.get(id, most + 1) > most
         ),
-        returned=len(ids),
-        returned_before=len(before) if query.id in now.before else None,
+        returned=now.returned(query.id) or 0,
+        returned_before=now.returned_before(query.id),
         expects_nothing=query.expects_nothing,
         fault=now.faults.get(query.id),
         before=now.scores_before.values[query.id] if query.id in now.before else None,
@@ -71,11 +78,14 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
         tags=query.tags,
         remarks=query.remarks,
         weight=query.weight,
-        seconds=raw.seconds if raw else None,
-        seconds_before=_seconds_before(now, query),
+        seconds=_seconds(run, query),
+        seconds_before=_seconds(now.baseline_run, query) if now.baseline_run else None,
+        answers=len(run.answers),
     )
 
 
-def _seconds_before(now: Measured, query: Query) -> float | None:
-    then = now.baseline_run.rankings.get(query.id) if now.baseline_run else None
-    return then.seconds if then else None
+def _seconds(run: Run, query: Query) -> float | None:
+    """How long a call took, the mean over a query's answers."""
+    calls = [answer.rankings.get(query.id) for answer in run.answers]
+    took = [call.seconds for call in calls if call is not None and call.seconds is not None]
+    return fmean(took) if took else None

@@ -7,7 +7,6 @@ A unit is a build of the index or, where a side has one build, an answer; the ru
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -18,6 +17,7 @@ from pytest_irquality.metrics.families.agreement import biased_overlap, shared
 from pytest_irquality.suite.model import Query, Rule
 from pytest_irquality.verdict.facts import Finding, Noise, RankedDocument, Spread, Wavering
 from pytest_irquality.verdict.measured import Measured, counts
+from pytest_irquality.verdict.medians import counted_in, median_rank
 from pytest_irquality.verdict.noise import exceeds_wavering
 from pytest_irquality.verdict.rules import check_rule
 
@@ -104,8 +104,8 @@ def lost(measured: Measured, finds: Finds) -> Lost:
         found = sum(then) + sum(today)
         if all(then) and not any(today):
             gone.append(query)
-        elif found == len(before) and any(then):  # one that flipped wholly upwards tells nothing
-            wavering += 1
+        elif found == len(before) and (any(then) or not all(today)):
+            wavering += 1  # but for one that flipped wholly upwards, which tells nothing
     beyond = exceeds_wavering(len(gone), wavering, len(before), len(now))
     return Lost(tuple(gone), wavering, beyond)
 
@@ -155,12 +155,6 @@ def _medians(findings: Iterable[Finding]) -> tuple[RankedDocument, ...]:
 
 def _rank(finding: Finding, document: str) -> int | None:
     return next((known.rank for known in finding.ranked if known.id == document), None)
-
-
-def median_rank(ranks: Sequence[int | None]) -> int | None:
-    """The middle rank, the better of two; a document that was not returned ranks last."""
-    ordered = sorted(ranks, key=lambda rank: (rank is None, rank or 0))
-    return ordered[(len(ordered) - 1) // 2] if ordered else None
 
 
 # -- what unchanged code does ----------------------------------------------------------------------
@@ -242,7 +236,7 @@ def _wavering(measured: Measured, query: Query) -> Wavering | None:
         for answer in measured.answers
         if first is not None and (value := answer.scores.values[query.id][first]) is not None
     ]
-    often = Counter(id for top in tops for id in top)
+    often = counted_in(tops)
     come_and_go = [id for id, times in often.items() if times < len(tops)]
     return Wavering(
         query.id,

@@ -29,6 +29,33 @@ class Document(Protocol):
     def before(self) -> int | None:
         """Its rank in the baseline."""
 
+    @property
+    def gone(self) -> bool:
+        """Whether the retriever says that it left the index."""
+
+
+class Held(Protocol):
+    """What may be in some of a query's answers."""
+
+    @property
+    def in_answers(self) -> int | None:
+        """How many answers hold it; None where there is one."""
+
+
+class Answered(Protocol):
+    """A query with one answer or several."""
+
+    @property
+    def answers(self) -> int:
+        """How many there are."""
+
+
+def in_answers(document: Held, query: Answered) -> str:
+    """How often a document was returned, where that is not always: ``in 2 of 3 answers``."""
+    if document.in_answers is None or document.in_answers in (0, query.answers):
+        return ""
+    return f"in {document.in_answers} of {query.answers} answers"
+
 
 def name(document: Document) -> str:
     """A document's id with its title, where one is known: ``sku-601 (Office chair)``."""
@@ -37,21 +64,26 @@ def name(document: Document) -> str:
     return f"{document.id} ({document.title})"
 
 
-def rank(rank: int | None) -> str:
-    """A rank, or that there is none."""
-    return NOT_RETURNED if rank is None else str(rank)
+def rank(document: Document) -> str:
+    """A document's rank, or that there is none."""
+    if document.rank is not None:
+        return str(document.rank)
+    return LEFT_INDEX if document.gone else NOT_RETURNED
 
 
-def place(rank: int | None) -> str:
+def place(document: Document) -> str:
     """Where a document is: ``at rank 3``."""
-    return NOT_RETURNED if rank is None else f"at rank {rank}"
+    return rank(document) if document.rank is None else f"at rank {document.rank}"
 
 
-def seen(rank: int | None) -> str:
+def seen(document: Document) -> str:
     """Where a document is, as the end of a sentence: ``it is at rank 3``."""
-    return "it was not returned" if rank is None else f"it is at rank {rank}"
+    if document.rank is not None:
+        return f"it is at rank {document.rank}"
+    return f"it {LEFT_INDEX}" if document.gone else f"it was {NOT_RETURNED}"
 
 
 def move(document: Document) -> str:
     """Where a document was and is: ``sku-601 (Office chair) 1 → not returned``."""
-    return f"{name(document)} {rank(document.before)} → {rank(document.rank)}"
+    before = NOT_RETURNED if document.before is None else document.before
+    return f"{name(document)} {before} → {rank(document)}"

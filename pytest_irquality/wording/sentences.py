@@ -129,7 +129,7 @@ def demand(result: SuiteResult, finding: Finding) -> str:
 
 def _must_find(result: SuiteResult, finding: Finding) -> str:
     (document,) = finding.ranked
-    said = f"{name(document)} must be in the top {document.limit}: {seen(document.rank)}"
+    said = f"{name(document)} must be in the top {document.limit}: {seen(document)}"
     why = because(document.loss)
     return f"{said}; {why}" if why else said
 
@@ -141,20 +141,20 @@ def _because(document: RankedDocument) -> str:
 
 def _must_find_any(result: SuiteResult, finding: Finding) -> str:
     wanted = " or ".join(f"{name(d)} in the top {d.limit}" for d in finding.ranked)
-    seen_at = [f"{d.id} {place(d.rank)}{_because(d)}" for d in finding.ranked]
+    seen_at = [f"{d.id} {place(d)}{_because(d)}" for d in finding.ranked]
     return f"must find {wanted}: {', '.join(seen_at)}"
 
 
 def _must_not_find(result: SuiteResult, finding: Finding) -> str:
     (document,) = finding.ranked
-    return f"{name(document)} must not be in the top {document.limit}: {seen(document.rank)}"
+    return f"{name(document)} must not be in the top {document.limit}: {seen(document)}"
 
 
 def _in_order(result: SuiteResult, finding: Finding) -> str:
     if not finding.ok and all(document.rank is None for document in finding.ranked):
         wanted = ", ".join(map(name, finding.ranked))
         return f"must come in the order {wanted}: none of them was returned"
-    above, below = (f"{name(document)} ({place(document.rank)})" for document in finding.ranked)
+    above, below = (f"{name(document)} ({place(document)})" for document in finding.ranked)
     return f"{above} must come before {below}"
 
 
@@ -196,7 +196,7 @@ HOLDS: Mapping[str, tuple[str, str]] = {
     "warn_below": ("not below", "below"),
     "warn_above": ("not above", "above"),
 }
-"""How a value that holds is told, and one that breaks: a pass worded as "below its floor" would be wrong."""
+"""How a value that holds is told, and one that breaks: no pass is "below its floor"."""
 
 
 def _value(result: SuiteResult, finding: Finding) -> str:

@@ -76,6 +76,17 @@ def fit(text: str, width: int) -> str:
     return f"{''.join(kept).rstrip()}…"
 
 
+def fitted(line: str, width: int) -> str:
+    """A line in so many columns, with the space it begins with and between its columns."""
+    if cells(line) <= width:
+        return line
+    indent = line[: len(line) - len(line.lstrip())]
+    columns = line.strip().split("  ")
+    last = fit(columns[-1], max(12, width - cells(line) + cells(columns[-1])))
+    kept = indent + "  ".join([*columns[:-1], last])
+    return kept if cells(kept) <= width else indent + fit(line, width - len(indent))
+
+
 def wrapped(text: str, width: int) -> Iterator[str]:
     """A text over several lines of so many columns, broken between words; a longer word is cut."""
     line = ""

@@ -21,6 +21,7 @@ from sybil import Document, Example
 from sybil.parsers.markdown import CodeBlockParser, SkipParser
 
 from pytest_irquality import load_suite
+from pytest_irquality.plugin.options import Options
 
 ROOT = Path(__file__).parents[2]
 SUITE_KEYS = set(
@@ -94,8 +95,7 @@ def _sh(example: Example) -> None:
 
 
 def _options() -> set[str]:
-    source = (ROOT / "pytest_irquality/plugin/hooks.py").read_text("utf-8")
-    return set(re.findall(r'"(--ir-[a-z-]+)"', source))
+    return {option.flag for option in Options.options()}
 
 
 def _diff(example: Example) -> None:

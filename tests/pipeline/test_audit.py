@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.pipeline.audit import ExistsError, existing
+from pytest_irquality.retrieval.explain import ExistsError, existing
 from pytest_irquality.suite.model import Query
 from pytest_irquality.verdict.audit import alike, floor_between, words_of
 from tests.conftest import Project

@@ -194,7 +194,11 @@ def test_the_command_line_beats_the_suite_which_beats_the_ini_file(
 @pytest.mark.parametrize(
     ("args", "ini", "said"),
     [
-        (["--ir-concurrency=0"], "", "ERROR: --ir-concurrency must be a whole number*, not '0'"),
+        (
+            ["--ir-concurrency=0"],
+            "",
+            "*: argument --ir-concurrency: it must be a whole number of at least 1, not '0'",
+        ),
         ([], "many", "ERROR: ini key ir_concurrency must be a whole number*, not 'many'"),
     ],
 )

@@ -7,32 +7,25 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.plugin import hooks
-from tools.options import Noted
+from pytest_irquality.plugin.declared import GROUPS, Flag, Option
+from pytest_irquality.plugin.options import Options
 
 
-def declared() -> Noted:
-    noted = Noted()
-    hooks.pytest_addoption(noted)  # type: ignore[arg-type]
-    return noted
-
-
-@pytest.mark.parametrize(
-    ("name", "about"),
-    [(names[0], about) for some in declared().groups.values() for names, about in some],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_an_option_is_one_sentence_with_its_default(name: str, about: dict[str, Any]) -> None:
-    sentence = about["help"]
-    assert re.fullmatch(r"[A-Z].*[^.]\.", sentence), sentence
-    assert "\n" not in sentence
-    if about.get("action") != "store_true":
-        assert "(default: " in sentence
+@pytest.mark.parametrize("option", Options.options(), ids=lambda option: option.flag)
+def test_an_option_is_one_sentence_with_its_default(option: Option[Any]) -> None:
+    assert re.fullmatch(r"[A-Z].*[^.]\.", option.help), option.help
+    assert "\n" not in option.help
+    if not isinstance(option, Flag):
+        assert "(default: " in option.help
 
 
 def test_options_stand_among_their_like(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest("--help")
-    groups = list(declared().groups)
-    assert len(groups) > 3
-    seen = [line.rstrip(":") for line in result.outlines if line.rstrip(":") in groups]
-    assert seen == groups
+    seen = [line.rstrip(":") for line in result.outlines if line.rstrip(":") in GROUPS]
+    assert seen == list(GROUPS)
+
+
+def test_an_option_is_what_it_is_called() -> None:
+    assert Options.update_baseline.flag == "--ir-update-baseline"
+    assert Options.update_baseline.key == "ir_update_baseline"
+    assert Options.ini_concurrency.key == Options.concurrency.key

@@ -33,7 +33,7 @@ def test_verdict_limits_queries_and_the_documents_that_moved() -> None:
     )
     assert (
         "| office chair | −0.500 | ndcg@10 0.900 → 0.400 |"
-        " lost (Lost one) 2 → not returned, best (The best one) 1 → 2 |"
+        " lost (Lost one) 2 → left the index, best (The best one) 1 → 2 |"
     ) in lines
     assert "**Limits** ✗ ndcg@10" in lines
     assert text.index("office chair") < text.index("<details>") < text.index("drop ≤ 0.02 |")

@@ -100,7 +100,7 @@ def test_quiet_is_one_line_with_the_figures(
 def test_a_green_build_names_the_queries_that_got_worse() -> None:
     text = "\n".join(summary([compared(moved("office chair", 1.0, 0.6), verdicts=())], 120))
     assert "1.000 → 0.600" in text
-    assert "lost (Lost one) 2 → not returned" in text
+    assert "lost (Lost one) 2 → left the index" in text
 
 
 @pytest.mark.parametrize(("suites", "most"), [(1, 60), (5, 120), (30, 160)])

@@ -124,3 +124,148 @@ def test_builds_of_two_commits_are_no_side(project: Project) -> None:
     result = project.run(*BUILDS[:2])
     assert result.ret == 1
     assert "are of several commits (abc1, abc2)" in result.stdout.str()
+
+
+def shop(project: Project, builds: str, side: str = "runs") -> list[str]:
+    """A suite, and a kept build for each letter: the document that it finds."""
+    project.suite("metrics: [mrr@10]\nqueries: [{query: hose, relevant: [b]}]\n", "shop.ir.yaml")
+    for number, found in enumerate(builds, 1):
+        project.conftest(
+            f"@pytest.fixture\ndef retriever(): return lambda query: [{found!r}, 'x']\n"
+        )
+        project.run(f"--ir-save-runs={side}/{number}")
+    return [f"{side}/{number}" for number in range(1, len(builds) + 1)]
+
+
+def test_several_builds_are_a_baseline(project: Project) -> None:
+    before = shop(project, "bbab", "before")
+    now = shop(project, "bba", "now")
+    options = [f"--ir-baseline={path}" for path in before] + [f"--ir-runs={path}" for path in now]
+    result = project.run(*options)
+    assert result.ret == 0, result.stdout.str()
+    (suite,) = project.data["suites"]
+    noise = suite["noise"]
+    assert (noise["builds"], noise["builds_before"]) == (3, 4)
+    assert suite["baseline"]["source"] == "4 builds (before/1, before/2 and 2 more)"
+    change = suite["means"][0]["change"]
+    assert change["before"] == pytest.approx(3 / 4)
+    assert change["now"] == pytest.approx(2 / 3)
+
+
+def test_a_side_of_one_answer_and_one_of_several(project: Project) -> None:
+    """One loss of one unit against three is more than chance only where nothing else wavers."""
+    before, now = shop(project, "b", "before"), shop(project, "aaa", "now")
+    result = project.run(f"--ir-baseline={before[0]}", *(f"--ir-runs={path}" for path in now))
+    assert result.ret == 1
+    assert "'hose' lost all its relevant documents of the top 10: b 1 → not" in result.stdout.str()
+
+
+def test_shares_are_joined_within_each_build(project: Project) -> None:
+    project.suite(
+        "metrics: [mrr@10]\n"
+        "queries: [{query: hose, relevant: [b]}, {query: tap, relevant: [b]}, {query: c, relevant: [b]}]\n"
+    )
+    project.conftest("@pytest.fixture\ndef retriever(): return lambda query: ['b']\n")
+    for build in (1, 2):
+        for share in (1, 2):
+            project.run(f"--ir-save-runs=runs/{build}", f"--ir-shard={share}/2")
+    result = project.run(
+        "--ir-baseline=runs/1", "--ir-baseline=runs/2", "--ir-runs=runs/1", "--ir-runs=runs/2"
+    )
+    assert result.ret == 0, result.stdout.str()
+    (suite,) = project.data["suites"]
+    assert (suite["noise"]["builds"], suite["noise"]["builds_before"]) == (2, 2)
+    assert suite["means"][0]["change"]["queries"] == 3
+    (project.path / "runs/2/shop.2-of-2.jsonl").unlink()
+    result = project.run("--ir-baseline=runs/1", "--ir-baseline=runs/2", "--ir-runs=runs/1")
+    assert "share 2/2 is missing" in result.stdout.str()
+
+
+@pytest.mark.parametrize("option", ["--ir-runs", "--ir-baseline"])
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        (["runs"], "more than one kept run: runs/1/shop.jsonl, runs/2/shop.jsonl; of several"),
+        (["runs/1", "runs/1"], "runs/1/shop.jsonl is in runs/1 and in runs/1: one run is one"),
+        (["runs/1", "copy"], "runs/1/shop.jsonl is in runs/1 and in copy: one run is one build"),
+        (["runs/1", "other"], "of several commits (abc, def)"),
+    ],
+)
+def test_what_are_no_builds_of_one_side(
+    project: Project, option: str, given: list[str], error: str
+) -> None:
+    shop(project, "bb")
+    (project.path / "copy").mkdir()
+    (project.path / "other").mkdir()
+    kept = project.path / "runs/1/shop.jsonl"
+    header, rest = kept.read_text(encoding="utf-8").split("\n", 1)
+    of_commit = {**json.loads(header), "commit": "abc"}
+    kept.write_text(f"{json.dumps(of_commit)}\n{rest}", encoding="utf-8")
+    (project.path / "copy/shop.jsonl").write_bytes(kept.read_bytes())
+    of_commit["commit"] = "def"
+    (project.path / "other/shop.jsonl").write_text(
+        f"{json.dumps(of_commit)}\n{rest}", encoding="utf-8"
+    )
+    result = project.run(*(f"{option}={path}" for path in given))
+    assert result.ret == 1
+    assert error in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--ir-baseline=git:main", "--ir-baseline=runs/1"], "--ir-baseline git:main stands alone"),
+        (["--ir-baseline=runs/1", "--ir-baseline=run:main"], "--ir-baseline run:main stands alone"),
+        (
+            ["--ir-baseline=runs/1", "--ir-baseline=runs/2", "--ir-update-baseline"],
+            "--ir-update-baseline writes one baseline",
+        ),
+        (["--ir-baseline=runs/1", "--ir-baseline=runs/3"], "runs/3: there is no such file"),
+    ],
+)
+def test_options_that_contradict_each_other(
+    project: Project, options: list[str], error: str
+) -> None:
+    shop(project, "bb")
+    result = project.run(*options)
+    assert result.ret == 4
+    assert error in result.stderr.str()
+
+
+def test_a_baseline_of_the_command_line_stands_in_place_of_the_ini_files(project: Project) -> None:
+    before = shop(project, "ba", "before")
+    project.pytester.makeini(f"[pytest]\naddopts = --ir-baseline={before[0]}\n")
+    project.run()
+    assert project.data["suites"][0]["baseline"]["source"] == "before/1/shop.jsonl"
+    project.run(f"--ir-baseline={before[1]}")
+    assert project.data["suites"][0]["baseline"]["source"] == "before/2/shop.jsonl"
+
+
+def test_trec_runs_are_builds_too(project: Project) -> None:
+    project.suite("metrics: [mrr@10]\nqueries: [{query: hose, relevant: [b]}]\n", "shop.ir.yaml")
+    project.conftest("@pytest.fixture\ndef retriever(): pass\n")
+    for side in ("before", "now"):
+        for number, found in enumerate("bba", 1):
+            path = project.path / f"{side}/{number}/shop.run"
+            path.parent.mkdir(parents=True)
+            path.write_text(f"hose Q0 {found} 1 1 x\n", encoding="utf-8")
+    project.run(
+        *(f"--ir-runs=now/{number}" for number in (1, 2, 3)),
+        *(f"--ir-baseline=before/{number}" for number in (1, 2)),
+    )
+    (suite,) = project.data["suites"]
+    assert (suite["noise"]["builds"], suite["noise"]["builds_before"]) == (3, 2)
+    change = suite["means"][0]["change"]
+    assert (change["before"], change["now"]) == (1.0, pytest.approx(2 / 3))
+
+
+def test_builds_that_had_several_answers_keep_all_of_them(project: Project) -> None:
+    project.suite("repeat: 2\nmetrics: [mrr@10]\nqueries: [{query: hose, relevant: [b]}]\n")
+    project.conftest("@pytest.fixture\ndef retriever(): return lambda query: ['b']\n")
+    for number in (1, 2):
+        project.run(f"--ir-save-runs=runs/{number}")
+    project.run("--ir-runs=runs/1", "--ir-runs=runs/2", "--ir-save-runs=both")
+    project.run("--ir-runs=both", "--ir-baseline=runs/1", "--ir-baseline=runs/2")
+    noise = project.data["suites"][0]["noise"]
+    assert (noise["answers"], noise["builds"]) == (4, 2)
+    assert (noise["answers_before"], noise["builds_before"]) == (4, 2)

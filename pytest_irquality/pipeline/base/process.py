@@ -94,9 +94,14 @@ def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], ou
     with output.open("wb") as file:
         try:
             process = subprocess.Popen(
-                command, cwd=folder, env={**environment, "PWD": str(folder)}, stdin=subprocess.DEVNULL,
-                stdout=file, stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
+                command,
+                cwd=folder,
+                env={**environment, "PWD": str(folder)},
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         except OSError as error:
             raise BaseError(f"ir_base_command: {command[0]}: {error.strerror}") from None
         try:

@@ -309,9 +309,9 @@
       part(told.rules, (rules) => h("ul", { class: "rules" }, rules.map(([state, text]) =>
         h("li", {}, stated(details().states[state]), " ", h("span", { dir: "auto" }, text))))),
       h("div", { class: "sides" },
-        part(told.rankedBefore, (words) => h("div", {}, h("h4", {}, "Baseline ", h("small", { class: "muted" }, texts[words])), ranking(told.before, false, table.top))),
+        part(told.rankedBefore, (words) => h("div", {}, h("h4", {}, "Baseline ", h("small", { class: "muted" }, texts[words])), ranking(told.before, false, table.top, told.ranksBefore))),
         told.ranked || told.missing ? h("div", {},
-          part(told.ranked, (words) => [h("h4", {}, "This run ", h("small", { class: "muted" }, texts[words])), ranking(told.now, false, table.top)]),
+          part(told.ranked, (words) => [h("h4", {}, "This run ", h("small", { class: "muted" }, texts[words])), ranking(told.now, false, table.top, told.ranks)]),
           part(told.missing, (flat) => [h("h4", {}, "Expected, but not among them"), ranking(flat, true)])) : null),
       part(told.told, (all) => [h("h4", {}, "What the retriever says"), h("dl", { class: "told" }, all.map(([id, text]) =>
         h("div", {}, h("dt", { dir: "auto" }, h("code", {}, id)), h("dd", { dir: "auto" }, text))))]),
@@ -320,15 +320,18 @@
       h("p", { class: "muted" }, [texts[told.place], latency].filter(Boolean).join(" · "), " · rerun: ", h("code", { class: "command" }, texts[told.rerun])));
   }
 
-  function ranking(flat, missing = false, top = 0) {
+  // Of several answers the ranks are medians, of which two may be alike.
+  function ranking(flat, missing = false, top = 0, ranks = null) {
     if (!flat) return null;
     const { ids, titles, grades, moves } = details();
     const list = h("ol", { class: "documents" });
+    const rankOf = (at) => ranks?.[at / 4] ?? at / 4 + 1;
     for (let at = 0; at < flat.length; at += 4) {
       const [css, grade] = grades[flat[at + 1]];
-      const rank = missing ? (css === "deep" ? "↓" : "✗") : String(at / 4 + 1);
+      const rank = missing ? (css === "deep" ? "↓" : "✗") : String(rankOf(at));
+      const last = top && rankOf(at) <= top && at + 4 < flat.length && rankOf(at + 4) > top;
       const move = moves[flat[at + 2]];
-      list.append(h("li", { class: at / 4 + 1 === top && at + 4 < flat.length ? `${css} cutoff` : css, title: at / 4 + 1 === top ? `counting ends after rank ${top}` : null }, h("span", { class: "rank" }, rank), " ",
+      list.append(h("li", { class: last ? `${css} cutoff` : css, title: last ? `counting ends after rank ${top}` : null }, h("span", { class: "rank" }, rank), " ",
         h("span", { class: "document", dir: "auto" }, h("code", {}, ids[flat[at]]), ` ${titles[flat[at]]}`),
         move ? h("span", { class: "move" }, move) : null,
         flat[at + 3] === null ? null : h("span", { class: "score" }, String(flat[at + 3])),

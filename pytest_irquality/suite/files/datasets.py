@@ -191,22 +191,28 @@ def _only_text(asked: Row) -> str:
 
 
 CONTEXT = (
-    "reference_contexts",
-    "ground_truth_contexts",
-    "ground_truth_context",
-    "reference_context_ids",
+    "reference_contexts", "ground_truth_contexts", "ground_truth_context", "reference_context_ids",
+)  # fmt: skip
+OLD_RAGAS = ("question", "contexts", "evolution_type")
+SQUAD = ("question", "context", "answers")
+POSITIVES = tuple(
+    Dataset(
+        "a set with positive passages",
+        (query, name),
+        _positives,
+        ("id", "query_id", "qid", query, name),
+    )
+    for query in ("query", "question", "anchor")
+    for name in ("positive_passages", "positive_ctxs", "positives", "positive", "pos")
 )
+LLAMA_INDEX = "a set of ragas or LlamaIndex"
 DATASETS = (
     Dataset("a set of ragas", ("user_input",), _ragas, ("user_input", *CONTEXT)),
-    Dataset("a set of ragas or LlamaIndex", ("reference_contexts",), _ragas, ("query", "question", *CONTEXT)),
+    Dataset(LLAMA_INDEX, ("reference_contexts",), _ragas, ("query", "question", *CONTEXT)),
     Dataset("a set of ragas", ("question", "ground_truth_context"), _ragas, ("question", *CONTEXT)),
-    Dataset("a testset of ragas", ("question", "contexts", "evolution_type"), _old_testset, ("question", "contexts")),
-    *(
-        Dataset("a set with positive passages", (query, name), _positives, ("id", "query_id", "qid", query, name))
-        for query in ("query", "question", "anchor")
-        for name in ("positive_passages", "positive_ctxs", "positives", "positive", "pos")
-    ),
-    Dataset("SQuAD", ("question", "context", "answers"), _squad, ("id", "question", "context", "answers")),
+    Dataset("a testset of ragas", OLD_RAGAS, _old_testset, ("question", "contexts")),
+    *POSITIVES,
+    Dataset("SQuAD", SQUAD, _squad, ("id", *SQUAD)),
     Dataset("goldens of DeepEval", ("input", "expected_output"), _golden, ("input", "context")),
     Dataset("goldens of DeepEval", ("input", "context"), _golden, ("input", "context")),
     Dataset("a set of LangSmith", ("inputs", "outputs"), _langsmith, ("id", "inputs", "outputs")),

@@ -20,10 +20,12 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "id": ("queryid", "qid", "topicid", "topic", "qno", "id"),
     "query": ("query", "querytext", "text", "question", "searchterm", "searchquery", "keywords"),
     "document": (
-        "docid", "documentid", "doc", "document", "docno", "did", "corpusid", "passageid", "pid", "productid",
-        "product", "itemid", "item", "sku",
+        "docid", "documentid", "doc", "document", "docno", "did", "corpusid", "passageid", "pid",
+        "productid", "product", "itemid", "item", "sku",
     ),
-    "grade": ("rating", "grade", "score", "relevance", "rel", "label", "judgment", "judgement", "gain"),
+    "grade": (
+        "rating", "grade", "score", "relevance", "rel", "label", "judgment", "judgement", "gain",
+    ),
     "tags": ("tags", "tag"),
     "weight": ("weight",),
     "count": ("count", "searches", "frequency", "freq"),
@@ -35,8 +37,9 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
 # or a judgment.
 PASSED = {"metadata", "title", "iteration", "createdat", "updatedat"}
 OF_QUERIES = (
-    "query", "tags", "why", "weight", "variants", "params", "known_issue", "must_find", "must_find_any", "must_not_find",
-    "in_order", "expect_no_results", "id", "relevant", "passages", "match", "thresholds", "robustness",
+    "query", "tags", "why", "weight", "variants", "params", "known_issue", "must_find",
+    "must_find_any", "must_not_find", "in_order", "expect_no_results", "id", "relevant", "passages",
+    "match", "thresholds", "robustness",
 )  # fmt: skip
 PAIR = ("id", "query", "document", "grade", "judge", "date", "count")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]

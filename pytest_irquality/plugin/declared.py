@@ -1,0 +1,294 @@
+"""How an option of the command line or a key of the ini file is declared: in one place, whole.
+
+::
+
+    class Options(Declared):
+        json = Text("Write everything in the report as JSON to PATH (default: not written).")
+
+declares ``--ir-json``, and ``Options(config).json`` is what was given, as a ``str | None``. A name
+that is not declared is an error to the type checker. Nothing here is heavy: every run of pytest
+imports it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar, overload
+
+import pytest
+
+Value = TypeVar("Value")
+Word = TypeVar("Word", bound=str)
+Own = TypeVar("Own", bound="Setting[Any]")
+
+GENERAL = "search-quality regression tests"
+REPORTS = "search quality: reports"
+COMPARED = "search quality: what is compared with"
+RUNS = "search quality: kept runs and shares"
+JUDGMENTS = "search quality: queries and judgments"
+GROUPS = {
+    GENERAL: "irquality",
+    REPORTS: "irquality-reports",
+    COMPARED: "irquality-baseline",
+    RUNS: "irquality-runs",
+    JUDGMENTS: "irquality-judgments",
+}
+"""The groups of ``pytest --help``, in order, with the names that pytest knows them by."""
+
+INT: Literal["int", "string"] = "int" if pytest.version_tuple >= (8, 4) else "string"
+
+
+class Declared:
+    """What the options and ini keys that a subclass declares have been given."""
+
+    def __init__(self, config: pytest.Config, given: argparse.Namespace | None = None) -> None:
+        self.config = config
+        self.given = given or config.option
+
+    @classmethod
+    def settings(cls) -> Iterator[Setting[Any]]:
+        """Everything that is declared, those of base classes first."""
+        for base in reversed(cls.__mro__):
+            for declared in vars(base).values():
+                if isinstance(declared, Setting):
+                    yield declared
+
+    @classmethod
+    def options(cls) -> Sequence[Option[Any]]:
+        """What the command line may say, group by group."""
+        declared = [one for one in cls.settings() if isinstance(one, Option)]
+        groups = list(GROUPS)
+        return sorted(declared, key=lambda option: groups.index(option.group))
+
+    @classmethod
+    def ini_keys(cls) -> Iterator[Setting[Any]]:
+        """What the ini file may say."""
+        return (one for one in cls.settings() if not isinstance(one, Option))
+
+    def check(self) -> None:
+        """Read everything once. Raises ``pytest.UsageError`` for what cannot be meant."""
+        for setting in self.settings():
+            setting.read(self)
+
+
+@dataclass(eq=False)
+class Setting(Generic[Value]):
+    """An option or an ini key. ``help`` is one sentence and ends with the default."""
+
+    help: str
+    name: str = field(init=False, default="")
+
+    def __set_name__(self, owner: type[Declared], name: str) -> None:
+        self.name = name
+
+    @property
+    def key(self) -> str:
+        """How pytest knows it: ``ir_update_baseline``."""
+        return f"ir_{self.name}"
+
+    @overload
+    def __get__(self: Own, given: None, owner: type[Declared]) -> Own: ...
+
+    @overload
+    def __get__(self, given: Declared, owner: type[Declared]) -> Value: ...
+
+    def __get__(self, given: Declared | None, owner: type[Declared]) -> Value | Setting[Value]:
+        return self if given is None else self.read(given)
+
+    def read(self, given: Declared) -> Value:
+        """What was given. Raises ``pytest.UsageError``."""
+        raise NotImplementedError
+
+    def declare(self, parser: pytest.Parser) -> None:
+        """Tell pytest of it."""
+        raise NotImplementedError
+
+
+# -- options ---------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Option(Setting[Value]):
+    """An option of the command line.
+
+    ``implies_suites``: written on the command line itself it turns ``--ir-suite`` on.
+    ``looks_at_once``: what is wrong with it is said before anything is collected, also where it
+    stands in ``addopts``. ``in_base``: the process that answers for the base of ``run:REF`` takes
+    it over.
+    """
+
+    group: str = field(default=GENERAL, kw_only=True)
+    implies_suites: bool = field(default=True, kw_only=True)
+    looks_at_once: bool = field(default=False, kw_only=True)
+    in_base: bool = field(default=False, kw_only=True)
+
+    @property
+    def flag(self) -> str:
+        """How users write it: ``--ir-update-baseline``."""
+        return f"--ir-{self.name.replace('_', '-')}"
+
+    def declare(self, parser: pytest.Parser) -> None:
+        """Tell pytest's parser of it."""
+        parser.getgroup(GROUPS[self.group], self.group).addoption(
+            self.flag, help=self.help, **self.arguments()
+        )
+
+    def arguments(self) -> dict[str, Any]:
+        """What ``argparse`` is told of its kind."""
+        raise NotImplementedError
+
+    def read(self, given: Declared) -> Value:
+        """What was given."""
+        value: Value = getattr(given.given, self.key)
+        return value
+
+
+@dataclass(eq=False)
+class Flag(Option[bool]):
+    """An option that is there or not."""
+
+    def arguments(self) -> dict[str, Any]:
+        """It takes no value."""
+        return {"action": "store_true"}
+
+
+@dataclass(eq=False)
+class Text(Option["str | None"]):
+    """An option with a value, mostly a path."""
+
+    metavar: str = "PATH"
+
+    def arguments(self) -> dict[str, Any]:
+        """It takes one value."""
+        return {"metavar": self.metavar, "default": None}
+
+
+@dataclass(eq=False)
+class Texts(Option["list[str]"]):
+    """An option that may be given several times."""
+
+    metavar: str = "PATH"
+
+    def arguments(self) -> dict[str, Any]:
+        """It takes one value each time."""
+        return {"metavar": self.metavar, "action": "append", "default": []}
+
+
+@dataclass(eq=False)
+class Count(Option["int | None"]):
+    """An option that is a whole number of at least 1."""
+
+    def arguments(self) -> dict[str, Any]:
+        """It takes one number."""
+        return {"metavar": "N", "type": at_least_one, "default": None}
+
+
+@dataclass(eq=False)
+class Seed(Option[int]):
+    """An option that is any whole number."""
+
+    def arguments(self) -> dict[str, Any]:
+        """It takes one number."""
+        return {"metavar": "N", "type": int, "default": 0}
+
+
+@dataclass(eq=False)
+class Choice(Option[Word]):
+    """An option that is one of a few words, the first of them by default."""
+
+    choices: tuple[Word, ...] = ()
+
+    def arguments(self) -> dict[str, Any]:
+        """It takes one of the words."""
+        return {"choices": self.choices, "default": self.choices[0]}
+
+
+def at_least_one(text: str) -> int:
+    """A whole number of at least 1, as an option is written."""
+    if text.isascii() and text.isdecimal() and int(text):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"it must be a whole number of at least 1, not {text!r}")
+
+
+# -- ini keys --------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class IniCount(Setting["int | None"]):
+    """A key that is a whole number of at least 1. ``twin`` is the option that goes before it."""
+
+    twin: str = ""
+
+    @property
+    def key(self) -> str:
+        """That of its twin, under which an attribute stands already."""
+        return f"ir_{self.twin}"
+
+    def declare(self, parser: pytest.Parser) -> None:
+        """Tell pytest's parser of it."""
+        parser.addini(self.key, type=INT, default=None, help=self.help)
+
+    def read(self, given: Declared) -> int | None:
+        """What was given. Raises ``pytest.UsageError`` where it is no such number."""
+        try:
+            value = given.config.getini(self.key)
+        except (TypeError, ValueError, pytest.UsageError) as error:  # which ends in the value
+            raise self._wrong(str(error).rpartition(": ")[2]) from None
+        try:
+            return at_least_one(str(value)) if value else None
+        except argparse.ArgumentTypeError:
+            raise self._wrong(repr(value)) from None
+
+    def _wrong(self, written: str) -> pytest.UsageError:
+        return pytest.UsageError(
+            f"ini key {self.key} must be a whole number of at least 1, not {written}"
+        )
+
+
+@dataclass(eq=False)
+class IniText(Setting[str]):
+    """A key that is a text, empty by default."""
+
+    def declare(self, parser: pytest.Parser) -> None:
+        """Tell pytest's parser of it."""
+        parser.addini(self.key, type="string", default="", help=self.help)
+
+    def read(self, given: Declared) -> str:
+        """What was given."""
+        return str(given.config.getini(self.key))
+
+
+@dataclass(eq=False)
+class IniTexts(Setting["list[str]"]):
+    """A key that is a list of texts."""
+
+    default: Sequence[str] = ()
+
+    def declare(self, parser: pytest.Parser) -> None:
+        """Tell pytest's parser of it."""
+        parser.addini(self.key, type="args", default=list(self.default), help=self.help)
+
+    def read(self, given: Declared) -> list[str]:
+        """What was given."""
+        return list(given.config.getini(self.key))
+
+
+@dataclass(eq=False)
+class IniChoice(Setting[str]):
+    """A key that is one of a few words, the first of them by default."""
+
+    choices: tuple[str, ...] = ()
+
+    def declare(self, parser: pytest.Parser) -> None:
+        """Tell pytest's parser of it."""
+        parser.addini(self.key, type="string", default=self.choices[0], help=self.help)
+
+    def read(self, given: Declared) -> str:
+        """What was given. Raises ``pytest.UsageError`` where it is none of the words."""
+        value = str(given.config.getini(self.key))
+        if value not in self.choices:
+            wanted = " or ".join(self.choices)
+            raise pytest.UsageError(f"ini key {self.key} must be {wanted}, not {value!r}")
+        return value

@@ -1,0 +1,147 @@
+"""The files that are written about all results: each is a line here, and a module in ``report/``.
+
+A report has an option, which says where it goes, and a function that makes its text. What a
+function needs it imports itself: this module is imported by every run of pytest.
+"""
+
+# ruff: noqa: PLC0415 - see above
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pytest_irquality.plugin.declared import JUDGMENTS, REPORTS, Declared, Text
+
+if TYPE_CHECKING:
+    from pytest_irquality.verdict import SuiteResult
+    from pytest_irquality.verdict.pool import Pool
+
+NONE = "none"
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What a session came to, of which reports are made.
+
+    ``missing`` are the suites that were collected and have no result; ``pools`` is what there is
+    to grade, what could move a verdict most first (empty unless a report ``grades``).
+    """
+
+    results: Sequence[SuiteResult]
+    missing: Sequence[str]
+    pools: Sequence[Pool]
+
+
+@dataclass(eq=False)
+class Report(Text):
+    """A report, and the option that says where it goes.
+
+    ``make`` gives its text. ``default`` is where it goes unasked, where there is a result; 'none'
+    then is for no file. ``also`` is an environment variable that names a file to add it to.
+    ``what`` and ``amount`` are how the terminal speaks of it. ``grades``: it is made of what there
+    is to grade, which is gathered for such reports only.
+    """
+
+    make: Callable[[Gathered], str] = field(kw_only=True)
+    default: str | None = field(default=None, kw_only=True)
+    also: str = field(default="", kw_only=True)
+    what: str = field(default="report", kw_only=True)
+    amount: Callable[[Gathered], str] = field(default=lambda gathered: "", kw_only=True)
+    grades: bool = field(default=False, kw_only=True)
+
+    def path(self, given: Declared, gathered: Gathered) -> str | None:
+        """Where it is written to, from where pytest was called; None: to no file."""
+        asked = self.read(given)
+        if self.default is None:
+            return asked
+        path = asked or (self.default if gathered.results else NONE)
+        return None if path == NONE else path
+
+
+def _html(gathered: Gathered) -> str:
+    from pytest_irquality.report.html import report_of
+
+    return report_of(gathered.results, gathered.missing)
+
+
+def _json(gathered: Gathered) -> str:
+    from pytest_irquality.report.data import document
+
+    return document(gathered.results, gathered.missing)
+
+
+def _markdown(gathered: Gathered) -> str:
+    from pytest_irquality.report.markdown import markdown_report
+
+    return markdown_report(gathered.results, not_evaluated=gathered.missing)
+
+
+def _unjudged(gathered: Gathered) -> str:
+    from pytest_irquality.report.unjudged import unjudged_csv
+
+    return unjudged_csv(gathered.pools)
+
+
+def _page_to_grade_in(gathered: Gathered) -> str:
+    from pytest_irquality.report.judging import judging_page
+
+    return judging_page(gathered.pools)
+
+
+def _to_grade(gathered: Gathered) -> str:
+    from pytest_irquality.report.judging import to_grade
+
+    return str(to_grade(gathered.pools))
+
+
+class Reports(Declared):
+    """All of them, in the order in which they are written."""
+
+    report = Report(
+        "Write the HTML report to PATH, or none where PATH is 'none' (default: ir-report.html).",
+        group=REPORTS,
+        make=_html,
+        default="ir-report.html",
+    )
+    json = Report(
+        "Write everything in the report as JSON to PATH (default: not written).",
+        group=REPORTS,
+        make=_json,
+    )
+    markdown = Report(
+        "Write the report as Markdown to PATH (default: only to $GITHUB_STEP_SUMMARY, where that"
+        " is set).",
+        group=REPORTS,
+        make=_markdown,
+        also="GITHUB_STEP_SUMMARY",
+    )
+    unjudged = Report(
+        "Write what was returned and never judged to PATH, as Quepid CSV to be filled in, first"
+        " what could move a verdict most (default: not written).",
+        group=JUDGMENTS,
+        make=_unjudged,
+        what="to grade",
+        amount=_to_grade,
+        grades=True,
+    )
+    judge = Report(
+        "Write one HTML page to PATH in which anybody can grade what was returned, blind and"
+        " without a server; the CSV it saves goes under 'judgments:' (default: not written).",
+        group=JUDGMENTS,
+        make=_page_to_grade_in,
+        what="page to grade in",
+        amount=_to_grade,
+        grades=True,
+    )
+
+    @classmethod
+    def reports(cls) -> Iterator[Report]:
+        """What can be written."""
+        return (option for option in cls.settings() if isinstance(option, Report))
+
+    @property
+    def grades(self) -> bool:
+        """Whether a report is asked for that is made of what there is to grade."""
+        return any(report.grades and report.read(self) for report in self.reports())

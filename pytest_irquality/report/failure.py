@@ -1,0 +1,238 @@
+"""One failure as plain text: in full, and as a terminal shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pytest_irquality.edges.printable import terminal
+from pytest_irquality.verdict.facts import Finding
+from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.wording.moves import LEFT_INDEX, in_answers, name
+from pytest_irquality.wording.numbers import figure, probability, signed
+from pytest_irquality.wording.sentences import demand, otherwise, reason, sentence
+from pytest_irquality.wording.story import Story
+from pytest_irquality.wording.words import ON_CHANGE, fitted, one_line, quoted
+
+WORST = 5
+FINDINGS = 20
+IN_FULL = 3
+"""Failures of a suite that the terminal tells in full."""
+
+
+def explain(result: SuiteResult, verdict: Verdict) -> str:
+    """Everything about one check that ended badly: what was demanded, what was seen, why it
+    matters, where it stands.
+    """
+    story = Story(result)
+    lines = [_title(story, verdict)]
+    if verdict.query is not None:
+        lines += _query_lines(result, verdict)
+    else:
+        for finding in verdict.broken[:FINDINGS]:
+            if len(verdict.broken) > 1:  # a single one is the title
+                lines.append(f"  {_mark(finding)} {sentence(result, verdict, finding)}")
+            lines += _reasons(result, finding)
+        if len(verdict.broken) > FINDINGS:
+            lines.append(f"  and {len(verdict.broken) - FINDINGS} more, all in the report")
+        lines += _change_lines(story, verdict)
+        lines += _lowest(result, verdict)
+    if verdict.known_issue:
+        lines.append(f"  known issue: {verdict.known_issue}")
+    if judges := otherwise(verdict):
+        lines.append(f"  {judges}")
+    return "\n".join(map(terminal, [*lines, f"  at {result.place(verdict)}"]))
+
+
+def laid_out(result: SuiteResult, verdict: Verdict, width: int) -> str:
+    """The explanation as a terminal shows it: the most damaged in full, of the others three lines,
+    nothing wrapped.
+    """
+    if verdict not in told_in_full(result):
+        return "\n".join(_brief(result, verdict, width))
+    lines = explain(result, verdict).split("\n")
+    return "\n".join(line if _uncut(line) else fitted(line, width) for line in lines)
+
+
+def told_in_full(result: SuiteResult) -> Sequence[Verdict]:
+    """The failures that a terminal tells in full: queries, whose rankings no table holds, before
+    limits.
+    """
+    damage = Story(result).damage
+    return [*damage.failed_queries, *damage.failed_limits][:IN_FULL]
+
+
+def _brief(result: SuiteResult, verdict: Verdict, width: int) -> Iterator[str]:
+    title = _title(Story(result), verdict)
+    yield fitted(terminal(title), width)
+    why = short_reason(result, verdict)
+    if why != title:
+        yield fitted(terminal(f"  ✗ {why}"), width)
+    yield terminal(f"  at {result.place(verdict)}")
+
+
+def short_reason(result: SuiteResult, verdict: Verdict) -> str:
+    """Why a check failed, for where its name stands beside it."""
+    why = reason(result, verdict)
+    if verdict.query is None or verdict.query not in result.by_id:
+        return why
+    return why.removeprefix(f"{quoted(result.query(verdict.query).text)}: ")
+
+
+def _title(story: Story, verdict: Verdict) -> str:
+    """A query with its text and what it lost; why a limit failed."""
+    query = story.result.by_id.get(verdict.query or "")
+    if query is None:
+        return reason(story.result, verdict)
+    sides = story.damage.sides(query)
+    if sides is None or not story.damage.gain(query):
+        return quoted(query.text)
+    worse = story.worsened(query)
+    return f"{quoted(query.text)}  {story.damage.measure} {worse.values}, {worse.lost}"
+
+
+def _uncut(line: str) -> bool:
+    """Whether a line is a place or a command, which must stay whole."""
+    return line.startswith(("  at ", "    pytest "))
+
+
+def _mark(finding: Finding) -> str:
+    if finding.ok:
+        return "✓"
+    return "✗" if finding.fails else "!"
+
+
+# -- one query -------------------------------------------------------------------------------------
+
+
+def _query_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
+    query = result.query(verdict.query or "")
+    if not verdict.findings:
+        yield f"  {reason(result, verdict)}"
+    yield from (f"  {_mark(finding)} {demand(result, finding)}" for finding in verdict.findings)
+    yield ""
+    yield from ranking_lines(query)
+    yield from remarks_lines(query.remarks, "  ")
+
+
+def ranking_lines(query: QueryResult) -> Iterator[str]:
+    """The top of a ranking with grades and old ranks, then the documents that should be in it, or
+    were.
+    """
+    compared = query.before is not None
+    if query.ranking:
+        yield "  rank  was  grade  document" if compared else "  rank  grade  document"
+        yield from (_document(document, query) for document in query.ranking)
+    else:
+        yield "  nothing was returned"
+    above = {document.id for document in query.ranking}
+    if query.missing:
+        yield "  expected, but not above:"
+        yield from (_document(document, query) for document in query.missing)
+    expected = {document.id for document in query.missing}
+    gone = [d for d in query.ranking_before if d.id not in above and d.id not in expected]
+    if gone:
+        yield "  above before, but not now:"
+        yield from (_document(document, query) for document in gone)
+
+
+def _document(document: ShownDocument, query: QueryResult) -> str:
+    was = f"{_rank(document.before):>3}  " if query.before is not None else ""
+    grade = "–" if document.grade is None else f"{document.grade:g}"
+    often = in_answers(document, query)
+    titled = f"{_titled(document)} ({often})" if often else _titled(document)
+    return f"  {_rank(document.rank):>4}  {was}{grade:>5}  {titled}{_why(document)}"
+
+
+def _rank(rank: int | None) -> str:
+    return "–" if rank is None else str(rank)
+
+
+def _titled(document: ShownDocument) -> str:
+    if not document.title or document.title == document.id:
+        return document.id
+    return f"{document.id}  {one_line(document.title)}"
+
+
+def _why(document: ShownDocument) -> str:
+    """What the retriever itself says of a document."""
+    gone = LEFT_INDEX if document.gone else ""
+    words = "; ".join(filter(None, (gone, one_line(document.explanation or "", 300))))
+    return f"  ← {words}" if words else ""
+
+
+# -- one limit -------------------------------------------------------------------------------------
+
+
+def _reasons(result: SuiteResult, finding: Finding) -> Iterator[str]:
+    """What the retriever says of the documents that a guard names, and why the query matters."""
+    if not finding.ranked or finding.subject not in result.by_id:
+        return
+    query = result.query(finding.subject)
+    named = {document.id for document in finding.ranked}
+    documents = {d.id: d for d in (*query.ranking_before, *query.ranking, *query.missing)}
+    for document in documents.values():
+        if document.id in named and (why := _why(document)):
+            yield f"      {_titled(document)}{why}"
+    yield from remarks_lines(query.remarks, "      ")
+
+
+def remarks_lines(remarks: Mapping[str, str], indent: str) -> Iterator[str]:
+    """What the suite wants shown, such as why a query matters."""
+    for key, text in remarks.items():
+        yield f"{indent}{key}: {text}"
+
+
+def _change_lines(story: Story, verdict: Verdict) -> Iterator[str]:
+    """The size of a drop, how sure it is, and the tags and queries that lost most."""
+    finding = next((f for f in verdict.broken if f.kind in ON_CHANGE and f.change), None)
+    if finding is None or finding.change is None or verdict.scope == "each_query":
+        return
+    change, unit = finding.change, story.result.unit(finding.measure)
+    sure = []
+    if change.low is not None and change.high is not None:
+        sure.append(f"90 % interval {signed(change.low, unit)} to {signed(change.high, unit)}")
+    if change.p is not None:
+        sure.append(probability(change.p))
+    beside = f" ({', '.join(sure)})" if sure else ""
+    counts = f"{change.worse} worse, {change.better} better, {change.equal} equal"
+    yield f"  change {signed(change.difference, unit)}{beside}; {counts}"
+    if not finding.subject and finding.measure == story.damage.measure and story.tags:
+        yield f"  tags that lost most: {story.tags}"
+    if finding.measure == story.damage.measure:
+        tagged = [
+            query
+            for query in story.damage.worse
+            if not finding.subject or finding.subject in query.tags
+        ]
+        if tagged:
+            yield f"  queries that lost most in {finding.measure}:"
+        for query in tagged[:WORST]:
+            worse = story.worsened(query)
+            moved = f"  {worse.moves}" if worse.moves else ""
+            yield f"    {worse.values}  {one_line(query.text)} ({story.result.place(query)}){moved}"
+        if len(tagged) > WORST:
+            yield f"    and {len(tagged) - WORST} more"
+
+
+def _lowest(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
+    """The queries that pulled a mean below its floor, worst first."""
+    below = (f for f in verdict.broken if f.measure in result.measures and f.kind == "min")
+    finding = next(below, None)
+    if finding is None or finding.limit is None or verdict.scope == "each_query":
+        return
+    if any(other.kind in ON_CHANGE for other in verdict.broken):  # those that lost most were told
+        return
+    column, tag = result.measures.index(finding.measure), finding.subject
+    scored = [
+        (query.values[column] or 0.0, query)
+        for query in result.queries
+        if query.values[column] is not None and (not tag or tag in query.tags)
+    ]
+    low = sorted((pair for pair in scored if pair[0] < finding.limit), key=lambda pair: pair[0])
+    if low:
+        yield f"  lowest {finding.measure}{f' of {tag}' if tag else ''}:"
+    for value, query in low[:WORST]:
+        missed = [document for document in query.missing if document.relevant]
+        rest = " …" if len(missed) > 2 else ""
+        lost = f"  without {', '.join(map(name, missed[:2]))}{rest}" if missed else ""
+        yield f"    {figure(value)}  {one_line(query.text)} ({result.place(query)}){lost}"

@@ -1,0 +1,194 @@
+"""Tables of plain text: measures with their limits, and retrievers beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_irquality.edges.printable import terminal
+from pytest_irquality.verdict.facts import Finding
+from pytest_irquality.verdict.limits import margin
+from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict
+from pytest_irquality.verdict.side_by_side import Side, SideBySide
+from pytest_irquality.wording.caveats import MARKS as CAVEATS
+from pytest_irquality.wording.caveats import whole
+from pytest_irquality.wording.numbers import digits_apart, figure, probability, signed
+from pytest_irquality.wording.story import Story
+from pytest_irquality.wording.words import ON_CHANGE, bound, cells, fit, fitted
+
+MARKS = {
+    "passed": "✓",
+    "failed": "✗",
+    "error": "✗ ERROR",
+    "known": "known issue",
+    "accepted": "accepted",
+    "fixed": "✗ FIXED",
+    "not evaluated": "✗ not evaluated",
+}
+Row = tuple[str, str, str, str, str, str, str, str]
+HEAD: Row = ("measure", "before", "now", "change", "worse/better", "limit", "", "queries")
+DISPENSABLE = (7, 4)
+"""Columns that go where a terminal is too narrow for all."""
+MOST_ROWS = 12
+
+
+def rows_of(story: Story) -> Iterator[Row]:
+    """The measures shown, and every limit that has no plain tick, most damage first; what holds is
+    counted elsewhere.
+    """
+    result = story.result
+    yield HEAD
+    limits = {verdict.label: verdict for verdict in result.verdicts if verdict.scope == "suite"}
+    bad = [v for v in story.damage.failed_limits if v.outcome != "not evaluated"]
+    bad += [v for v in result.verdicts if v.caveat and v.query is None]
+    shown = [
+        m
+        for m in result.whole.values()
+        if m.measure in result.shown or limits.get(m.measure) in bad
+    ]
+    for mean in shown:
+        verdict = limits.get(mean.measure)
+        limit = ", ".join(map(bound, verdict.findings)) if verdict else ""
+        yield _row(mean.measure, mean, limit, verdict)
+    others = [v for v in bad if v.scope != "suite"]
+    for verdict in others[:MOST_ROWS]:
+        yield _limit_row(result, verdict)
+    if len(others) > MOST_ROWS:
+        yield (f"and {len(others) - MOST_ROWS} more", "", "", "", "", "", "✗", "")
+
+
+def _limit_row(result: SuiteResult, verdict: Verdict) -> Row:
+    """A limit on tags or queries: the one that broke worst, and how many did."""
+    findings = verdict.broken or verdict.findings
+    known = [finding for finding in findings if finding.value is not None]
+    worst = min(known or findings, key=margin, default=None)
+    limit = bound(worst) if worst else ""
+    means = {(mean.measure, mean.tag): mean for mean in result.means}
+    mean = means.get((worst.measure, worst.subject)) if worst else None
+    several = f"{len(verdict.broken)} broken" if len(verdict.broken) > 1 else ""
+    if mean and verdict.scope in ("tag", "each_tag"):
+        on = f"worst: {worst.subject}" if worst and verdict.scope == "each_tag" else ""
+        return _row(verdict.label, mean, limit, verdict, on)
+    value, change = _extreme(worst)
+    return (verdict.label, "", value, change, "", limit, _outcome(verdict), several)
+
+
+def _extreme(finding: Finding | None) -> tuple[str, str]:
+    """The value or else the change that is furthest beyond a limit on every query."""
+    if finding is None or finding.value is None:
+        return "", ""
+    if finding.kind not in ON_CHANGE:
+        return figure(finding.value, finding.unit), ""
+    rise = finding.value if finding.kind == "max_rise" else -finding.value
+    return "", signed(rise, finding.unit)
+
+
+def _outcome(verdict: Verdict) -> str:
+    """A verdict's mark; one that passed although something it demands is not so gets that of a
+    warning.
+    """
+    warned = verdict.outcome == "passed" and not all(finding.ok for finding in verdict.findings)
+    if verdict.caveat:
+        return CAVEATS[verdict.caveat]
+    return "!" if warned else MARKS[verdict.outcome]
+
+
+def _row(label: str, mean: Mean, limit: str, verdict: Verdict | None, on: str = "") -> Row:
+    """A measure over the suite or a tag, with the digits that tell its figures from the limits
+    they break.
+
+    Where other queries are compared than are shown, both counts stand.
+    """
+    change = mean.change
+    broken = [f for f in verdict.broken if f.subject == (mean.tag or "")] if verdict else []
+    n = f"{mean.queries}"
+    if mean.undefined:
+        n = f"{n} ({mean.undefined} without a value)"
+    before = moved = counts = ""
+    if change:
+        digits = _digits(broken, mean, on_change=True)
+        before = figure(change.before, mean.unit)
+        moved = signed(change.difference, mean.unit, digits)
+        counts = f"{change.worse}/{change.better}"
+        if change.queries != mean.queries:
+            n = f"{n}, {change.queries} compared"
+    value, on_change = mean.value, False
+    if change:
+        value, on_change = change.now, not whole(mean)
+    now = figure(value, mean.unit, _digits(broken, mean, on_change=on_change))
+    n = "; ".join(filter(None, (n, whole(mean))))
+    mark = _outcome(verdict) if verdict else ""
+    return (label, before, now, moved, counts, limit, mark, ", ".join(filter(None, (n, on))))
+
+
+def _digits(broken: Sequence[Finding], mean: Mean, on_change: bool) -> int:
+    pairs = [
+        (finding.value, finding.limit)
+        for finding in broken
+        if finding.value is not None
+        and finding.limit is not None
+        and finding.unit == mean.unit
+        and (finding.kind in ON_CHANGE) == on_change
+    ]
+    return max((digits_apart(value, limit, mean.unit) for value, limit in pairs), default=3)
+
+
+def aligned(rows: Sequence[Row], width: int) -> Iterator[str]:
+    """Aligned columns in the width there is: without those that are empty, then without what is
+    dispensable.
+    """
+    kept = [n for n in range(len(HEAD)) if n in (0, 2) or any(row[n] for row in rows[1:])]
+    for column in DISPENSABLE:
+        if _wide(rows, kept) > width and column in kept:
+            kept.remove(column)
+    widths = [max(cells(row[n]) for row in rows) for n in kept]
+    over = _wide(rows, kept) - width
+    if over > 0:
+        widths[0] = max(16, widths[0] - over)
+    for row in rows:
+        line = "  ".join(
+            _aligned(row[n], column, right=0 < n < 5)
+            for n, column in zip(kept, widths, strict=True)
+        )
+        yield fitted(terminal(f"  {line}".rstrip()), width)
+
+
+def _wide(rows: Sequence[Row], kept: Sequence[int]) -> int:
+    return sum(max(cells(row[n]) for row in rows) + 2 for n in kept)
+
+
+def _aligned(text: str, width: int, *, right: bool) -> str:
+    text = fit(text, width) if text else ""
+    space = " " * (width - cells(text))
+    return f"{space}{text}" if right else f"{text}{space}"
+
+
+# -- retrievers -----------------------------------------------------------------------------------
+
+
+def beside(table: SideBySide) -> Iterator[str]:
+    """The retrievers of a suite in columns: the best marked, the others with what sets them apart
+    from it.
+    """
+    tested = any(side.p is not None for row in table.rows for side in row.sides)
+    two_sided = ", p two-sided" if tested else ""
+    yield f"{table.suite} ({table.path})  retrievers side by side, ★ the best{two_sided}"
+    rows = [("measure", *table.retrievers)]
+    for row in table.rows:
+        alike = len({side.queries for side in row.sides}) == 1
+        rows.append((row.measure, *(_side(side, row.unit, alike) for side in row.sides)))
+    widths = [max(cells(row[n]) for row in rows) for n in range(len(rows[0]))]
+    for row_ in rows:
+        aligned = (
+            _aligned(cell, column, right=False) for cell, column in zip(row_, widths, strict=True)
+        )
+        yield f"  {'  '.join(aligned)}".rstrip()
+
+
+def _side(side: Side, unit: str, alike: bool) -> str:
+    """A value; where retrievers answered different queries, over how many."""
+    value = figure(side.value, unit) + ("" if alike else f" over {side.queries}")
+    if side.best:
+        return f"{value} ★"
+    if side.p is None:
+        return value
+    return f"{value} ({side.worse} worse, {side.better} better, {probability(side.p)})"

@@ -1,0 +1,124 @@
+"""What a retriever itself says of single documents, where it can.
+
+It may have ``explain(query, doc_id)``, which gives any text or mapping, and ``exists(doc_id)`` or
+``exists_all(doc_ids)``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+BATCH = 1000
+MOST_LOOKED_UP = 1000
+"""Documents that ``exists`` is asked for one by one; ``exists_all`` is asked for every one."""
+LONGEST = 500
+
+
+class ExistsError(Exception):
+    """The retriever's own ``exists`` or ``exists_all`` does not answer as it should."""
+
+
+def explains(retriever: object) -> bool:
+    """Whether a retriever says anything of why."""
+    return _method(retriever, "explain") is not None
+
+
+def explanation(retriever: object, query: str, document: str) -> str:
+    """Why a document is where it is, for a query's text, in the retriever's own words.
+
+    Where it raises or cannot be asked, those are the words: a broken explanation must not hide what
+    it should explain.
+    """
+    explain = _method(retriever, "explain")
+    if explain is None:
+        return ""
+    try:
+        answer = explain(query, document)
+    except Exception as error:
+        name = getattr(explain, "__name__", "it")
+        return _short(f"({name} raised {type(error).__name__}: {error})")
+    if inspect.iscoroutine(answer):
+        answer.close()
+        return "(it is async, and cannot be asked here)"
+    if answer is None:
+        return ""
+    if isinstance(answer, Mapping):
+        answer = json.dumps(answer, ensure_ascii=False, default=str)
+    return _short(str(answer))
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+
+
+def no_longer_there(retriever: object, documents: Sequence[str]) -> tuple[bool, list[str]]:
+    """Whether all the documents were looked up, and those that the retriever no longer has.
+
+    What it fails to say leaves them there.
+    """
+    if _method(retriever, "exists_all") is not None:
+        batches = [documents]
+    else:
+        batches = [[document] for document in documents[:MOST_LOOKED_UP]]
+    gone: list[str] = []
+    for batch in batches:
+        try:
+            there = existing(retriever, batch) or {}
+        except ExistsError:
+            continue
+        gone += [document for document, is_there in there.items() if not is_there]
+    return sum(map(len, batches)) == len(documents), gone
+
+
+def existing(retriever: object, documents: Sequence[str]) -> Mapping[str, bool] | None:
+    """Which documents still exist, asked for all of them; None where the retriever cannot tell.
+
+    Raises ``ExistsError``.
+    """
+    at_once, one = _method(retriever, "exists_all"), _method(retriever, "exists")
+    if at_once is not None:
+        found: dict[str, bool] = {}
+        for start in range(0, len(documents), BATCH):
+            found.update(_all(at_once, documents[start : start + BATCH]))
+        return found
+    if one is not None:
+        return {document: bool(_answer(one, document)) for document in documents}
+    return None
+
+
+def _all(method: Callable[..., Any], documents: Sequence[str]) -> Mapping[str, bool]:
+    """What ``exists_all`` says: a mapping, a set of those that exist, or an answer each in
+    order.
+    """
+    answer = _answer(method, list(documents))
+    if isinstance(answer, Mapping):
+        return {document: bool(answer.get(document)) for document in documents}
+    if isinstance(answer, (set, frozenset)):
+        return {document: document in answer for document in documents}
+    if isinstance(answer, (list, tuple)) and len(answer) == len(documents):
+        return dict(zip(documents, map(bool, answer), strict=True))
+    raise ExistsError(
+        f"exists_all must give a bool for each id, a mapping, or the set of those that exist, not"
+        f" {type(answer).__name__}"
+    )
+
+
+def _answer(method: Callable[..., Any], asked: object) -> Any:
+    name = getattr(method, "__name__", "exists")
+    try:
+        answer = method(asked)
+    except Exception as error:
+        raise ExistsError(f"{name} raised {type(error).__name__}: {error}") from error
+    if inspect.iscoroutine(answer):
+        answer.close()
+        raise ExistsError(f"{name} is async, and cannot be asked by --ir-audit")
+    return answer
+
+
+def _method(retriever: object, name: str) -> Callable[..., Any] | None:
+    method = getattr(retriever, name, None)
+    return method if callable(method) else None

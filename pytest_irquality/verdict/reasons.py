@@ -1,0 +1,94 @@
+"""What a retriever said of documents, laid over a result: it can change no verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+
+from pytest_irquality.verdict.facts import Finding, LeftIndex, Loss, RankedDocument
+from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Explanations by query and document, and the documents that are ``gone``.
+
+    ``complete``: all that could be gone were looked up. ``passages`` are names of passages, which
+    stand in no index themselves.
+    """
+
+    explanations: Mapping[tuple[str, str], str]
+    gone: Sequence[str]
+    complete: bool
+    passages: Set[str]
+
+    @property
+    def left(self) -> Sequence[str]:
+        """The documents that left the index."""
+        return [id for id in self.gone if id not in self.passages]
+
+
+def with_reasons(result: SuiteResult, reasons: Reasons) -> SuiteResult:
+    """The result with what is known of its documents besides their ranks."""
+    if not reasons.gone and not reasons.explanations:
+        return result
+    left = {*reasons.left}
+    facts = result.facts
+    if left:
+        facts = (*facts, _left_index(result, reasons))
+    return replace(
+        result,
+        queries=tuple(_of_query(query, reasons) for query in result.queries),
+        verdicts=tuple(_of_verdict(verdict, left) for verdict in result.verdicts),
+        facts=facts,
+    )
+
+
+def _of_query(query: QueryResult, reasons: Reasons) -> QueryResult:
+    """One query with why each of its documents is where it is, as far as the retriever says."""
+    gone = {*reasons.gone}
+
+    def with_reason(document: ShownDocument) -> ShownDocument:
+        said = reasons.explanations.get((query.id, document.id))
+        is_gone = document.id in gone and document.rank is None
+        if is_gone and document.id in reasons.passages:
+            is_cut = document.loss is not None and document.loss.kind == "cut"
+            loss = document.loss if is_cut else Loss("in no chunk")
+            return replace(document, loss=loss, explanation=said)
+        if said or is_gone:
+            return replace(document, gone=is_gone, explanation=said)
+        return document
+
+    return replace(
+        query,
+        ranking=tuple(map(with_reason, query.ranking)),
+        missing=tuple(map(with_reason, query.missing)),
+        ranking_before=tuple(map(with_reason, query.ranking_before)),
+    )
+
+
+def _of_verdict(verdict: Verdict, left: Set[str]) -> Verdict:
+    """A verdict whose findings say which of the documents that they speak of left the index."""
+
+    def of_finding(finding: Finding) -> Finding:
+        if left.isdisjoint(document.id for document in finding.ranked):
+            return finding
+        ranked = [
+            replace(document, gone=document.rank is None and document.id in left)
+            for document in finding.ranked
+        ]
+        return replace(finding, ranked=tuple(ranked))
+
+    return replace(verdict, findings=tuple(map(of_finding, verdict.findings)))
+
+
+def _left_index(result: SuiteResult, reasons: Reasons) -> LeftIndex:
+    titles: dict[str, str | None] = {}
+    missed = []
+    left = {*reasons.left}
+    for query in result.queries:
+        titles |= {d.id: d.title for d in (*query.missing, *query.ranking_before)}
+        if any(document.relevant and document.id in left for document in query.missing):
+            missed.append(query.id)
+    documents = [RankedDocument(id, title=titles.get(id)) for id in reasons.left]
+    return LeftIndex(tuple(documents), not reasons.complete, tuple(missed))

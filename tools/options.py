@@ -32,7 +32,7 @@ Each query and each limit is a test item: `shop.ir.yaml::office-chair`, `shop.ir
 |---|---|
 | 0 | everything was checked and held, or is a known issue |
 | 1 | a rule, a limit or a guard failed, or a query could not be answered |
-| 2 | a suite cannot be read, or the run was stopped |
+| 2 | nothing failed, but a suite could not be judged: it cannot be read, its fixture or its baseline fails, or the run was stopped |
 | 4 | an option is wrong |
 | 5 | nothing was selected |
 

@@ -32,10 +32,10 @@ from pytest_irquality.storage.stored import (
 from pytest_irquality.storage.trec import is_trec, write_trec
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.accepted import Accepting
-from pytest_irquality.verdict.facts import Loud, Remark
+from pytest_irquality.verdict.facts import Loud, Moved, Remark, TiesMoved
 from pytest_irquality.verdict.result import BAD, QueryResult, SuiteResult
 from pytest_irquality.verdict.trend import Past
-from pytest_irquality.wording.numbers import few
+from pytest_irquality.wording.numbers import counted, few
 from pytest_irquality.wording.sentences import reason
 from pytest_irquality.wording.words import age, revision
 
@@ -282,7 +282,12 @@ class Files:
         notes = [*notes, *self._notes(target)]
         return replace(
             result,
-            facts=(*map(Remark, notes), *self._kept_facts(target), *result.facts),
+            facts=(
+                *map(Remark, notes),
+                *self._kept_facts(target),
+                *self._one_service(result),
+                *result.facts,
+            ),  # fmt: skip
             commit=self.commit if result.baseline else None,
             written=tuple(self._write(target, run, result)),
             entry=None if result.interrupted else _concluded(result),
@@ -320,6 +325,20 @@ class Files:
         if self._answers is not None:
             answer = self._answer(target)
             yield from (*([answer.new] if answer.new else ()), *answer.notes, *self._answers.notes)
+
+    def _one_service(self, result: SuiteResult) -> Iterator[Loud]:
+        """Where the base's code answered everything as today's, whether it was its code at all."""
+        changed = self._answers.changed if self._answers else 0
+        moved = [fact for fact in result.facts if isinstance(fact, (Moved, TiesMoved))]
+        if changed and moved and not any(fact.rankings for fact in moved):
+            files = counted(changed, "file")
+            asks = "did both sides speak to one service?"
+            yield Loud(
+                f"no ranking differs, although {files} other than tests and suites changed: {asks}"
+                " (a server with an address of its own, or an index that both sides open, answers"
+                " for both)",
+                f"no ranking differs although {files} changed: {asks}",
+            )
 
     def _orphans(self, target: Target) -> Iterator[str]:
         """The baselines beside a suite that nothing is compared with any more, as the first suite

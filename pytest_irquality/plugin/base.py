@@ -138,7 +138,7 @@ class Head(Today):
         )
         try:
             base.answers(collected, self._say).write(self.folder)
-        except BaseError as error:
+        except (BaseError, OSError) as error:
             raise pytest.UsageError(f"--ir-baseline {against}: {error}") from None
         except Cancelled:
             pytest.exit("ended by SIGTERM while the base was run", returncode=143)

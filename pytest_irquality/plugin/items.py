@@ -219,6 +219,9 @@ def pytest_runtest_makereport(
     broken = call.excinfo.value if call.excinfo else None
     first_line_only(report, broken.short if isinstance(broken, Broken) else None)
     vars(report)["ir_item"] = [item.parent.suite.path, variant(item), item.originalname]
+    if report.when == "setup" and report.failed:
+        outcome = item.parent.stash[OUTCOMES].get(variant(item))
+        vars(report)["ir_not_judged"] = not isinstance(outcome, Judged)
     if report.when == "setup" and (sent := item.stash.get(SENT, None)) is not None:
         far = hasattr(item.config, "workerinput")
         vars(report)["ir_result"] = encode(sent.result) if far else ""

@@ -49,6 +49,7 @@ class Session:
         self.written: list[str] = []
         self.not_written: list[str] = []
         self.pools: list[Pool] = []
+        self.not_judged = 0  # items whose retriever could not be asked anything
 
     # -- what there is -----------------------------------------------------------------------------
 
@@ -105,6 +106,7 @@ class Session:
             self.pools.append(decode_pool(pool))
         if (item := getattr(report, "ir_item", None)) is None:
             return
+        self.not_judged += getattr(report, "ir_not_judged", False)
         path, retriever, check = item
         self.collected[report.nodeid] = key = (path, retriever)
         if report.when != "teardown":
@@ -172,12 +174,17 @@ class Session:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reports, and fail a session that would pass although a verdict or a file says
         otherwise.
+
+        Where all that failed was never judged the status is that of a suite that cannot be read, so
+        that whoever looks for the change that broke search passes over it.
         """
         lay_out(self.config, self.ordered)
         if not self.looks_only and (self.results or self.missing):
             self._write_reports()
         if session.exitstatus == pytest.ExitCode.OK and (self._contradicts() or self.not_written):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if self.not_judged and session.testsfailed == self.not_judged and not self._contradicts():
+            session.exitstatus = pytest.ExitCode.INTERRUPTED
 
     def _contradicts(self) -> bool:
         """Whether a verdict is bad that no item could show: workers disagree, or no item's call was

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from urllib.parse import quote, quote_plus
 
 from pytest_irquality.retrieval.details import Details
@@ -31,7 +32,7 @@ class Ranking:
     """
 
     ids: tuple[str, ...]
-    scores: tuple[float, ...] | None = None
+    scores: Sequence[float] | None = None
     seconds: float | None = None
     besides: Mapping[str, str] = field(default_factory=dict)
     holders: Mapping[str, str] = field(default_factory=dict)
@@ -43,13 +44,17 @@ class Ranking:
         """The results by their own ids, whatever passages they stand for."""
         return self.own or self.ids
 
+    @cached_property
+    def distinct(self) -> bool:
+        """Whether no document stands twice."""
+        return len({*self.ids}) == len(self.ids)
+
     def collapsed(self, depth: int) -> tuple[str, ...]:
         """The first ``depth`` documents, later copies of a document removed and the ranks closed
         up.
         """
         ids = self.ids[:depth]
-        once = dict.fromkeys(ids)
-        return ids if len(once) == len(ids) else tuple(once)
+        return ids if self.distinct else tuple(dict.fromkeys(ids))
 
 
 @dataclass(frozen=True)

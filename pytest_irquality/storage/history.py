@@ -114,19 +114,34 @@ def _values(values: Values) -> list[float]:
 
 
 def record(path: Path, shown: str, new: Iterable[Entry]) -> None:
-    """Add entries; one of the same suite, retriever and commit is replaced where it stands.
+    """Add entries; a rerun's takes the place of the one before.
 
     Raises ``HistoryError`` and leaves the file as it is where that holds something else,
     ``OSError``.
     """
-    entries = {_key(entry): entry for entry in read_history(path, shown)}
-    entries |= {_key(entry): entry for entry in new}
+    entries = [*read_history(path, shown)]
+    for entry in new:
+        place = place_of(entries, entry)
+        entries[place : place + 1] = [entry]
     lines = (
         json.dumps({"format": FORMAT, **asdict(entry)}, ensure_ascii=True).encode() + b"\n"
-        for entry in entries.values()
+        for entry in entries
     )
     write(path, lines)
 
 
-def _key(entry: Entry) -> tuple[str, str, str]:
-    return entry.suite, entry.retriever, entry.commit
+def place_of(entries: Sequence[Entry], new: Entry) -> int:
+    """Where an entry belongs: in the place of the last of its commit, where that was compared with
+    the same baseline, or else at the end.
+
+    What asks changing data every night may do so for weeks at one commit, each time compared with
+    the night before.
+    """
+    asked = (new.suite, new.retriever, new.commit)
+    alike = [
+        place
+        for place, entry in enumerate(entries)
+        if (entry.suite, entry.retriever, entry.commit) == asked
+    ]
+    rerun = alike and entries[alike[-1]].baseline == new.baseline
+    return alike[-1] if rerun else len(entries)

@@ -3,9 +3,9 @@ that says so.
 
 The same format serves as a baseline (rankings alone, so that equal rankings are equal bytes), as a
 kept run (with faults and times, to be judged again) and as one share of a run. Every line stands
-for itself, so that a diff of two files reads as the list of queries that changed. Blank lines stand
-between them: git merges changes of neighbouring queries only where a line that nobody changed is
-between the two.
+for itself, so that a diff of two files reads as the list of queries that changed. Each query has a
+blank line and one with its id before it: git merges changes of neighbours, and queries that come or
+go beside a changed one, only where a line that nobody changed is between the two.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ VERSION = 2
 END = {"end": FORMAT}  # a file that was cut off has none
 OURS = json.dumps(FORMAT).encode()
 SIDES = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
+LABEL = b'"'  # with which the id before a query's line begins
 NAMED = 3
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -54,6 +55,7 @@ def _lines(stored: StoredRun) -> Iterator[bytes]:
     yield _line({"format": FORMAT, "format_version": VERSION, **known})
     for query in stored.queries.values():
         yield b"\n"
+        yield _line(query.id)
         yield _line(_data(query))
     yield b"\n"
     yield _line(END)
@@ -105,7 +107,7 @@ def _documents(query: StoredQuery, ranking: Ranking) -> list[Any]:
     return list(zip(*(column or [None] * len(ranking.ids) for column in columns), strict=True))
 
 
-def _line(data: Mapping[str, object]) -> bytes:
+def _line(data: Mapping[str, object] | str) -> bytes:
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=str)
     try:
         return text.encode() + b"\n"
@@ -142,7 +144,7 @@ def parse_run(lines: Iterable[bytes], shown: str) -> StoredRun:
     number, ended = 1, False
     for number, line in enumerate(lines, 2):
         where = f"{shown}:{number}"
-        if not line.strip():
+        if not line.strip() or line.startswith(LABEL):
             continue
         if line.startswith(SIDES):
             raise DamagedRunError(f"{where}: {_conflict(line, lines)}")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from math import fsum, sqrt
+from statistics import fmean
 
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.verdict import facts, guards
 from pytest_irquality.verdict.facts import Finding, RankedDocument
 from pytest_irquality.verdict.measured import Measured
+from pytest_irquality.verdict.noise import squares, student
 from pytest_irquality.verdict.statistics import EQUAL
 
 ON_BASELINE = ("max_drop", "max_rise", "max_significant_drop", *guards.GUARDS)
@@ -36,7 +40,7 @@ def may_be_accepted(finding: Finding, compares: frozenset[str]) -> bool:
 
 
 def judged_with(now: Measured, committed: Run) -> Run:
-    """The merge base's rankings, with those that are committed anew where today's are just these.
+    """The merge base's answers, with those that are committed anew where today's are just these.
 
     Where the merge base cannot be compared with at all, or not as deep, all of the committed ones.
     """
@@ -44,39 +48,99 @@ def judged_with(now: Measured, committed: Run) -> Run:
     shallow = base and base.depth and committed.depth and base.depth < committed.depth
     if base is None or shallow or not base.rankings:
         return committed
-    anew = {id: committed.rankings[id] for id in as_committed(now, committed)}
-    other = {id: kept for id, kept in committed.rankings.items() if id not in base.rankings}
-    return replace(base, rankings={**other, **base.rankings, **anew}, again=())
+    lacking = committed.rankings.keys() - base.rankings.keys()
+    taken = {*as_committed(now, committed), *lacking}
+    many = max(len(base.answers), len(committed.answers))
+    first, *again = (
+        _with(_answer(base, number), _answer(committed, number), taken) for number in range(many)
+    )
+    return replace(first, again=tuple(again))
+
+
+def _answer(side: Run, number: int) -> Run:
+    """One of a side's answers, which are repeated where the other side has more of them."""
+    return side.answers[number % len(side.answers)]
+
+
+def _with(answer: Run, committed: Run, taken: Collection[str]) -> Run:
+    anew = {id: committed.rankings[id] for id in taken}
+    return replace(answer, rankings={**answer.rankings, **anew}, again=())
 
 
 def as_committed(now: Measured, committed: Run) -> Sequence[str]:
     """The queries that return what HEAD committed for them, ties aside, in the suite's order.
 
-    Of several answers none is like another: there a query counts whose values are not lower than
-    the committed ones by more than its own answers differ.
+    Where a side has several answers, of which none is like another, a query counts whose values are
+    not lower than the committed ones by more than the noise.
     """
     beside = Measured(now.suite, now.run, committed)
-    if not now.run.again and not committed.again:
+    if not beside.several:
         return [id for id in beside.before if id not in beside.moved]
-    return [id for id in beside.before if id not in beside.moved or _within_noise(beside, id)]
+    sides = [_Column(beside, place) for place in range(len(beside.suite.measures))]
+    columns = [side for side in sides if side.better]
+    return [id for id in beside.before if _returned_so(beside, columns, id)]
 
 
-def _within_noise(beside: Measured, id: str) -> bool:
-    sides = [[answer.scores_compared.values.get(id, ()) for answer in beside.answers]]
-    sides.append([answer.scores_before.values.get(id, ()) for answer in beside.answers])
-    for place, measure in enumerate(beside.suite.measures):
-        today, then = ([row[place] for row in rows if row] for rows in sides)
-        values = [value for value in today if value is not None]
-        kept = [value for value in then if value is not None]
-        if not measure.definition.needs or not values or not kept:
-            continue
-        drop = sum(kept) / len(kept) - sum(values) / len(values)
-        if (
-            drop * (-1 if measure.higher_is_better is False else 1)
-            > max(values) - min(values) + EQUAL
-        ):
-            return False
-    return True
+def _returned_so(beside: Measured, columns: Sequence[_Column], id: str) -> bool:
+    told = [column.no_worse(id) for column in columns if column.has(id)]
+    if told:
+        return all(told)
+    # Nobody judged anything of it: then each answer must be one of those that were committed.
+    depth = beside.compared_depth
+    known = {answer.aligned[id][:depth] for answer in beside.answers_before}
+    return all(answer.aligned[id][:depth] in known for answer in beside.answers)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """The values of one measure over all answers of both sides."""
+
+    beside: Measured
+    place: int
+
+    @property
+    def better(self) -> int:
+        """1 where a high value is good, -1 where a low one is, 0 where neither is or it is time."""
+        measure = self.beside.suite.measures[self.place]
+        if measure.unit == "seconds" or measure.higher_is_better is None:
+            return 0
+        return 1 if measure.higher_is_better else -1
+
+    def values(self, answers: Sequence[Measured], id: str) -> list[float]:
+        rows = (answer.scores_compared.values.get(id) for answer in answers)
+        values = (row[self.place] for row in rows if row)
+        return [value for value in values if value is not None]
+
+    def has(self, id: str) -> bool:
+        """Whether the query has a value on both sides."""
+        now, then = self.beside.answers, self.beside.answers_before
+        return bool(self.values(now, id) and self.values(then, id))
+
+    @cached_property
+    def spread(self) -> tuple[float, int]:
+        """The variance of what was committed within a query, over all of them; its degrees of
+        freedom.
+
+        Today's own answers are not asked: what wavers only since the change is no noise.
+        """
+        rows = [self.values(self.beside.answers_before, id) for id in self.beside.before]
+        freedom = sum(len(row) - 1 for row in rows if row)
+        return fsum(map(squares, filter(None, rows))) / max(freedom, 1), freedom
+
+    def no_worse(self, id: str) -> bool:
+        """Whether today's mean of a query is not lower than the committed one by more than the
+        noise.
+        """
+        now = self.values(self.beside.answers, id)
+        then = self.values(self.beside.answers_before, id)
+        drop = self.better * (fmean(then) - fmean(now))
+        variance, freedom = self.spread
+        if len(then) > 1:
+            variance = max(variance, squares(then) / (len(then) - 1))
+        noise = 0.0
+        if variance:
+            noise = student(freedom) * sqrt(variance * (1 / len(then) + 1 / len(now)))
+        return drop <= noise + EQUAL
 
 
 def acceptance(now: Measured, accepting: Accepting, source: str) -> facts.Accepted:

@@ -85,13 +85,16 @@ class Comparison:
             if query.id in values and counts(measure, query) and _weight(measure, query)
         )
 
+    @cached_property
+    def _reordered(self) -> frozenset[str]:
+        return frozenset(self.measured.reordered)
+
     def as_returned(self, measure: Measure, queries: Iterable[Query]) -> Change | None:
         """The change where no tie is put in the baseline's order; None where that makes no
         difference.
         """
-        moved = {*self.measured.reordered}
         queries = [*queries]
-        if not any(query.id in moved for query in queries):
+        if not any(query.id in self._reordered for query in queries):
             return None
         return self.change(measure, queries, tested=True, returned=True)
 
@@ -99,8 +102,9 @@ class Comparison:
         """A measure that compares both rankings, in the order as returned; None where that makes no
         difference.
         """
-        moved = {*self.measured.reordered}
-        if not measure.definition.compares or not any(query.id in moved for query in queries):
+        if not measure.definition.compares:
+            return None
+        if not any(query.id in self._reordered for query in queries):
             return None
         ids = [query.id for query in queries if query.id in self.measured.before]
         weights = self.measured.suite.weights
@@ -184,10 +188,15 @@ class Comparison:
         """
         if (measure, tag) in self._tested:
             return self._tested[measure, tag]
-        suite = self.measured.suite
-        return self.change(
-            measure, suite.queries if tag is None else suite.slices[tag], tested=tag is None
-        )
+        if (measure, tag) not in self._known:
+            suite = self.measured.suite
+            queries = suite.queries if tag is None else suite.slices[tag]
+            self._known[measure, tag] = self.change(measure, queries, tested=tag is None)
+        return self._known[measure, tag]
+
+    @cached_property
+    def _known(self) -> dict[Of, Change | None]:
+        return {}
 
     @cached_property
     def _tested(self) -> Mapping[Of, Change]:

@@ -24,11 +24,18 @@ def condensed(measured: Measured) -> Measured | None:
     suite, before = measured.suite, measured.baseline_run
     if all(map(suite.reads_texts, suite.queries)) or (before is None and not _judges_both(suite)):
         return None
+    unchanged: set[str] = set()
     known: dict[str, set[str]] = {}
     for answer in before.answers if before else ():
         for id, ranking in answer.rankings.items():
-            known.setdefault(id, set()).update(ranking.ids)
-    answers = [_without_unjudged(suite, answer, known) for answer in measured.run.answers]
+            today = measured.run.rankings.get(id)
+            if today is not None and today.ids == ranking.ids and not measured.several:
+                unchanged.add(id)  # nothing came
+            else:
+                known.setdefault(id, set()).update(ranking.ids)
+    answers = [
+        _without_unjudged(suite, answer, known, unchanged) for answer in measured.run.answers
+    ]
     if all(map(is_, answers, measured.run.answers)):
         return None
     return replace(measured, run=replace(answers[0], again=tuple(answers[1:])))
@@ -41,11 +48,14 @@ def _judges_both(suite: Suite) -> bool:
     )
 
 
-def _without_unjudged(suite: Suite, run: Run, known: Mapping[str, Collection[str]]) -> Run:
+def _without_unjudged(
+    suite: Suite, run: Run, known: Mapping[str, Collection[str]], unchanged: Collection[str]
+) -> Run:
     rankings = {}
     changed = False
     for id, ranking in run.rankings.items():
-        if id in suite.by_id and suite.reads_texts(suite.by_id[id]):
+        reads_texts = id in suite.by_id and suite.reads_texts(suite.by_id[id])
+        if reads_texts or id in unchanged:
             rankings[id] = ranking  # whoever lists passages judges no results
             continue
         kept_ids = {*known.get(id, ())}

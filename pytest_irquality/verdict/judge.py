@@ -264,8 +264,8 @@ class _Judge:
     def verdict(self, check: Check) -> Verdict:
         needed, now = self.suite.needed(check), self.now
         faulty = tuple(query.id for query in needed if query.id in now.faults)
-        asked = now.run.rankings.keys() | now.faults.keys()
-        unasked = sum(query.id not in asked for query in needed)
+        answered, faults = now.run.rankings, now.faults
+        unasked = sum(query.id not in answered and query.id not in faults for query in needed)
         verdict = Verdict(
             check.name,
             check.label,

@@ -29,6 +29,8 @@ class Losses:
         """Why a query's top results hold no such passage; None for ids, for what is there, and
         beyond the first many.
         """
+        if not self.now.suite.reads_texts(query):
+            return None
         key = query.id, passage
         if key not in self.known:
             if len(self.known) >= MOST:

@@ -72,8 +72,8 @@ class Measured:
         found: dict[str, list[str]] = {}
         for answer in self.run.answers:
             for id, ranking in answer.rankings.items():
-                ids = ranking.ids[: self.suite.depth]
-                if len(set(ids)) < len(ids) and id not in found:
+                ids = () if ranking.distinct else ranking.ids[: self.suite.depth]
+                if len({*ids}) < len(ids) and id not in found:
                     found[id] = [document for document, times in Counter(ids).items() if times > 1]
         return found
 
@@ -252,7 +252,7 @@ class Measured:
         """What the baseline's rankings score today, the mean over its answers."""
         if self.baseline_run and self.baseline_run.again:
             return mean_scores([answer.scores_compared for answer in self.answers_before])
-        return self._score(self.baseline_run or self.run, self.before)
+        return self._score_changed(self.baseline_run or self.run, self.before)
 
     @cached_property
     def scores_returned(self) -> Scores:
@@ -267,10 +267,12 @@ class Measured:
         suite = self.suite
         by_id = (id for id in self.before if not suite.reads_texts(suite.by_id[id]))
         top = {document for id in by_id for document in self.before[id][: suite.top_k]}
-        if not top:  # passages are found by their words
-            return False
         judged = (query.judgments.grades for query in self.suite.queries)
-        known = top.intersection(chain(*self.rankings.values(), *judged))
+        known: set[str] = set()
+        for ids in chain(self.rankings.values(), judged):
+            if len(known) >= KNOWN * len(top):  # also where passages are found by their words
+                return False
+            known.update(filter(top.__contains__, ids))
         return len(known) < KNOWN * len(top)
 
     @cached_property
@@ -278,7 +280,23 @@ class Measured:
         """What today's rankings score with their ties in the baseline's order."""
         if self.run.again:
             return mean_scores([answer.scores_compared for answer in self.answers])
-        return self._score(self.run, self.aligned, self.before)
+        return self._score_changed(self.run, self.aligned, self.before)
+
+    def _score_changed(
+        self,
+        run: Run,
+        rankings: Mapping[str, Sequence[str]],
+        before: Mapping[str, Sequence[str]] | None = None,
+    ) -> Scores:
+        """As ``_score``, but for rankings alone: one that is today's scores what that scores."""
+        reads_more = any(m.definition.compares or m.unit == "seconds" for m in self.suite.measures)
+        if reads_more or self.several or any(map(self.suite.reads_texts, self.suite.queries)):
+            return self._score(run, rankings, before)
+        known = self.scores.values
+        changed = {id: ids for id, ids in rankings.items() if ids != self.rankings[id]}
+        scored = self._score(run, changed).values
+        values = {id: scored[id] if id in scored else known[id] for id in rankings}
+        return Scores(self.scores.measures, values)
 
     def _score(
         self,

@@ -28,11 +28,12 @@ def drop_noise(before: Sequence[float], now: Sequence[float]) -> float | None:
     freedom = b + n - 2
     if b + n < ENOUGH_UNITS or not b or not n:
         return None
-    variance = (_squares(before) + _squares(now)) / freedom
+    variance = (squares(before) + squares(now)) / freedom
     return student(freedom) * sqrt(variance * (1 / b + 1 / n))
 
 
-def _squares(values: Sequence[float]) -> float:
+def squares(values: Sequence[float]) -> float:
+    """The sum of squared distances from the mean."""
     mean = fsum(values) / len(values)
     return fsum((value - mean) ** 2 for value in values)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from math import fsum, inf
 from typing import Literal
 
@@ -114,6 +114,9 @@ def _unknown_ids(now: Measured) -> Iterator[Fact]:
     none in common.
     """
     queries = now.suite.queries
+    for query in queries:
+        if not query.judgments.grades.keys().isdisjoint(now.rankings.get(query.id, ())):
+            return  # the first, as a rule
     rules = [rule for query in queries for rule in query.rules if rule.kind != "must_not_find"]
     known = dict.fromkeys(d for query in queries for d in query.judgments.grades)
     known.update(dict.fromkeys(document for rule in rules for document in rule.documents))
@@ -121,7 +124,7 @@ def _unknown_ids(now: Measured) -> Iterator[Fact]:
         return
     for rankings in (now.rankings, now.before):
         if any(not known.keys().isdisjoint(ids) for ids in rankings.values()):
-            return  # the first, as a rule
+            return
     returned = dict.fromkeys(document for ids in now.rankings.values() for document in ids)
     if returned:
         yield facts.UnknownIds(tuple(returned)[:FEW], tuple(known)[:FEW], _like(returned, known))
@@ -152,11 +155,11 @@ def _few_results(now: Measured) -> Iterator[Fact]:
         yield facts.FewerThanAsked(len(collapsed), len(found), k, fewest, True)
     elif len(found) > 1 and max(found.values()) < k:
         yield facts.FewerThanAsked(len(found), len(found), k, max(found.values()), False)
-    empty = {
-        id: sum(now.run.texts.get(result, "-") == "" for result in now.run.rankings[id].raw)
-        for id in found
-    }
-    if held := [many for many in empty.values() if many]:
+    hollow = {result for result, text in now.run.texts.items() if text == ""}
+    if not hollow:
+        return
+    empty = (sum(result in hollow for result in now.run.rankings[id].raw) for id in found)
+    if held := [many for many in empty if many]:
         yield facts.EmptyChunks(sum(held), len(held))
 
 
@@ -297,11 +300,11 @@ def _in_no_ranking(now: Measured) -> Iterator[Fact]:
     if now.faults or len(now.asked) < len(now.suite.queries):
         return
     relevant = {document for query in now.asked for document in query.judgments.relevant}
-    in_ties = set().union(
-        *now.aligned.values()
-    )  # what an equal score stands for at the cut is not lost
-    returned = relevant & (_returned(now.run, now.rankings) | in_ties)
-    before = relevant & _returned(now.baseline_run, now.before)
+    # What an equal score stands for at the cut is not lost.
+    aligned = (ids for id, ids in now.aligned.items() if ids is not now.rankings[id])
+    in_ties = _among(relevant, aligned)
+    returned = in_ties | _returned(relevant, now.run, now.rankings)
+    before = _returned(relevant, now.baseline_run, now.before)
     if lost := sorted(before - returned):
         yield facts.InNoRanking(tuple(_document(now, document) for document in lost))
     never = len(relevant - returned - before)
@@ -309,13 +312,21 @@ def _in_no_ranking(now: Measured) -> Iterator[Fact]:
         yield facts.NeverFound(never, len(relevant), bool(before))
 
 
-def _returned(run: Run | None, rankings: Mapping[str, Sequence[str]]) -> set[str]:
-    """Every document of some rankings, and every passage that one of them holds."""
+def _returned(names: Set[str], run: Run | None, rankings: Mapping[str, Sequence[str]]) -> set[str]:
+    """Which of some documents and passages stand in some rankings, or are held by a result."""
     if run is None:
         return set()
     held = [answer.rankings[id] for answer in run.answers for id in rankings]
-    found = set().union(*rankings.values(), *(ranking.besides for ranking in held))
-    return found.union(*(ranking.ids for ranking in held)) if run.again else found
+    found = _among(names, rankings.values())
+    found |= _among(names, (ranking.besides for ranking in held if ranking.besides))
+    return found | _among(names, (ranking.ids for ranking in held)) if run.again else found
+
+
+def _among(names: Set[str], rankings: Iterable[Iterable[str]]) -> set[str]:
+    found: set[str] = set()
+    for ids in rankings:
+        found.update(filter(names.__contains__, ids))
+    return found
 
 
 def _ids(queries: Sequence[Query]) -> tuple[str, ...]:

@@ -86,7 +86,7 @@ class Verdict:
         return "new" if any(lack.kind == "new" for lack in lacks) else "uncompared"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ShownDocument:
     """A document as shown. ``rank`` None: not returned. ``grade`` None: nobody judged it.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from statistics import fmean
 
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query
+from pytest_irquality.verdict.facts import Loss
 from pytest_irquality.verdict.losses import Losses
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.result import QueryResult, ShownDocument
@@ -22,19 +22,22 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
     raw = run.rankings.get(query.id)
     grades, relevant = query.judgments.grades, query.judgments.relevant
     ranks = now.ranks(query) if query.id in now.rankings else {}
-    old = now.ranks_before(query.id)
+    alike = before == ids and not suite.reads_texts(query)
+    old = ranks if alike else now.ranks_before(query.id)
     wanted = [d for rule in query.rules for d in rule.documents if rule.kind != "must_not_find"]
     often = now.often(query)
     several = bool(run.again)  # whose scores differ as their ranks do
     expected = dict.fromkeys([*sorted(relevant, key=lambda d: (-grades[d], d)), *wanted])
 
-    def document(id: str) -> ShownDocument:
+    def document(id: str, loss: Loss | None = None) -> ShownDocument:
         score = (
             raw.scores[raw.ids.index(raw.besides.get(id, id))]
             if raw and raw.scores and id in ranks and not several
             else None
         )
-        grade = grades.get(id, 0.0 if now.lacks_passages(id) else None)
+        grade = grades.get(id)
+        if grade is None and suite.match == "text" and now.lacks_passages(id):
+            grade = 0.0
         return ShownDocument(
             ranks.get(id),
             id,
@@ -44,6 +47,7 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
             score,
             old.get(id),
             share=raw.shares.get(id) if raw else None,
+            loss=loss,
             in_answers=often.get(id, 0) if several else None,
         )
 
@@ -62,9 +66,7 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
             map(document, sorted(dict.fromkeys([*ids[:most], *besides]), key=ranks.__getitem__))
         ),
         missing=tuple(
-            replace(document(id), loss=losses.of(query, id))
-            for id in expected
-            if ranks.get(id, most + 1) > most
+            document(id, losses.of(query, id)) for id in expected if ranks.get(id, most + 1) > most
         ),
         returned=now.returned(query.id) or 0,
         returned_before=now.returned_before(query.id),

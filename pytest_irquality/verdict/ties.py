@@ -4,7 +4,9 @@ drift.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from operator import eq, ne
 
 from pytest_irquality.retrieval.run import Ranking
 
@@ -27,10 +29,13 @@ def in_baseline_order(
     """
     if ids == old or now.scores is None or before.scores is None:
         return ids
-    aligned = _exchanged(ids, _ties(now), _ties(before))
+    any_tie = _has_ties(now.scores) and _has_ties(before.scores)
+    aligned = _exchanged(ids, _ties(now), _ties(before)) if any_tie else ids
     if len(now.ids) < depth or len(before.ids) < depth:
         return aligned  # nothing was cut off, so no tie was cut in two
     end = old[:depth]
+    if not _may_end_alike(aligned[:depth], end, now):
+        return aligned
     if not _end_alike(aligned[:depth], end, _scores(now), _scores(before), scaled):
         return aligned
     return (*end, *(document for document in aligned if document not in end))[: len(ids)]
@@ -70,6 +75,17 @@ def _exchanged(
         for place, document in zip(places, in_order, strict=True):
             aligned[place] = document
     return tuple(aligned)
+
+
+def _has_ties(scores: Sequence[float]) -> bool:
+    return any(map(eq, scores, islice(scores, 1, None)))
+
+
+def _may_end_alike(ids: tuple[str, ...], old: tuple[str, ...], now: Ranking) -> bool:
+    """Whether as many documents have the last one's score as stand below what both have alike."""
+    assert now.scores is not None
+    alike = next((place for place, pair in enumerate(zip(ids, old)) if ne(*pair)), len(ids))  # noqa: B905
+    return now.scores.count(now.scores[now.ids.index(ids[-1])]) >= len(ids) - alike
 
 
 def _end_alike(

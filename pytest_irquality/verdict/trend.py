@@ -8,7 +8,12 @@ from itertools import groupby
 from math import fsum
 
 from pytest_irquality.metrics import Measure
-from pytest_irquality.storage.history import Entry, judgments_digest, rankings_digest
+from pytest_irquality.storage.history import (
+    Entry,
+    judgments_digest,
+    place_of,
+    rankings_digest,
+)
 from pytest_irquality.storage.stored import digest
 from pytest_irquality.suite.model import Bound, Query
 from pytest_irquality.verdict.comparison import Comparison
@@ -29,8 +34,9 @@ class Past:
     time: str
 
     def with_now(self, now: Entry) -> Sequence[Entry]:
-        """Today's at the end, in the place of an earlier run of the same commit."""
-        return [*(entry for entry in self.entries if entry.commit != now.commit), now]
+        """Today's at the end, without an earlier run of the same change."""
+        place = place_of(self.entries, now)
+        return [*self.entries[:place], *self.entries[place + 1 :], now]
 
 
 def measured_now(sides: Comparison, past: Past) -> Entry:

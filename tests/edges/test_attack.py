@@ -74,7 +74,7 @@ def test_a_baseline_that_is_a_link_out_is_neither_read_nor_written(
     )
     for option in ((), ("--ir-update-baseline",)):
         result = shop.run(*option)
-        assert result.ret == 1
+        assert result.ret == 2
         assert "the project" in result.stdout.str()
         assert "Traceback" not in result.stdout.str()
     assert not (shop.path.parent / "gone").exists()
@@ -120,7 +120,7 @@ def test_a_hostile_baseline_is_one_line_with_its_place(
     lines = [{**HEADER, **header}, {**LINE, **line}, END]
     path.write_text("\n".join(map(json.dumps, lines)) + "\n", encoding="utf-8")
     result = shop.run()
-    assert result.ret == 1
+    assert result.ret == 2
     result.stdout.fnmatch_lines([f"*{BASELINE}:{2 if line else 1}: *"])
     assert "Traceback" not in result.stdout.str()
     assert "pytest_irquality/" not in result.stdout.str()
@@ -132,7 +132,7 @@ def test_a_hostile_trec_run_is_one_line(shop: Project, score: str) -> None:
     result = shop.run("--ir-runs=shop.run")
     assert "Traceback" not in result.stdout.str()
     if score == "nan":
-        assert result.ret == 1
+        assert result.ret == 2
         result.stdout.fnmatch_lines(["*shop.run:1: the score 'nan' is no number*"])
     else:  # infinite to trec_eval, and a number in our reports
         assert result.ret == 0
@@ -185,3 +185,13 @@ def test_formulas_in_what_is_to_be_judged_come_back_as_they_were(shop: Project) 
     (query,) = shop.data["suites"][0]["queries"]
     assert query["text"] == "=1+1"
     assert {d["id"]: d["grade"] for d in query["ranking"]} == {"@d9": 1, "'=d8": 1, "d7": 1}
+
+
+def test_a_million_names_fill_no_log(shop: Project) -> None:
+    many = ", ".join(f"d{n}" for n in range(2, 3000))
+    shop.suite(f"queries: [{{query: a, relevant: [{many}], must_find: [{many}]}}]\n")
+    result = shop.run("--ir-markdown=out.md")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["  and 2,978 more, all in the report", "     and 2,978 more, *"])
+    assert len(result.outlines) < 120
+    assert len((shop.path / "out.md").read_text("utf-8").splitlines()) < 300

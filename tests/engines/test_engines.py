@@ -328,7 +328,7 @@ def test_numpy(ask: Ask) -> None:
     ranking, _ = ask(lambda query: (scores, indices))
     assert ranking.ids == ("51", "7")
     assert ranking.scores == pytest.approx((0.9, 0.5))
-    assert all(type(score) is float for score in ranking.scores or [None])
+    assert all(type(score) is float for score in ranking.scores or ())
     assert ask(lambda query: indices[0])[0].ids == ("51", "7", "-1")
     assert ask(lambda query: indices)[0].ids == ("51", "7", "-1")
     assert ask(lambda query: list(zip(indices[0], scores[0])))[0].ids[0] == "51"  # noqa: B905

@@ -164,7 +164,7 @@ def test_no_gate_is_locked_for_good_by_what_the_base_holds(shop: Project, case: 
             "@pytest.fixture\ndef retriever():\n    return lambda query, locale=None: ['d1', 'd2']\n"
         )
         commit(shop)
-    locked = shop.run(GIT).ret == 1
+    locked = shop.run(GIT).ret in (1, 2)  # as something that failed, or that cannot be judged
     assert locked or case == "params"
     accept(shop, "a baseline that can be compared with")
     result = shop.run(GIT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -102,6 +103,26 @@ def test_mains_own_progress_is_not_the_changes_loss(shop: Project) -> None:
     result = shop.run(RUN)
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*none of 2 rankings changed"])
+
+
+def test_where_no_ranking_differs_the_headline_asks_who_answered(shop: Project) -> None:
+    """A server of its own answers for both sides, and nothing here can see it."""
+    asks = "did both sides speak to one service?"
+    for name in ("README.md", "tests/test_shop.py", "test_more.py", ".ir-baseline/old.jsonl"):
+        write(shop, name, "")
+    commit(shop, "tests and words")
+    assert asks not in shop.run(RUN).stdout.str()
+    write(shop, "shop.py", GOOD + "# other code\n")
+    write(shop, "settings.json", "{}")
+    commit(shop, "code")
+    result = shop.run(RUN, "--ir-markdown=out.md")
+    assert result.ret == 0
+    said = f"no ranking differs although 2 files changed: {asks}"
+    result.stdout.fnmatch_lines([f"✓ passed  shop (shop.ir.yaml): *, but {said}"])
+    assert said in (shop.path / "out.md").read_text()
+    assert said in (shop.path / "ir-report.html").read_text()
+    write(shop, "shop.py", GOOD.replace("'d2'", "'d3'"))
+    assert asks not in shop.run(RUN).stdout.str()
 
 
 FINDER = """\
@@ -322,6 +343,75 @@ def test_a_base_that_answers_some_says_how_many(shop: Project) -> None:
     )
 
 
+def test_a_module_that_a_build_writes_is_missing_until_it_is_linked(shop: Project) -> None:
+    write(shop, "shop.py", "from _version import NUMBER\n" + GOOD)
+    write(shop, ".gitignore", (shop.path / ".gitignore").read_text() + "_version.py\n")
+    git(shop.path, "checkout", "-q", "main")
+    commit(shop, "a version that a build writes")
+    git(shop.path, "checkout", "-q", "-B", "change")
+    write(shop, "_version.py", "NUMBER = 1\n")
+    write(shop, "shop.py", "from _version import NUMBER\n" + WORSE)
+    result = shop.run(RUN)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*No module named '_version'*", "*ir_base_link"])
+    write(shop, "pytest.ini", "[pytest]\npythonpath = .\nir_base_link = _version.py\n")
+    assert shop.run(RUN).ret == 1
+    assert fell(shop)
+
+
+@pytest.mark.parametrize("case", ["importlib", "an option that only the head has", "no plugin"])
+def test_pytest_is_set_up_otherwise_on_one_side(shop: Project, case: str) -> None:
+    write(shop, "shop.py", WORSE)
+    if case == "importlib":
+        result = shop.run(RUN, "--import-mode=importlib")
+        assert result.ret == 1
+        assert fell(shop)
+        return
+    options, said = ["--faster"], "unrecognized arguments: --faster"
+    if case == "no plugin":
+        program = f"{sys.executable} -m pytest -p no:irquality"
+        write(shop, "pytest.ini", f"[pytest]\npythonpath = .\nir_base_command = {program}\n")
+        options, said = [], "unrecognized arguments: --ir-suite"
+    adds = "def pytest_addoption(parser):\n    parser.addoption('--faster', action='store_true')\n"
+    shop.conftest(CONFTEST + adds)
+    command = [sys.executable, "-m", "pytest", "--ir-suite", RUN, *options, *QUIET]
+    done = subprocess.run(command, cwd=shop.path, capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert said in done.stderr
+    assert f"the base {base_of(shop)} gave no answers" in done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("uv"), reason="uv is not installed")
+def test_an_environment_of_the_bases_own(shop: Project) -> None:
+    """As `uv run` makes one: the head's environment stays as it is, the base's is made of its own lock file."""
+    git(shop.path, "checkout", "-q", "main")
+    write(shop, "pytest.ini", "[pytest]\npythonpath = .\nir_base_command = uv run pytest\n")
+    root = Path(__file__).parents[2]
+    write(
+        shop,
+        "pyproject.toml",
+        "[project]\nname = 'shop'\nversion = '1'\nrequires-python = '>=3.10'\n"
+        "dependencies = ['pytest-irquality']\n"
+        f"[tool.uv]\npackage = false\nsources = {{pytest-irquality = {{path = '{root}'}}}}\n",
+    )
+    write(shop, ".gitignore", (shop.path / ".gitignore").read_text() + ".venv\n")
+    uv = ["uv", "run", "--quiet", "--python", sys.executable]
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    synced = subprocess.run(
+        [*uv, "true"], cwd=shop.path, env=kept, capture_output=True, check=False
+    )
+    if synced.returncode:
+        pytest.skip(f"uv could not make an environment: {synced.stderr.decode()[-300:]}")
+    commit(shop, "uv")
+    git(shop.path, "checkout", "-q", "-B", "change")
+    write(shop, "shop.py", WORSE)
+    done = subprocess.run(
+        [*uv, "pytest", "--ir-suite", RUN], cwd=shop.path, env=kept, capture_output=True, text=True, check=False
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "mrr@10 fell 1.000 → 0.500" in done.stdout
+
+
 def test_where_the_merge_base_is_head_only_uncommitted_changes_are_compared(shop: Project) -> None:
     write(shop, "shop.py", WORSE)
     result = shop.run(RUN)
@@ -376,7 +466,7 @@ def test_under_xdist_the_controller_runs_it_once(shop: Project) -> None:
     write(shop, "shop.py", "broken(\n")
     git(shop.path, "checkout", "-q", "main")
     commit(shop, "broken")
-    result = shop.pytester.runpytest_subprocess("--ir-suite", "-n2", RUN, *QUIET)
+    result = shop.pytester.runpytest_subprocess("--ir-suite", "-n2", "--dist=loadfile", RUN, *QUIET)
     assert result.ret == 4
     result.stderr.fnmatch_lines(
         ["ERROR: --ir-baseline run:main: the base * gave no answers*", "  | *SyntaxError*"]
@@ -410,6 +500,38 @@ def test_a_clone_that_is_shallow_says_what_to_do(shop: Project) -> None:
     result.stderr.fnmatch_lines(["*shallow*fetch-depth: 0*"])
 
 
+@pytest.mark.parametrize("case", ["detached", "linked worktree", "through a link", "submodule", "partial clone"])  # fmt: skip
+def test_from_whatever_checkout(
+    shop: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    at = tmp_path / "elsewhere"
+    if case == "detached":
+        at = shop.path
+        git(at, "checkout", "-q", "--detach")
+    elif case == "linked worktree":
+        git(shop.path, "worktree", "add", "-q", "-b", "other", str(at))
+    elif case == "through a link":
+        at.symlink_to(shop.path)
+    elif case == "submodule":
+        at.mkdir()
+        git(at, "init", "-q")
+        git(at, "submodule", "add", "-q", "-b", "main", shop.path.as_uri(), "inner")
+        at = at / "inner"
+    else:  # the files of the merge base are fetched when they are checked out
+        git(shop.path, "config", "uploadpack.allowFilter", "true")
+        write(shop, "shop.py", WORSE)
+        commit(shop)
+        git(tmp_path, "clone", "-q", "--filter=blob:none", "-b", "change", shop.path.as_uri(), str(at))  # fmt: skip
+        git(at, "branch", "-q", "main", "origin/main")
+    (at / "shop.py").write_text(WORSE)
+    monkeypatch.chdir(at)
+    result = shop.pytester.runpytest_subprocess("--ir-suite", RUN, str(at / "shop.ir.yaml"), *QUIET)
+    assert result.ret == 1, result.stderr.str()
+    result.stdout.fnmatch_lines(["mrr@10 fell 1.000 → 0.500, by 0.500: more than max_drop 0.050*"])
+    if case == "linked worktree":
+        git(shop.path, "worktree", "remove", "--force", str(at))
+
+
 def test_submodules_are_at_the_commits_of_the_base(shop: Project, tmp_path: Path) -> None:
     engine = tmp_path / "engine"
     engine.mkdir()
@@ -430,9 +552,12 @@ def test_submodules_are_at_the_commits_of_the_base(shop: Project, tmp_path: Path
     assert git(shop.path / "lib", "worktree", "list").count("\n") == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    ("number", "times"),
+    [(signal.SIGINT, 1), (signal.SIGINT, 3), (signal.SIGTERM, 1), (signal.SIGKILL, 1)],
+)
 def test_whatever_ends_it_nothing_is_left_for_long(
-    shop: Project, tmp_path: Path, number: int
+    shop: Project, tmp_path: Path, number: int, times: int
 ) -> None:
     write(shop, "waits.ir.yaml", SUITE.replace("queries:", "retriever: waits\nqueries:", 1))
     shop.conftest(CONFTEST + WAITS % str(tmp_path / "started"))
@@ -450,7 +575,8 @@ def test_whatever_ends_it_nothing_is_left_for_long(
         while not started.exists() or not started.read_text():
             assert process.poll() is None, process.communicate()[0].decode()
             time.sleep(0.02)
-        process.send_signal(number)
+        for _ in range(times):
+            process.send_signal(number)
         output = process.communicate(timeout=60)[0].decode()
     child = int(started.read_text())
     if number == signal.SIGKILL:
@@ -458,7 +584,8 @@ def test_whatever_ends_it_nothing_is_left_for_long(
         assert os.listdir(tmp_path / "tmp") != []
         assert shop.run(RUN, "shop.ir.yaml").ret == 0  # and the fixture looks at what is left
         return
-    assert process.returncode == (2 if number == signal.SIGINT else 143), output
+    if times == 1:  # who presses three times may get Python's own last words
+        assert process.returncode == (2 if number == signal.SIGINT else 143), output
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
 

@@ -95,7 +95,7 @@ def test_suites_that_would_share_a_file_are_refused(shop: Project) -> None:
     shop.suite(SUITE, "shop.ir.yml")
     for option in ("--ir-update-baseline", "--ir-save-runs=kept"):
         result = shop.run(option)
-        assert result.ret == 1
+        assert result.ret == 2
         result.stdout.fnmatch_lines(["*shop.ir.yaml and shop.ir.yml would be kept in one file: give one of them another name"])  # fmt: skip
     (shop.path / "shop.ir.yml").unlink()
     shop.conftest("@pytest.fixture(params=['bm25', 'BM25'])\ndef retriever(request): return lambda query: ['d1']\n")  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,14 @@ from tests.conftest import Project
 from tests.repository import git
 
 QUERIES = [f"query {letter}" for letter in "abcdef"]
-SUITE = "queries:\n" + "".join(f"  - {{query: {query}, relevant: [d1]}}\n" for query in QUERIES)
-SUITE += "thresholds: {mrr: {min: 0.1, max_drop: 0.05}}\n"
+
+
+def suite_of(queries: Sequence[str]) -> str:
+    lines = "".join(f"  - {{query: {query}, relevant: [d1]}}\n" for query in queries)
+    return f"queries:\n{lines}thresholds: {{mrr: {{min: 0.1, max_drop: 0.05}}}}\n"
+
+
+SUITE = suite_of(QUERIES)
 BASELINE = ".ir-baseline/shop.jsonl"
 CONFTEST = """\
 import json
@@ -75,17 +82,29 @@ def test_s20_branches_that_change_different_queries_merge(shop: Project) -> None
     assert git(shop.path, "status", "--porcelain") == ""
 
 
-def test_a_query_that_one_branch_adds_and_another_changes_beside_it_merge(shop: Project) -> None:
-    new = "  - {query: query g, relevant: [d1]}\n"
-    branched(shop, g="d1")
-    shop.suite(SUITE.replace("thresholds", new + "thresholds"))
-    updated(shop, "one more")
+# What one branch does, and what the other does beside it.
+BESIDE = {
+    "added after the last": (("query f", "query f\nquery new"), "query f"),
+    "added right before it": (("query c", "query new\nquery c"), "query c"),
+    "added right after it": (("query c", "query c\nquery new"), "query c"),
+    "removed right before it": (("query b\nquery c", "query c"), "query c"),
+    "removed right after it": (("query c\nquery d", "query c"), "query c"),
+}
+
+
+@pytest.mark.parametrize("case", BESIDE)
+def test_queries_that_come_and_go_beside_a_changed_one_merge(shop: Project, case: str) -> None:
+    (old, new), changed = BESIDE[case]
+    branched(shop, new="d1")
+    queries = "\n".join(QUERIES).replace(old, new).split("\n")
+    shop.suite(suite_of(queries))
+    updated(shop, "comes and goes")
     git(shop.path, "checkout", "-q", "main")
-    answer(shop, "query f", "d2 d1")
-    updated(shop, "the last of main")
+    answer(shop, changed, "d2 d1")
+    updated(shop, "main moves on")
     git(shop.path, "merge", "-q", "--no-edit", "change")
     assert shop.run().ret == 0
-    assert "none of 7 rankings changed" in shop.data["suites"][0]["notes"]
+    assert f"none of {len(queries)} rankings changed" in shop.data["suites"][0]["notes"]
 
 
 def test_s21_a_conflict_names_the_query_and_an_update_of_all_repairs_it(shop: Project) -> None:
@@ -97,15 +116,15 @@ def test_s21_a_conflict_names_the_query_and_an_update_of_all_repairs_it(shop: Pr
     git(shop.path, "merge", "-q", "change", check=False)
     answer(shop, "query b", "d2 d1")  # the conflict in the code is resolved
     result = shop.run()
-    assert result.ret == 1
+    assert result.ret == 2
     wrong = (
-        f"{BASELINE}:5: an unresolved merge conflict between HEAD and change over 'query b': keep either line of each"
+        f"{BASELINE}:7: an unresolved merge conflict between HEAD and change over 'query b': keep either line of each"
         " query, or write the file anew with `pytest --ir-suite --ir-update-baseline`"
     )
     result.stdout.fnmatch_lines([wrong])
     # Some of its queries cannot repair it: the others would be lost.
     result = shop.run("--ir-update-baseline", "-k", "query-b")
-    assert result.ret == 1
+    assert result.ret == 2
     result.stdout.fnmatch_lines([f"{wrong}; only an update of all queries can do that"])
     result = shop.run("--ir-update-baseline")
     assert result.ret == 0
@@ -135,7 +154,7 @@ def test_a_file_that_cannot_keep_what_was_not_answered_is_not_written(shop: Proj
 def test_what_is_not_ours_is_never_written_over(shop: Project) -> None:
     (shop.path / "notes.jsonl").write_text('{"not": "ours"}\n')
     result = shop.run("--ir-update-baseline", "--ir-baseline=notes.jsonl")
-    assert result.ret == 1
+    assert result.ret == 2
     result.stdout.fnmatch_lines(["notes.jsonl:1: not a run that pytest-irquality wrote"])
     assert (shop.path / "notes.jsonl").read_text() == '{"not": "ours"}\n'
 

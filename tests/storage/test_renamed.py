@@ -162,7 +162,7 @@ def test_two_that_may_be_a_suites_baseline_are_an_error_that_names_both(shop: Pr
     (shop.path / "shop.ir.yaml").unlink()
     rename(shop, "other.ir.yaml", "store.ir.yaml")
     result = shop.run()
-    assert result.ret == 1
+    assert result.ret == 2
     result.stdout.fnmatch_lines(
         [
             "*store.ir.yaml has no baseline under its name, and two may be its:"

@@ -110,7 +110,7 @@ def test_what_cannot_be_done_is_one_line(shop: Project, arguments: list[str], sa
     (shop.path / "queries.jsonl").write_text('{"id": "q"}\n')
     result = shop.run(*arguments)
     of_the_option = said.startswith("ERROR: ")
-    assert result.ret == (4 if of_the_option else 1)
+    assert result.ret == (4 if of_the_option else 2)
     (result.stderr if of_the_option else result.stdout).fnmatch_lines([said])
 
 
@@ -140,7 +140,7 @@ def test_shares_of_several_jobs_give_the_verdict_of_one(shop: Project) -> None:
     assert judged(shop) == whole
 
     result = shop.run("--ir-runs=jobs/1", "--ir-runs=jobs/3")
-    assert result.ret == 1
+    assert result.ret == 2
     result.assert_outcomes(errors=28)
     result.stdout.fnmatch_lines(
         ["search/shop.ir.yaml: share 2/3 is missing; there is 1/3 (jobs/1/*), 3/3 (jobs/3/*)"]
@@ -217,4 +217,4 @@ def test_under_xdist_files_are_written_as_without_and_told_once(shop: Project) -
     )
     assert text.count("baseline written: ") == 2
     lines = (shop.path / "runs/search/shop.hybrid.jsonl").read_text().splitlines()
-    assert [json.loads(line)["query"] for line in lines[2:-2:2]] == QUERIES
+    assert [json.loads(line)["query"] for line in lines[3:-2:3]] == QUERIES

@@ -40,6 +40,6 @@ def test_what_cannot_be_read_says_so(project: Project, content: str, said: str) 
     project.answers({"desk": ["d1"], "lamp": ["d1"]})
     (project.path / "main.run").write_text(content)
     result = project.run("--ir-baseline=main.run")
-    assert result.ret == 1
+    assert result.ret == 2
     assert said in result.stdout.str()
     assert "there is no baseline" not in result.stdout.str()

@@ -146,7 +146,7 @@ class Base:
         sides.
         """
         tests = {os.path.relpath(os.path.realpath(file), self.head) for file in files}
-        listed = self.repository.output("diff", "--name-only", "-z", commit).decode(
+        listed = self.repository.output("diff", "--name-only", "--no-renames", "-z", commit).decode(
             errors="surrogateescape"
         )
         for name in filter(None, listed.split("\0")):

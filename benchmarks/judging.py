@@ -1,0 +1,122 @@
+"""What a verdict costs beside the measures it rests on: the judge, with and without a baseline,
+and the five measures alone, on the same rankings.
+
+    python benchmarks/judging.py [--queries 7000] [--results 100] [--rounds 5] [--profile]
+
+A third of the rankings changed since the baseline. Every judging begins with a suite and a run as
+they are read, nothing of which was worked out before, and ends with the result that reports are
+made of. Seconds are those of the processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import pstats
+import random
+from collections.abc import Callable
+from statistics import median
+
+from beside import in_turns, ratio, seconds
+
+from pytest_irquality.metrics import Judgments, evaluate, parse_measure
+from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.suite.model import Bound, Check, Limits, Place, Query, Suite
+from pytest_irquality.verdict import SuiteResult, judge
+
+NAMES = ("ndcg@10", "map@100", "recall@100", "precision@10", "mrr@10")
+MEASURES, ALONE, COMPARED = "the five measures alone", "without a baseline", "against a baseline"
+
+Grades = dict[str, dict[str, int]]
+
+
+def make(queries: int, results: int) -> tuple[Grades, Run, Run]:
+    """Judgments, today's run, and one from which a third of its rankings differ."""
+    draw = random.Random(20240229)
+    documents = [f"doc-{number:07d}" for number in range(500_000)]
+    grades: Grades = {}
+    now: dict[str, Ranking] = {}
+    then: dict[str, Ranking] = {}
+    for number in range(queries):
+        ids = draw.sample(documents, results + 5)
+        scores = sorted((draw.random() * 20 for _ in range(results)), reverse=True)
+        near = {ids[int(results * draw.random() ** 3)] for _ in range(draw.randint(1, 12))}
+        grades[f"q{number}"] = {id: draw.randint(0, 3) for id in sorted(near)} | {ids[-1]: 1}
+        now[f"q{number}"] = Ranking(tuple(ids[:results]), tuple(scores))
+        old = [*ids[2 : results // 2], ids[-2], *ids[:2], *ids[results // 2 : results - 1]]
+        changed = number % 3 == 0
+        then[f"q{number}"] = Ranking(tuple(old if changed else ids[:results]), tuple(scores))
+    return grades, Run("", now), Run("", then)
+
+
+def suite_of(grades: Grades, depth: int) -> Suite:
+    """A suite of these queries, nothing of it worked out yet."""
+    measures = tuple(map(parse_measure, NAMES))
+    limits = Limits(measures[0], (Bound("min", 0.01),))
+    return Suite(
+        name="large",
+        path="large.ir.yaml",
+        queries=tuple(
+            Query(id, f"the words of {id}", judgments=Judgments(judged))
+            for id, judged in grades.items()
+        ),
+        depth=depth,
+        metrics=measures,
+        checks=(Check("ndcg-10", "ndcg@10", Place(1), limits=limits),),
+    )
+
+
+def works(grades: Grades, now: Run, then: Run, depth: int) -> dict[str, Callable[[], float]]:
+    """The measures, and the judge with either; what each is given is made before the clock runs."""
+    measures = tuple(map(parse_measure, NAMES))
+
+    def five() -> float:
+        judgments = {id: Judgments(judged) for id, judged in grades.items()}
+        rankings = {id: ranking.ids for id, ranking in now.rankings.items()}
+
+        def work() -> None:
+            scores = evaluate(judgments, rankings, measures)
+            for measure in measures:
+                scores.aggregate(measure)
+
+        return seconds(work)
+
+    def judged(before: Run | None) -> float:
+        suite = suite_of(grades, depth)
+        return seconds(lambda: judge(suite, now, before=before))
+
+    return {MEASURES: five, ALONE: lambda: judged(None), COMPARED: lambda: judged(then)}
+
+
+def profiled(work: Callable[[], SuiteResult]) -> None:
+    """Where the time goes."""
+    profile = cProfile.Profile()
+    profile.runcall(work)
+    pstats.Stats(profile).sort_stats("tottime").print_stats(25)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--queries", type=int, default=7_000)
+    parser.add_argument("--results", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--profile", action="store_true", help="where the time goes, instead")
+    chosen = parser.parse_args()
+    grades, now, then = make(chosen.queries, chosen.results)
+    if chosen.profile:
+        for before in (None, then):
+            suite = suite_of(grades, chosen.results)
+            profiled(lambda: judge(suite, now, before=before))  # noqa: B023
+        return
+    taken = in_turns(works(grades, now, then, chosen.results), chosen.rounds)
+    print(f"### {chosen.queries:,} queries × {chosen.results:,} results\n")
+    print("| | median, s | ÷ the five measures |")
+    print("|---|---:|---:|")
+    for name, times in taken.items():
+        print(f"| {name} | {median(times):.3f} | {ratio(times, taken[MEASURES]):.1f} |")
+
+
+if __name__ == "__main__":
+    main()

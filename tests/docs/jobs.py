@@ -1,0 +1,194 @@
+"""A job of GitHub's, done here: its steps in their order, as far as the documentation and our own actions use them.
+
+What a service would do in its own way is a small table: check out, caches, artifacts. The shell of each step is run as it
+is written, ours as it stands in ``action.yml``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.docs.pages import ROOT, outer_environment
+from tests.repository import WHO
+
+OURS = "pytest-irquality/pytest-irquality"
+EXPRESSION = re.compile(r"\$\{\{ *(.*?) *\}\}")
+NAME = re.compile(r"'[^']*'|[\w.-]+(?:\.[\w.-]+)*\(?")
+
+
+@dataclass
+class Service:
+    """What outlasts a job: ``caches`` by their keys, ``artifacts`` by run and name, ``comments`` (a file of JSON)."""
+
+    folder: Path
+    runs: int = 0
+
+    @property
+    def comments(self) -> Path:
+        return self.folder / "comments.json"
+
+    def cache(self, key: str) -> Path:
+        return self.folder / "caches" / key.replace("/", "~")
+
+    def artifact(self, run: object, name: str) -> Path:
+        return self.folder / "artifacts" / str(run) / name
+
+
+@dataclass
+class Job:
+    """One run of a workflow's only job. ``check_out`` makes its working folder; ``event`` is what started it."""
+
+    service: Service
+    check_out: Callable[[Path], None]
+    event: Mapping[str, Any]
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    path: Path = Path()
+    output: str = ""
+    failed: bool = False
+
+    def run(self, workflow: Mapping[str, Any]) -> Job:
+        """Do it. ``failed`` says how it ended, ``output`` what its shells printed."""
+        self.service.runs += 1
+        self.id = self.service.runs
+        self.folder = self.service.folder / f"job-{self.id}"
+        self.work, self.temp = self.folder / "work", self.folder / "temp"
+        self.temp.mkdir(parents=True)
+        self.work.mkdir()
+        self.known: dict[str, Any] = {
+            "github": {"run_id": self.id, "run_attempt": 1, "token": "token", **self.event},
+            "runner": {"temp": str(self.temp)},
+            **self.variables,
+        }
+        (job,) = workflow["jobs"].values()
+        self.known["env"] = self._filled(job.get("env", {}))
+        if self._if(job.get("if", "true")):
+            self._steps(job["steps"], {}, ROOT)
+        return self
+
+    @property
+    def artifact(self) -> Path:
+        return self.service.artifact(self.id, "search quality")
+
+    # -- steps -------------------------------------------------------------------------------------
+
+    def _steps(self, steps: list[dict[str, Any]], inputs: Mapping[str, Any], at: Path) -> None:
+        outer = self.known.get("inputs"), self.known.get("steps")
+        self.known |= {"inputs": inputs, "steps": {}}
+        for step in steps:
+            always = "always()" in str(step.get("if", ""))
+            if (self.failed and not always) or not self._if(step.get("if", "true")):
+                continue
+            if "run" in step:
+                self._shell(step, at)
+            else:
+                self._use(step["uses"], self._filled(step.get("with", {})))
+        self.known |= {"inputs": outer[0], "steps": outer[1]}
+
+    def _shell(self, step: Mapping[str, Any], at: Path) -> None:
+        outputs = self.folder / "outputs"
+        outputs.write_text("")
+        environment = {
+            **outer_environment(), **WHO, **self.known["env"], **self._filled(step.get("env", {})),
+            "GITHUB_ACTION_PATH": str(at), "GITHUB_OUTPUT": str(outputs),
+            "GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(self.work), "GITHUB_REPOSITORY": "o/r",
+            "GITHUB_STEP_SUMMARY": str(self.folder / "summary"), "RUNNER_TEMP": str(self.temp),
+            "STORE": str(self.service.comments),
+        }  # fmt: skip
+        environment["PATH"] = f"{self.path}{os.pathsep}{environment['PATH']}"
+        folder = self.work / self._filled(step.get("working-directory", "."))
+        done = subprocess.run(
+            ["bash", "-e", "-o", "pipefail", "-c", self._filled(step["run"])],
+            cwd=folder, env=environment, text=True, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        self.output += done.stdout
+        self.failed = self.failed or done.returncode != 0
+        if "id" in step:
+            lines = (line.split("=", 1) for line in outputs.read_text().splitlines())
+            self.known["steps"][step["id"]] = {"outputs": dict(lines)}
+
+    def _use(self, action: str, given: Mapping[str, Any]) -> None:
+        name = action.partition("@")[0]
+        if name.startswith(OURS):
+            at = ROOT / name.removeprefix(OURS).strip("/")
+            described = yaml.safe_load((at / "action.yml").read_text("utf-8"))
+            defaults = {key: value.get("default", "") for key, value in described["inputs"].items()}
+            self._steps(described["runs"]["steps"], {**self._filled(defaults), **given}, at)
+            return
+        USED[name](self, given)
+
+    def _checkout(self, given: Mapping[str, Any]) -> None:
+        assert not given.get("persist-credentials", True)
+        self.check_out(self.work)
+
+    def _restore(self, given: Mapping[str, Any]) -> None:
+        prefix = given["restore-keys"].replace("/", "~")
+        known = sorted(self.service.folder.glob(f"caches/{prefix}*"), key=os.path.getmtime)
+        if known:
+            shutil.copytree(known[-1], self.work / given["path"], dirs_exist_ok=True)
+
+    def _save(self, given: Mapping[str, Any]) -> None:
+        shutil.copytree(self.work / given["path"], self.service.cache(given["key"]))
+
+    def _upload(self, given: Mapping[str, Any]) -> None:
+        source, target = self.work / given["path"], self.service.artifact(self.id, given["name"])
+        target.mkdir(parents=True)
+        if source.is_dir():
+            shutil.copytree(source, target, dirs_exist_ok=True)
+        elif source.exists():
+            shutil.copy(source, target)
+
+    def _download(self, given: Mapping[str, Any]) -> None:
+        source = self.service.artifact(given["run-id"], given["name"])
+        shutil.copytree(source, self.work / given["path"])
+
+    # -- expressions -------------------------------------------------------------------------------
+
+    def _filled(self, value: Any) -> Any:
+        """A value with what its ``${{ expressions }}`` stand for."""
+        if isinstance(value, dict):
+            return {key: self._filled(inner) for key, inner in value.items()}
+        if not isinstance(value, str):
+            return value
+        return EXPRESSION.sub(lambda found: str(self._value(found[1])), value)
+
+    def _if(self, condition: object) -> bool:
+        return bool(self._value(str(condition)))
+
+    def _value(self, expression: str) -> Any:
+        def named(found: re.Match[str]) -> str:
+            word = found[0]
+            if word[0] == "'" or word.endswith("("):
+                return word
+            return repr(self._look_up(word))
+
+        source = NAME.sub(named, expression).replace("&&", " and ").replace("||", " or ")
+        source = re.sub(r"!(?!=)", " not ", source)
+        return eval(source, {"startsWith": str.startswith, "always": lambda: True})
+
+    def _look_up(self, name: str) -> Any:
+        if name == "true":
+            return True
+        value: Any = self.known
+        for part in name.split("."):
+            value = value.get(part, "") if isinstance(value, Mapping) else ""
+        return value
+
+
+USED: Mapping[str, Callable[[Job, Mapping[str, Any]], None]] = {
+    "actions/checkout": Job._checkout,
+    "actions/setup-python": lambda job, given: None,
+    "actions/cache/restore": Job._restore,
+    "actions/cache/save": Job._save,
+    "actions/upload-artifact": Job._upload,
+    "actions/download-artifact": Job._download,
+}

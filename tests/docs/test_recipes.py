@@ -1,0 +1,346 @@
+"""The recipes in real repositories: a team's clones of one origin, its branches and merges, and the jobs as the pages
+have them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.action.test_action import GH
+from tests.docs.jobs import Job, Service
+from tests.docs.pages import ROOT, outer_environment
+from tests.repository import WHO, git
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32" or not shutil.which("bash"), reason="needs bash"
+)
+RECIPES = ROOT / "docs" / "recipes"
+FILES = {
+    ".gitignore": "__pycache__\n.pytest_cache\nir-report.html\njunit.xml\n",
+    "pyproject.toml": "[project]\nname = 'shop'\nversion = '1'\n[tool.pytest.ini_options]\npythonpath = ['.']\n",
+    "boosts.txt": "",
+    "synonyms.txt": "",
+    # What stands in either file comes first: two people change what one query returns, and their code merges.
+    "shop.py": """\
+from pathlib import Path
+def search(query, k):
+    found = ["d1", "d2", "d3"]
+    for name in ("synonyms.txt", "boosts.txt"):
+        for line in Path(__file__).with_name(name).read_text().splitlines():
+            asked, first = line.split()
+            if asked == query:
+                found = [first, *(document for document in found if document != first)]
+    return found[:k]
+""",
+    "tests/search/conftest.py": """\
+import pytest
+@pytest.fixture
+def retriever():
+    from shop import search
+    return search
+""",
+    "tests/search/shop.ir.yaml": """\
+queries:
+  - {query: desk, relevant: [d1]}
+  - {query: lamp, relevant: [d1]}
+  - {query: sofa, relevant: [d1]}
+thresholds: {mrr@10: {min: 0.1, max_drop: 0.05}}
+""",
+}
+BASELINE = "tests/search/.ir-baseline/shop.jsonl"
+ACCEPTS = "This change accepts a drop: mrr@10 fell 1.000 → 0.833"
+
+
+def workflow(page: str, name: str) -> dict[str, Any]:
+    """A YAML file that a page of the recipes shows."""
+    text = (RECIPES / page).read_text("utf-8")
+    (found,) = re.findall(rf"```yaml\n# {re.escape(name)}\n(.*?)```", text, re.S)
+    loaded: dict[str, Any] = yaml.safe_load(found)
+    return loaded
+
+
+def typed(heading: str) -> str:
+    """What the page of a team's baseline types below a heading."""
+    text = (RECIPES / "team.md").read_text("utf-8").partition(f"## {heading}\n")[2]
+    return text.partition("```sh\n")[2].partition("```")[0]
+
+
+@dataclass
+class Team:
+    """A bare origin and whoever clones it."""
+
+    folder: Path
+    service: Service
+
+    @property
+    def origin(self) -> Path:
+        return self.folder / "origin.git"
+
+    def clone(self, name: str, at: str = "main") -> Path:
+        path = self.folder / name
+        git(self.folder, "clone", "-q", str(self.origin), str(path))
+        git(path, "checkout", "-q", *(["-b", at, "main"] if at != "main" else ["main"]))
+        return path
+
+    def types(self, clone: Path, script: str) -> str:
+        """What a member of the team types. Its git asks nobody for a name, and changes no one's configuration."""
+        done = subprocess.run(
+            ["bash", "-e", "-c", script], cwd=clone, env=self.environment, text=True, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    @property
+    def environment(self) -> dict[str, str]:
+        environment = {**outer_environment(), **WHO, "GIT_MERGE_AUTOEDIT": "no"}
+        return {**environment, "PATH": f"{self.folder / 'bin'}{os.pathsep}{environment['PATH']}"}
+
+    # -- jobs --------------------------------------------------------------------------------------
+
+    def pull_request(self, of: str, workflow: dict[str, Any]) -> Job:
+        """GitHub checks out the merge of a branch into main."""
+
+        def check_out(work: Path) -> None:
+            git(self.folder, "clone", "-q", str(self.origin), str(work))
+            git(work, "checkout", "-q", "--detach", "origin/main")
+            git(work, "merge", "-q", "--no-ff", "--no-edit", f"origin/{of}")
+
+        event = {"event_name": "pull_request", "event": {"pull_request": {"number": 7}}}
+        return self.job(check_out, event).run(workflow)
+
+    def pushed(self, workflow: dict[str, Any], before: str) -> Job:
+        """A push to main."""
+        event = {"event_name": "push", "event": {"before": before}}
+        return self.job(self.check_out_main, event).run(workflow)
+
+    def check_out_main(self, work: Path) -> None:
+        git(self.folder, "clone", "-q", str(self.origin), str(work))
+
+    def job(
+        self, check_out: Callable[[Path], None], event: dict[str, Any], **variables: Any
+    ) -> Job:
+        return Job(self.service, check_out, event, variables, self.folder / "bin")
+
+    def merge_request(self, of: str, baseline: str = "git:") -> subprocess.CompletedProcess[str]:
+        """GitLab fetches one branch into a fresh repository."""
+        work = self.folder / f"runner-{of}-{baseline[:3]}"
+        work.mkdir()
+        git(work, "init", "-q", "-b", "any")
+        git(work, "remote", "add", "origin", str(self.origin))
+        git(work, "fetch", "-q", "origin", f"+refs/heads/{of}:refs/pipelines/1")
+        git(work, "checkout", "-q", "--detach", "refs/pipelines/1")
+        (job,) = workflow("gitlab.md", ".gitlab-ci.yml").values()
+        script = "\n".join(job["script"]).replace("git:origin", f"{baseline}origin")
+        environment = {**self.environment, "CI_DEFAULT_BRANCH": "main"}
+        return subprocess.run(
+            ["bash", "-e", "-c", script], cwd=work, env=environment, text=True, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+
+    def merged(self, branch: str) -> str:
+        """Merge a pull request. Gives what main was before."""
+        before = git(self.origin, "rev-parse", "main").strip()
+        clone = self.clone(f"merges-{branch}")
+        git(clone, "merge", "-q", "--no-ff", "--no-edit", f"origin/{branch}")
+        git(clone, "push", "-q", "origin", "main")
+        return before
+
+
+BY_HAND = workflow("github.md", ".github/workflows/search-by-hand.yml")
+SEARCH = workflow("github.md", ".github/workflows/search.yml")
+
+
+def write(clone: Path, name: str, text: str) -> None:
+    path = clone / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def commit(clone: Path, message: str) -> None:
+    git(clone, "add", "-A")
+    git(clone, "commit", "-qm", message)
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> Team:
+    """A project without a suite on main."""
+    team = Team(tmp_path, Service(tmp_path))
+    git(tmp_path, "init", "-q", "--bare", "-b", "main", str(team.origin))
+    for name, script in (("pip", "#!/bin/sh\n"), ("gh", GH.format(python=sys.executable))):
+        write(tmp_path / "bin", name, script)
+        (tmp_path / "bin" / name).chmod(0o755)
+    first = tmp_path / "first"
+    git(tmp_path, "clone", "-q", str(team.origin), str(first))
+    git(first, "checkout", "-q", "-B", "main")
+    for name, text in FILES.items():
+        if not name.startswith("tests/"):
+            write(first, name, text)
+    commit(first, "A shop")
+    git(first, "push", "-q", "origin", "main")
+    return team
+
+
+@pytest.fixture
+def guarded(team: Team) -> Team:
+    """The same with a suite and its baseline."""
+    clone = team.folder / "first"
+    for name, text in FILES.items():
+        write(clone, name, text)
+    team.types(clone, "pytest -q --ir-suite --ir-update-baseline")
+    commit(clone, "Guard search")
+    git(clone, "push", "-q", "origin", "main")
+    return team
+
+
+def test_the_first_baseline_and_the_history_of_main(team: Team) -> None:
+    clone = team.clone("ours")
+    for name, text in FILES.items():
+        write(clone, name, text)
+    team.types(clone, typed("The first baseline"))
+    job = team.pull_request("guard-search", SEARCH)
+    assert not job.failed, job.output
+    assert "this change brings the first baseline of tests/search/shop.ir.yaml" in job.output or (
+        "tests/search/shop.ir.yaml is new: " in job.output
+    )
+    assert job.artifact.joinpath("history.jsonl").read_text().count("\n") == 1
+    assert not [*team.service.folder.glob("caches/*")]  # a pull request leaves it as it is
+    before = team.merged("guard-search")
+    assert not team.pushed(SEARCH, before).failed
+    git(clone, "checkout", "-q", "-b", "worse")
+    write(clone, "boosts.txt", "lamp d2\n")
+    team.types(clone, typed("A drop that is wanted").replace("HEAD", "worse"))
+    job = team.pushed(SEARCH, team.merged("worse"))
+    assert not job.failed, job.output
+    entries = job.artifact.joinpath("history.jsonl").read_text().splitlines()
+    first, second = map(json.loads, entries)
+    assert (first["accepted"], second["accepted"]) == (False, True)
+    assert second["changes"]["mrr@10"] == pytest.approx(-1 / 6)
+
+
+def test_a_drop_is_red_and_accepted_in_the_open_it_is_green_and_loud(guarded: Team) -> None:
+    clone = guarded.clone("ours", at="synonyms")
+    write(clone, "synonyms.txt", "lamp d2\n")
+    commit(clone, "Shorter synonyms")
+    git(clone, "push", "-q", "origin", "synonyms")
+    job = guarded.pull_request("synonyms", BY_HAND)
+    assert job.failed
+    assert job.artifact.joinpath("ir-report.html").exists()
+    assert "::error file=tests/search/shop.ir.yaml" in job.output
+    assert "mrr@10 fell 1.000 → 0.833" in (job.folder / "summary").read_text()
+    script = typed("A drop that is wanted")
+    assert "mrr@10 fell 1.000 → 0.833" in guarded.types(clone, script)
+    job = guarded.pull_request("synonyms", BY_HAND)
+    assert not job.failed, job.output
+    assert (job.folder / "summary").read_text().startswith(f"- ⚠ {ACCEPTS}")
+    assert "::error" not in job.output
+    done = guarded.merge_request("synonyms")
+    assert (done.returncode, ACCEPTS in done.stdout) == (0, True), done.stdout
+
+
+def test_without_any_stored_file_the_same_drop_is_red(guarded: Team) -> None:
+    main = guarded.folder / "first"
+    git(main, "rm", "-q", BASELINE)
+    commit(main, "No stored baseline")
+    git(main, "push", "-q", "origin", "main")
+    clone = guarded.clone("ours", at="synonyms")
+    write(clone, "synonyms.txt", "lamp d2\n")
+    commit(clone, "Shorter synonyms")
+    git(clone, "push", "-q", "origin", "synonyms")
+    text = json.dumps(BY_HAND).replace("=git:", "=run:")
+    job = guarded.pull_request("synonyms", json.loads(text))
+    assert job.failed
+    assert "mrr@10 fell 1.000 → 0.833" in job.output
+    done = guarded.merge_request("synonyms", "run:")
+    assert (done.returncode, "mrr@10 fell 1.000 → 0.833" in done.stdout) == (1, True), done.stdout
+
+
+def test_a_conflict_in_the_baseline_is_settled_by_an_update(guarded: Team) -> None:
+    theirs, ours = guarded.clone("theirs", at="boosts"), guarded.clone("ours", at="synonyms")
+    for clone, line in ((theirs, "lamp d2\n"), (ours, "lamp d3\n")):
+        branch = git(clone, "branch", "--show-current").strip()
+        write(clone, f"{branch}.txt", line)
+        guarded.types(clone, typed("A drop that is wanted"))
+    guarded.merged("boosts")
+    output = guarded.types(ours, typed("A conflict"))
+    assert f"CONFLICT (content): Merge conflict in {BASELINE}" in output
+    assert "baseline written" in output
+    # Lamps sink to rank 3, which neither branch had: what is committed now is what both return.
+    assert git(ours, "status", "--porcelain") == ""
+    assert "<<<<" not in (ours / BASELINE).read_text()
+    job = guarded.pull_request("synonyms", BY_HAND)
+    assert not job.failed, job.output
+
+
+def test_a_renamed_suite_keeps_its_baseline(guarded: Team) -> None:
+    clone = guarded.clone("ours", at="rename")
+    output = guarded.types(clone, typed("A rename"))
+    assert "nothing to compare" not in output
+    assert [path.name for path in (clone / BASELINE).parent.iterdir()] == ["furniture.jsonl"]
+    job = guarded.pull_request("rename", BY_HAND)
+    assert not job.failed, job.output
+    assert "none of 3 rankings changed" in job.output
+
+
+@pytest.mark.skipif(not shutil.which("jq"), reason="needs jq")
+def test_a_fork_gets_its_comment_from_a_job_that_never_runs_its_code(guarded: Team) -> None:
+    clone = guarded.clone("stranger", at="fix")
+    write(clone, "synonyms.txt", "lamp d2\n")
+    commit(clone, "A fix")
+    git(clone, "push", "-q", "origin", "fix")
+    judges = workflow("forks.md", ".github/workflows/search.yml")
+    assert judges["permissions"] == {"contents": "read"}
+    job = guarded.pull_request("fix", judges)
+    assert job.failed
+    assert not guarded.service.comments.exists()
+    run = {
+        "id": job.id, "event": "pull_request", "head_branch": "fix",
+        "head_repository": {"owner": {"login": "stranger"}},
+    }  # fmt: skip
+
+    def nothing(work: Path) -> None:
+        raise AssertionError("code of a fork is checked out")
+
+    comments = workflow("forks.md", ".github/workflows/search-comment.yml")
+    event = {"event_name": "workflow_run", "event": {"workflow_run": run}}
+    second = guarded.job(nothing, event).run(comments)
+    assert not second.failed, second.output
+    (comment,) = json.loads(guarded.service.comments.read_text())
+    assert "mrr@10 fell 1.000 → 0.833" in comment["body"]
+
+
+def test_nights_are_compared_with_the_one_before_and_have_a_history(guarded: Team) -> None:
+    clone = guarded.folder / "first"
+    code = "import os\ndef search(query, k):\n    return os.environ['SEARCH_URL'].split('+')\n"
+    write(clone, "shop.py", code)  # production, which no commit changes
+    git(clone, "rm", "-q", BASELINE)
+    commit(clone, "Ask production")
+    git(clone, "push", "-q", "origin", "main")
+    nightly = workflow("nightly.md", ".github/workflows/search-nightly.yml")
+
+    def night(answers: str) -> Job:
+        variables = {"vars": {"PRODUCTION_SEARCH_URL": answers}}
+        event = {"event_name": "schedule"}
+        return guarded.job(guarded.check_out_main, event, **variables).run(nightly)
+
+    assert "there is no baseline" in night("d1+d2").output
+    assert not night("d1+d2").failed
+    third = night("d2+d1")
+    assert third.failed
+    assert "mrr@10 fell 1.000 → 0.500" in third.output
+    assert not night("d2+d1").failed  # it is what was there the night before
+    (kept,) = [*guarded.folder.glob("caches/nights-4")]
+    entries = [json.loads(line) for line in (kept / "history.jsonl").read_text().splitlines()]
+    assert [entry["changes"].get("mrr@10") for entry in entries] == [None, -0.5, 0.0]

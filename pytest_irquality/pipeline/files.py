@@ -287,7 +287,7 @@ class Files:
                 *self._kept_facts(target),
                 *self._one_service(result),
                 *result.facts,
-            ),  # fmt: skip
+            ),
             commit=self.commit if result.baseline else None,
             written=tuple(self._write(target, run, result)),
             entry=None if result.interrupted else _concluded(result),

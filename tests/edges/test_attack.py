@@ -164,13 +164,19 @@ def test_nothing_speaks_to_ci_or_moves_a_cursor(
 
 
 def test_half_a_surrogate_pair_survives_every_report(shop: Project) -> None:
-    shop.suite(r'queries: [{query: "a\ud800", id: a, relevant: [d1]}]' + "\nthresholds: {mrr: 0.5}\n")  # fmt: skip
+    line = r'{"query": "a\ud800", "id": "a", "relevant": ["d1"], "must_find": ["d9"]}'
+    (shop.path / "q.jsonl").write_text(line + "\n")
+    shop.suite("queries: q.jsonl\nthresholds: {mrr: 0.5}\n")
     shop.conftest(
-        "@pytest.fixture\ndef retriever(): return lambda query: [{'id': 'd1\\ud800', 'title': '\\udfff'}]\n"
+        "@pytest.fixture\ndef retriever(): return lambda query: [{'id': 'd1\\ud800', 'title': '\\udfff'}, {'id': 'd1'}]\n"
     )
     result = shop.run("--ir-markdown=r.md", "--ir-unjudged=u.csv", "--ir-save-runs=kept", "--ir-update-baseline")  # fmt: skip
+    assert result.ret == 1
+    assert shop.outcomes() == {"a": "failed", "mrr-10": "passed"}
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
     assert "NOT WRITTEN" not in result.stdout.str()
+    assert shop.run("--ir-runs=kept").ret == 1
+    assert shop.outcomes()["mrr-10"] == "passed"
 
 
 def test_formulas_in_what_is_to_be_judged_come_back_as_they_were(shop: Project) -> None:

@@ -341,7 +341,7 @@ def through_pytest(many: int, seed: str, folder: Path) -> int:
     """Mutated suites, all in one run: no traceback of ours, and no internal error."""
     dice = random.Random(seed)
     (folder / "conftest.py").write_text(
-        "import pytest\n@pytest.fixture\ndef retriever(): return lambda query: ['a', 'b', 'd1']\n"
+        "import pytest\n@pytest.fixture\ndef retriever(): return lambda query, k, **params: ['a', 'b', 'd1']\n"
     )
     for n in range(many):
         content = suite(dice)[0].encode() if dice.random() < 0.5 else WHOLE

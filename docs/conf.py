@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -14,6 +15,7 @@ else:
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 from tools import red_pull_request  # noqa: E402
+from tools.address import address  # noqa: E402
 
 METADATA = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
@@ -37,3 +39,18 @@ myst_heading_anchors = 3
 
 # Prompts are not copied.
 copybutton_prompt_text = "$ "
+
+
+def to_the_repository(app, page, text):
+    """A link to a file that is not among the pages leads to the repository, where it stands."""
+    folder = (ROOT / "docs" / page).parent
+    for link in re.findall(r"\]\(((?:\.\./)+[\w./-]+)", text[0]):
+        target = (folder / link).resolve()
+        if target.exists() and not target.is_relative_to(ROOT / "docs"):
+            there = f"https://github.com/{address()}/blob/main/{target.relative_to(ROOT)}"
+            text[0] = text[0].replace(f"]({link})", f"]({there})")
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect("source-read", to_the_repository)

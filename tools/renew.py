@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_irquality.report import schema as report_schema
 from pytest_irquality.suite import schema as suite_schema
-from tools import measures, options, reference
+from tools import address, measures, options, reference
 
 ROOT = Path(__file__).parents[1]
 
@@ -21,7 +21,9 @@ DRAWN: Mapping[str, Callable[[], str]] = {
 
 
 def main() -> None:
-    """Write them all."""
+    """Write them all, and name the project's address everywhere as it is."""
+    for path in address.renew():
+        print(f"wrote {path.relative_to(ROOT)}")
     for name, draw in DRAWN.items():
         path = ROOT / name
         text = draw().encode()

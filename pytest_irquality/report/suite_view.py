@@ -261,7 +261,7 @@ class SuiteView:
         if not unjudged or not self.result.returned:
             return ""
         said = f"{share(unjudged, len(top))} places in the top 3 hold an unjudged document"
-        return f"{said}; --ir-unjudged PATH lists what to judge first."
+        return f"{said}; --ir-unjudged=PATH lists what to judge first."
 
     # -- limits ------------------------------------------------------------------------------------
 

@@ -20,8 +20,10 @@ BY_HAND = """\
 # 1. Grade what stands below each query: take the '#' away from 'relevant:' and from every document you can judge, and
 #    correct its grade. 0 or 'bad' says that it was looked at and does not belong. Add documents that should be found
 #    and are missing here.
-# 2. Where one document must never sink, say so: must_find: {{ID: 3}} fails if it is not in the top 3.
+# 2. Where one document must never sink, say so: must_find: {ID: 3} fails if it is not in the top 3.
 # 3. Set the floors under 'thresholds' a little below what pytest --ir-suite shows.
+# 4. Run pytest --ir-suite --ir-update-baseline and commit what it writes: from then on a query that loses all its relevant
+#    documents fails. 'max_drop: 0.15' beside a floor limits what a change may take from the mean.
 """
 
 ON_A_PAGE = """\

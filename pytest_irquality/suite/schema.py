@@ -22,6 +22,10 @@ from pytest_irquality.suite.keys import WrittenFile, WrittenQuery, WrittenSuite
 from pytest_irquality.suite.rules import RANKS_SCHEMA
 from pytest_irquality.suite.tables import table_schema
 
+ID = (
+    "https://raw.githubusercontent.com/pytest-irquality/pytest-irquality/main/"
+    "pytest_irquality/suite/schema.json"
+)
 FILE = Path(__file__).with_name("schema.json")
 
 
@@ -29,9 +33,11 @@ def schema() -> dict[str, Any]:
     """The whole schema."""
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
+        "$id": ID,
         "title": "A suite of pytest-irquality",
+        "description": "Queries, what they must find, and limits on how well they do.",
         **table_schema(WrittenSuite),
-        "$defs": {
+        "definitions": {
             "query": table_schema(WrittenQuery),
             "file": table_schema(WrittenFile),
             "format": {"enum": list(NAMES)},

@@ -27,7 +27,7 @@ ANY_TEXT: Schema = {"type": ["string", "number", "boolean"]}
 
 def ref(name: str) -> Schema:
     """A definition of the schema by its name."""
-    return {"$ref": f"#/$defs/{name}"}
+    return {"$ref": f"#/definitions/{name}"}
 
 
 # -- single values ---------------------------------------------------------------------------------

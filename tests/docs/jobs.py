@@ -19,8 +19,9 @@ import yaml
 
 from tests.docs.pages import ROOT, outer_environment
 from tests.repository import WHO
+from tools.address import address
 
-OURS = "pytest-irquality/pytest-irquality"
+OURS = address()
 EXPRESSION = re.compile(r"\$\{\{ *(.*?) *\}\}")
 NAME = re.compile(r"'[^']*'|[\w.-]+(?:\.[\w.-]+)*\(?")
 

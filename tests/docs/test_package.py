@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import re
-
 from tests.docs.pages import ROOT
+from tools.address import MENTION, address, files, moved
 
 PYPROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
-OWN = re.compile(r"(?:github\.com/|githubusercontent\.com/|uses: )([\w-]+/pytest-irquality)\b")
 
 
 def test_every_mention_of_the_projects_address_is_that_of_its_metadata() -> None:
-    (address,) = re.findall(r'^Homepage = "https://github\.com/([\w/-]+)"$', PYPROJECT, re.M)
-    pages = [
-        *ROOT.glob("*.*"),
-        *ROOT.glob("docs/**/*.md"),
-        *ROOT.glob("pytest_irquality/**/*.py"),
-    ]
     mentions = {
-        (path.name, own)
-        for path in pages
-        if path.is_file() and path.suffix in (".md", ".toml", ".cff", ".yml", ".yaml", ".py")
-        for own in OWN.findall(path.read_text("utf-8"))
+        (path.name, own) for path in files() for _, own in MENTION.findall(path.read_text("utf-8"))
     }
-    assert {name for name, _ in mentions} >= {"pyproject.toml", "CITATION.cff", "github.md"}
-    assert {own for _, own in mentions} == {address}
+    named = {name for name, _ in mentions}
+    assert named >= {"pyproject.toml", "CITATION.cff", "github.md", "pre-commit.md", "schema.json"}
+    assert {own for _, own in mentions} == {address()}
+
+
+def test_the_project_moves_by_one_line() -> None:
+    text = "[a](https://github.com/x/pytest-irquality/issues) uses: x/pytest-irquality/comment@v1"
+    assert moved(text, "acme/pytest-irquality") == text.replace("x/", "acme/")
 
 
 def test_the_changelog_has_a_place_for_what_comes() -> None:

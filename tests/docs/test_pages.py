@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from pathlib import Path
 
@@ -31,6 +32,14 @@ def test_what_a_page_shows_is_so(
 @pytest.mark.parametrize("page", PAGES)
 def test_every_block_says_what_it_is(page: str) -> None:
     assert languages(ROOT / page) <= {*EVALUATORS, "{toctree}", "{raw} html"}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_options_that_take_a_path_are_written_with_an_equals_sign(page: str) -> None:
+    """After a space pytest takes a file that is there already for a test path, and reads its settings there."""
+    text = (ROOT / page).read_text("utf-8")
+    flags = r"(?:json|save-runs|runs|baseline|unjudged|markdown|shard|judge|report|history|init)"
+    assert re.findall(rf"--ir-{flags} [A-Z0-9][\w/.]*|--ir-{flags} [\w/]+[./:][\w./:]*", text) == []
 
 
 def test_the_readme_is_short() -> None:

@@ -28,6 +28,7 @@ def test_any_text_and_id_and_title_makes_a_suite_that_reads_back(tmp_path: Path)
     assert [query.text for query in suite.queries] == [*HOSTILE, "nothing", "broken"]
     assert (suite.name, suite.queries[-2].id, suite.queries[0].tags) == ("NO", "q1", ("NO",))
     assert list(lint(suite)) == []
+    assert "{{" not in path.read_text("utf-8")
     graded = (
         path.read_text("utf-8")
         .replace("    # relevant:", "    relevant:")

@@ -55,13 +55,43 @@ def test_the_schema_is_one() -> None:
     Draft7Validator.check_schema(schema.schema())
 
 
+KEYWORDS = {
+    "$id", "$ref", "$schema", "additionalProperties", "anyOf", "const", "default", "definitions", "description",
+    "enum", "exclusiveMinimum", "items", "maxLength", "maximum", "minItems", "minLength", "minProperties", "minimum",
+    "not", "oneOf", "pattern", "patternProperties", "properties", "propertyNames", "required", "title", "type",
+    "uniqueItems", "dependencies", "allOf", "maxItems", "format", "exclusiveMaximum", "if", "then", "else",
+}  # fmt: skip
+
+
+def test_a_catalogue_takes_the_schema_as_it_is() -> None:
+    """What SchemaStore asks: an address of its own, draft-07 and no keyword besides, and words for every key."""
+    found = schema.schema()
+    assert found["$id"].startswith("https://")
+    assert found["$id"].endswith("/pytest_irquality/suite/schema.json")
+    used: set[str] = set()
+
+    def look(part: Any) -> None:
+        used.update(part)
+        for key, inner in part.items():
+            named = key in ("properties", "definitions", "patternProperties")
+            inside = inner.values() if named else inner if isinstance(inner, list) else [inner]
+            for one in inside:
+                if isinstance(one, dict):
+                    look(one)
+
+    look(found)
+    assert used - KEYWORDS == set()
+    wordless = [name for name, key in found["properties"].items() if "description" not in key]
+    assert wordless == []
+
+
 def test_editors_are_offered_every_measure() -> None:
     found = schema.schema()
     for name in (*DEFINITIONS, "precision", "recall", "map", "mrr", "ndcg"):
         offered = DEFINITIONS[name].usual_name
         assert offered.startswith(name)
         assert parse_measure(offered).definition.name == name
-        assert offered in found["$defs"]["block"]["properties"]
+        assert offered in found["definitions"]["block"]["properties"]
         assert offered in found["properties"]["each_query"]["properties"]
         assert offered in found["properties"]["metrics"]["items"]["anyOf"][0]["enum"]
 

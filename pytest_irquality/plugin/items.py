@@ -18,6 +18,7 @@ from pytest_irquality.plugin.internals import (
     at,
     first_line_only,
     only_fixture,
+    said_safely,
     users_frames,
 )
 from pytest_irquality.plugin.judging import OUTCOMES, Ended, Judged, NotJudged, Outcome, judged
@@ -217,6 +218,7 @@ def pytest_runtest_makereport(
     if not isinstance(item.parent, SuiteModule) or not isinstance(item, pytest.Function):
         return report
     broken = call.excinfo.value if call.excinfo else None
+    said_safely(report, terminal)
     first_line_only(report, broken.short if isinstance(broken, Broken) else None)
     vars(report)["ir_item"] = [item.parent.suite.path, variant(item), item.originalname]
     if report.when == "setup" and report.failed:

@@ -207,6 +207,8 @@ def test_no_text_acts_in_any_medium(shop: Project, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(shop.path / "summary.md"))
     queries = []
     for n, text in enumerate(ACTING):
+        if text == "\ud800":  # which YAML refuses
+            continue
         shown = json.dumps(f"{text} {n}")
         queries.append(
             f"  - {{query: {shown}, id: q{n}, tags: [{shown}], why: {shown}, relevant: [{shown}], must_find: [{shown}]}}"

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from math import isfinite
 
 from pytest_irquality.edges import bounds
+from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.metrics.catalogue import DEFINITIONS
 from pytest_irquality.metrics.definition import Definition, Parameter, Value
 from pytest_irquality.metrics.errors import MeasureError
@@ -177,12 +177,12 @@ def read_value(text: str, parameter: Parameter, written: str) -> Value:
 
 def in_order(definition: Definition, given: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
     """What the name must say, in the order of the definition, so that one measure has one name."""
-    shown = []
+    named = []
     for parameter in definition.parameters:
         value = given.get(parameter.name, parameter.default)
         if value is not None and (value != parameter.default or parameter.always_shown):
-            shown.append((parameter.name, value))
-    return tuple(shown)
+            named.append((parameter.name, value))
+    return tuple(named)
 
 
 def with_cutoff(name: str, known: Mapping[str, Definition]) -> str:
@@ -232,13 +232,3 @@ def is_one_slip(word: str, other: str) -> bool:
         return rests[0] == rests[1][1:]
     swapped = rests[0][:2] == rests[1][:2][::-1] and rests[0][2:] == rests[1][2:]
     return rests[0][1:] == rests[1][1:] or swapped
-
-
-def did_you_mean(word: str, known: Iterable[str], text: str = "") -> str:
-    """The nearest known word, put where the wrong one stood in `text`."""
-    near = get_close_matches(word, known, n=1, cutoff=0.6)
-    if not near:
-        return ""
-    start = text.lower().find(word)
-    meant = text[:start] + near[0] + text[start + len(word) :] if text else near[0]
-    return f"; did you mean {meant!r}?"

@@ -62,10 +62,10 @@ def _passages(suite: Suite) -> Iterator[str]:
 
 def _of_files(suite: Suite, folder: Path, allowed: Allowed | None) -> Iterator[tuple[str, str]]:
     """Every chunk of the files by its id, or by its file and line."""
-    shown = Path(suite.path).parent
+    named_in = Path(suite.path).parent
     for pattern in suite.corpus.files:
         try:
-            found = sources(pattern, folder, shown, None, allowed)
+            found = sources(pattern, folder, named_in, None, allowed)
         except ValueError as error:
             place = suite.places["corpus"]
             raise SuiteError(suite.path, place.line, place.column, f"'corpus': {error}") from None
@@ -80,14 +80,14 @@ def _of_file(suite: Suite, source: Source) -> Iterator[tuple[str, str]]:
                 continue
             try:
                 chunk = json.loads(line)
-                yield from _read(suite, [chunk], f"{source.shown}:{number}")
+                yield from _read(suite, [chunk], f"{source.name}:{number}")
             except (ValueError, RecursionError):
                 raise SuiteError(
-                    source.shown, number, 1, "a corpus has a chunk a line, as JSON"
+                    source.name, number, 1, "a corpus has a chunk a line, as JSON"
                 ) from None
             except UnreadableResult as error:
                 raise SuiteError(
-                    source.shown, number, 1, f"no text in this chunk: {error.cause}"
+                    source.name, number, 1, f"no text in this chunk: {error.cause}"
                 ) from None
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from pytest_irquality.edges import git as provenance
 from pytest_irquality.edges.git import Repository
 from pytest_irquality.edges.open import Allowed
-from pytest_irquality.pipeline.base.told import RUNS, Answer, Answers, Key
+from pytest_irquality.pipeline.base.told import RUNS, BaseAnswer, BaseAnswers, RunOf
 from pytest_irquality.retrieval.run import JUDGMENTS, Fault, Run
 from pytest_irquality.storage import baseline
 from pytest_irquality.storage.history import Entry, HistoryError, read_history
@@ -164,13 +164,13 @@ class Files:
         return (self.start / given).exists()
 
     @cached_property
-    def _answers(self) -> Answers | None:
-        return Answers.read(self.base) if self.base else None
+    def _answers(self) -> BaseAnswers | None:
+        return BaseAnswers.read(self.base) if self.base else None
 
-    def _answer(self, target: Target) -> Answer:
+    def _answer(self, target: Target) -> BaseAnswer:
         assert self._answers is not None
         suite = Repository.holding(self.root).path(Path(os.path.realpath(target.file)))
-        answer = self._answers.of(Key(suite, target.retriever))
+        answer = self._answers.of(RunOf(suite, target.retriever))
         if answer is None:
             raise StoredRunError(f"run:{self._answers.ref} was not asked the queries of {suite}")
         return answer

@@ -15,7 +15,7 @@ import pytest
 from pytest_irquality.edges.git import Repository
 from pytest_irquality.pipeline.base.compare import Base
 from pytest_irquality.pipeline.base.process import default_command
-from pytest_irquality.pipeline.base.told import COLLECTED, Collected, Key
+from pytest_irquality.pipeline.base.told import COLLECTED, Collected, RunOf
 from pytest_irquality.pipeline.base.worktree import BaseError, Cancelled, new_folder, remove
 from pytest_irquality.plugin.collect import FILES, retrieved_by
 from pytest_irquality.plugin.options import Options
@@ -56,7 +56,7 @@ class Today:
     def __init__(self, config: pytest.Config, repository: Repository, folder: Path) -> None:
         self.config, self.repository, self.folder = config, repository, folder
         self.options = Options(config)
-        self.retrievers: list[Key] = []
+        self.retrievers: list[RunOf] = []
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(
@@ -74,7 +74,7 @@ class Today:
                 files[os.path.abspath(file)] = None
         return Collected(self._keys(items), self.retrievers, list(files))
 
-    def _keys(self, items: Iterable[pytest.Item]) -> list[Key]:
+    def _keys(self, items: Iterable[pytest.Item]) -> list[RunOf]:
         """Each suite and retriever once. Raises ``pytest.UsageError`` for a suite outside the
         checkout.
         """
@@ -82,7 +82,7 @@ class Today:
         try:
             for module, retriever in retrieved_by(items):
                 path = self.repository.path(Path(os.path.realpath(module.path)))
-                keys.append(Key(path, retriever))
+                keys.append(RunOf(path, retriever))
             return keys
         except OSError as error:
             raise pytest.UsageError(f"--ir-baseline {revision(self.config)}: {error}") from None

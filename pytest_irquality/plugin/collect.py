@@ -215,17 +215,17 @@ class SuiteModule(pytest.Module):
         return self._made
 
     def _make(self) -> types.ModuleType:
-        shown = shown_path(self.config, self.path)
-        if terminal(shown) != shown or "::" in shown:
+        path = shown_path(self.config, self.path)
+        if terminal(path) != path or "::" in path:
             raise self.CollectError(
-                f"{terminal(shown)}: a suite's path may hold no '::' and nothing that a terminal or"
+                f"{terminal(path)}: a suite's path may hold no '::' and nothing that a terminal or"
                 " CI would act on"
             )
         try:
             files, own = self.config.stash[FILES], self._own_measures()
             self.suite = load_suite(
                 self.path,
-                shown=shown,
+                shown=path,
                 definitions=with_own(own),
                 perturbations=self._perturbations(),
                 allowed=files.allowed(self.path),
@@ -358,9 +358,9 @@ def hidden_suites(config: pytest.Config) -> Iterator[str]:
     for path, why in named.items():
         asked = any(path.resolve().is_relative_to(folder) for folder in folders)
         if asked and path.is_file() and path not in collected:
-            shown = shown_path(config, path)
+            file = shown_path(config, path)
             yield (
-                f"{shown} was NOT COLLECTED, though {why}: pytest passes over its folder"
+                f"{file} was NOT COLLECTED, though {why}: pytest passes over its folder"
                 " (norecursedirs)"
             )
 

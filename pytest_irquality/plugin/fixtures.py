@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from pytest_irquality.metrics.names import did_you_mean
+from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.plugin.internals import NOTHING_AWAITED, Failure, available_fixtures
 from pytest_irquality.retrieval.call import AWAITED_BY, CUTOFF_NAMES
 from pytest_irquality.suite import Suite

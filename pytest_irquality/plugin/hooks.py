@@ -88,7 +88,7 @@ def _start_first_suite(config: pytest.Config, queries: Path) -> None:
             f"--ir-init: {first.target(queries).name} exists already, and is never written over"
         )
     config.pluginmanager.register(first, "irquality-first")
-    config.pluginmanager.register(first.Told(), "irquality-first-told")
+    config.pluginmanager.register(first.LastWords(), "irquality-first-words")
 
 
 def _activate(config: pytest.Config) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_irquality.pipeline.base import guard
-from pytest_irquality.pipeline.base.told import RUNS, TOLD, Key, Told
+from pytest_irquality.pipeline.base.told import RUNS, TOLD, FromBase, RunOf
 from pytest_irquality.pipeline.files import Target
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
 from pytest_irquality.plugin.internals import finds
@@ -51,7 +51,7 @@ class _Witness:
 
     def __init__(self, tree: Path, folder: Path) -> None:
         self.tree, self.folder = tree, folder
-        self.runs: dict[Key, str] = {}
+        self.runs: dict[RunOf, str] = {}
         self.without: dict[str, None] = {}
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -63,7 +63,7 @@ class _Witness:
             suite = Path(os.path.realpath(module.path)).relative_to(self.tree).as_posix()
             target = Target(module.suite, module.path, retriever)
             run = session.config.stash[FILES].kept_path(target)
-            self.runs[Key(suite, retriever)] = run.relative_to(self.folder / RUNS).as_posix()
+            self.runs[RunOf(suite, retriever)] = run.relative_to(self.folder / RUNS).as_posix()
             if not finds(item, module.suite.retriever):
                 self.without[suite] = None
 
@@ -76,4 +76,4 @@ class _Witness:
         if guards is not None:
             for name, file in guards.foreign_modules():
                 guards.note("module", name, file)
-        Told([*self.runs.items()], [*self.without], guarded).write(self.folder / TOLD)
+        FromBase([*self.runs.items()], [*self.without], guarded).write(self.folder / TOLD)

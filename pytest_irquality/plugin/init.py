@@ -21,7 +21,7 @@ from pytest_irquality.suite import Query, Suite, SuiteError
 from pytest_irquality.suite.files.logs import Logged, logged
 from pytest_irquality.suite.files.queries import read_queries, tags
 from pytest_irquality.suite.files.source import Source
-from pytest_irquality.suite.first_suite import GRADES, Asked, Page, first_suite
+from pytest_irquality.suite.first_suite import GRADES, Asked, GradingPage, first_suite
 from pytest_irquality.suite.sampling import Sample, sample
 from pytest_irquality.verdict.pool import Pool, by_importance, pool
 from pytest_irquality.wording.numbers import counted, grouped
@@ -43,14 +43,14 @@ class FirstSuite(pytest.Module):
         return self._made
 
     def _read(self) -> Sequence[Logged]:
-        shown = self.path.name
+        file = self.path.name
         try:
-            records = read_queries(Source(self.path, shown), (), "text").records
-            queries = logged(records, shown)
+            records = read_queries(Source(self.path, file), (), "text").records
+            queries = logged(records, file)
         except SuiteError as error:
             raise self.CollectError(str(error)) from None
         if not queries:
-            raise self.CollectError(f"{shown}:1:1: no query in it")
+            raise self.CollectError(f"{file}:1:1: no query in it")
         return queries
 
     def _make(self) -> types.ModuleType:
@@ -114,24 +114,24 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
         replace(one, documents=_candidates(run, query.id), fault=_fault(run, query.id))
         for one, query in zip(asked, suite.queries, strict=True)
     ]
-    page = Page(options.judge, f"{suite.name}.judgments*.csv") if options.judge else None
+    page = GradingPage(options.judge, f"{suite.name}.judgments*.csv") if options.judge else None
     _new(path, first_suite(suite.name, item.path.name, answered, drawn, page))
     start = item.config.invocation_params.dir
-    shown = (path.relative_to(start) if path.is_relative_to(start) else path).as_posix()
-    wrote = f"wrote {shown}: {_how_many(asked, drawn)}"
+    written = (path.relative_to(start) if path.is_relative_to(start) else path).as_posix()
+    wrote = f"wrote {written}: {_how_many(asked, drawn)}"
     if run.faults:
         wrote = f"{wrote}, {len(run.faults)} of them could not be answered"
     if page is None:
         item.stash[SAID] = (
             f"{wrote}, each with up to {CANDIDATES} candidates to grade.\n"
-            f"Now: grade them, and run pytest --ir-suite {shown}"
+            f"Now: grade them, and run pytest --ir-suite {written}"
         )
         return
     pools = by_importance([pool(suite, [run], options.judge_depth or CANDIDATES)], ())
     _write_page(path.with_name(f"{suite.name}.judgments.csv"), start / page.name, pools)
     item.stash[SAID] = (
         f"{wrote}.\npage to grade in: {page.name}: {to_grade(pools)}\n"
-        f"Now: open it, grade, save its file beside {shown}, and run pytest --ir-suite {shown}"
+        f"Now: open it, grade, save its file beside {written}, and run pytest --ir-suite {written}"
     )
 
 
@@ -238,7 +238,7 @@ def pytest_runtest_makereport(
     return report
 
 
-class Told:
+class LastWords:
     """Says in the end what was written."""
 
     said = ""

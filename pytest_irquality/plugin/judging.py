@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.metrics import MeasureError
-from pytest_irquality.metrics.names import did_you_mean
 from pytest_irquality.pipeline.files import Against, Target
 from pytest_irquality.pipeline.judge import judge_run, version_of
 from pytest_irquality.plugin.collect import FILES, SuiteModule, variant

@@ -89,10 +89,9 @@ class Session:
             # A suite may be there and deselected, so what was not collected is looked for on the
             # disk.
             if empty and not any(next(folder.rglob(pattern), None) for pattern in patterns):
-                shown = os.path.relpath(named, config.invocation_params.dir)
-                lines.append(
-                    f"irquality: no suite in {shown}: no file there matches {' '.join(patterns)}"
-                )
+                where = os.path.relpath(named, config.invocation_params.dir)
+                none = f"no file there matches {' '.join(patterns)}"
+                lines.append(f"irquality: no suite in {where}: {none}")
         return list(map(terminal, lines))
 
     # -- what became of it -------------------------------------------------------------------------

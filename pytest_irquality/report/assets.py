@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -28,8 +29,12 @@ def asset(name: str) -> Asset:
     return Asset(Markup(text), f"sha256-{digest}")
 
 
+@cache
 def environment() -> jinja2.Environment:
-    """The templates, in which every text is escaped and shows what would hide or turn it."""
+    """The templates, in which every text is escaped and shows what would hide or turn it.
+
+    One a process: compiling them takes longer than drawing a page of a few queries.
+    """
     return jinja2.Environment(
         loader=jinja2.PackageLoader("pytest_irquality.report"),
         autoescape=True,

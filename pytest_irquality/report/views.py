@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pytest_irquality.report.answers_view import KindTexts, LossRow, NoiseView
-from pytest_irquality.wording.audit import Told
+from pytest_irquality.wording.audit import AuditPart
 from pytest_irquality.wording.story import Story
 
 
@@ -399,7 +399,7 @@ class AuditView:
 
     path: str
     anchor: str
-    told: tuple[Told, ...]
+    told: tuple[AuditPart, ...]
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ def _pipeline(retriever: object, ends: Ends) -> Callable[..., Any]:
 class _Signature:
     """What a callable takes. ``shown`` is how errors name it."""
 
-    shown: str
+    written: str
     parameters: Sequence[Parameter]
 
     @property
@@ -127,7 +127,7 @@ def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], as
     by_name = not positional and asked in keywords
     if not (positional or by_name or signature.has(Parameter.VAR_POSITIONAL)):
         raise RetrieverError(
-            f"the retriever {signature.shown} takes no {asked};"
+            f"the retriever {signature.written} takes no {asked};"
             f" it must take ({asked}) or ({asked}, k)"
         )
     first = positional[0].name if positional else None
@@ -170,14 +170,14 @@ def _refuse_params(
     for name in (first, cutoff):
         if name is not None and name in params:
             raise RetrieverError(
-                f"'params' names {name!r}, which the retriever {signature.shown} is given already"
+                f"'params' names {name!r}, which the retriever {signature.written} is given already"
             )
     if signature.has(Parameter.VAR_KEYWORD):
         return
     foreign = [repr(name) for name in params if name not in signature.keywords]
     if foreign:
         raise RetrieverError(
-            f"the retriever {signature.shown} does not take {' and '.join(foreign)} of 'params'"
+            f"the retriever {signature.written} does not take {' and '.join(foreign)} of 'params'"
         )
 
 
@@ -188,7 +188,7 @@ def _refuse_lacking(
     lacking = [repr(name) for name in signature.needs() if name not in {*given, *params}]
     if lacking:
         raise RetrieverError(
-            f"the retriever {signature.shown} needs {' and '.join(lacking)} too, and nothing says"
+            f"the retriever {signature.written} needs {' and '.join(lacking)} too, and nothing says"
             " what to give: name it under 'params', or call a cutoff by one of its names"
             f" ({', '.join(CUTOFF_NAMES[:6])})"
         )
@@ -213,11 +213,11 @@ def _callable(retriever: object) -> tuple[Callable[..., Any], str]:
     found = _single(retriever)
     if found is not None:
         return found
-    shown = repr(retriever)
-    if len(shown) > 80:
-        shown = shown[:77] + "..."
+    value = repr(retriever)
+    if len(value) > 80:
+        value = value[:77] + "..."
     raise RetrieverError(
-        f"the retriever fixture gave {shown} ({type(retriever).__name__}), which is neither a"
+        f"the retriever fixture gave {value} ({type(retriever).__name__}), which is neither a"
         f" function (query) or (query, k) nor an object with a method {', '.join(METHODS)} or"
         " batch"
     )

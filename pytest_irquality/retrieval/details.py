@@ -44,8 +44,8 @@ def details_of(
         elif not isinstance(hit, (str, int)):
             text = next(filter(None, (_text(hit, name, inside) for name in texts)), "")
             fields = ((name, _field(hit, name, inside)) for name in show)
-            shown = tuple((name, value) for name, value in fields if value)
-            found[id] = Details(clipped(text, LONGEST_TEXT), shown)
+            wanted = tuple((name, value) for name, value in fields if value)
+            found[id] = Details(clipped(text, LONGEST_TEXT), wanted)
     return found
 
 

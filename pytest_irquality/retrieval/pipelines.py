@@ -4,7 +4,7 @@ the ranking.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pytest_irquality.suite.keys import Ends
@@ -30,20 +30,13 @@ def asked_as_function(pipeline: Any, ends: Ends) -> Callable[..., Any]:
     """
     inputs: Mapping[str, Mapping[str, Any]] = pipeline.inputs()
     queries = [_existing(place, inputs) for place in ends.input] or _clear(inputs)
-    lacking = [
-        f"{component}.{name}"
-        for component, sockets in inputs.items()
-        for name, socket in sockets.items()
-        if socket.get("is_mandatory") and (component, name) not in queries
-    ]
-    if lacking or not queries:
-        said = (
-            f"it needs {' and '.join(lacking)} too"
-            if lacking
-            else "none of its inputs is a query's"
-        )
+    lacking = [".".join(place) for place in _mandatory(inputs) if place not in queries]
+    why = "" if queries else "none of its inputs is a query's"
+    if lacking:
+        why = f"it needs {' and '.join(lacking)} too"
+    if why:
         raise PipelineError(
-            f"{said}; name where the query goes in, as in 'pipeline: {{input: {_example(inputs)}}}'"
+            f"{why}; name where the query goes in, as in 'pipeline: {{input: {_example(inputs)}}}'"
         )
     if ends.output and ends.output not in pipeline.to_dict()["components"]:
         raise PipelineError(
@@ -75,12 +68,15 @@ def _existing(place: str, inputs: Mapping[str, Mapping[str, Any]]) -> tuple[str,
 
 def _clear(inputs: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
     """Every open input that has a query's name and must be given."""
-    return [
-        (component, name)
-        for component, sockets in inputs.items()
-        for name, socket in sockets.items()
-        if name in QUERY_INPUTS and socket.get("is_mandatory")
-    ]
+    return [place for place in _mandatory(inputs) if place[1] in QUERY_INPUTS]
+
+
+def _mandatory(inputs: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Every open input that must be given, with its component."""
+    for component, sockets in inputs.items():
+        for name, socket in sockets.items():
+            if socket.get("is_mandatory"):
+                yield component, name
 
 
 def _example(inputs: Mapping[str, Mapping[str, Any]]) -> str:

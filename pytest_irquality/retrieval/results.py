@@ -23,9 +23,9 @@ from pytest_irquality.retrieval.details import Details, details_of
 from pytest_irquality.retrieval.wrappers import (
     UnreadableResult,
     hits_of,
+    in_brief,
     is_mapping,
     results_of,
-    shown,
 )
 
 ID_KEYS = (
@@ -69,13 +69,13 @@ ONE_WORD = re.compile(
 FIRST = 3
 TITLE_LENGTH = 80
 
-__all__ = ["Hits", "UnreadableResult", "apart", "read_result", "split_batch"]
+__all__ = ["Returned", "UnreadableResult", "apart", "read_result", "split_batch"]
 
 Getter = Callable[[Any], Any]
 Column = Sequence[Any]
 
 
-class Hits(NamedTuple):
+class Returned(NamedTuple):
     """A result as read: ids best first, scores where there are any, titles and whole texts by
     id.
     """
@@ -103,7 +103,7 @@ def read_result(
     text_field: str | None = None,
     texts: bool = False,
     show: Sequence[str] | None = None,
-) -> Hits:
+) -> Returned:
     """The first ``depth`` hits of what a call returned.
 
     ``id_field`` and ``text_field`` are where an id and a text stand, with dots
@@ -135,7 +135,7 @@ def split_batch(result: object, queries: int) -> list[Any]:
 
 
 def _unreadable(error: UnreadableResult, result: object) -> UnreadableResult:
-    detail = f"{error.detail}; {shown(result)}" if error.detail else shown(result)
+    detail = f"{error.detail}; {in_brief(result)}" if error.detail else in_brief(result)
     return UnreadableResult(f"cannot read the retriever's result: {error.cause}", detail)
 
 
@@ -166,9 +166,9 @@ def _digest(text: str) -> str:
     ]
 
 
-def _read(hits: Column, looked: Looked) -> Hits:
+def _read(hits: Column, looked: Looked) -> Returned:
     if not hits:
-        return Hits(())
+        return Returned(())
     kinds = set(map(type, hits))
     if looked.texts and kinds == {str} and _has_prose(hits):
         return _texts_alone(hits, None)
@@ -186,16 +186,18 @@ def _read(hits: Column, looked: Looked) -> Hits:
     return _fields(hits, looked)
 
 
-def _bare(ids: tuple[str, ...], looked: Looked) -> Hits:
+def _bare(ids: tuple[str, ...], looked: Looked) -> Returned:
     """Nothing but ids."""
     if looked.texts:
         raise UnreadableResult("'match: text' needs the text of each hit, and these are ids alone")
-    return Hits(ids)
+    return Returned(ids)
 
 
-def _texts_alone(texts: Sequence[str], scores: tuple[float, ...] | None) -> Hits:
+def _texts_alone(texts: Sequence[str], scores: tuple[float, ...] | None) -> Returned:
     ids = tuple(map(_digest, texts))
-    return Hits(ids, scores, _by_id(ids, map(_title, texts)), dict(zip(ids, texts, strict=True)))
+    return Returned(
+        ids, scores, _by_id(ids, map(_title, texts)), dict(zip(ids, texts, strict=True))
+    )
 
 
 # -- ids and scores, a column at a time ----------------------------------------
@@ -260,7 +262,7 @@ def _has_prose(values: Iterable[str]) -> bool:
 # -- hits that are rows ----------------------------------------
 
 
-def _rows(hits: Column, looked: Looked) -> Hits:
+def _rows(hits: Column, looked: Looked) -> Returned:
     """``(id, score)``, ``(score, id)``, or rows of a table: told apart by type over the whole
     list.
     """
@@ -282,7 +284,7 @@ def _rows(hits: Column, looked: Looked) -> Hits:
             return _texts_alone(whole, scores)
         known: dict[str, str] = {}
         ids = apart(ids, whole, known)
-        return Hits(ids, scores, _by_id(ids, map(_title, words[0])), known)
+        return Returned(ids, scores, _by_id(ids, map(_title, words[0])), known)
     read = _read(columns[at], looked if place is None else looked._replace(id_field=None))
     titles = read.titles or (_by_id(read.ids, map(_title, words[0])) if words else {})
     return read._replace(scores=scores or read.scores, titles=titles)
@@ -329,7 +331,7 @@ def _id_and_score(
 # -- hits with named fields ----------------------------------------
 
 
-def _fields(hits: Column, looked: Looked) -> Hits:
+def _fields(hits: Column, looked: Looked) -> Returned:
     first, id_field, texts = hits[:FIRST], looked.id_field, looked.texts
     tried = (id_field,) if id_field else ID_KEYS if is_mapping(hits[0]) else ID_ATTRIBUTES
     get = _settle(first, tried, _are_ids, attributes=tried is ID_ATTRIBUTES)
@@ -361,7 +363,7 @@ def _fields(hits: Column, looked: Looked) -> Hits:
     get_title = _settle(first, [place + name for name in TITLES for place in inside], _are_texts)
     named = _words(_column(hits, get_title)) if get_title else whole
     titles = _by_id(ids, (_title(title or text) for title, text in zip(named, whole, strict=True)))
-    return Hits(ids, scores, titles, known)
+    return Returned(ids, scores, titles, known)
 
 
 def _settle_text(hits: Column, looked: Looked, places: Sequence[str]) -> Getter | None:

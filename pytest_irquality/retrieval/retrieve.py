@@ -14,7 +14,7 @@ from pytest_irquality.retrieval.call import Call, RetrieverError, how_to_call, t
 from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, forget, in_turn
 from pytest_irquality.retrieval.results import (
-    Hits,
+    Returned,
     UnreadableResult,
     apart,
     read_result,
@@ -25,7 +25,7 @@ from pytest_irquality.retrieval.run import Fault, Ranking, Run, one_side
 from pytest_irquality.suite.model import Query, Suite
 
 Progress = Callable[[int, int], None]
-ReadHits = Callable[[Query, object], Hits]
+ReadHits = Callable[[Query, object], Returned]
 
 LONGEST = 300  # characters of an error's message; its traceback has all of it
 GIVE_UP = 20  # time-outs in a row; three times the calls in flight where that is more
@@ -151,7 +151,7 @@ class _Kept:
                 faults[query.id] = fault
             if fault is not None or answer is None:
                 continue
-            hits: Hits = answer.value
+            hits: Returned = answer.value
             ids = hits.ids
             if hits.texts:
                 ids = apart(hits.ids, map(hits.texts.__getitem__, hits.ids), texts)
@@ -218,7 +218,7 @@ def _batches(
     for query in asked:
         groups.setdefault(repr(sorted(query.params.items())), []).append(query)
 
-    def read(query: Query, result: object) -> Hits | Exception:
+    def read(query: Query, result: object) -> Returned | Exception:
         try:
             return read_hits(query, result)
         except Exception as error:  # one query's results do not spoil those of the others
@@ -247,7 +247,7 @@ def _settle(suite: Suite, retriever: object, query: Query) -> Call:
         raise
 
 
-def _read(suite: Suite, details: bool, query: Query, result: object) -> Hits:
+def _read(suite: Suite, details: bool, query: Query, result: object) -> Returned:
     return read_result(
         result,
         suite.depth,

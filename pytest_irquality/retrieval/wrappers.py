@@ -87,12 +87,12 @@ def results_of(result: object, queries: int) -> list[Any]:
         if is_such(result):
             raise UnreadableResult(f"a batch must give one list of hits a query: {why}")
     if is_mapping(result):
-        columns = {
-            name: column for name, column in _columns(result).items() if len(column) == queries
-        }
+        found = _columns(result)
+        columns = {name: column for name, column in found.items() if len(column) == queries}
         if any(name in columns for name in ID_COLUMNS):
             return [{name: column[i] for name, column in columns.items()} for i in range(queries)]
-        if (inside := _inside(result)) is None:
+        inside = _inside(result)
+        if inside is None:
             raise UnreadableResult("a batch must give one list of hits a query, not a mapping")
         return results_of(inside, queries)
     results = list(_plain(result))
@@ -106,7 +106,7 @@ def results_of(result: object, queries: int) -> list[Any]:
     return results
 
 
-def shown(result: object) -> str:
+def in_brief(result: object) -> str:
     """What came, shortened, for a message."""
     try:
         text = repr(result)
@@ -128,17 +128,13 @@ def _array(thing: Any, wanted: Wanted) -> object:
     """An array, a tensor, a series, an Arrow table; one row of two dimensions is a batch of one."""
     if isinstance(thing, (list, tuple)):
         return None
-    convert = next(
-        (method for name in TO_LIST if callable(method := getattr(thing, name, None))), None
-    )
+    convert = _to_list(thing)
     if convert is None:
         return None
     inside = convert()
-    return (
-        inside[0]
-        if _is_table(thing) and len(inside) == 1 and isinstance(inside[0], list)
-        else inside
-    )
+    if _is_table(thing) and len(inside) == 1 and isinstance(inside[0], list):
+        return inside[0]
+    return inside
 
 
 def _cursor(thing: Any, wanted: Wanted) -> object:
@@ -146,16 +142,13 @@ def _cursor(thing: Any, wanted: Wanted) -> object:
     description = getattr(thing, "description", None)
     if not description or not callable(getattr(thing, "fetchall", None)):
         return None
+    names = [column[0] for column in description]
     some = getattr(thing, "fetchmany", None)
-    names, rows = (
-        [column[0] for column in description],
-        some(wanted.depth) if callable(some) else thing.fetchall(),
-    )
-    if not any(name in wanted.columns for name in names) or not all(
-        type(row) is tuple for row in rows
-    ):
-        return rows
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    rows = some(wanted.depth) if callable(some) else thing.fetchall()
+    has_ids = any(name in wanted.columns for name in names)
+    if has_ids and all(type(row) is tuple for row in rows):
+        return [dict(zip(names, row, strict=True)) for row in rows]
+    return rows
 
 
 def _frame(thing: Any, wanted: Wanted) -> object:
@@ -167,7 +160,8 @@ def _frame(thing: Any, wanted: Wanted) -> object:
         raise UnreadableResult("a table is no list of hits; return its ids, or its rows as dicts")
     columns = {str(name): thing[name] for name in names}
     index = getattr(thing, "index", None)
-    if isinstance(name := getattr(index, "name", None), str):
+    name = getattr(index, "name", None)
+    if isinstance(name, str):
         columns.setdefault(name, index)
     return _rows({name: _plain(column)[: wanted.depth] for name, column in columns.items()})
 
@@ -180,13 +174,14 @@ def _two_columns(thing: Any, wanted: Wanted) -> object:
         return None
     columns = [_only(_plain(column)) for column in thing]
     kinds = [*map(_kind, columns)]
-    if len(columns[0]) != len(columns[1]) or not (
-        hasattr(thing, "_fields") or kinds in TWO_COLUMNS
-    ):
+    if len(columns[0]) != len(columns[1]):
         return None
-    pairs = zip(*columns, strict=True)
-    # Where faiss finds too few, it fills up with -1.
-    return [*pairs] if "whole" not in kinds else [pair for pair in pairs if -1 not in pair]
+    if not hasattr(thing, "_fields") and kinds not in TWO_COLUMNS:
+        return None
+    pairs = list(zip(*columns, strict=True))
+    if "whole" in kinds:  # where faiss finds too few, it fills up with -1
+        pairs = [pair for pair in pairs if -1 not in pair]
+    return pairs
 
 
 def _mapping(thing: Any, wanted: Wanted) -> object:
@@ -199,19 +194,18 @@ def _mapping(thing: Any, wanted: Wanted) -> object:
     if any(name in keys and _is_column(_value(thing, name)) for name in wanted.columns):
         columns = {name: _only(column) for name, column in _columns(thing).items()}
         return _rows({name: column[: wanted.depth] for name, column in columns.items()})
-    if (inside := _inside(thing)) is not None:
+    inside = _inside(thing)
+    if inside is not None:
         return inside
-    components = [value for key in keys if _opens(value := _value(thing, key))]
+    components = [value for value in (_value(thing, key) for key in keys) if _opens(value)]
     if len(keys) > 1:
-        components = [
-            value for value in components if is_mapping(value) and _inside(value) is not None
-        ]
+        components = [one for one in components if is_mapping(one) and _inside(one) is not None]
     return components[0] if len(components) == 1 else None
 
 
 def _tool_error(content: object) -> UnreadableResult:
     """Of a tool that answered with an error, which is no list of hits."""
-    return UnreadableResult("the tool answered with an error", shown(content))
+    return UnreadableResult("the tool answered with an error", in_brief(content))
 
 
 def _attributes(thing: Any, wanted: Wanted) -> object:
@@ -222,7 +216,7 @@ def _attributes(thing: Any, wanted: Wanted) -> object:
         raise _tool_error(getattr(thing, "content", None))
     if hasattr(thing, "__iter__") and hasattr(thing, "__len__"):
         return None
-    return next((value for name in WRAPPERS if _opens(value := getattr(thing, name, None))), None)
+    return _first_that_opens(getattr(thing, name, None) for name in WRAPPERS)
 
 
 def _batch_of_one(thing: Any, wanted: Wanted) -> object:
@@ -281,7 +275,11 @@ def _value(thing: Any, name: object) -> Any:
 
 def _inside(mapping: Any) -> Any:
     """What stands under a name that hits are known to stand under."""
-    return next((value for name in WRAPPERS if _opens(value := _value(mapping, name))), None)
+    return _first_that_opens(_value(mapping, name) for name in WRAPPERS)
+
+
+def _first_that_opens(values: Iterable[Any]) -> Any:
+    return next((value for value in values if _opens(value)), None)
 
 
 def _opens(value: object) -> bool:
@@ -296,15 +294,18 @@ def _opens(value: object) -> bool:
 
 
 def _is_two(thing: Any) -> bool:
-    return (
-        isinstance(thing, tuple) and tuple.__len__(thing) == 2
-    )  # bm25s's own len() is that of the batch
+    # bm25s's own len() is that of the batch.
+    return isinstance(thing, tuple) and tuple.__len__(thing) == 2
 
 
 def _is_array(thing: object) -> bool:
-    return not isinstance(thing, type) and any(
-        callable(getattr(thing, name, None)) for name in TO_LIST
-    )
+    return not isinstance(thing, type) and _to_list(thing) is not None
+
+
+def _to_list(thing: Any) -> Callable[[], Any] | None:
+    """What turns an array into lists, under whichever name."""
+    methods = (getattr(thing, name, None) for name in TO_LIST)
+    return next(filter(callable, methods), None)
 
 
 def _is_table(thing: object) -> bool:
@@ -318,9 +319,7 @@ def _is_column(thing: object) -> bool:
 
 def _plain(column: Any) -> Any:
     """A column as a list of Python's own values."""
-    convert = next(
-        (method for name in TO_LIST if callable(method := getattr(column, name, None))), None
-    )
+    convert = _to_list(column)
     return column if convert is None else convert()
 
 
@@ -338,15 +337,11 @@ def _columns(table: Any) -> dict[str, Any]:
 def _kind(column: Any) -> str:
     """What a column holds, by which two columns are told from two rows."""
     numeric = [isinstance(value, numbers.Number) for value in column]
+    if not numeric:
+        return "none"
     if not all(numeric):
         return "mixed" if any(numeric) else "other"
-    return (
-        "none"
-        if not numeric
-        else "fractions"
-        if any(isinstance(value, float) for value in column)
-        else "whole"
-    )
+    return "fractions" if any(isinstance(value, float) for value in column) else "whole"
 
 
 def _rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -63,17 +63,16 @@ class Kept:
         queries. None where there is no such run. Raises as ``run`` does.
         """
         builds = self._builds(suite, file, retriever) or [self]
-        runs = [
-            run for build in builds if (run := build._whole(suite, file, retriever)) is not None
-        ]
-        name = _name(suite.path, retriever)
-        return stored_together(name, runs) if len(runs) > 1 else next(iter(runs), None)
+        found = [build._whole(suite, file, retriever) for build in builds]
+        runs = [run for run in found if run is not None]
+        if len(runs) > 1:
+            return stored_together(_name(suite.path, retriever), runs)
+        return next(iter(runs), None)
 
     def _whole(self, suite: Suite, file: Path, retriever: str) -> StoredRun | None:
-        if (stored := self._stored(suite, retriever)) is not None:
+        stored = self._stored(suite, retriever)
+        if stored is not None or not self._trec_files:
             return stored
-        if not self._trec_files:
-            return None
         run, _ = self._trec(suite, file, retriever, suite.by_id)
         # Such a file cannot say that a query returned nothing: what it lacks is new.
         answered = {id: ranking for id, ranking in run.rankings.items() if ranking.ids}
@@ -85,11 +84,7 @@ class Kept:
         is one build.
         """
         given = [replace(self, given=(one,)) for one in self.given]
-        holding = [
-            kept
-            for kept in given
-            if kept._chosen(suite, retriever) or kept._trec_named(file, retriever)
-        ]
+        holding = [kept for kept in given if kept._holding(suite, file, retriever)]
         headers = [header for kept in holding for _, header in kept._chosen(suite, retriever)]
         shards = [header.shard for header in headers]
         of_one_build = headers and all(shards) and len({*shards}) == len(shards)
@@ -97,7 +92,8 @@ class Kept:
             return ()
         _of_one_commit(_name(suite.path, retriever), headers)
         for one, other in combinations(holding, 2):
-            if copied := one._held_by(other, suite, file, retriever):
+            copied = one._held_by(other, suite, file, retriever)
+            if copied:
                 raise StoredRunError(
                     f"{copied} is in {one.given[0]} and in {other.given[0]}: one run is one build"
                 )
@@ -107,11 +103,8 @@ class Kept:
         """A run of a suite that both hold, the very same file or a copy of it; "" where there is
         none. No two runs took each call the same time.
         """
-        mine, theirs = (
-            [path for path, _ in kept._chosen(suite, retriever)]
-            or kept._trec_named(file, retriever)
-            for kept in (self, other)
-        )
+        mine = self._holding(suite, file, retriever)
+        theirs = other._holding(suite, file, retriever)
         for one, another in product(mine, theirs):
             if samefile(one, another):
                 return self.shown(one)
@@ -119,22 +112,18 @@ class Kept:
                 return self.shown(one)
         return ""
 
+    def _holding(self, suite: Suite, file: Path, retriever: str) -> Sequence[Path]:
+        """The files that hold the run of a suite and retriever, whatever their format."""
+        ours = [path for path, _ in self._chosen(suite, retriever)]
+        return ours or self._trec_named(file, retriever)
+
     def _one(
         self, suite: Suite, file: Path, retriever: str, needed: Collection[str]
     ) -> tuple[Run, tuple[str, ...]]:
         stored = self._stored(suite, retriever)
         if stored is None:
             return self._trec(suite, file, retriever, needed)
-        if stored.header.depth < suite.depth:
-            raise StoredRunError(
-                f"the kept run of {_name(suite.path, retriever)} has {stored.header.depth} results"
-                f" a query, and the suite asks for {suite.depth}: retrieve it again"
-            )
-        if stored.lacks_texts(suite):
-            name = _name(suite.path, retriever)
-            raise StoredRunError(
-                f"the kept run of {name} has no texts, which 'match: text' needs: retrieve it again"
-            )
+        _check_enough(stored, suite, _name(suite.path, retriever))
         run = stored.run(suite)
         rankings = {id: ranking for id, ranking in run.rankings.items() if id in needed}
         faults = {id: fault for id, fault in run.faults.items() if id in needed}
@@ -143,38 +132,31 @@ class Kept:
             for q in suite.queries
             if q.id in needed and q.id not in rankings and q.id not in faults
         ]
-        notes = (
-            (
-                (
-                    f"the kept run lacks {_some(lacks, len(needed))}, or has other words or params"
-                    " for them"
-                ),
-            )
-            if lacks
-            else ()
-        )
+        notes: list[str] = []
+        if lacks:
+            some = _some(lacks, len(needed))
+            notes.append(f"the kept run lacks {some}, or has other words or params for them")
         again = tuple(_of(answer, needed) for answer in run.again)
         kept = replace(
             run, retriever=retriever, rankings=rankings, faults=faults, again=again, scored={}
         )
-        return kept, notes
+        return kept, tuple(notes)
 
     def headers(self, suite: Suite, retriever: str) -> Sequence[Header]:
         """What the runs of a suite and retriever say of themselves; () for TREC runs."""
         return [header for _, header in self._chosen(suite, retriever)]
 
     def _chosen(self, suite: Suite, retriever: str) -> Sequence[tuple[Path, Header]]:
-        """The files that hold the run of a suite and retriever, or shares of it."""
-        of_it = [(path, header) for path, header in self._headers if header.retriever == retriever]
-        exact = [(path, header) for path, header in of_it if header.path == suite.path]
-        alike = [
-            (path, header)
-            for path, header in of_it
-            if Path(header.path).name == Path(suite.path).name
-        ]
+        """The files of ours that hold the run of a suite and retriever, or shares of it."""
+        name = Path(suite.path).name
+        of_it = [one for one in self._headers if one[1].retriever == retriever]
+        exact = [one for one in of_it if one[1].path == suite.path]
+        if exact:
+            return exact
         # Another job may have been started in another folder; a name that fits one suite alone is
         # good enough.
-        return exact or (alike if len({header.path for _, header in alike}) == 1 else [])
+        alike = [one for one in of_it if Path(one[1].path).name == name]
+        return alike if len({header.path for _, header in alike}) == 1 else []
 
     def _stored(self, suite: Suite, retriever: str) -> StoredRun | None:
         chosen = self._chosen(suite, retriever)
@@ -216,15 +198,12 @@ class Kept:
         lacks = [
             query.text for query in asked if query.id not in rankings and not query.expects_nothing
         ]
-        notes = (
-            (f"{shown} has nothing for {_some(lacks, len(needed))}, which therefore score 0",)
-            if lacks
-            else ()
-        )
-        return (
-            Run(retriever, {query.id: rankings.get(query.id, Ranking(())) for query in asked}),
-            notes,
-        )
+        notes: list[str] = []
+        if lacks:
+            some = _some(lacks, len(needed))
+            notes.append(f"{shown} has nothing for {some}, which therefore score 0")
+        found_or_empty = {query.id: rankings.get(query.id, Ranking(())) for query in asked}
+        return Run(retriever, found_or_empty), tuple(notes)
 
     def _trec_named(self, file: Path, retriever: str) -> Sequence[Path]:
         """The TREC runs that are named after a suite and retriever."""
@@ -298,6 +277,19 @@ class Kept:
     def _unread(self) -> str:
         unread = self._scanned[1]
         return f" (passed over: {'; '.join(unread[:NAMED])})" if unread else ""
+
+
+def _check_enough(stored: StoredRun, suite: Suite, name: str) -> None:
+    """Raise ``StoredRunError`` where a kept run is less than what a suite asks for."""
+    if stored.header.depth < suite.depth:
+        raise StoredRunError(
+            f"the kept run of {name} has {stored.header.depth} results"
+            f" a query, and the suite asks for {suite.depth}: retrieve it again"
+        )
+    if stored.lacks_texts(suite):
+        raise StoredRunError(
+            f"the kept run of {name} has no texts, which 'match: text' needs: retrieve it again"
+        )
 
 
 def _runs_in(folder: Path, given: str) -> Iterator[Path]:

@@ -5,7 +5,7 @@ judged.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_irquality.storage.stored import StoredRun, StoredRunError, digest
@@ -75,13 +75,7 @@ def join(suite: Suite, shares: Sequence[tuple[str, StoredRun]]) -> StoredRun:
                 f" ({first.shard})"
             )
         seen[shard] = name
-    count = next(iter(seen)).count
-    missing = [
-        str(shard)
-        for shard in (Shard(index, count) for index in range(1, count + 1))
-        # A share that no query falls into has no file.
-        if shard not in seen and any(shard.holds(query.id) for query in suite.queries)
-    ]
+    missing = _missing(suite, seen)
     if missing:
         there = ", ".join(f"{shard} ({name})" for shard, name in seen.items())
         raise StoredRunError(
@@ -94,6 +88,17 @@ def join(suite: Suite, shares: Sequence[tuple[str, StoredRun]]) -> StoredRun:
     return StoredRun(
         header, {query.id: queries[query.id] for query in asked if query.id in queries}
     )
+
+
+def _missing(suite: Suite, seen: Collection[Shard]) -> list[str]:
+    """The shares that are not there. One that no query falls into has no file."""
+    count = next(iter(seen)).count
+    shards = [Shard(index, count) for index in range(1, count + 1)]
+    return [
+        str(shard)
+        for shard in shards
+        if shard not in seen and any(shard.holds(query.id) for query in suite.queries)
+    ]
 
 
 def _parse(text: str | None, name: str) -> Shard:

@@ -79,7 +79,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Page:
+class GradingPage:
     """A page to grade in: its name, and the pattern of the files that it saves."""
 
     name: str
@@ -91,7 +91,7 @@ def first_suite(
     source: str,
     asked: Sequence[Asked],
     sample: Sample | None = None,
-    page: Page | None = None,
+    page: GradingPage | None = None,
 ) -> str:
     """The suite as YAML, each query under a heading of comments.
 

@@ -117,13 +117,13 @@ class Said:
     @property
     def votes(self) -> Votes:
         """Every grade of the documents that somebody with a name graded."""
-        return {
-            document: {
-                **({UNNAMED: self.grades[document]} if document in self.grades else {}),
-                **{judge: vote.grade for judge, vote in given.items()},
-            }
-            for document, given in self.named.items()
-        }
+        every: dict[str, dict[str, float]] = {}
+        for document, given in self.named.items():
+            votes = every[document] = {}
+            if document in self.grades:
+                votes[UNNAMED] = self.grades[document]
+            votes.update((judge, vote.grade) for judge, vote in given.items())
+        return every
 
     def judgments(self, judges: Judges, relevant_from: float) -> Judgments:
         """What the measures read."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import NoReturn
 
+from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.metrics import Definition, Measure, MeasureError, parse_measure
 from pytest_irquality.suite.blocks import (
     GuardLine,
@@ -31,7 +32,7 @@ from pytest_irquality.suite.model import (
     length_of,
 )
 from pytest_irquality.suite.perturb import BY_HAND
-from pytest_irquality.suite.yaml import as_duration, as_number, did_you_mean, short
+from pytest_irquality.suite.yaml import as_duration, as_number, short
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_irquality.edges import bounds
+from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.edges.open import Allowed, Unreadable, read_text
 from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments, Measure
 from pytest_irquality.suite.judges import Said
@@ -33,14 +34,13 @@ from pytest_irquality.suite.yaml import (
     SuiteError,
     as_number,
     clipped,
-    did_you_mean,
     no_grade,
     short,
 )
 
 if TYPE_CHECKING:
     from pytest_irquality.suite.files.formats import Record
-    from pytest_irquality.suite.files.judgments import Judged, JudgmentFile
+    from pytest_irquality.suite.files.judgments import InFiles, JudgmentFile
     from pytest_irquality.suite.files.source import Source
 
 IMPLIED_DEPTH = 1_000
@@ -216,7 +216,7 @@ class _Assembly:
                 files.append(read_judgments(source, self.written.grades))
             if note:
                 self.notes.append(note)
-            entries += (self._from_record(record, source.shown) for record in records)
+            entries += (self._from_record(record, source.name) for record in records)
             return
         texts = beir_queries(source)
         records, _, _ = read_queries(texts, further)
@@ -224,7 +224,7 @@ class _Assembly:
         files.append(judgments)
         # The folder has the queries of all its splits; asked are those of one.
         for record in records:
-            query = self._from_record(record, texts.shown)
+            query = self._from_record(record, texts.name)
             if query.name in judgments.grades:
                 entries.append(query)
 
@@ -268,16 +268,16 @@ class _Assembly:
             bulk=True,
         )
 
-    def _judged(self, files: list[JudgmentFile], entries: Iterable[WrittenQuery]) -> Judged | None:
+    def _judged(self, files: list[JudgmentFile], entries: Iterable[WrittenQuery]) -> InFiles | None:
         if not files:
             return None
-        from pytest_irquality.suite.files.judgments import Judged  # noqa: PLC0415
+        from pytest_irquality.suite.files.judgments import InFiles  # noqa: PLC0415
 
-        return Judged(files, {entry.name: entry.query for entry in entries})
+        return InFiles(files, {entry.name: entry.query for entry in entries})
 
     # -- queries -----------------------------------------------------------------------------------
 
-    def query(self, written: WrittenQuery, judged: Judged | None) -> Query:
+    def query(self, written: WrittenQuery, judged: InFiles | None) -> Query:
         """A query with its judgments, rules and thresholds."""
         said = self._said(written, judged)
         judgments = said.judgments(self.written.judges, self.written.relevant_from)
@@ -306,7 +306,7 @@ class _Assembly:
             **shared(QuerySettings, written),
         )
 
-    def _said(self, written: WrittenQuery, judged: Judged | None) -> Said:
+    def _said(self, written: WrittenQuery, judged: InFiles | None) -> Said:
         """What the suite and its files say of each document."""
         relevant = written.relevant
         grades = {document: self._grade(grade) for document, grade in relevant.grades.items()}

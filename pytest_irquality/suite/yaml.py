@@ -7,7 +7,6 @@ bombs and no recursion.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
@@ -27,6 +26,7 @@ from yaml.events import (
 )
 
 from pytest_irquality.edges import bounds
+from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.edges.printable import terminal
 
 try:
@@ -57,12 +57,6 @@ class SuiteError(Exception):
         self.path: str = path
         self.line: int = line
         self.column: int = column
-
-
-def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """``; did you mean 'x'?`` where a known name is near, else nothing."""
-    near = difflib.get_close_matches(name, list(known), 1, cutoff)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def short(text: str) -> str:

@@ -27,7 +27,8 @@ def kappa(times: Mapping[Pattern, int]) -> float | None:
 
     None where there is nothing to agree on: no pair, or one label only.
     """
-    labels = {label: place for place, label in enumerate(sorted({g for two in times for g in two}))}
+    grades = {grade for two in times for grade in two}
+    labels = {grade: place for place, grade in enumerate(sorted(grades))}
     n = sum(times.values())
     if len(labels) < 2:
         return None

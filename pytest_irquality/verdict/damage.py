@@ -32,9 +32,9 @@ class Damage:
     def column(self) -> int | None:
         """The measure's place in every query's values; None where no measure is shown."""
         result = self.result
-        shown = [result.measures.index(measure) for measure in result.shown]
-        sided = [at for at in shown if self._higher_is_better(result.measures[at]) is not None]
-        return next(iter([*sided, *shown]), None)
+        columns = [result.measures.index(measure) for measure in result.shown]
+        sided = [at for at in columns if self._higher_is_better(result.measures[at]) is not None]
+        return next(iter([*sided, *columns]), None)
 
     @property
     def measure(self) -> str:

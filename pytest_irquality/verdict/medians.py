@@ -17,12 +17,12 @@ def median_ranks(answers: Sequence[Mapping[str, int]]) -> dict[str, int]:
     """Every document by its middle rank, best first; those that fewer than half of the answers hold
     have none.
     """
-    seen = {
-        document: median_rank([ranks.get(document) for ranks in answers])
-        for document in dict.fromkeys(document for ranks in answers for document in ranks)
-    }
-    found = {document: rank for document, rank in seen.items() if rank is not None}
-    return {document: found[document] for document in sorted(found, key=found.__getitem__)}
+    found: dict[str, int] = {}
+    for document in counted_in(answers):
+        rank = median_rank([ranks.get(document) for ranks in answers])
+        if rank is not None:
+            found[document] = rank
+    return dict(sorted(found.items(), key=lambda item: item[1]))
 
 
 def counted_in(answers: Iterable[Iterable[str]]) -> dict[str, int]:

@@ -104,31 +104,32 @@ def with_other_judges(suite: Suite, result: SuiteResult, rejudge: Rejudge) -> Su
     """The result with what is to be known of a suite that several people judged."""
     if not suite.judged_by_several:
         return result
-    everyone = dict.fromkeys(
-        judge
-        for query in suite.queries
-        for given in query.votes.values()
-        for judge in given
-        if len(given) > 1
-    )
-    facts: list[Fact] = [SeveralJudges(suite.judged_by_several, tuple(everyone), str(suite.judges))]
-    flipped: dict[str, list[Flip]] = {}
+    everyone = tuple(_sharing(suite))
+    facts: list[Fact] = [SeveralJudges(suite.judged_by_several, everyone, str(suite.judges))]
+    by_judge: dict[str, list[Flip]] = {}
+    otherwise: dict[str, tuple[str, ...]] = {}  # the judges under whom a check ends otherwise
     for flip in flips(suite, result, rejudge):
-        flipped.setdefault(flip.judge, []).append(flip)
-    for judge, some in flipped.items():
-        passes, fails = (
-            tuple(flip.label for flip in some if flip.passes is passes) for passes in (True, False)
-        )
-        facts.append(OtherJudge(judge, some[0].pairs, passes, fails))
-    under = {
-        check: tuple(judge for judge, some in flipped.items() if check in {f.check for f in some})
-        for check in {flip.check for some in flipped.values() for flip in some}
-    }
+        by_judge.setdefault(flip.judge, []).append(flip)
+        otherwise[flip.check] = (*otherwise.get(flip.check, ()), flip.judge)
+    for judge, flipped in by_judge.items():
+        passes = tuple(flip.label for flip in flipped if flip.passes)
+        fails = tuple(flip.label for flip in flipped if not flip.passes)
+        facts.append(OtherJudge(judge, flipped[0].pairs, passes, fails))
     verdicts = tuple(
-        replace(verdict, otherwise=under[verdict.check]) if verdict.check in under else verdict
+        replace(verdict, otherwise=otherwise.get(verdict.check, verdict.otherwise))
         for verdict in result.verdicts
     )
     return replace(result, verdicts=verdicts, facts=(*result.facts, *facts))
+
+
+def _sharing(suite: Suite) -> Mapping[str, None]:
+    """The judges who graded a document that another graded, too."""
+    judges: dict[str, None] = {}
+    for query in suite.queries:
+        for given in query.votes.values():
+            if len(given) > 1:
+                judges.update(dict.fromkeys(given))
+    return judges
 
 
 def as_judged_by(suite: Suite, judge: str) -> tuple[Suite, int]:

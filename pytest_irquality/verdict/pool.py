@@ -103,14 +103,12 @@ def scale(suite: Suite) -> tuple[tuple[str, float], ...]:
         words.setdefault(grade, []).append(word)
     if words:
         return tuple((" / ".join(words[grade]), grade) for grade in sorted(words))
-    used = {grade for query in suite.queries for grade in query.judgments.grades.values()}
-    given = {
-        grade
-        for query in suite.queries
-        for votes in query.votes.values()
-        for grade in votes.values()
-    }
-    whole = {grade for grade in used | given if grade == int(grade) and 0 <= grade <= 9}
+    used: set[float] = set()
+    for query in suite.queries:
+        used.update(query.judgments.grades.values())
+        for votes in query.votes.values():
+            used.update(votes.values())
+    whole = {grade for grade in used if grade == int(grade) and 0 <= grade <= 9}
     grades = sorted({0.0, max(1.0, float(suite.relevant_from)), *whole})
     if len(grades) == 2:
         return ("not relevant", grades[0]), ("relevant", grades[1])

@@ -11,7 +11,8 @@ from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteRes
 
 @dataclass(frozen=True)
 class Reasons:
-    """Explanations by query and document, and the documents that are ``gone``.
+    """Explanations by query and document, and the documents that are ``gone``, which nothing has
+    returned.
 
     ``complete``: all that could be gone were looked up. ``passages`` are names of passages, which
     stand in no index themselves.
@@ -50,7 +51,7 @@ def _of_query(query: QueryResult, reasons: Reasons) -> QueryResult:
 
     def with_reason(document: ShownDocument) -> ShownDocument:
         said = reasons.explanations.get((query.id, document.id))
-        is_gone = document.id in gone and document.rank is None
+        is_gone = document.id in gone
         if is_gone and document.id in reasons.passages:
             is_cut = document.loss is not None and document.loss.kind == "cut"
             loss = document.loss if is_cut else Loss("in no chunk")
@@ -73,10 +74,7 @@ def _of_verdict(verdict: Verdict, left: Set[str]) -> Verdict:
     def of_finding(finding: Finding) -> Finding:
         if left.isdisjoint(document.id for document in finding.ranked):
             return finding
-        ranked = [
-            replace(document, gone=document.rank is None and document.id in left)
-            for document in finding.ranked
-        ]
+        ranked = [replace(document, gone=document.id in left) for document in finding.ranked]
         return replace(finding, ranked=tuple(ranked))
 
     return replace(verdict, findings=tuple(map(of_finding, verdict.findings)))

@@ -32,7 +32,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Row:
+class MeasureSides:
     """One measure over the whole suite, a side for each retriever. No side is best where no
     direction is better.
     """
@@ -52,7 +52,7 @@ class SideBySide:
     suite: str
     path: str
     retrievers: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[MeasureSides, ...]
 
 
 def side_by_side(results: Iterable[SuiteResult]) -> tuple[SideBySide, ...]:
@@ -73,7 +73,7 @@ def _table(results: Sequence[SuiteResult]) -> SideBySide:
     return SideBySide(first.suite, first.path, tuple(result.retriever for result in results), rows)
 
 
-def _row(measure: str, column: int, results: Sequence[SuiteResult]) -> Row:
+def _row(measure: str, column: int, results: Sequence[SuiteResult]) -> MeasureSides:
     means = [_mean(result, measure) for result in results]
     of, sign = means[0], -1.0 if means[0].higher_is_better is False else 1.0
     sides = [Side(mean.value, mean.queries) for mean in means]
@@ -85,7 +85,7 @@ def _row(measure: str, column: int, results: Sequence[SuiteResult]) -> Row:
         ]
         if of.unit != "seconds":
             sides = _compared(sides, [_gains(result, column, sign) for result in results])
-    return Row(measure, of.unit, of.higher_is_better, tuple(sides))
+    return MeasureSides(measure, of.unit, of.higher_is_better, tuple(sides))
 
 
 def _compared(sides: Sequence[Side], gains: Sequence[Mapping[str, float]]) -> list[Side]:

@@ -14,7 +14,7 @@ from pytest_irquality.wording.words import quoted
 MOST = 5
 
 
-class Told(NamedTuple):
+class AuditPart(NamedTuple):
     """One thing that an audit looked at; ``fine`` where nothing is to be done about it."""
 
     heading: str
@@ -22,9 +22,9 @@ class Told(NamedTuple):
     fine: bool = True
 
 
-def audit_of(results: Sequence[SuiteResult]) -> dict[str, list[Told]]:
+def audit_of(results: Sequence[SuiteResult]) -> dict[str, list[AuditPart]]:
     """By the path of each suite what its audit says, over all of its retrievers."""
-    found: dict[str, list[Told]] = {}
+    found: dict[str, list[AuditPart]] = {}
     for result in results:
         if result.audit and result.path not in found:
             same = [other for other in results if other.path == result.path and other.audit]
@@ -32,7 +32,7 @@ def audit_of(results: Sequence[SuiteResult]) -> dict[str, list[Told]]:
     return found
 
 
-def _suite(results: Sequence[SuiteResult]) -> Iterator[Told]:
+def _suite(results: Sequence[SuiteResult]) -> Iterator[AuditPart]:
     """What is the suite's alone is said once; what depends on the retriever names it."""
     first = results[0].audit
     assert first is not None
@@ -55,12 +55,12 @@ def _suite(results: Sequence[SuiteResult]) -> Iterator[Told]:
         for one in first.small_tags
     ]
     if small:
-        yield Told(
+        yield AuditPart(
             "small tags", (f"{few(small, named=MOST)}: a mean of so few says little",), False
         )
     alike = [" = ".join(map(quoted, group)) for group in first.alike]
     if alike:
-        yield Told(
+        yield AuditPart(
             "redundant",
             (
                 (
@@ -73,7 +73,7 @@ def _suite(results: Sequence[SuiteResult]) -> Iterator[Told]:
     perfect = set.intersection(*(set(result.audit.perfect) for result in results if result.audit))
     if perfect:
         texts = [quoted(text) for text in first.perfect if text in perfect]
-        yield Told(
+        yield AuditPart(
             "perfect",
             (
                 (
@@ -82,10 +82,10 @@ def _suite(results: Sequence[SuiteResult]) -> Iterator[Told]:
                 ),
             ),
         )
-    yield Told("age", (_age(first),))
+    yield AuditPart("age", (_age(first),))
 
 
-def _exists(results: Sequence[SuiteResult]) -> Told:
+def _exists(results: Sequence[SuiteResult]) -> AuditPart:
     lines, fine = [], True
     for result in results:
         found, which = result.audit, _which(result, results)
@@ -107,7 +107,7 @@ def _exists(results: Sequence[SuiteResult]) -> Told:
                 lines.append(f"  and {grouped(len(found.dead) - 2 * MOST)} more")
         else:
             lines.append(f"{which}none of {grouped(found.asked)} judged documents is gone")
-    return Told("dead", tuple(lines), fine)
+    return AuditPart("dead", tuple(lines), fine)
 
 
 def _dead(one: Dead) -> str:
@@ -117,13 +117,13 @@ def _dead(one: Dead) -> str:
     return f"{name}: decides {few([quoted(text) for text in one.queries])}"
 
 
-def _never_met(results: Sequence[SuiteResult]) -> Told:
+def _never_met(results: Sequence[SuiteResult]) -> AuditPart:
     """Pairs that no retriever met."""
     audits = [result.audit for result in results if result.audit]
     in_all = set.intersection(*(set(one.never_met) for one in audits))
     pairs = [pair for pair in audits[0].never_met if pair in in_all]
     if not pairs:
-        return Told(
+        return AuditPart(
             "never met",
             (f"each of {grouped(audits[0].judged)} judged pairs was returned at some time",),
         )
@@ -134,10 +134,10 @@ def _never_met(results: Sequence[SuiteResult]) -> Told:
     )
     if relevant:
         said = f"{said}, {grouped(len(relevant))} of them relevant: {few(relevant)}"
-    return Told("never met", (said,), not relevant)
+    return AuditPart("never met", (said,), not relevant)
 
 
-def _judges(audit: Audit) -> Iterator[Told]:
+def _judges(audit: Audit) -> Iterator[AuditPart]:
     opinions = audit.opinions
     if opinions is None:
         return
@@ -149,11 +149,11 @@ def _judges(audit: Audit) -> Iterator[Told]:
         lines.append(f"all {len(opinions.all.judges)}: {_agreement('alpha', opinions.all)}")
     else:
         lines.append(f"alpha {_value(opinions.all)}")
-    yield Told("judges", tuple(lines))
+    yield AuditPart("judges", tuple(lines))
     if opinions.differing:
         differ = counted(opinions.differing, "pair", "pairs")
         most = [_disputed(one) for one in opinions.disputed[:MOST]]
-        yield Told(
+        yield AuditPart(
             "disputed", (f"judges differ on {differ}; most on", *(f"  {one}" for one in most))
         )
 
@@ -231,7 +231,7 @@ def _per_retriever(
     results: Sequence[SuiteResult],
     said: Callable[[Audit], Iterator[str]],
     otherwise: str,
-) -> Iterator[Told]:
+) -> Iterator[AuditPart]:
     """The lines of each retriever, each line once; ``otherwise`` is what is said where there is
     none.
     """
@@ -240,14 +240,15 @@ def _per_retriever(
         if result.audit:
             for line in said(result.audit):
                 by_line.setdefault(line, []).append(result)
-    lines = tuple(
-        line if len(some) == len(results) else f"{', '.join(one.retriever for one in some)}: {line}"
-        for line, some in by_line.items()
-    )
+    lines = []
+    for line, some in by_line.items():
+        of_all = len(some) == len(results)
+        retrievers = ", ".join(one.retriever for one in some)
+        lines.append(line if of_all else f"{retrievers}: {line}")
     if lines:
-        yield Told(heading, lines, heading == "resolution")
+        yield AuditPart(heading, tuple(lines), heading == "resolution")
     elif otherwise:
-        yield Told(heading, (f"none: {otherwise}",))
+        yield AuditPart(heading, (f"none: {otherwise}",))
 
 
 def _which(result: SuiteResult, results: Sequence[SuiteResult]) -> str:

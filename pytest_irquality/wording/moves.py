@@ -10,7 +10,7 @@ NOT_RETURNED = "not returned"
 LEFT_INDEX = "left the index"
 
 
-class Document(Protocol):
+class Moved(Protocol):
     """What a move is told of: facts' and results' documents alike."""
 
     @property
@@ -57,33 +57,33 @@ def in_answers(document: Held, query: Answered) -> str:
     return f"in {document.in_answers} of {query.answers} answers"
 
 
-def name(document: Document) -> str:
+def name(document: Moved) -> str:
     """A document's id with its title, where one is known: ``sku-601 (Office chair)``."""
     if not document.title or document.title == document.id:
         return document.id
     return f"{document.id} ({document.title})"
 
 
-def rank(document: Document) -> str:
+def rank(document: Moved) -> str:
     """A document's rank, or that there is none."""
     if document.rank is not None:
         return str(document.rank)
     return LEFT_INDEX if document.gone else NOT_RETURNED
 
 
-def place(document: Document) -> str:
+def place(document: Moved) -> str:
     """Where a document is: ``at rank 3``."""
     return rank(document) if document.rank is None else f"at rank {document.rank}"
 
 
-def seen(document: Document) -> str:
+def seen(document: Moved) -> str:
     """Where a document is, as the end of a sentence: ``it is at rank 3``."""
     if document.rank is not None:
         return f"it is at rank {document.rank}"
     return f"it {LEFT_INDEX}" if document.gone else f"it was {NOT_RETURNED}"
 
 
-def move(document: Document) -> str:
+def move(document: Moved) -> str:
     """Where a document was and is: ``sku-601 (Office chair) 1 → not returned``."""
     before = NOT_RETURNED if document.before is None else document.before
     return f"{name(document)} {before} → {rank(document)}"

@@ -72,15 +72,15 @@ def test_two_causes_are_told_once_each_with_a_count(project: Project) -> None:
 def test_a_hung_call_is_an_error_under_a_time_out_and_keeps_nothing_from_ending(
     project: Project,
 ) -> None:
-    project.suite(SUITE + LINE + "timeout: 100ms\nerrors: {max: 1}\n")
+    project.suite(SUITE + LINE + "timeout: 1s\nerrors: {max: 1}\n")
     project.conftest(
         "import threading\ndef ask(query):\n    if query == 'q3': threading.Event().wait()\n"
         "    return ['d' + query[1:]]\n@pytest.fixture\ndef retriever(): return ask\n"
     )
-    result = project.pytester.runpytest_subprocess("--ir-suite", "--ir-json=out.json", timeout=60)
+    result = project.pytester.runpytest_subprocess("--ir-suite", "--ir-json=out.json", timeout=300)
     result.assert_outcomes(passed=10, errors=1)
     result.stdout.fnmatch_lines(
-        ["'q3': no answer within 0.1 s; the call was left running in its thread"]
+        ["'q3': no answer within 1 s; the call was left running in its thread"]
     )
     assert project.outcomes()["ndcg-10"] == "passed"
 
@@ -255,7 +255,7 @@ def test_ctrl_c_while_calls_are_in_flight_ends_the_pass_and_keeps_what_there_is(
     project: Project, kind: str
 ) -> None:
     project.suite(SUITE + LINE + "concurrency: 3\n")
-    wait = "await asyncio.sleep(60)" if kind == "async def" else "time.sleep(60)"
+    wait = "await asyncio.sleep(600)" if kind == "async def" else "time.sleep(600)"
     # A shell's background job ignores SIGINT, and so would the process under test. By the time that
     # q4 to q6 are all in flight, those before them have been answered.
     project.conftest(
@@ -269,7 +269,7 @@ def test_ctrl_c_while_calls_are_in_flight_ends_the_pass_and_keeps_what_there_is(
         f"    {wait}\n"
         "@pytest.fixture\ndef retriever(): return ask\n"
     )
-    result = project.pytester.runpytest_subprocess("--ir-suite", "--ir-json=out.json", timeout=50)
+    result = project.pytester.runpytest_subprocess("--ir-suite", "--ir-json=out.json", timeout=300)
     assert result.ret == 2
     outcomes = project.outcomes()
     assert outcomes["ndcg-10"] == "not evaluated"

@@ -408,6 +408,20 @@ def test_a_guard_on_every_query_marks_the_query_it_breaks() -> None:
     assert row(page, "chair").one("td", "outcome").text == "· no rules"
 
 
+def test_only_what_breaks_a_rule_is_marked_as_forbidden_also_by_a_guard() -> None:
+    ranking = (ShownDocument(1, "sku-9", "Banned"), ShownDocument(2, "sku-8", "Allowed here"))
+
+    def rule(document: str, rank: int, limit: int) -> Finding:
+        ranked = (RankedDocument(document, rank, limit=limit),)
+        return Finding("sofa", "must_not_find", rank > limit, ranked=ranked)
+
+    own = check("sofa", findings=(rule("sku-8", 2, 1),))
+    guard = Verdict("g", "each_query", 8, "failed", (rule("sku-9", 1, 10),), "each_query")
+    page = parse(html_report([suite(query("sofa", ranking=ranking), verdicts=(own, guard))]))
+    documents = row(page, "sofa").one("ol", "documents").all("li")
+    assert ["⊘ forbidden" in document.text for document in documents] == [True, False]
+
+
 def test_warnings_notes_and_coverage() -> None:
     warned = Finding("", "warn_below", False, False, "judged@10", 0.4, 0.8, 20)
     made = suite(

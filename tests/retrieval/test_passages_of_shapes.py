@@ -11,7 +11,7 @@ from pytest_irquality import retrieve
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.retrieval import Run
 from pytest_irquality.retrieval.call import RetrieverError
-from pytest_irquality.retrieval.results import Hits, UnreadableResult, read_result
+from pytest_irquality.retrieval.results import Returned, UnreadableResult, read_result
 from pytest_irquality.suite import Query, Suite
 from pytest_irquality.suite.keys import Ends
 
@@ -222,4 +222,4 @@ def test_hits_are_told_from_a_query_with_and_one_without_passages() -> None:
 
 
 def test_hits_keep_their_shape() -> None:
-    assert Hits(("a",)).texts == {}
+    assert Returned(("a",)).texts == {}

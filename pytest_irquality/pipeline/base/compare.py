@@ -20,11 +20,11 @@ from pytest_irquality.pipeline.base.told import (
     NOTES,
     RUNS,
     TOLD,
-    Answer,
-    Answers,
+    BaseAnswer,
+    BaseAnswers,
     Collected,
-    Key,
-    Told,
+    FromBase,
+    RunOf,
 )
 from pytest_irquality.pipeline.base.worktree import BaseError, checked_out, remove_leftovers
 from pytest_irquality.storage.jsonl import read_run
@@ -68,7 +68,7 @@ class Base:
         except OSError as error:
             raise BaseError(str(error)) from None
 
-    def answers(self, collected: Collected, say: Callable[[str], None]) -> Answers:
+    def answers(self, collected: Collected, say: Callable[[str], None]) -> BaseAnswers:
         """Run the base on today's suites. Raises ``BaseError`` where nothing can be compared."""
         commit = self.commit
         say(
@@ -80,7 +80,7 @@ class Base:
             lay_over(collected.files, self.head, tree)
             linked = list(link(self.links, self.head, tree))
             status = self._run(tree, collected)
-            told = Told.read(self.folder / TOLD)
+            told = FromBase.read(self.folder / TOLD)
             _check_guard(self, commit, told)
             ended = _Ended(commit, status, told, last_lines(self.folder / "output"))
             answers = [self._answer(key, collected.of(key.suite), ended) for key in collected.keys]
@@ -91,7 +91,7 @@ class Base:
             notes.append(f"of today's on both sides (ir_base_link): {', '.join(linked)}")
         changed = sum(1 for _ in self._changed(commit, collected.files))
         time = self.repository.output("log", "-1", "--format=%cI", commit).decode().strip()
-        return Answers(self.ref, commit, time, answers, notes, changed)
+        return BaseAnswers(self.ref, commit, time, answers, notes, changed)
 
     def _run(self, tree: Path, collected: Collected) -> int:
         checkouts = Checkouts(self.head, str(tree))
@@ -118,7 +118,7 @@ class Base:
             self.folder / "output",
         )
 
-    def _answer(self, key: Key, today: Sequence[str], ended: _Ended) -> Answer:
+    def _answer(self, key: RunOf, today: Sequence[str], ended: _Ended) -> BaseAnswer:
         base, runs = f"the base {ended.commit[:7]}", ended.runs_of(key.suite)
         only = len(runs) == 1 and (
             len(today) == 1 or "" in runs
@@ -127,12 +127,12 @@ class Base:
         if found and (stored := _stored(self.folder / RUNS / found)):
             return _compared(key, found, stored, base)
         if ended.believed and runs and not found:
-            return Answer(
+            return BaseAnswer(
                 key, new=f"{base} has no such retriever, but {', '.join(map(repr, runs))}"
             )
         lacks_both = key.suite in ended.told.without and not self._tracked(key.suite, ended.commit)
         if ended.believed and lacks_both:
-            return Answer(key, new=f"{base} has neither the suite nor its fixture")
+            return BaseAnswer(key, new=f"{base} has neither the suite nor its fixture")
         raise BaseError(
             f"{base} gave no answers for {key} (exit status {ended.status}):\n{ended.lines}\n"
             f"  {REMEDY}; {UNTRACKED}"
@@ -171,7 +171,7 @@ class _Ended:
 
     commit: str
     status: int
-    told: Told
+    told: FromBase
     lines: str
 
     @property
@@ -185,7 +185,7 @@ class _Ended:
         return runs if self.believed else {}
 
 
-def _check_guard(base: Base, commit: str, told: Told) -> None:
+def _check_guard(base: Base, commit: str, told: FromBase) -> None:
     """Refuse what the base took from elsewhere than its own checkout. Raises ``BaseError``."""
     notes = base.folder / NOTES
     lines = (
@@ -214,7 +214,7 @@ def _check_guard(base: Base, commit: str, told: Told) -> None:
             )
 
 
-def _compared(key: Key, run: str, stored: StoredRun, base: str) -> Answer:
+def _compared(key: RunOf, run: str, stored: StoredRun, base: str) -> BaseAnswer:
     faults = [query.fault for query in stored.queries.values() if query.ranking is None]
     if len(faults) == len(stored.queries):
         first = faults[0] if faults else "it has none"
@@ -223,7 +223,7 @@ def _compared(key: Key, run: str, stored: StoredRun, base: str) -> Answer:
     notes = (
         [f"{base} answered {answered}; the first that it did not: {faults[0]}"] if faults else []
     )
-    return Answer(key, run, notes=notes)
+    return BaseAnswer(key, run, notes=notes)
 
 
 def _stored(path: Path) -> StoredRun | None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 COLLECTED, TOLD, ANSWERS, NOTES, RUNS = "collected", "told", "answers", "notes", "runs"
 
 
-class Key(NamedTuple):
+class RunOf(NamedTuple):
     """A suite, by its path from git's top folder, and one retriever."""
 
     suite: str
@@ -30,8 +30,8 @@ class Collected:
     ``retrievers`` are all there are of these suites, ``keys`` those of them that were selected.
     """
 
-    keys: Sequence[Key]
-    retrievers: Sequence[Key]
+    keys: Sequence[RunOf]
+    retrievers: Sequence[RunOf]
     files: Sequence[str]
 
     def of(self, suite: str) -> Sequence[str]:
@@ -46,19 +46,19 @@ class Collected:
     def read(cls, path: Path) -> Collected:
         """The same. Raises ``OSError``, ``ValueError``."""
         data = json.loads(path.read_text(encoding="utf-8"))
-        keys, retrievers = ([Key(*key) for key in data[name]] for name in ("keys", "retrievers"))
+        keys, retrievers = ([RunOf(*key) for key in data[name]] for name in ("keys", "retrievers"))
         return cls(keys, retrievers, data["files"])
 
 
 @dataclass(frozen=True)
-class Told:
+class FromBase:
     """What the base's process says when it ends.
 
     ``runs`` are the files it kept, with the suite and retriever of each; ``without`` the suites
     whose fixture it lacks; ``guarded``: no code of the head could answer in it.
     """
 
-    runs: Sequence[tuple[Key, str]] = ()
+    runs: Sequence[tuple[RunOf, str]] = ()
     without: Sequence[str] = ()
     guarded: bool = False
 
@@ -67,30 +67,30 @@ class Told:
         path.write_text(json.dumps(asdict(self)), encoding="utf-8")
 
     @classmethod
-    def read(cls, path: Path) -> Told:
+    def read(cls, path: Path) -> FromBase:
         """The same; nothing was told where there is no file."""
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return cls()
-        runs = [(Key(*key), file) for key, file in data["runs"]]
+        runs = [(RunOf(*key), file) for key, file in data["runs"]]
         return cls(runs, data["without"], data["guarded"])
 
 
 @dataclass(frozen=True)
-class Answer:
+class BaseAnswer:
     """What the base has for one suite and retriever: a ``run`` (a file), or the reason why it is
     ``new``.
     """
 
-    key: Key
+    key: RunOf
     run: str | None = None
     new: str = ""
     notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
-class Answers:
+class BaseAnswers:
     """All that the base answered. ``commit`` and ``time`` are the merge base's, ``notes`` hold for
     every suite.
 
@@ -100,11 +100,11 @@ class Answers:
     ref: str
     commit: str
     time: str | None
-    answers: Sequence[Answer]
+    answers: Sequence[BaseAnswer]
     notes: Sequence[str] = ()
     changed: int = 0
 
-    def of(self, key: Key) -> Answer | None:
+    def of(self, key: RunOf) -> BaseAnswer | None:
         """The answer for a suite and retriever."""
         return next((answer for answer in self.answers if answer.key == key), None)
 
@@ -113,10 +113,10 @@ class Answers:
         (folder / ANSWERS).write_text(json.dumps(asdict(self)), encoding="utf-8")
 
     @classmethod
-    def read(cls, folder: Path) -> Answers:
+    def read(cls, folder: Path) -> BaseAnswers:
         """The same. Raises ``OSError`` where the base was not run."""
         data = json.loads((folder / ANSWERS).read_text(encoding="utf-8"))
         answers = [
-            Answer(**{**answer, "key": Key(*answer["key"])}) for answer in data.pop("answers")
+            BaseAnswer(**{**answer, "key": RunOf(*answer["key"])}) for answer in data.pop("answers")
         ]
         return cls(answers=answers, **data)

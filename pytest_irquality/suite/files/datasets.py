@@ -18,7 +18,7 @@ from pytest_irquality.suite.files.formats import DECODER, Bad, Record, cells_of,
 
 LONGEST_JSON = 256 * 2**20  # characters of a file that is one JSON value, and so is read as a whole
 SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
-Row = Mapping[str, Any]
+Cells = Mapping[str, Any]
 
 
 class Expected(NamedTuple):
@@ -38,7 +38,7 @@ class Dataset:
 
     what: str
     needs: tuple[str, ...]
-    read: Callable[[Row], Expected]
+    read: Callable[[Cells], Expected]
     used: tuple[str, ...] = ()
 
 
@@ -50,13 +50,13 @@ def _texts(value: Any) -> list[str]:
     if isinstance(value, str):
         return [text for text in _list_in(value) if text.strip()]
     if isinstance(value, Mapping):
-        inside = next(
-            (value[name] for name in ("text", "content", "page_content") if value.get(name)), ""
-        )
+        inside = _first(value, ("text", "content", "page_content"))
         return _texts(inside) if isinstance(inside, str) and inside else []
+    texts: list[str] = []
     if isinstance(value, Sequence):
-        return [text for one in value for text in ([one] if isinstance(one, str) else _texts(one))]
-    return []
+        for one in value:
+            texts += [one] if isinstance(one, str) else _texts(one)
+    return texts
 
 
 def _list_in(cell: str) -> list[str]:
@@ -76,12 +76,16 @@ def _ids(value: Any) -> list[str]:
     if isinstance(value, str):
         return [id.strip() for id in _list_in(value) if id.strip()]
     if isinstance(value, Mapping):
-        names = ("docid", "doc_id", "passage_id", "document_id", "id", "_id")
-        return [str(value[name]) for name in names if value.get(name)][:1]
-    return [id for one in value for id in _ids(one)] if isinstance(value, Sequence) else []
+        own = _first(value, ("docid", "doc_id", "passage_id", "document_id", "id", "_id"))
+        return [str(own)] if own else []
+    ids: list[str] = []
+    if isinstance(value, Sequence):
+        for one in value:
+            ids += _ids(one)
+    return ids
 
 
-def _mapping(value: Any) -> Row:
+def _mapping(value: Any) -> Cells:
     """An object, also as one cell of a table."""
     if isinstance(value, str):
         for parse in (json.loads, ast.literal_eval):
@@ -93,23 +97,23 @@ def _mapping(value: Any) -> Row:
     return value if isinstance(value, Mapping) else {}
 
 
-def _first(row: Row, names: Iterable[str]) -> Any:
+def _first(row: Cells, names: Iterable[str]) -> Any:
     return next((row[name] for name in names if row.get(name)), "")
 
 
-def _query(row: Row, *names: str) -> str:
+def _query(row: Cells, *names: str) -> str:
     value = _first(row, names)
     return value if isinstance(value, str) else ""
 
 
-def _id(row: Row) -> str:
+def _id(row: Cells) -> str:
     return str(_first(row, ("query_id", "qid", "_id", "id")))
 
 
 # -- kinds of rows ---------------------------------------------------------------------------------
 
 
-def _ragas(row: Row) -> Expected:
+def _ragas(row: Cells) -> Expected:
     contexts = _texts(
         _first(row, ("reference_contexts", "ground_truth_contexts", "ground_truth_context"))
     )
@@ -117,29 +121,28 @@ def _ragas(row: Row) -> Expected:
     return Expected(_query(row, "user_input", "query", "question"), contexts, ids)
 
 
-def _old_testset(row: Row) -> Expected:
+def _old_testset(row: Cells) -> Expected:
     return Expected(_query(row, "question"), _texts(row.get("contexts", "")))
 
 
-def _golden(row: Row) -> Expected:
+def _golden(row: Cells) -> Expected:
     context = row.get("context", "")
     is_cell = isinstance(context, str) and not context.lstrip().startswith("[")
     return Expected(_query(row, "input"), _texts(context.split("|") if is_cell else context))
 
 
-def _positives(row: Row) -> Expected:
+def _positives(row: Cells) -> Expected:
     """Passages by their texts, and by their ids where each has one."""
     found = _first(row, ("positive_passages", "positive_ctxs", "positives", "positive", "pos"))
     query = _query(row, "query", "question", "anchor")
-    ids = (
-        []
-        if isinstance(found, str)
-        else [id for one in found if isinstance(one, Mapping) for id in _ids(one)]
-    )
+    ids: list[str] = []
+    if not isinstance(found, str):
+        for passage in found:
+            ids += _ids(passage) if isinstance(passage, Mapping) else []
     return Expected(query, _texts(found), ids, _id(row))
 
 
-def _squad(row: Row) -> Expected:
+def _squad(row: Cells) -> Expected:
     """The sentences that the answers stand in: a whole paragraph would seldom survive a chunker."""
     answers, context = _mapping(row.get("answers", {})), str(row.get("context", ""))
     listed = row.get("answers")
@@ -157,7 +160,7 @@ def _squad(row: Row) -> Expected:
     return Expected(_query(row, "question"), [*dict.fromkeys(filter(None, sentences))], id=_id(row))
 
 
-def _langsmith(row: Row) -> Expected:
+def _langsmith(row: Cells) -> Expected:
     """Inputs and outputs, as objects or as columns of their own (``inputs.question``,
     ``input_question``).
     """
@@ -175,7 +178,7 @@ def _langsmith(row: Row) -> Expected:
     return Expected(query, _texts(_first(wanted, names)), ids, str(row.get("id", "")))
 
 
-def _side(row: Row, side: str) -> Row:
+def _side(row: Cells, side: str) -> Cells:
     flat = {
         name.partition(sign)[2]: value
         for name, value in row.items()
@@ -185,7 +188,7 @@ def _side(row: Row, side: str) -> Row:
     return {**flat, **_mapping(_first(row, (f"{side}s", side)))}
 
 
-def _only_text(asked: Row) -> str:
+def _only_text(asked: Cells) -> str:
     texts = [value for value in asked.values() if isinstance(value, str) and value.strip()]
     return texts[0] if len(texts) == 1 else ""
 
@@ -257,7 +260,7 @@ class Rows(NamedTuple):
     """The rows of a file, each with its line and that line's text, and what they are."""
 
     dataset: Dataset
-    rows: Iterator[tuple[int, str, Row]]
+    rows: Iterator[tuple[int, str, Cells]]
 
 
 def rows_in(lines: Iterable[str]) -> Rows | None:
@@ -276,7 +279,7 @@ def rows_in(lines: Iterable[str]) -> Rows | None:
 
 def _of_table(
     lines: Iterator[str], delimiter: str, number: int, names: Sequence[str]
-) -> Iterator[tuple[int, str, Row]]:
+) -> Iterator[tuple[int, str, Cells]]:
     for at, raw, cells in rows(lines, delimiter, number):
         if any(cells):
             yield at, raw, dict(zip(names, cells, strict=False))
@@ -298,7 +301,7 @@ def _of_json(lines: Iterator[str], number: int, head: str) -> Rows | None:
     return Rows(dataset, ((number, "", row) for row in found))
 
 
-def _of_jsonl(lines: Iterator[str], number: int, head: str) -> Iterator[tuple[int, str, Row]]:
+def _of_jsonl(lines: Iterator[str], number: int, head: str) -> Iterator[tuple[int, str, Cells]]:
     yield number, head, DECODER.decode(head)
     for at, line in enumerate(lines, number + 1):
         if not line.strip():
@@ -327,7 +330,7 @@ def _whole(lines: Iterator[str], head: str) -> Any:
         raise Bad(1, 1, f"not JSON: {error or 'nested too deep'}") from None
 
 
-def _is_whole(value: Row) -> bool:
+def _is_whole(value: Cells) -> bool:
     """Whether an object is a whole set rather than its first row: a list under a name, or
     columns.
     """
@@ -336,7 +339,7 @@ def _is_whole(value: Row) -> bool:
     return named or (bool(value) and all(isinstance(column, list) for column in value.values()))
 
 
-def _rows_of(value: Any) -> Iterator[Row]:
+def _rows_of(value: Any) -> Iterator[Cells]:
     """The rows of one JSON value: a list, a list under a name, columns, or one of the layouts with
     a name.
     """
@@ -377,7 +380,7 @@ def _rows_of(value: Any) -> Iterator[Row]:
             yield from _of_columns(value)
 
 
-def _of_columns(table: Row) -> Iterator[Row]:
+def _of_columns(table: Cells) -> Iterator[Cells]:
     """A row for each place of columns that are equally long; ``questions`` is a column of
     ``question``.
     """

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.edges.printable import OUR_COLUMNS, from_csv
-from pytest_irquality.suite.yaml import as_number, did_you_mean, short
+from pytest_irquality.suite.yaml import as_number, short
 
 SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "id": ("queryid", "qid", "topicid", "topic", "qno", "id"),

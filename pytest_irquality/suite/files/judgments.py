@@ -130,7 +130,7 @@ def _read_carefully(source: Source, name: str, words: Mapping[str, float]) -> Ju
                 vote = Vote(grade, dates[day])
                 latest = vote.after(given.get(judge, vote))
                 if latest is None:
-                    first = f"{source.shown}:{_first_line(source, name, query, document, judge)}"
+                    first = f"{source.name}:{_first_line(source, name, query, document, judge)}"
                     record.fail(
                         "grade", _twice(judge, document, query, (vote, given[judge]), first)
                     )
@@ -138,7 +138,7 @@ def _read_carefully(source: Source, name: str, words: Mapping[str, float]) -> Ju
                 continue
             before = grades.setdefault(query, {}).setdefault(document, grade)
             if before != grade:
-                first = f"{source.shown}:{_first_line(source, name, query, document)}"
+                first = f"{source.name}:{_first_line(source, name, query, document)}"
                 record.fail("grade", _contradicts(document, query, grade, before, first))
     known_dates = sorted(date for date in dates.values() if date)
     return JudgmentFile(
@@ -200,7 +200,7 @@ def _first_line(source: Source, name: str, query: str, document: str, judge: str
     return 1
 
 
-class Judged:
+class InFiles:
     """All the judgment files of a suite, by its queries."""
 
     def __init__(self, files: Iterable[JudgmentFile], queries: Mapping[str, str]) -> None:
@@ -239,12 +239,12 @@ class Judged:
                             ((f, k) for f, k in before if document in f.grades.get(k, {})), None
                         )
                         first = (
-                            f"{other[0].source.shown}:{other[0].line_of(other[1], document)}"
+                            f"{other[0].source.name}:{other[0].line_of(other[1], document)}"
                             if other
                             else place(document)
                         )
                         raise SuiteError(
-                            file.source.shown,
+                            file.source.name,
                             file.line_of(key, document),
                             1,
                             _contradicts(document, id, grade, grades[document], first),
@@ -281,8 +281,7 @@ class Judged:
                 number = "1 query" if len(unused) == 1 else f"{len(unused)} queries"
                 none = "" if used else "none of this suite's queries, but "
                 yield (
-                    f"{file.source.shown} judges {none}{number} that the suite does not ask:"
-                    f" {named}"
+                    f"{file.source.name} judges {none}{number} that the suite does not ask: {named}"
                 )
 
 
@@ -304,8 +303,8 @@ def _add(
                 other, name = next(
                     (f, k) for f, k in before if judge in f.votes.get(k, {}).get(document, {})
                 )
-                first = f"{other.source.shown}:{other.line_of(name, document, judge)}"
+                first = f"{other.source.name}:{other.line_of(name, document, judge)}"
                 line = file.line_of(key, document, judge)
                 message = _twice(judge, document, id, (vote, known[judge]), first)
-                raise SuiteError(file.source.shown, line, 1, message)
+                raise SuiteError(file.source.name, line, 1, message)
             known[judge] = latest

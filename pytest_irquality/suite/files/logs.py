@@ -24,14 +24,14 @@ class Logged:
         return self.record.cells["query"].strip()
 
 
-def logged(records: Iterable[Record], shown: str) -> list[Logged]:
+def logged(records: Iterable[Record], file: str) -> list[Logged]:
     """Each text once, with the sum of its counts. Raises ``SuiteError`` where one is no count."""
     first: dict[str, Logged] = {}
     for record in records:
         try:
             new = Logged(record, _searches(record))
         except Bad as bad:
-            raise SuiteError(shown, bad.line, bad.column, str(bad)) from None
+            raise SuiteError(file, bad.line, bad.column, str(bad)) from None
         known = first.get(new.text)
         if known is None or known.searches is None or new.searches is None:
             first.setdefault(new.text, new)

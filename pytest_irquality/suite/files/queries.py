@@ -64,7 +64,7 @@ def _dataset(source: Source, by_text: bool) -> Queries | None:
     if ignored:
         names = ", ".join(sorted(ignored))
         note = (
-            f"{source.shown} is {rows.dataset.what}: ignored, as no judgments of rankings: {names}"
+            f"{source.name} is {rows.dataset.what}: ignored, as no judgments of rankings: {names}"
         )
     return Queries(records, note=note)
 

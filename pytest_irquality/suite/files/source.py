@@ -44,12 +44,12 @@ assert set(FORMATS) == set(NAMES), "every format holds queries, or judgments, or
 
 @dataclass(frozen=True)
 class Source:
-    """One file of queries or judgments. ``shown`` is how messages name it; ``format`` None: see
+    """One file of queries or judgments. ``name`` is how messages name it; ``format`` None: see
     what it holds.
     """
 
     path: Path
-    shown: str
+    name: str
     format: str | None = None
     allowed: Allowed | None = None
 
@@ -62,7 +62,7 @@ class Source:
             with open_lines(self.path, self.allowed, head) as lines:
                 yield lines
         except (Bad, Unreadable) as wrong:
-            raise SuiteError(self.shown, wrong.line, wrong.column, str(wrong)) from None
+            raise SuiteError(self.name, wrong.line, wrong.column, str(wrong)) from None
 
     def recognised(self, known: tuple[str, ...], what: str, otherwise: str | None = None) -> str:
         """The name of the format it is in, which must be one of ``known``."""
@@ -78,17 +78,17 @@ class Source:
             return otherwise
         if names:
             raise SuiteError(
-                self.shown, 1, 1, f"this is {FORMATS[names[0]].what}, which has no {what}"
+                self.name, 1, 1, f"this is {FORMATS[names[0]].what}, which has no {what}"
             )
         message = (
             f"cannot tell the format of these {what}; name it, as in {{file: ..., format:"
             f" {known[0]}}}"
         )
-        raise SuiteError(self.shown, 1, 1, f"{message} (one of {', '.join(known)})")
+        raise SuiteError(self.name, 1, 1, f"{message} (one of {', '.join(known)})")
 
 
 def sources(
-    written: str, folder: Path, shown: Path, format: str | None, allowed: Allowed | None = None
+    written: str, folder: Path, named_in: Path, format: str | None, allowed: Allowed | None = None
 ) -> list[Source]:
     """The files a path or a glob means, relative to the suite's folder. Raises ``ValueError``."""
     try:
@@ -105,10 +105,11 @@ def sources(
         raise ValueError(f"{short(written)}: {error}") from None
     except OSError as error:  # a name too long, say
         raise ValueError(f"{short(written)} cannot be read: {error.strerror or error}") from None
-    return [
-        Source(folder / name, os.path.normpath(shown / name).replace(os.sep, "/"), format, allowed)
-        for name in found
-    ]
+    files = []
+    for name in found:
+        in_messages = os.path.normpath(named_in / name).replace(os.sep, "/")
+        files.append(Source(folder / name, in_messages, format, allowed))
+    return files
 
 
 def beir_queries(folder: Source) -> Source:
@@ -132,9 +133,9 @@ def beir_qrels(folder: Source, split: str) -> Source:
 def _part(folder: Source, names: Iterable[str]) -> Source | None:
     name = next((name for name in names if (folder.path / name).exists()), None)
     return (
-        Source(folder.path / name, f"{folder.shown}/{name}", None, folder.allowed) if name else None
+        Source(folder.path / name, f"{folder.name}/{name}", None, folder.allowed) if name else None
     )
 
 
 def _refuse(folder: Source, message: str) -> NoReturn:
-    raise SuiteError(folder.shown, 1, 1, message)
+    raise SuiteError(folder.name, 1, 1, message)

@@ -1,0 +1,74 @@
+"""Long lists: what is told of the first twenty, and how many more there are."""
+
+from __future__ import annotations
+
+import re
+import string
+from pathlib import Path
+
+from pytest_irquality import check as check_suite
+from pytest_irquality.report.failure import explain
+from pytest_irquality.report.html import html_report
+from pytest_irquality.report.markdown import markdown_report
+from pytest_irquality.verdict.facts import Finding, RankedDocument
+from pytest_irquality.verdict.result import ShownDocument, SuiteResult, Verdict
+from tests.report.made import check, compared, moved, query, suite
+
+NAMES = string.ascii_lowercase[:23]
+
+
+def guarded() -> SuiteResult:
+    findings = tuple(
+        Finding(name, "must_not_find", False, ranked=(RankedDocument("banned", 3, limit=10),))
+        for name in NAMES
+    )
+    guard = Verdict("guard", "each_query must_not_find", 8, "failed", findings, "each_query")
+    return suite(*map(query, NAMES), verdicts=(guard,))
+
+
+def test_a_failure_names_twenty_queries_and_counts_the_rest() -> None:
+    result = guarded()
+    text = explain(result, result.verdicts[0])
+    assert [name for name in NAMES if f"✗ {name!r}: banned" in text] == [*NAMES[:20]]
+    assert "\n  and 3 more, all in the report\n" in text
+
+
+def test_the_page_lists_twenty_queries_where_no_script_runs_and_counts_the_rest() -> None:
+    page = html_report([guarded()])
+    listed = re.search(r'<table class="queries.*?</table>', page, re.S)
+    assert listed is not None
+    assert listed[0].count("<tbody") == 20
+    assert "3 more queries: seen where scripts may run." in page
+    twenty = html_report([suite(*map(query, NAMES[:20]))])
+    assert "seen where scripts may run" not in twenty
+
+
+def test_markdown_lists_twenty_of_each() -> None:
+    text = markdown_report([guarded()], not_evaluated=[*NAMES])
+    assert text.count("✗ not evaluated: ") == 20
+    warned = tuple(
+        Finding(tag, "warn_below", False, False, "judged@10", 0.4, 0.8, 20) for tag in NAMES
+    )
+    line = Verdict("judged", "each_tag judged@10", 7, "passed", warned, "each_tag")
+    assert markdown_report([suite(query("a"), verdicts=(line,))]).count("- ⚠ ") == 20
+    came = tuple(ShownDocument(rank, f"came-{rank}", None) for rank in range(1, 23))
+    demands = tuple(
+        Finding("desk", "must_find", False, ranked=(RankedDocument(f"want-{name}", limit=1),))
+        for name in NAMES
+    )
+    desk = moved("desk", 0.9, 0.1, ranking=came, returned=22)
+    text = markdown_report([compared(desk, verdicts=(check("desk", "failed", findings=demands),))])
+    fold = text.partition("<details><summary>desk</summary>")[2].partition("</details>")[0]
+    assert len(re.findall(r"^- ✗ want", fold, re.M)) == 20
+    assert len(re.findall(r"^\| .* came-\d+ ", fold, re.M)) == 20
+
+
+def test_a_result_holds_twenty_documents_of_a_query_however_deep_it_is_measured(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "deep.ir.yaml"
+    file.write_text("top_k: 50\nqueries: [{query: a, relevant: [d0]}]\n", encoding="utf-8")
+    found = check_suite(file, rankings={"a": [f"d{rank}" for rank in range(40)]})
+    (asked,) = found.results[0].queries
+    assert len(asked.ranking) == 20
+    assert asked.returned == 40

@@ -37,6 +37,7 @@ from tests.test_fuzz import MUTATIONS, WHOLE
 
 PACKAGE = str(Path(__file__).parents[2] / "pytest_irquality")
 SLOW = 10.0
+BATCH = 100  # suites of one run of pytest, whose summary takes the square of its failures
 SAMPLE = 60  # every so many cases the lines that run are noted
 
 
@@ -406,9 +407,11 @@ def main() -> int:
                 wrong += 1
                 print(f"case {case} of seed {option.seed} ({name}) took more than {SLOW:g} s")
         if option.pytest:
-            project = folder / "project"
-            project.mkdir()
-            wrong += through_pytest(option.pytest, option.seed, project)
+            for start in range(0, option.pytest, BATCH):
+                project = folder / f"project-{start}"
+                project.mkdir()
+                many = min(BATCH, option.pytest - start)
+                wrong += through_pytest(many, f"{option.seed}-{start}", project)
     for name in names:
         shares = [f"{accepted[name, kind]:,} of {total[name, kind]:,} {what}" for kind, what in enumerate(("valid", "broken", "mutated"))]  # fmt: skip
         lines = READERS[name].modules if name in READERS else ("retrieval/results",)

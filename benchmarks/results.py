@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from statistics import median
+from time import process_time
 from timeit import Timer
 from typing import Any
 
@@ -51,7 +52,7 @@ def shapes() -> dict[str, Shape]:
 
 
 def seconds(function: Callable[[], object]) -> float:
-    return Timer(function).timeit(20) / 20
+    return Timer(function, timer=process_time).timeit(20) / 20
 
 
 def main() -> None:

@@ -5,10 +5,11 @@ Run it with `python benchmarks/wavering.py FOLDER` (`pip install -e '.[bench]'`)
 holds `corpus.jsonl`, `queries.jsonl` and `qrels/test.qrels`. It prints the tables of
 `docs/guides/limits.md`.
 
-Real HNSW and IVF indexes over the collection are rebuilt for every build, with another seed and
-another order of the documents. Each trial draws builds for the baseline and for today and a suite
-of queries, and holds them to the recommended limits and the default guard. Unchanged code must not
-alarm; a query lost outright, no stemming and a dropped field must be found as with one answer.
+Real HNSW and IVF indexes over the collection are rebuilt for every build, with another seed (HNSW
+also in another order of the documents). Each trial draws builds for the baseline and for today and
+a suite of queries, and holds them to the recommended limits and the default guard. Unchanged code
+must not alarm; a query lost outright, no stemming and a dropped field must be found as with one
+answer.
 
 What a build scores and finds is worked out once. The rules of a trial are then the product's own
 functions over these figures, which takes a hundredth of the time; the first trials of each cell go

@@ -6,8 +6,8 @@ Everybody reads the same two files and computes ndcg@10, map@100, recall@100, pr
 mrr@10 of each query and their means, in a process of its own, in turns. For this package that
 process is pytest, from its start to the verdict; with the page it writes the report, too. "calls
 alone" leaves out what Python and imports cost: the time that a peer's own calls take, reading
-included. ``--trec-eval`` is the program, or the folder of its sources, which is then built there
-with ``make``.
+included. Ratios are of the processor's time. ``--trec-eval`` is the program, or the folder of its
+sources, which is then built there with ``make``.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ judgments: qrels.txt
 TIMED = """
 import time
 {imports}
-start = time.perf_counter()
+start = time.process_time()
 {calls}
-print(time.perf_counter() - start)
+print(time.process_time() - start)
 """
 
 PEERS = {
@@ -169,17 +169,18 @@ def main() -> None:
 
 
 def report(taken: dict[str, list[Spent]], calls: dict[str, list[float]], size: str) -> None:
-    """Medians, and how many times as long as pytrec_eval's calls alone, turn by turn."""
-    peer = calls.get(PEER) or [spent.seconds for spent in next(iter(taken.values()))]
+    """Medians, and how many times the CPU of pytrec_eval's calls alone, turn by turn."""
+    peer = calls.get(PEER) or [spent.cpu for spent in next(iter(taken.values()))]
     print(f"### {size}\n")
-    print("| | process, s | CPU, s | calls alone, s | peak, MB | process ÷ pytrec_eval's calls |")
+    print("| | process, s | CPU, s | calls alone, s | peak, MB | CPU ÷ pytrec_eval's calls |")
     print("|---|---:|---:|---:|---:|---:|")
     for name, spent in taken.items():
         whole = [one.seconds for one in spent]
+        cpu = [one.cpu for one in spent]
         alone = f"{median(calls[name]):.2f}" if calls[name] else ""
         print(
-            f"| {name} | {median(whole):.2f} | {median(one.cpu for one in spent):.2f} | {alone} |"
-            f" {median(one.memory for one in spent) / MB:,.0f} | {ratio(whole, peer):.2f} |"
+            f"| {name} | {median(whole):.2f} | {median(cpu):.2f} | {alone} |"
+            f" {median(one.memory for one in spent) / MB:,.0f} | {ratio(cpu, peer):.2f} |"
         )
 
 

@@ -38,6 +38,8 @@ NAME = 1_000
 """Characters of a name: a measure, a retriever, a path, a version."""
 CUTOFF = 1_000_000
 """The deepest cutoff and depth, and the longest stored ranking."""
+ANSWERS = 1_000
+"""Answers to one query."""
 SECONDS = 1e9
 """The longest duration, some thirty years."""
 NUMBER = 1e30

@@ -7,6 +7,7 @@ from __future__ import annotations
 import html
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -18,7 +19,6 @@ from pytest_irquality.metrics import Definition, with_own
 from pytest_irquality.pipeline.files import Against, Files, Target
 from pytest_irquality.pipeline.judge import judge_run, version_of
 from pytest_irquality.report.failure import explain
-from pytest_irquality.report.html import report_of
 from pytest_irquality.report.text import summary
 from pytest_irquality.retrieval import Run, retrieve
 from pytest_irquality.storage.provenance import Baseline
@@ -87,6 +87,8 @@ class CheckResult:
 
     def to_html(self) -> str:
         """The report, a whole page."""
+        from pytest_irquality.report.html import report_of  # noqa: PLC0415 - a page alone needs it
+
         return report_of(self.results)
 
     def __str__(self) -> str:
@@ -189,11 +191,11 @@ class _Rankings:
     """Results that are there already, given out as if they were asked for."""
 
     def __init__(self, suite: Suite, rankings: Mapping[str, object]) -> None:
-        texts = [query.text for query in suite.queries]
+        texts = Counter(query.text for query in suite.queries)
         known = {name for query in suite.queries for name in (query.id, query.text)}
         if unknown := [name for name in rankings if name not in known]:
             raise ValueError(f"{suite.path} has no query {unknown[0]!r}, whose ranking is given")
-        if twice := next((text for text in texts if texts.count(text) > 1), None):
+        if twice := next((text for text, times in texts.items() if times > 1), None):
             raise ValueError(
                 f"{suite.path} has two queries {twice!r}: rankings cannot tell them apart"
             )

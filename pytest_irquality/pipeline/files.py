@@ -367,7 +367,9 @@ class Files:
         folder = self.start / self.saved
         if is_trec(folder):
             write_trec(folder, target.suite, run)
-            yield f"run kept: {self.saved}"
+            several = len(run.answers)
+            only = f" (the first of {several} answers: such a file has one)" if several > 1 else ""
+            yield f"run kept: {self.saved}{only}"
             return
         path = self.kept_path(target)
         shard = str(self.shard) if self.shard else None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pytest_irquality.verdict.facts import Noise, Robustness, VariantLoss
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.answers import (
+    asked,
     common,
     kind_name,
     since_baseline,
@@ -45,7 +46,6 @@ class LossRow:
 class KindTexts:
     """All variants of a kind, query by query, and those that find nothing."""
 
-    kind: str
     said: str
     empty: tuple[WorstText, ...]
     texts: tuple[tuple[str, tuple[str, ...]], ...]
@@ -106,12 +106,9 @@ def _loss(result: SuiteResult, kind: Robustness, loss: VariantLoss) -> LossRow:
 def kinds(result: SuiteResult) -> Iterator[KindTexts]:
     """What was asked of each kind, text by text."""
     for kind in result.robustness:
-        said = f"{kind.variants} of {counted(kind.queries, 'query', 'queries')}"
-        if kind.unanswered:
-            said = f"{said}, {kind.unanswered} could not be answered"
         empty = (WorstText(one.text, result.query(one.query).text, "") for one in kind.empty)
         texts = ((result.query(query).text, variants) for query, variants in kind.texts.items())
-        yield KindTexts(kind_name(kind.kind), said, tuple(empty), tuple(texts))
+        yield KindTexts(asked(kind), tuple(empty), tuple(texts))
 
 
 def noise_view(result: SuiteResult) -> NoiseView | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.verdict.facts import Finding
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.wording.answers import broken_by, kind_name, lost_by
 from pytest_irquality.wording.moves import LEFT_INDEX, in_answers, name
 from pytest_irquality.wording.numbers import figure, grouped, probability, signed
 from pytest_irquality.wording.sentences import demand, otherwise, reason, sentence
@@ -36,6 +37,7 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
             lines.append(f"  and {len(verdict.broken) - FINDINGS} more, all in the report")
         lines += _change_lines(story, verdict)
         lines += _lowest(result, verdict)
+    lines += _texts(result, verdict)
     if verdict.known_issue:
         lines.append(f"  known issue: {verdict.known_issue}")
     if judges := otherwise(verdict):
@@ -67,6 +69,9 @@ def _brief(result: SuiteResult, verdict: Verdict, width: int) -> Iterator[str]:
     why = short_reason(result, verdict)
     if why != title:
         yield fitted(terminal(f"  ✗ {why}"), width)
+    for finding in verdict.broken[:1]:
+        if texts := broken_by(finding, result.unit(finding.measure)):
+            yield fitted(terminal(f"  {texts.removeprefix(': ')}"), width)
     yield terminal(f"  at {result.place(verdict)}")
 
 
@@ -195,7 +200,8 @@ def remarks_lines(remarks: Mapping[str, str], indent: str) -> Iterator[str]:
 
 def _change_lines(story: Story, verdict: Verdict) -> Iterator[str]:
     """The size of a drop, how sure it is, and the tags and queries that lost most."""
-    finding = next((f for f in verdict.broken if f.kind in ON_CHANGE and f.change), None)
+    on_change = (f for f in verdict.broken if f.kind in ON_CHANGE and not f.variants)
+    finding = next((f for f in on_change if f.change), None)
     if finding is None or finding.change is None or verdict.scope == "each_query":
         return
     change, unit = finding.change, story.result.unit(finding.measure)
@@ -225,9 +231,25 @@ def _change_lines(story: Story, verdict: Verdict) -> Iterator[str]:
             yield f"    and {len(tagged) - WORST} more"
 
 
+def _texts(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
+    """The variants that broke a limit, each with the query it is of."""
+    for finding in verdict.broken:
+        if finding.worst and not finding.lacks:
+            nothing = finding.measure == "zero_results"
+            what = "find nothing" if nothing else f"lost most {finding.measure}"
+            yield f"  {kind_name(finding.variants)} that {what}:"
+            for variant in finding.worst:
+                lost = "" if nothing else f"{lost_by(variant, result.unit(finding.measure))}  "
+                of = one_line(result.query(variant.query).text)
+                yield f"    {lost}{one_line(variant.text)}  (of {quoted(of)})"
+            if finding.lost > len(finding.worst):
+                yield f"    and {finding.lost - len(finding.worst)} more"
+
+
 def _lowest(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     """The queries that pulled a mean below its floor, worst first."""
-    below = (f for f in verdict.broken if f.measure in result.measures and f.kind == "min")
+    floors = (f for f in verdict.broken if f.kind == "min" and not f.variants)
+    below = (f for f in floors if f.measure in result.measures)
     finding = next(below, None)
     if finding is None or finding.limit is None or verdict.scope == "each_query":
         return

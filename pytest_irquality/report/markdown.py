@@ -12,6 +12,7 @@ from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, Su
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.accepted import accepted
+from pytest_irquality.wording.answers import in_one_line_each
 from pytest_irquality.wording.moves import in_answers, rank
 from pytest_irquality.wording.numbers import counted, figure, probability, signed
 from pytest_irquality.wording.sentences import demand, reason, sentence, warnings
@@ -174,6 +175,8 @@ def _rest(story: Story, now: datetime, *, alone: bool) -> Iterator[str]:
     yield _table(["", "Limit", "before", "now", "limit", "what was seen"], lines[:LINES])
     yield f"{counted(len(lines) - LINES, 'more line')}\n" if len(lines) > LINES else ""
     yield _list(f"⚠ {markdown(cut(text, CELL))}" for text in warnings(result)[:NOTES])
+    answers = (markdown(cut(text, 2 * CELL)) for text in in_one_line_each(result))
+    yield _list([*answers][:NOTES])
     yield _list(markdown(cut(text, 2 * CELL)) for text in [*story.notes, *result.written][:NOTES])
     yield from _queries(story)
     yield _tags(result)
@@ -206,7 +209,7 @@ def _line(result: SuiteResult, verdict: Verdict) -> Iterator[list[str]]:
 
 def _sides(result: SuiteResult, verdict: Verdict, finding: Finding) -> tuple[str, str]:
     """The mean that a demand is about, before and now."""
-    if verdict.scope == "each_query":
+    if verdict.scope == "each_query" or finding.variants:
         return "", ""
     tag = finding.subject or None
     means = (mean for mean in result.means if (mean.measure, mean.tag) == (finding.measure, tag))

@@ -164,6 +164,6 @@ def _plain(data: Any) -> Any:
         return None if not isfinite(data) else int(data) if data.is_integer() else data
     if isinstance(data, dict):
         return {key: _plain(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_plain(value) for value in data]
+    if isinstance(data, list | tuple):  # most of all there is are whole numbers
+        return [value if type(value) is int else _plain(value) for value in data]
     return data

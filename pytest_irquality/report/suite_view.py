@@ -58,6 +58,8 @@ MOVERS = 6
 LISTED = 20
 """Queries that the page shows where scripts do not run, and prints."""
 SPREAD = ("each_tag", "each_query")
+APART = ("each_query", "robustness")
+"""Limits that are on no mean of the queries."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class SuiteView:
             for verdict in sorted(
                 self.lines_verdicts, key=lambda verdict: -loudness(verdict.outcome)
             )
-            if verdict.scope != "each_query"
+            if verdict.scope not in APART
             for finding in verdict.broken
         }
 
@@ -107,7 +109,7 @@ class SuiteView:
         return {
             (finding.subject, finding.measure): finding.limit
             for verdict in self.lines_verdicts
-            if verdict.scope != "each_query"
+            if verdict.scope not in APART
             for finding in verdict.findings
             if finding.kind in ("min", "max")
             and finding.limit is not None
@@ -219,7 +221,7 @@ class SuiteView:
             ),
             warnings=warnings(result),
             charts=charts(result.trails),
-            notes=(*self.story.notes, *result.written),
+            notes=(*self.story.notes, *self.story.small_print, *result.written),
             compared=self.queries.compared,
             measures=tuple(self.names[measure] for measure in result.shown),
             lines=tuple(map(self.line, sorted(self.lines_verdicts, key=self.line_order))),
@@ -332,9 +334,8 @@ class SuiteView:
         if verdict.scope not in SPREAD:
             subject = BOUNDS.get(finding.kind, finding.kind)
         mean = self.mean(verdict, finding)
-        numbered = finding.limit is not None and (
-            finding.kind not in ON_CHANGE or (mean and mean.change)
-        )
+        on_mean = finding.kind not in ON_CHANGE or bool(mean and mean.change)
+        numbered = finding.limit is not None and on_mean and not finding.variants
         before, value, limit, note = self.numbers(verdict, finding) if numbered else ("",) * 4
         words = "" if numbered else self.said_of(verdict, finding)
         return Held(
@@ -360,12 +361,10 @@ class SuiteView:
         return demand(self.result, finding)
 
     def mean(self, verdict: Verdict, finding: Finding) -> Mean | None:
-        """The mean that a finding is about, unless it is about one query."""
-        return (
-            None
-            if verdict.scope == "each_query"
-            else self.means.get((finding.subject or None, finding.measure))
-        )
+        """The mean that a finding is about, unless it is about one query or about variants."""
+        if verdict.scope in APART:
+            return None
+        return self.means.get((finding.subject or None, finding.measure))
 
     def numbers(self, verdict: Verdict, finding: Finding) -> tuple[str, str, str, str]:
         """Baseline, now, what is demanded, and what statistics say of the change."""
@@ -387,6 +386,8 @@ class SuiteView:
         """Drawn on [0, 1]; what goes beyond has a scale with some room above the larger of both."""
         value, limit = finding.value, finding.limit
         if value is None or limit is None or value < 0 or limit < 0 or finding.kind in ON_CHANGE:
+            return None
+        if finding.variants:
             return None
         mean = self.means.get((finding.subject or None, finding.measure))
         before = mean.change.before if mean and mean.change and finding.unit != "share" else None

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_irquality.edges.printable import terminal
+from pytest_irquality.report.answers_text import unchanged_code, wordings
 from pytest_irquality.report.failure import remarks_lines
 from pytest_irquality.report.tables import aligned, beside, rows_of
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
 from pytest_irquality.wording.accepted import accepted
-from pytest_irquality.wording.answers import answers_lines
 from pytest_irquality.wording.audit import audit_of
 from pytest_irquality.wording.caveats import with_urgent
 from pytest_irquality.wording.numbers import counted, figure
@@ -144,9 +144,9 @@ def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
     yield from listed(20, [fit(text, width - 4) for text in known], 3)
     yield from listed(15, [fit(text, width - 6) for text in warnings(result)], 3, "! ")
     yield from listed(30, story.notes, 8)
-    answers = [fitted(terminal(f"  {line}"), width) for line in answers_lines(result)]
-    if answers:
-        yield Block(16, tuple(answers[:12]))
+    for rank, made in ((16, wordings(result, width)), (17, unchanged_code(result, width))):
+        if made_lines := tuple(made):
+            yield Block(rank, made_lines)
     written = [terminal(f"  {line}") for line in result.written]
     yield Block(
         5,

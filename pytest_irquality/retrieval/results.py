@@ -13,6 +13,7 @@ import numbers
 import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
 from operator import attrgetter, itemgetter
@@ -68,6 +69,7 @@ ONE_WORD = re.compile(
 )  # where an id has a digit, a dash or the like
 FIRST = 3
 TITLE_LENGTH = 80
+GAPS = ("  ", "\n ", " \n")  # white space that a title on a line of its own should not have
 
 __all__ = ["Returned", "UnreadableResult", "apart", "read_result", "split_batch"]
 
@@ -346,8 +348,12 @@ def _fields(hits: Column, looked: Looked) -> Returned:
         for place in INSIDE
         if not place or _getter(hits[0], place.removesuffix(".")) is not None
     ]
-    text_places = [place + name for name in TEXTS for place in inside]
-    get_text = _settle_text(hits if texts else first, looked, text_places)
+    get_title = _settle(first, [place + name for name in TITLES for place in inside], _are_texts)
+    named = _words(_column(hits, get_title)) if get_title else ()
+    get_text = None
+    if texts or not named or not all(named):  # where there is no title, a text has to do
+        text_places = [place + name for name in TEXTS for place in inside]
+        get_text = _settle_text(hits if texts else first, looked, text_places)
     get_score = _settle(first, SCORES, lambda values: _scores(values) is not None)
     scores = _scores(_column(hits, get_score)) if get_score else None
     whole = _words(_column(hits, get_text)) if get_text else [""] * len(hits)
@@ -360,10 +366,10 @@ def _fields(hits: Column, looked: Looked) -> Returned:
     ids = _read_ids(hits, get)
     known: dict[str, str] = {}
     ids = apart(ids, whole, known) if texts else ids
-    get_title = _settle(first, [place + name for name in TITLES for place in inside], _are_texts)
-    named = _words(_column(hits, get_title)) if get_title else whole
-    titles = _by_id(ids, (_title(title or text) for title, text in zip(named, whole, strict=True)))
-    return Returned(ids, scores, titles, known)
+    named = named or whole
+    if named is not whole and not all(named):
+        named = [title or text for title, text in zip(named, whole, strict=True)]
+    return Returned(ids, scores, _by_id(ids, _titles(named)), known)
 
 
 def _settle_text(hits: Column, looked: Looked, places: Sequence[str]) -> Getter | None:
@@ -399,10 +405,14 @@ def _getter(hit: Any, place: str) -> Getter | None:
     """How to get at a place with dots in hits like this one: by keys or by attributes, as each step
     has them.
     """
+    if _lacks(hit, place) and _lacks(hit, place.partition(".")[0]):
+        return None  # as most places, and without an exception
     if is_mapping(hit) and _got(hit, itemgetter(place)) is not None:
         return itemgetter(place)
     steps: list[Getter] = []
     for name in place.split("."):
+        if _lacks(hit, name):
+            return None
         step: Getter = attrgetter(name)
         if is_mapping(hit) and _got(hit, itemgetter(name)) is not None:
             step = itemgetter(name)
@@ -412,16 +422,30 @@ def _getter(hit: Any, place: str) -> Getter | None:
             return None
         hit = value
         steps.append(step)
-    return steps[0] if len(steps) == 1 else _walk(steps)
+    return steps[0] if len(steps) == 1 else _Walk(tuple(steps))
 
 
-def _walk(steps: Sequence[Getter]) -> Getter:
-    def get(hit: Any) -> Any:
-        for step in steps:
+def _lacks(hit: Any, name: str) -> bool:
+    """Whether a plain dict has nothing of that name."""
+    return type(hit) is dict and name not in hit and not hasattr(dict, name)
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """How to get at a place in several steps."""
+
+    steps: tuple[Getter, ...]
+
+    def __call__(self, hit: Any) -> Any:
+        for step in self.steps:
             hit = step(hit)
         return hit
 
-    return get
+    def over(self, hits: Iterable[Any]) -> Iterable[Any]:
+        """What stands there in many hits, a step at a time."""
+        for step in self.steps:
+            hits = map(step, hits)
+        return hits
 
 
 def _got(hit: Any, get: Getter) -> Any:
@@ -437,7 +461,7 @@ def _column(hits: Column, get: Getter) -> list[Any]:
     that value.
     """
     try:
-        values = [*map(get, hits)]
+        values = [*(get.over(hits) if isinstance(get, _Walk) else map(get, hits))]
     except Exception:
         values = [_got(hit, get) for hit in hits]
     return [*map(_alone, values)] if list in set(map(type, values)) else values
@@ -485,14 +509,27 @@ def _text_of(value: Any) -> str:
     return inside if isinstance(inside, str) else ""
 
 
+def _titles(words: Sequence[str]) -> Sequence[str]:
+    """Titles on one line and not too long; all at once where they are so already."""
+    lines = "\n".join(("", *words, ""))
+    in_order = "".join(words).isprintable() and not any(gap in lines for gap in GAPS)
+    if in_order and len(max(words, key=len)) <= TITLE_LENGTH:
+        return words
+    return [*map(_title, words)]
+
+
 def _title(text: str) -> str:
     text = " ".join(text[: 4 * TITLE_LENGTH].split()) if text else ""
     return text if len(text) <= TITLE_LENGTH else text[: TITLE_LENGTH - 1].rstrip() + "…"
 
 
-def _by_id(ids: Iterable[str], words: Iterable[str]) -> dict[str, str]:
+def _by_id(ids: Sequence[str], words: Iterable[str]) -> dict[str, str]:
     """Words by document, those of its best hit."""
-    found: dict[str, str] = {}
+    words = [*words]
+    found = dict(zip(ids, words, strict=True))
+    if len(found) == len(words) and all(words):
+        return found
+    found = {}
     for document, text in zip(ids, words, strict=True):
         if text:
             found.setdefault(document, text)

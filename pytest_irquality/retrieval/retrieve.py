@@ -157,7 +157,7 @@ class _Kept:
                 ids = apart(hits.ids, map(hits.texts.__getitem__, hits.ids), texts)
             seconds = answer.seconds if timed else None
             rankings[query.id] = Ranking(ids, hits.scores, seconds)
-            for own, document in zip(ids, hits.ids, strict=True):
+            for own, document in zip(ids, hits.ids, strict=True) if hits.titles else ():
                 if document in hits.titles:
                     titles.setdefault(own, hits.titles[document])
             details.update(hits.details)

@@ -240,6 +240,8 @@ def _query(data: dict[str, Any], where: str, same: dict[Any, Any]) -> StoredQuer
     others = data.get("answers", [])
     if not isinstance(others, list) or not all(isinstance(other, dict) for other in others):
         raise DamagedRunError(f"{where}: damaged: 'answers' is a list of answers")
+    if len(others) >= bounds.ANSWERS:
+        raise DamagedRunError(f"{where}: damaged: more than {bounds.ANSWERS:,} answers")
     asked = {"id": id, "query": text, "params": params}
     answers = tuple(_query({**other, **asked, "answers": []}, where, same) for other in others)
     build = data.get("build", 0)

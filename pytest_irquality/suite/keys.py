@@ -46,6 +46,7 @@ from pytest_irquality.suite.tables import (
     table,
 )
 from pytest_irquality.suite.values import (
+    ANSWERS,
     ANY_TEXT,
     COUNT,
     CUTOFF,
@@ -503,7 +504,7 @@ class SuiteSettings:
     timeout: float | None = key(DURATION, "The longest one call may take.", None, "no limit")
     warmup: int = key(FROM_0, "Calls made before latency is measured.", 0)
     repeat: int = key(
-        COUNT, "Answers asked of each query, for engines that answer otherwise each time.", 1
+        ANSWERS, "Answers asked of each query, for engines that answer otherwise each time.", 1
     )
     max_errors: int = key(
         only("max", FROM_0, "the queries that may fail to be answered"),

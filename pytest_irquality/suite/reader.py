@@ -245,7 +245,7 @@ class _Assembly:
 
     def _from_record(self, record: Record, shown: str) -> WrittenQuery:
         """A query of a file; one of JSONL may carry whatever a query of a suite may."""
-        from pytest_irquality.suite.files.queries import tags  # noqa: PLC0415
+        from pytest_irquality.suite.files.queries import tags, variants  # noqa: PLC0415
 
         cells = record.cells
         place = Place(record.line, 1, shown)
@@ -263,6 +263,7 @@ class _Assembly:
             id=cells.get("id") or None,
             why=cells.get("why") or None,
             tags=tags(record),
+            variants=variants(record),
             weight=weight,
             place=place,
             bulk=True,

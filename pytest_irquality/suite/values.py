@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from yaml.events import Event, MappingStartEvent, SequenceStartEvent
 
+from pytest_irquality.edges import bounds
 from pytest_irquality.suite.tables import Kind, Schema, closed
 from pytest_irquality.suite.yaml import Document, Place, as_duration, short
 
@@ -81,6 +82,11 @@ FROM_0: Kind[int] = Kind(
     lambda document, event, what: document.count(event, what, 0),
     {"type": "integer", "minimum": 0},
     "a whole number of 0 or more",
+)
+ANSWERS: Kind[int] = Kind(
+    lambda document, event, what: document.count(event, what, most=bounds.ANSWERS),
+    {"type": "integer", "minimum": 1, "maximum": bounds.ANSWERS},
+    f"a whole number from 1 to {bounds.ANSWERS:,}",
 )
 CUTOFF: Kind[int] = Kind(
     cutoff, {"type": "integer", "minimum": 1, "maximum": DEEPEST}, "a whole number of 1 or more"

@@ -227,14 +227,14 @@ class Document:
             self.fail(event, f"{what} must be a number, not {short(text)}")
         return value
 
-    def count(self, event: Event, what: str, least: int = 1) -> int:
-        """A whole number of at least ``least``."""
+    def count(self, event: Event, what: str, least: int = 1, most: int = bounds.CUTOFF) -> int:
+        """A whole number from ``least`` to ``most``."""
         value = self.number(event, what)
         if value != int(value) or value < least:
             text = short(self.text(event, what))
             self.fail(event, f"{what} must be a whole number of at least {least}, not {text}")
-        if value > bounds.CUTOFF:
-            self.fail(event, f"{what} is at most {bounds.CUTOFF}, not {value:.0f}")
+        if value > most:
+            self.fail(event, f"{what} is at most {most}, not {value:.0f}")
         return int(value)
 
     def quoted(self, event: Event) -> bool:

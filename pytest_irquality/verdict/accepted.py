@@ -34,8 +34,10 @@ class Accepting:
 
 def may_be_accepted(finding: Finding, compares: frozenset[str]) -> bool:
     """Whether a finding is on a change. ``compares`` are the measures that read the baseline's
-    ranking.
+    ranking. What variants lose, they lose from today's queries.
     """
+    if finding.variants:
+        return False
     return finding.kind in ON_BASELINE or finding.measure in compares
 
 

@@ -91,12 +91,12 @@ class Damage:
         lost = [query for query in self.result.queries if (self.gain(query) or 0.0) < 0]
         return sorted(lost, key=self.loss, reverse=True)
 
-    @property
+    @cached_property
     def lost(self) -> float:
         """What all queries lost together, unweighted."""
         return -sum(gain for gain in self.gains if gain < 0)
 
-    @property
+    @cached_property
     def won(self) -> float:
         """What all queries won together, unweighted."""
         return sum(gain for gain in self.gains if gain > 0)
@@ -124,6 +124,8 @@ class Damage:
         if verdict.scope == "each_query":
             broken = dict.fromkeys(finding.subject for finding in verdict.broken)
             return sum(self.loss(self.result.by_id[id]) for id in broken if id in self.result.by_id)
+        if all(finding.variants for finding in verdict.broken):  # lost from today's queries
+            return 0.0
         tags = {finding.subject for finding in verdict.broken} - {""}
         return sum(
             self.loss(query)

@@ -103,7 +103,8 @@ class Lack:
     ``queries`` (ids) are in other words or with other params. ``compared``: no query has a value on
     both sides; ``unchanged``: nor has any another ranking. ``defined``: no query has a relevant
     document, or none was answered. ``variants``: no query that scores above 0 has variants that
-    were answered. ``exists``: the retriever cannot say which documents exist.
+    were answered. ``unanswered``: ``reads`` of ``holds`` variants were not. ``exists``: the
+    retriever cannot say which documents exist.
     """
 
     kind: Literal[
@@ -116,11 +117,22 @@ class Lack:
         "unchanged",
         "defined",
         "variants",
+        "unanswered",
         "exists",
     ]
     reads: int | None = None
     holds: int | None = None
     queries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class WorstVariant:
+    """A variant by its ``text``, the ``query`` (id) it is of, and what the two score."""
+
+    query: str
+    text: str
+    own: float
+    value: float
 
 
 @dataclass(frozen=True)
@@ -135,7 +147,8 @@ class Finding:
     queries the value is over, ``lacks`` why there is none. ``broken_in`` of ``answers`` is how
     often a rule was broken, where a query has several; ``wavering`` that a loss may be wavering, so
     many other queries waver as much. ``variants`` is the kind of variants that a limit is about:
-    its ``change`` is from the queries (before) to the mean over their variants (now). Of a change
+    its ``change`` is from the queries (before) to the mean over their variants (now), and where it
+    is broken ``worst`` are those of the ``lost`` variants that lost most. Of a change
     ``of`` is how many queries the limit is on, compared or not. ``as_returned``, where a limit
     holds in the order of equal scores and would break as returned, is the value in that order; of a
     guard how many queries break it then. Of kind "trend" ``queries`` counts changes, and ``since``
@@ -158,19 +171,11 @@ class Finding:
     answers: int = 1
     wavering: int = 0
     variants: str = ""
+    worst: tuple[WorstVariant, ...] = ()
+    lost: int = 0
     of: int = 0
     as_returned: float | None = None
     since: str = ""
-
-
-@dataclass(frozen=True)
-class WorstVariant:
-    """A variant by its ``text``, the ``query`` (id) it is of, and what the two score."""
-
-    query: str
-    text: str
-    own: float
-    value: float
 
 
 @dataclass(frozen=True)
@@ -190,7 +195,8 @@ class Robustness:
     """One kind of variants: how many of how many queries were ``asked``, and what they lose.
 
     ``empty`` are those that find nothing though their query does, ``unanswered`` counts failed
-    calls. ``texts`` are all variants of each query (by id), so that each can be read and copied.
+    calls, and ``cause`` is why most of them failed. ``texts`` are all variants of each query (by
+    id), so that each can be read and copied.
     """
 
     kind: str
@@ -200,6 +206,7 @@ class Robustness:
     empty: tuple[WorstVariant, ...] = ()
     unanswered: int = 0
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    cause: str = ""
 
 
 @dataclass(frozen=True)
@@ -480,6 +487,11 @@ class Moved(Fact):
 
     rankings: int
     total: int
+
+
+@dataclass(frozen=True)
+class NoiseUnknown(Fact):
+    """Rankings changed, and each side has one answer: nobody knows what unchanged code does."""
 
 
 @dataclass(frozen=True)

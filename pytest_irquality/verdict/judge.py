@@ -519,8 +519,13 @@ def _outcome(findings: Sequence[Finding], issue: str | None, excused: bool) -> O
     if broken:
         return "known" if issue and measured else "failed"
     if issue and measured and findings and not excused:
-        return "fixed"
+        return "known" if any(map(_wavers, findings)) else "fixed"
     return "passed"
+
+
+def _wavers(finding: Finding) -> bool:
+    """Whether some answers break a demand and others do not."""
+    return not finding.ok and finding.answers > 1
 
 
 def _rests_on_judgments(check: Check) -> bool:

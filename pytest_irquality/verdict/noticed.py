@@ -206,6 +206,8 @@ def _movement(now: Measured) -> Iterator[Fact]:
     yield facts.Moved(len(now.moved), total)
     if now.several:  # of which no two need have one order
         return
+    if now.moved and now.suite.baseline_retriever is None:
+        yield facts.NoiseUnknown()
     tied = [
         id
         for id, ids in now.before.items()

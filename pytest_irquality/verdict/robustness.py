@@ -69,12 +69,30 @@ class Variants:
         change = change_of(limits.measure, pairs, tested=True)
         wanted = [variant for query in queries for variant in self.of.get(query.id, ())]
         about = Subject(subject, wanted, change)
+        silent = self._silent(queries)
         for finding in hold(Comparison(self.variants), limits, about):
             lacks = finding.lacks
             if change is None and lacks:
                 lacks = Lack("variants")
+            if len(silent) > self.queries.suite.max_errors:
+                lacks = Lack("unanswered", len(silent), len(silent) + len(wanted))
             ok = finding.ok and not lacks
-            yield replace(finding, ok=ok, lacks=lacks, variants=self.kind, of=0)
+            lost = () if ok else silent if lacks else self._lost(limits.measure, pairs)
+            yield replace(
+                finding, ok=ok, lacks=lacks, variants=self.kind, of=0,
+                worst=tuple(lost[:WORST]), lost=len(lost),
+            )  # fmt: skip
+
+    def _silent(self, queries: Iterable[Query]) -> Sequence[WorstVariant]:
+        """The variants of some queries that were not answered, or that a kept run does not have. A
+        limit over the others would pass on what was not seen.
+        """
+        ids = {query.id for query in queries if query.id in self.queries.rankings}
+        return [
+            WorstVariant(variant.of, variant.text, 0.0, 0.0)
+            for variant in self.variants.suite.queries
+            if variant.of in ids and variant.id not in self.variants.rankings
+        ]
 
     def loss(self, measure: Measure) -> VariantLoss | None:
         """What the kind loses of a measure, and what it did since the baseline."""
@@ -83,14 +101,17 @@ class Variants:
         since = Comparison(self.variants).change(measure, self.variants.suite.queries)
         if change is None:
             return None
-        return VariantLoss(str(measure), change, self._worst(measure, pairs), since)
+        worst = tuple(self._lost(measure, pairs)[:WORST])
+        return VariantLoss(str(measure), change, worst, since)
 
     def robustness(self) -> Robustness:
         """All that reports show of the kind."""
         shown = [
             measure
             for measure in self.queries.suite.metrics
-            if measure.unit != "seconds" and not measure.definition.compares
+            if measure.unit != "seconds"
+            and not measure.definition.compares
+            and measure.definition.name != "stability"  # which is of answers, not of wordings
         ]
         texts: dict[str, list[str]] = {}
         for variant in self.variants.asked:
@@ -103,10 +124,11 @@ class Variants:
             tuple(WorstVariant(variant.of, variant.text, 1.0, 0.0) for variant in self.empty),
             len(self.variants.faults),
             {query: tuple(of) for query, of in texts.items()},
+            next((cause.message for cause in self.variants.causes), ""),
         )
 
-    def _worst(self, measure: Measure, pairs: Iterable[Pair]) -> tuple[WorstVariant, ...]:
-        """The variants that lose most, each with its text."""
+    def _lost(self, measure: Measure, pairs: Iterable[Pair]) -> Sequence[WorstVariant]:
+        """The variants that lose anything, each with its text, those that lose most first."""
         column = self.queries.suite.measures.index(measure)
         sign = -1.0 if measure.higher_is_better is False else 1.0
         lost = []
@@ -117,13 +139,13 @@ class Variants:
                 if loss > EQUAL and value is not None:
                     lost.append((-loss, WorstVariant(pair.query, variant.text, pair.before, value)))
         lost.sort(key=lambda found: found[0])
-        return tuple(worst for _, worst in lost[:WORST])
+        return [variant for _, variant in lost]
 
     @property
     def empty(self) -> tuple[Query, ...]:
         """The variants that find nothing, of queries that find something."""
         return tuple(
-            variant for variant in self.variants.empty if self.queries.rankings.get(variant.of)
+            variant for variant in self.variants.empty if self.queries.returned(variant.of)
         )
 
 

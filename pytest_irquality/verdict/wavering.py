@@ -16,7 +16,7 @@ from pytest_irquality.metrics import Measure, Scores
 from pytest_irquality.metrics.families.agreement import biased_overlap, shared
 from pytest_irquality.suite.model import Query, Rule
 from pytest_irquality.verdict.facts import Finding, Noise, RankedDocument, Spread, Wavering
-from pytest_irquality.verdict.measured import Measured, counts
+from pytest_irquality.verdict.measured import Measured, counts, counts_zero
 from pytest_irquality.verdict.medians import counted_in, median_rank
 from pytest_irquality.verdict.noise import exceeds_wavering
 from pytest_irquality.verdict.rules import check_rule
@@ -183,8 +183,10 @@ def unchanged_code(measured: Measured) -> Noise | None:
 
 
 def _shown(measured: Measured) -> Iterator[Measure]:
+    """Those of which a unit has a mean of its own: what is empty in every answer no unit knows."""
     for measure in measured.suite.metrics:
-        if measure.unit != "seconds" and not measure.definition.compares:
+        compares = measure.definition.compares
+        if measure.unit != "seconds" and not compares and not counts_zero(measure):
             yield measure
 
 

@@ -14,12 +14,14 @@ from pytest_irquality.verdict.facts import (
     Spread,
     VariantLoss,
     Wavering,
+    WorstVariant,
 )
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.numbers import apart, counted, few, figure
 from pytest_irquality.wording.words import quoted
 
 BY_HAND = "variants"
+NAMED = 3
 NO_VARIANTS = "no query that finds something has variants that were answered"
 
 
@@ -51,65 +53,103 @@ def of_variants(finding: Finding, change: Change, unit: str) -> str:
     )
 
 
-def variants_value(result: SuiteResult, finding: Finding, said: str) -> str:
-    """A floor or ceiling of variants, with the texts that find nothing where they are counted."""
-    said = f"{kind_name(finding.variants)}: {said}"
+def broken_by(finding: Finding, unit: str) -> str:
+    """The texts that lost most where a limit on variants is broken, as they may be copied under
+    ``variants``; else "".
+    """
+    if not finding.worst:
+        return ""
+    texts = [_with_loss(finding, variant, unit) for variant in finding.worst[:NAMED]]
+    return f": {few(texts, finding.lost)}"
+
+
+def unanswered(result: SuiteResult, finding: Finding) -> str:
+    """Which variants were not answered, and why."""
+    assert finding.lacks is not None
+    silent = f"{finding.lacks.reads} of {finding.lacks.holds} {kind_name(finding.variants)}"
+    texts = few([quoted(variant.text) for variant in finding.worst[:NAMED]], finding.lost)
     kind = next((one for one in result.robustness if one.kind == finding.variants), None)
-    if kind is None or finding.ok or finding.measure != "zero_results":
-        return said
-    return f"{said}: {_texts(kind)}"
+    why = kind.cause if kind and kind.cause else "the kept run does not have them"
+    return f"{silent} were not answered ({texts}): {why}"
+
+
+def _with_loss(finding: Finding, variant: WorstVariant, unit: str) -> str:
+    if finding.measure == "zero_results":  # 0 → 1 says no more than that it is named
+        return quoted(variant.text)
+    return f"{quoted(variant.text)} {lost_by(variant, unit)}"
 
 
 def _texts(kind: Robustness) -> str:
-    return few([quoted(variant.text) for variant in kind.empty[:3]], len(kind.empty))
+    return few([quoted(variant.text) for variant in kind.empty[:NAMED]], len(kind.empty))
 
 
 # -- for the reports -------------------------------------------------------------------------------
 
 
-def answers_lines(result: SuiteResult) -> Iterator[str]:
-    """What other wordings lose and what unchanged code does, in a line each."""
+def in_one_line_each(result: SuiteResult) -> Iterator[str]:
+    """What each kind of other wordings loses, and what unchanged code does."""
     for kind in result.robustness:
-        yield _asked(kind)
-        yield from (f"  {_loss(result, loss)}" for loss in kind.losses)
-        if kind.empty:
-            yield f"  {counted(len(kind.empty), 'finds', 'find')} nothing: {_texts(kind)}"
+        losses = [
+            f"{loss.measure} {' → '.join(sides(result, loss))}" for loss in kind.losses[:NAMED]
+        ]
+        yield "; ".join(
+            [asked(kind), ", ".join(losses), *since_then(result, kind), *worst_of(result, kind)]
+        )
+    if result.noise is not None:
+        spreads = [
+            spread_of(spread, result.unit(spread.measure)) for spread in result.noise.spreads
+        ]
+        yield "; ".join([units_said(result.noise), *spreads[:NAMED], wavering_said(result)])
+
+
+def asked(kind: Robustness) -> str:
+    """How many variants of how many queries: ``24 typo variants of 8 queries``."""
+    name = kind_name(kind.kind)
+    many = counted(kind.variants, name.removesuffix("s"), name)
+    said = f"{many} of {counted(kind.queries, 'query', 'queries')}"
+    return f"{said}, {kind.unanswered} could not be answered" if kind.unanswered else said
+
+
+def worst_of(result: SuiteResult, kind: Robustness) -> Iterator[str]:
+    """The texts of a kind that find nothing, or else the one that lost most."""
+    if kind.empty:
+        yield f"{counted(len(kind.empty), 'finds', 'find')} nothing: {_texts(kind)}"
+        return
+    losing = ((loss, variant) for loss in kind.losses for variant in loss.worst[:1])
+    for loss, variant in losing:
+        lost = lost_by(variant, result.unit(loss.measure))
+        yield f"{quoted(variant.text)} lost most {loss.measure}: {lost}"
+        return
+
+
+def sides(result: SuiteResult, loss: VariantLoss) -> tuple[str, str]:
+    """What the queries score themselves, and their variants."""
+    return apart(loss.change.before, loss.change.now, result.unit(loss.measure))
+
+
+def lost_by(variant: WorstVariant, unit: str) -> str:
+    """What the query scores, and its variant: ``1.000 → 0.000``."""
+    return f"{figure(variant.own, unit)} → {figure(variant.value, unit)}"
+
+
+def wavering_said(result: SuiteResult) -> str:
+    """How many queries waver, and which most."""
     noise = result.noise
-    if noise is None:
-        return
-    yield units_said(noise)
-    for spread in noise.spreads:
-        yield f"  {spread_of(spread, result.unit(spread.measure))}"
     asked = counted(len(result.queries), "query", "queries")
-    if not noise.total:
-        yield f"  none of {asked} wavers"
-        return
+    if noise is None or not noise.total:
+        return f"none of {asked} wavers"
     worst = noise.wavering[0]
+    waver = "wavers" if noise.total == 1 else "waver"
     text = quoted(result.query(worst.query).text)
-    yield f"  {noise.total} of {asked} waver; most: {text}, {common(worst)} in common"
+    return f"{noise.total} of {asked} {waver}; most: {text}, {common(worst)} in common"
 
 
-def _asked(kind: Robustness) -> str:
-    asked = (
-        f"{kind_name(kind.kind)}: {kind.variants} of {counted(kind.queries, 'query', 'queries')}"
-    )
-    if kind.unanswered:
-        return f"{asked}, {kind.unanswered} could not be answered"
-    return asked
-
-
-def _loss(result: SuiteResult, loss: VariantLoss) -> str:
-    """What variants lose of a measure, with the text that lost most."""
-    unit, change = result.unit(loss.measure), loss.change
-    own, variants = apart(change.before, change.now, unit)
-    said = f"{loss.measure} {own} → {variants} over {counted(change.queries, 'query', 'queries')}"
-    if since := since_baseline(loss, unit):
-        said = f"{said}; {since}"
-    if loss.worst:
-        worst = loss.worst[0]
-        value = f"{figure(worst.own, unit)} → {figure(worst.value, unit)}"
-        said = f"{said}; most: {quoted(worst.text)} {value}"
-    return said
+def since_then(result: SuiteResult, kind: Robustness) -> Iterator[str]:
+    """What a kind did since the baseline, in the first measure that moved."""
+    for loss in kind.losses:
+        if said := since_baseline(loss, result.unit(loss.measure)):
+            yield f"{loss.measure} {said}"
+            return
 
 
 def since_baseline(loss: VariantLoss, unit: str) -> str:
@@ -130,7 +170,7 @@ def spread_of(spread: Spread, unit: str) -> str:
 
 def common(wavering: Wavering) -> str:
     """How much of the top results a query's answers share."""
-    return f"{wavering.overlap:.0%}"
+    return f"{wavering.overlap * 100:.0f} %"
 
 
 def units_said(noise: Noise) -> str:
@@ -138,9 +178,15 @@ def units_said(noise: Noise) -> str:
     said = f"unchanged code: {counted(noise.answers, 'answer')} to each query today"
     if noise.answers_before:
         said = f"{said}, {noise.answers_before} in the baseline"
+    today = noise.answers > 1 and noise.builds == 1
+    before = noise.answers_before > 1 and noise.builds_before == 1
+    if not today and not before:
+        return said
     if noise.builds <= 1 and noise.builds_before <= 1:
-        return f"{said}, of one build a side: repeats cannot show what a rebuild does"
-    return said
+        whose = "of one build a side"
+    else:
+        whose = "today's of one build" if today else "the baseline's of one build"
+    return f"{said}, {whose}: repeats cannot show what a rebuild does"
 
 
 def _range(low: float, high: float, unit: str) -> str:

@@ -16,7 +16,14 @@ from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.facts import Change, Fact, Finding, RankedDocument
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
-from pytest_irquality.wording.answers import NO_VARIANTS, in_answers, of_variants, variants_value
+from pytest_irquality.wording.answers import (
+    NO_VARIANTS,
+    broken_by,
+    in_answers,
+    kind_name,
+    of_variants,
+    unanswered,
+)
 from pytest_irquality.wording.losses import because, loss
 from pytest_irquality.wording.moves import move, name, place, seen
 from pytest_irquality.wording.numbers import (
@@ -28,7 +35,7 @@ from pytest_irquality.wording.numbers import (
     probability,
     share,
 )
-from pytest_irquality.wording.words import ON_CHANGE, quoted
+from pytest_irquality.wording.words import ON_CHANGE, quoted, rerun
 
 # -- verdicts --------------------------------------------------------------------------------------
 
@@ -39,7 +46,7 @@ def reason(result: SuiteResult, verdict: Verdict) -> str:
 
 
 def _broken(result: SuiteResult, verdict: Verdict) -> str:
-    broken = verdict.broken
+    broken = verdict.broken or tuple(finding for finding in verdict.findings if not finding.ok)
     if not broken:
         return ""
     allowed = f"; {verdict.allowed} may" if verdict.allowed else ""
@@ -113,7 +120,7 @@ def queries(result: SuiteResult, ids: Sequence[str]) -> str:
 
 def sentence(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
     """A demand with the query or tag it was made of, unless that is the check's own."""
-    said = demand(result, finding) + in_answers(finding)
+    said = demand(result, finding)
     if not finding.subject or verdict.scope == "query":
         return said
     if verdict.scope != "each_query":
@@ -123,8 +130,8 @@ def sentence(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
 
 
 def demand(result: SuiteResult, finding: Finding) -> str:
-    """What was demanded, and what was seen."""
-    return DEMANDS[finding.kind](result, finding)
+    """What was demanded, and what was seen; in how many answers, where there are several."""
+    return DEMANDS[finding.kind](result, finding) + in_answers(finding)
 
 
 def _must_find(result: SuiteResult, finding: Finding) -> str:
@@ -206,7 +213,9 @@ def _value(result: SuiteResult, finding: Finding) -> str:
     holds, breaks = HOLDS[finding.kind]
     said = f"{finding.measure} is {now}, {holds if finding.ok else breaks} {limit}"
     if finding.variants:
-        return variants_value(result, finding, said)
+        return f"{kind_name(finding.variants)}: {said}" + broken_by(
+            finding, result.unit(finding.measure)
+        )
     if finding.measure == "zero_results" and not finding.subject and not finding.ok:
         empty = [query.id for query in result.queries if query.returned_nothing]
         said = f"{said}: {queries(result, empty)}"
@@ -235,7 +244,7 @@ def _change(result: SuiteResult, finding: Finding) -> str:
     if finding.as_returned is not None:
         _, returned = apart(change.now, finding.as_returned, result.unit(finding.measure))
         said = f"{said} in the order of equal scores; as returned it is {returned}"
-    return said
+    return said + broken_by(finding, unit)
 
 
 def _beside_limit(finding: Finding, beyond: bool) -> str:
@@ -273,6 +282,8 @@ def _no_value(result: SuiteResult, finding: Finding) -> str:
         return f"{measure} is undefined"
     if lacks.kind == "variants":
         return f"{measure} is undefined: {NO_VARIANTS}"
+    if lacks.kind == "unanswered":
+        return f"{measure} is undecided: {unanswered(result, finding)}"
     if lacks.kind != "defined":
         limit = f"{kind} {exact(finding.limit or 0.0, finding.unit)}"
         return f"{measure}: {limit} has nothing to compare with: {_nothing(result, lacks)}"
@@ -517,6 +528,12 @@ def _(fact: facts.Moved, result: SuiteResult) -> str:
     if fact.total == 1:
         return "the one ranking has not changed"
     return f"none of {fact.total} rankings changed"
+
+
+@note.register
+def _(fact: facts.NoiseUnknown, result: SuiteResult) -> str:
+    again = rerun(result.path, None, result.retriever)
+    return f"noise is unknown, with one answer to each query: `{again} --ir-repeat=3` asks again"
 
 
 @note.register

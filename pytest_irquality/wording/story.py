@@ -62,6 +62,7 @@ TOLD: tuple[type[Fact], ...] = (
     facts.Accepted,
     facts.Interrupted,
     facts.Selected,
+    facts.NoiseUnknown,
 )
 """Facts that the story tells in its own place; the others are notes."""
 State = Literal["failed", "partial", "passed"]
@@ -326,6 +327,7 @@ class Story:
         for label, query in overturned_by(result, self.damage).items():
             yield f"without the query {quoted(query.text)} {label!r} would hold"
         yield from self._noise()
+        yield from self._unknown_noise() if self.on_baseline else ()
         if self.state == "failed" and result.returned and result.judged < result.returned:
             yield self.coverage
 
@@ -336,6 +338,24 @@ class Story:
             return
         if fact.got_worse or not fact.decided:
             yield note(fact, self.result)
+
+    @property
+    def on_baseline(self) -> bool:
+        """Whether anything failed on a change from the baseline."""
+        return self.result.baseline is not None and any(
+            _on_baseline(finding) for verdict in self.result.verdicts for finding in verdict.broken
+        )
+
+    def _unknown_noise(self) -> Iterator[str]:
+        """That nobody knows what unchanged code does, and how to see it."""
+        for fact in self.result.facts:
+            if isinstance(fact, facts.NoiseUnknown):
+                yield note(fact, self.result)
+
+    @property
+    def small_print(self) -> tuple[str, ...]:
+        """What a report with room for it says besides."""
+        return () if self.on_baseline else tuple(self._unknown_noise())
 
     @property
     def coverage(self) -> str:
@@ -410,9 +430,7 @@ class Story:
         if self.state != "failed":
             return
         yield Step("run what failed again", "pytest --ir-suite --lf")
-        if result.baseline and any(
-            _on_baseline(finding) for verdict in result.verdicts for finding in verdict.broken
-        ):
+        if self.on_baseline:
             yield Step("accept today's rankings, then commit the baseline", UPDATE)
         if any(isinstance(fact, facts.RestsOnUnjudged) for fact in result.facts):
             yield Step("list what to judge first", "pytest --ir-suite --ir-unjudged=judge.csv")
@@ -482,7 +500,7 @@ def _some(outcomes: Sequence[str], which: str, one: str, many: str) -> str:
 
 
 def _on_baseline(finding: Finding) -> bool:
-    return finding.kind in (*ON_CHANGE, *get_args(GuardKind))
+    return not finding.variants and finding.kind in (*ON_CHANGE, *get_args(GuardKind))
 
 
 def _ids(queries: Sequence[QueryResult]) -> list[str]:

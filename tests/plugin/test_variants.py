@@ -43,6 +43,7 @@ def test_s24_a_search_that_finds_only_what_is_typed_right(project: Project) -> N
     ]
     assert len(mistyped["empty"]) == 6
     assert mistyped["empty"][0]["text"] in text  # the text that finds nothing, to be copied
+    assert "typo variants: zero_results is 6, above its ceiling 0: 'offoce chair'" in text
 
 
 def test_s24_a_forgiving_search_passes(project: Project) -> None:
@@ -108,8 +109,8 @@ def test_every_report_shows_them(project: Project) -> None:
     )
     text = project.run("--ir-markdown=out.md").stdout.str()
     assert "unchanged code: 2 answers to each query today, of one build a side" in text
-    assert "variants: 1 of 1 query" in text
+    assert "1 variant of 1 query" in text
     page = (project.path / "ir-report.html").read_text(encoding="utf-8")
     assert "Other wordings" in page
     assert "What unchanged code does" in page
-    assert "variants: mrr@10" in (project.path / "out.md").read_text(encoding="utf-8")
+    assert "1 variant of 1 query; mrr@10 " in (project.path / "out.md").read_text(encoding="utf-8")

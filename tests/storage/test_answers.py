@@ -55,7 +55,14 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "more",
-    ['"answers": 3', '"answers": [3]', '"answers": [{"docs": 3}]', '"build": "x"', '"of": 1'],
+    [
+        f'"answers": [{", ".join(["{}"] * 1000)}]',
+        '"answers": 3',
+        '"answers": [3]',
+        '"answers": [{"docs": 3}]',
+        '"build": "x"',
+        '"of": 1',
+    ],
 )
 def test_what_is_damaged_is_one_line(more: str) -> None:
     header = {

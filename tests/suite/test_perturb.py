@@ -82,3 +82,59 @@ def test_the_same_in_every_process() -> None:
 
 def test_an_acronym_is_left_alone_where_the_rest_is_typed_small() -> None:
     assert all(text.startswith("NASA ") for text in perturbed("typo", "NASA launches"))
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        (
+            "Crème brûlée für Anfänger",
+            {
+                "typo": ["Crème brûkée für Anfänger", "Crème brûlée für Anfäjger", "Crème brûlée für Anfänter"],
+                "transpose": ["Cèrme brûlée für Anfänger", "Crème brûlée für Anfnäger", "Crème brûlée für Anfängre"],
+                "case": ["crème brûlée für anfänger", "CRÈME BRÛLÉE FÜR ANFÄNGER", "Crème Brûlée Für Anfänger"],
+                "diacritics": ["Creme brulee fur Anfanger", "Crème brûlée fuer Anfaenger"],
+                "hyphen": ["Crème-brûlée für Anfänger", "Crème brûlée-für Anfänger", "Crème brûlée für-Anfänger"],
+                "space": ["Crème  brûlée für Anfänger", "Crème brûlée  für Anfänger", "Crème brûlée für  Anfänger"],
+                "word_order": ["brûlée Crème für Anfänger", "Crème für brûlée Anfänger", "Crème brûlée Anfänger für"],
+                "drop_word": ["brûlée für Anfänger", "Crème brûlée Anfänger", "Crème brûlée für"],
+            },
+        ),
+        (
+            "купить ёлку",
+            {
+                "typo": ["кунить ёлку", "купитл ёлку", "купить ёлкв"],
+                "transpose": ["кпуить ёлку", "куптиь ёлку", "купить ёлук"],
+                "case": ["КУПИТЬ ЁЛКУ", "Купить Ёлку"],
+                "diacritics": ["купить елку"],
+                "hyphen": ["купить-ёлку"],
+                "space": ["купитьёлку", "купить  ёлку"],
+                "word_order": ["ёлку купить"],
+                "drop_word": ["ёлку", "купить"],
+            },
+        ),
+        (
+            "e-mail 2FA setup",
+            {
+                "typo": ["e-mail 2FA srtup", "e-mail 2FA setjp", "e-mail 2FA setuo"],
+                "transpose": ["e-mail 2FA steup", "e-mail 2FA seutp", "e-mail 2FA setpu"],
+                "case": ["e-mail 2fa setup", "E-MAIL 2FA SETUP", "E-mail 2fa Setup"],
+                "diacritics": [],
+                "hyphen": ["email 2FA setup", "e mail 2FA setup", "e-mail 2FA-setup"],
+                "space": ["e-mail 2FAsetup", "e-mail 2FA  setup"],
+                "word_order": ["2FA e-mail setup", "e-mail setup 2FA"],
+                "drop_word": ["2FA setup", "e-mail setup", "e-mail 2FA"],
+            },
+        ),
+        (
+            "İstanbul uçak bileti",
+            {
+                "typo": ["İstanbul uvak bileti", "İstanbul uçak bilsti", "İstanbul uçak biletu"],
+                "diacritics": ["Istanbul ucak bileti"],
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_every_python_and_machine_makes_the_same(text: str, made: dict[str, list[str]]) -> None:
+    """The texts themselves: a limit on them must not be another one after an upgrade."""
+    assert {kind: list(perturbed(kind, text)) for kind in made} == made

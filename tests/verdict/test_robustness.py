@@ -10,6 +10,8 @@ import pytest
 from pytest_irquality import SuiteError, judge, load_suite, retrieve
 from pytest_irquality.suite import Suite
 from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.wording.answers import in_one_line_each
+from pytest_irquality.wording.sentences import reason
 
 SUITE = """\
 metrics: [mrr@10]
@@ -145,6 +147,7 @@ def test_generated_kinds_of_the_suite_and_of_a_tag(tmp_path: Path) -> None:
         ),
         ("robustness: {variants: {mrr@10: {max_rise: 0.1}}}\n", "max_drop is meant"),
         ("repeat: 0\n", "'repeat' must be a whole number of at least 1"),
+        ("repeat: 1001\n", "'repeat' is at most 1000, not 1001"),
     ],
 )
 def test_mistakes_are_one_line(tmp_path: Path, more: str, error: str) -> None:
@@ -166,3 +169,109 @@ def test_each_tag_leaves_the_slices_by_length_out(tmp_path: Path) -> None:
     text = SUITE + "  - query: chair\n    relevant: [a]\n"
     each = suite(tmp_path, "each_tag: {mrr@10: 0.9}\n", text)
     assert outcome(judged(each, {**GOOD, "chair": ["x"]}), "each_tag-mrr-10") == "passed"
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        (
+            "mrr@10: {max_drop: 0.1}",
+            "mrr@10 is 0.750 for the queries and 0.500 for their variants, by 0.250: more than max_drop"
+            " 0.100 (1 worse, 0 better of 2 queries): 'offce chair' 1.000 → 0.000",
+        ),
+        (
+            "zero_results: {max: 0}",
+            "variants: zero_results is 1, above its ceiling 0: 'offce chair'",
+        ),
+        (
+            "mrr@10: {min: 0.5}",
+            "variants: mrr@10 is 0.375, below its floor 0.500: 'offce chair' 1.000 → 0.000",
+        ),
+        (
+            "rank_of_first@10: {max_rise: 1}",
+            "rank_of_first@10 is 4.667 for the queries and 6.333 for their variants, by 1.667:"
+            " more than max_rise 1.000 (1 worse, 0 better of 3 queries): 'offce chair' 1.000 →"
+            " 11.000",
+        ),
+    ],
+)
+def test_a_broken_limit_names_the_texts_that_broke_it(
+    tmp_path: Path, limits: str, said: str
+) -> None:
+    answers = {**GOOD, "offce chair": []}
+    result = judged(suite(tmp_path, f"robustness: {{variants: {{{limits}}}}}\n"), answers)
+    verdict = result.verdicts[-1]
+    assert verdict.outcome == "failed"
+    assert reason(result, verdict) == said
+
+
+def test_a_limit_of_a_tag_names_the_texts_of_its_own_queries(tmp_path: Path) -> None:
+    more = "tags: {head: {robustness: {variants: {mrr@10: {max_drop: 0.2}}}}}\n"
+    answers = {**GOOD, "hose for gardens": []}
+    result = judged(suite(tmp_path, more), answers)
+    (finding,) = result.verdicts[-1].broken
+    assert [variant.text for variant in finding.worst] == ["offce chair"]
+    assert finding.lost == 1
+
+
+def test_variants_that_fail_are_no_pass(tmp_path: Path) -> None:
+    """A search that raises for what is mistyped is not robust, though `errors` does not count it."""
+
+    def search(query: str) -> list[str]:
+        if query not in ("office chair", "garden hose", "lost cause", "hose for gardens"):
+            raise OSError("no such word")
+        return list(GOOD[query])
+
+    more = "robustness: {variants: {mrr@10: {max_drop: 0.1}}}\n"
+    held = suite(tmp_path, more)
+    result = judge(held, retrieve(held, search))
+    verdict = result.verdicts[-1]
+    assert verdict.outcome == "failed"
+    assert reason(result, verdict) == (
+        "mrr@10 is undecided: 3 of 4 variants were not answered ('offce chair', 'chair for the"
+        " office', 'a lost cause'): OSError: no such word"
+    )
+    allowed = suite(tmp_path, more + "errors: {max: 3}\n")
+    assert not judge(allowed, retrieve(allowed, search)).failed
+
+
+def test_an_updated_baseline_excuses_no_loss_of_variants(tmp_path: Path) -> None:
+    held = suite(tmp_path, "robustness: {variants: {mrr@10: {max_drop: 0.12}}}\n")
+    run = retrieve(held, lambda query: GOOD[query])
+    assert judge(held, run, before=run, updating=True).failed
+
+
+def test_each_kind_is_compared_with_its_own_baseline(tmp_path: Path) -> None:
+    held = suite(tmp_path)
+    before = retrieve(held, lambda query: GOOD[query])
+    now = retrieve(held, lambda query: {**GOOD, "offce chair": []}[query])
+    result = judge(held, now, before=before)
+    (kind,) = result.robustness
+    since = kind.losses[0].since
+    assert since is not None
+    assert (since.worse, since.better) == (1, 0)
+    assert "since the baseline 0.500 → 0.375" in "\n".join(in_one_line_each(result))
+    mean = result.means[0].change
+    assert mean is not None
+    assert (mean.worse, mean.better) == (0, 0)  # the queries themselves are as they were
+
+
+def test_variants_from_files(tmp_path: Path) -> None:
+    (tmp_path / "queries.csv").write_text(
+        'id,query,variants\nq1,office chair,"offce chair|chair, office"\nq2,hose,\n',
+        encoding="utf-8",
+    )
+    (tmp_path / "more.jsonl").write_text(
+        '{"id": "q3", "query": "tap", "variants": ["faucet", "water tap"]}\n', encoding="utf-8"
+    )
+    path = tmp_path / "s.ir.yaml"
+    path.write_text(
+        "queries: [queries.csv, more.jsonl]\nmetrics: [zero_results]\n", encoding="utf-8"
+    )
+    made = load_suite(path)
+    assert {(variant.of, variant.text) for variant in made.reworded} == {
+        ("q1", "offce chair"),
+        ("q1", "chair, office"),
+        ("q3", "faucet"),
+        ("q3", "water tap"),
+    }

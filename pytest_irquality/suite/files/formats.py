@@ -28,6 +28,7 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
         "rating", "grade", "score", "relevance", "rel", "label", "judgment", "judgement", "gain",
     ),
     "tags": ("tags", "tag"),
+    "variants": ("variants", "variant"),
     "weight": ("weight",),
     "count": ("count", "searches", "frequency", "freq"),
     "why": ("why",),

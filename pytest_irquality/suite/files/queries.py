@@ -69,6 +69,12 @@ def _dataset(source: Source, by_text: bool) -> Queries | None:
     return Queries(records, note=note)
 
 
+def variants(record: Record) -> tuple[str, ...]:
+    """The other wordings in one cell, between bars or line breaks: a query may have commas."""
+    parts = re.split(r"[|\n]", record.cells.get("variants", ""))
+    return tuple(dict.fromkeys(text for part in parts if (text := part.strip())))
+
+
 def tags(record: Record) -> tuple[str, ...]:
     """The tags of one cell, between semicolons, commas or bars."""
     parts = re.split(r"[;,|]", record.cells.get("tags", ""))

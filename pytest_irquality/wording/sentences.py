@@ -532,7 +532,7 @@ def _(fact: facts.Moved, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.NoiseUnknown, result: SuiteResult) -> str:
-    again = rerun(result.path, None, result.retriever)
+    again = rerun(result, None)
     return f"noise is unknown, with one answer to each query: `{again} --ir-repeat=3` asks again"
 
 

@@ -45,6 +45,14 @@ def absent(what: str) -> None:
     pytest.skip(what)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Under IRQUALITY_WITHIN=pytest only those that run pytest: no other can tell its version."""
+    if os.environ.get("IRQUALITY_WITHIN") == "pytest":
+        within = [item for item in items if "pytester" in getattr(item, "fixturenames", ())]
+        config.hook.pytest_deselected(items=[item for item in items if item not in within])
+        items[:] = within
+
+
 # An inner run inherits this run's filters, under which a warning is an error.
 QUIET = (
     "-p",

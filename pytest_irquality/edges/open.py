@@ -28,7 +28,8 @@ BLOCK = 2**16
 GZIP = b"\x1f\x8b"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 TOO_LONG = f"a line longer than {bounds.LINE // bounds.MB} MB"
-KERNEL = tuple(Path(os.sep, name) for name in ("dev", "proc", "sys"))
+KERNEL = tuple(Path(os.sep, name) for name in ("proc", "sys"))
+"""Where what looks like a file is none."""
 ALLOW = "ir_allow_outside"
 
 
@@ -81,7 +82,8 @@ def open_bytes(path: Path, allowed: Allowed | None = None) -> BinaryIO:
     if allowed:
         allowed.check(path)
     real = _real(path)
-    if any(real.is_relative_to(folder) for folder in KERNEL):
+    kernels = any(real.is_relative_to(folder) for folder in KERNEL)
+    if kernels or not stat.S_ISREG(os.stat(real).st_mode):  # some devices act when they are opened
         raise Unreadable("is not a regular file")
     # Opened without waiting for whoever would fill a pipe, and looked at as it was opened.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)

@@ -30,6 +30,7 @@ def visible(text: str) -> str:
 # GitHub reads a command where a line begins with "::" and wherever "##[" stands; Azure "##vso[",
 # TeamCity "##teamcity[".
 COMMAND = re.compile(r"^\s*:(?=:)|##(?=\w*\[)")
+OTHERS = re.compile(r"##(?=\w*\[)")
 
 
 def terminal(text: str) -> str:
@@ -54,7 +55,7 @@ def terminal_lines(text: str) -> str:
 def workflow(text: str) -> str:
     """The message of a workflow command, as GitHub reads it back."""
     plain = visible(text.replace("\r", ""))
-    return plain.replace("##[", "#⟨#⟩[").replace("%", "%25").replace("\n", "%0A")
+    return OTHERS.sub("#⟨#⟩", plain).replace("%", "%25").replace("\n", "%0A")
 
 
 def workflow_property(text: str) -> str:

@@ -132,7 +132,8 @@ def _temporary(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
     try:
         yield path, file
     except BaseException:
-        file.close()
+        with suppress(OSError):  # on a full disk what is left of it cannot be written, either
+            file.close()
         path.unlink(missing_ok=True)
         raise
     file.close()

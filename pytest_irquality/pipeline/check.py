@@ -61,12 +61,14 @@ class CheckResult:
     @property
     def failures(self) -> tuple[str, ...]:
         """Everything about each check that failed, as in pytest's FAILURES."""
-        return tuple(
+        told = [
             _told(result, verdict)
             for result in self.results
             for verdict in result.verdicts
             if verdict.outcome in BAD
-        )
+        ]
+        unnoticed = [Story(result) for result in self.results if result.unnoticed]
+        return (*told, *(f"{story.name}: {story.headline}" for story in unnoticed))
 
     def raise_for_failures(self) -> None:
         """Raise ``SearchQualityError`` where anything failed."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -43,6 +44,7 @@ from pytest_irquality.verdict.result import BAD, QueryResult, SuiteResult
 from pytest_irquality.verdict.trend import Past
 from pytest_irquality.wording.numbers import counted, few
 from pytest_irquality.wording.reasons import reason
+from pytest_irquality.wording.words import age, revision
 
 
 class Target(NamedTuple):
@@ -288,11 +290,36 @@ class Files:
         notes = [*notes, *self._notes(target)]
         return replace(
             result,
-            facts=(*map(Remark, notes), *self._one_service(result), *result.facts),
+            facts=(
+                *map(Remark, notes),
+                *self._kept_facts(target),
+                *self._one_service(result),
+                *result.facts,
+            ),
             commit=self.commit if result.baseline else None,
             written=tuple(self._write(target, run, result)),
             entry=None if result.interrupted else _concluded(result),
         )
+
+    def _kept_facts(self, target: Target) -> Iterator[Remark]:
+        """Of which commit a kept run is, how old, and whether that is the code that is here."""
+        if not self.kept:
+            return
+        headers = self._kept.headers(target.suite, target.retriever)
+        if not headers:
+            yield Remark("a run in TREC's format is judged: it says neither its commit nor its age")
+        oldest: dict[str | None, str | None] = {}  # of several shares or builds
+        for header in sorted(headers, key=lambda header: header.time or ""):
+            oldest.setdefault(header.commit, header.time)
+        for commit, time in oldest.items():
+            of = f"commit {revision(commit)}" if commit else "an unknown commit"
+            old = time and age(time, datetime.now(timezone.utc))
+            said = f"a kept run is judged, of {of}{f', {old}' if old else ''}"
+            if commit and self.commit and not _same_commit(commit, self.commit):
+                here = f"here is {revision(self.commit)}"
+                yield Loud(f"{said}; {here}", f"the kept run is of {of}, and {here}")
+            else:
+                yield Remark(said)
 
     def _notes(self, target: Target) -> Iterator[str]:
         if self.shard:
@@ -448,6 +475,12 @@ class Files:
     def commit(self) -> str | None:
         """The commit of the code, asked for once."""
         return provenance.commit(self.root)
+
+
+def _same_commit(one: str, other: str) -> bool:
+    """Whether two short hashes are of one commit; whose files were changed is not looked at."""
+    one, other = one.partition("-")[0], other.partition("-")[0]
+    return one.startswith(other) or other.startswith(one)
 
 
 def _concluded(result: SuiteResult) -> Entry | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from pytest_irquality.pipeline.audit import audited
 from pytest_irquality.pipeline.explain import explained
@@ -10,7 +11,7 @@ from pytest_irquality.pipeline.files import Against, Files, Target
 from pytest_irquality.retrieval import Run
 from pytest_irquality.suite import Check
 from pytest_irquality.verdict import SuiteResult, judge
-from pytest_irquality.verdict.facts import Loss
+from pytest_irquality.verdict.facts import Loss, Unnoticed
 from pytest_irquality.verdict.trend import Past
 
 
@@ -49,6 +50,9 @@ def judge_run(
         past=past,
         nowhere=nowhere,
     )
+    if files.shard:  # what would notice may be in another share
+        facts = tuple(fact for fact in result.facts if not isinstance(fact, Unnoticed))
+        result = replace(result, facts=facts)
     if audit:
         before, known = compared.run, compared.baseline
         result = audited(asked, run, result, retriever, before=before, baseline=known)

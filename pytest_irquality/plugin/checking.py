@@ -73,7 +73,8 @@ class Checker:
 def _first_reason(checked: CheckResult) -> str:
     """Why the worst check failed, for the short summary, which quotes the first line."""
     worst = worst_first(checked.results)[0]
-    return reason(worst.result, worst.damage.failures[0])
+    failures = worst.damage.failures
+    return reason(worst.result, failures[0]) if failures else worst.headline
 
 
 @pytest.hookimpl(wrapper=True)

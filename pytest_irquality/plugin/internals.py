@@ -143,6 +143,28 @@ def first_line_only(report: pytest.TestReport, instead: str | None = None) -> No
         crash.message = instead or crash.message.split("\n", 1)[0]
 
 
+def said_safely(report: pytest.TestReport, safe: Callable[[str], str]) -> None:
+    """Make what an error of the user's says harmless: it may quote a query, a title, a file's name.
+
+    ``chain``, ``reprentries`` and ``lines`` are pytest's own; lines of source stay as they are
+    (``test_hostile.py``).
+    """
+    for traceback, crash, _ in getattr(report.longrepr, "chain", ()):
+        if crash is not None:
+            crash.message = "\n".join(map(safe, crash.message.split("\n")))
+        for entry in traceback.reprentries:
+            entry.lines = [_safe_line(line, safe) for line in entry.lines]
+            if values := getattr(entry, "reprlocals", None):
+                values.lines = [safe(line) for line in values.lines]
+
+
+def _safe_line(line: str, safe: Callable[[str], str]) -> str:
+    """A line of a traceback: of source, ``E   what was raised``, or several of Python's own."""
+    if line.startswith("E "):
+        return safe(line)
+    return "\n".join(map(safe, line.split("\n"))) if "\n" in line else line
+
+
 # -- frames ----------------------------------------------------------------------------------------
 
 

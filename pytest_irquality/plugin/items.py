@@ -19,6 +19,7 @@ from pytest_irquality.plugin.internals import (
     first_line_only,
     for_the_user,
     only_fixture,
+    said_safely,
 )
 from pytest_irquality.plugin.judging import OUTCOMES, Ended, Judged, NotJudged, Outcome, judged
 from pytest_irquality.report.data import encode
@@ -227,6 +228,7 @@ def pytest_runtest_makereport(
     if not isinstance(item.parent, SuiteModule) or not isinstance(item, pytest.Function):
         return report
     broken = call.excinfo.value if call.excinfo else None
+    said_safely(report, terminal)
     first_line_only(report, _short(broken))
     vars(report)["ir_item"] = [item.parent.suite.path, variant(item), item.originalname]
     if report.when == "setup" and report.failed:

@@ -98,6 +98,7 @@ def judged(
         )  # fmt: skip
     except MeasureError as error:  # a measure of the project's own
         raise NotJudged(f"{error} ({suite.path})") from None
+    result = replace(result, variant=_variant(item, key))
     to_grade = None
     if options.grades:
         sides = [side for side in (run, known.run) if side is not None]
@@ -112,6 +113,12 @@ def judged(
 def _module(item: pytest.Function) -> SuiteModule:
     assert isinstance(item.parent, SuiteModule)
     return item.parent
+
+
+def _variant(item: pytest.Function, key: str) -> str:
+    """``[bm25-1-2]`` of a node id, where that is more than the retriever's name."""
+    written = item.name.removeprefix(item.originalname)
+    return "" if written == (f"[{key}]" if key else "") else written
 
 
 def _selected(item: pytest.Function) -> list[Check]:

@@ -156,7 +156,11 @@ def _query_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     query = result.query(verdict.query or "")
     if not verdict.findings:
         yield f"  {reason(result, verdict)}"
-    yield from (f"  {_mark(finding)} {demand(result, finding)}" for finding in verdict.findings)
+    demands = sorted(verdict.findings, key=lambda finding: finding.ok)[:FINDINGS]
+    shown = verdict.findings if len(verdict.findings) <= FINDINGS else demands
+    yield from (f"  {_mark(finding)} {demand(result, finding)}" for finding in shown)
+    if len(shown) < len(verdict.findings):
+        yield f"  and {grouped(len(verdict.findings) - len(shown))} more, all in the report"
     yield ""
     yield from ranking_lines(query)
     yield from remarks_lines(query.remarks, "  ")
@@ -175,12 +179,19 @@ def ranking_lines(query: QueryResult) -> Iterator[str]:
     above = {document.id for document in query.ranking}
     if query.missing:
         yield "  expected, but not above:"
-        yield from (_document(document, query) for document in query.missing)
+        yield from _documents(query.missing, query)
     expected = {document.id for document in query.missing}
     gone = [d for d in query.ranking_before if d.id not in above and d.id not in expected]
     if gone:
         yield "  above before, but not now:"
-        yield from (_document(document, query) for document in gone)
+        yield from _documents(gone, query)
+
+
+def _documents(documents: Sequence[ShownDocument], query: QueryResult) -> Iterator[str]:
+    """The first of them: a stranger's suite may name a million."""
+    yield from (_document(document, query) for document in documents[:FINDINGS])
+    if len(documents) > FINDINGS:
+        yield f"     and {grouped(len(documents) - FINDINGS)} more, all in the report"
 
 
 def _document(document: ShownDocument, query: QueryResult) -> str:

@@ -290,7 +290,7 @@ def _detail(story: Story, query: QueryResult, verdict: Verdict | None) -> str:
         f"{markdown_code(id)}: {markdown(cut(text, CELL))}" for id, text in explained.items()
     )
     place = markdown(result.place(query))
-    again = markdown_code(rerun(result.path, query.check, result.retriever))
+    again = markdown_code(rerun(result, query.check))
     return f"{remarks}{fault}{rules}\n{documents}\n{told}\n{place} · {again}\n"
 
 

@@ -14,8 +14,8 @@ from pytest_irquality.verdict.side_by_side import side_by_side
 from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
 from pytest_irquality.wording.caveats import with_urgent
-from pytest_irquality.wording.numbers import counted, few
-from pytest_irquality.wording.story import Story, called, worst_first
+from pytest_irquality.wording.numbers import counted
+from pytest_irquality.wording.story import Story, called, caveats_of, worst_first
 
 REASONS, FEWER = 6, 3
 """How many failures stand under the headline; fewer where the worst queries stand there, too."""
@@ -113,9 +113,7 @@ def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> tuple[S
             words = with_urgent(words, stories[0].result.failed, stories[0].caveats)
     else:
         verdict = _of_several(stories)
-        in_part = [story.name for story in stories if story.qualified]
-        some = [f"not all was compared: see {few(in_part)}"] if in_part else []
-        words = " · ".join([*some, *unseen])
+        words = " · ".join([*unseen, *caveats_of(stories)])
     failed = any(story.state == "failed" for story in stories)
     if unseen and stories and not failed:
         verdict = "Not everything was evaluated"

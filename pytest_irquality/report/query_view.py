@@ -234,7 +234,7 @@ class QueryViews:
             texts_elsewhere=elsewhere(self.result) if query.texts_left_out else "",
             stages=how_far(query.stages, self.result.top_k) if query.stages else "",
             latency=figure(query.seconds, "seconds") if query.seconds is not None else "",
-            rerun=rerun(self.result.path, query.check, self.result.retriever),
+            rerun=rerun(self.result, query.check),
         )
 
     def value(self, query: QueryResult, measure: str) -> Value:

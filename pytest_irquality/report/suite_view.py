@@ -294,11 +294,7 @@ class SuiteView:
             place=self.result.place(verdict),
             state=STATES["warned"] if warned else self.state_of(verdict),
             reason="" if told else reason(self.result, verdict),
-            rerun=(
-                rerun(self.result.path, verdict.check, self.result.retriever)
-                if verdict.outcome in BAD
-                else ""
-            ),
+            rerun=rerun(self.result, verdict.check) if verdict.outcome in BAD else "",
             only=held[0][1] if alone else None,
             spread=() if alone else tuple(broken[:most]),
             kept=() if alone else tuple(kept[:FOLDED]),

@@ -13,11 +13,11 @@ from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
 from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
-from pytest_irquality.wording.caveats import whole
+from pytest_irquality.wording.caveats import whole, with_urgent
 from pytest_irquality.wording.numbers import apart, counted, few, figure, grouped
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import warnings
-from pytest_irquality.wording.story import Story, Worse, called, worst_first
+from pytest_irquality.wording.story import Story, Worse, called, caveats_of, worst_first
 from pytest_irquality.wording.words import cells, fit, fitted, wrapped
 
 WORST, MOST_ANSWERS = 5, 12
@@ -203,14 +203,15 @@ def overall(stories: Sequence[Story]) -> str:
     of_all = counted(len(stories), called(stories))
     failed = [story for story in stories if story.state == "failed"]
     partial = [story.name for story in stories if story.state == "partial"]
-    qualified = [story.name for story in stories if story.qualified]
+    caveats = caveats_of(stories)
     if failed:
-        return f"✗ FAILED  {len(failed)} of {of_all}, the worst is {failed[0].name}"
+        worst = f"✗ FAILED  {len(failed)} of {of_all}, the worst is {failed[0].name}"
+        return with_urgent(worst, True, caveats)
     if partial:
-        return f"! PARTIAL  {len(partial)} of {of_all} interrupted: {few(partial)}"
-    if qualified:
-        return f"! {of_all} passed, but not all was compared: see {few(qualified)}"
-    return f"✓ {of_all} passed"
+        interrupted = f"! PARTIAL  {len(partial)} of {of_all} interrupted: {few(partial)}"
+        return with_urgent(interrupted, True, caveats)
+    mark = "!" if any(story.level == "warn" for story in stories) else "✓"
+    return with_urgent(f"{mark} {of_all} passed", False, caveats)
 
 
 def _worst_lines(story: Story, worst: Sequence[Worse], width: int) -> Iterator[str]:

@@ -142,6 +142,10 @@ class Kept:
         )
         return kept, tuple(notes)
 
+    def headers(self, suite: Suite, retriever: str) -> Sequence[Header]:
+        """What the runs of a suite and retriever say of themselves; () for TREC runs."""
+        return [header for _, header in self._chosen(suite, retriever)]
+
     def _chosen(self, suite: Suite, retriever: str) -> Sequence[tuple[Path, Header]]:
         """The files of ours that hold the run of a suite and retriever, or shares of it."""
         name = Path(suite.path).name

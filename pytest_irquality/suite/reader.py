@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from pytest_irquality.suite.files.judgments import InFiles, JudgmentFile
     from pytest_irquality.suite.files.source import Source
 
+IMPLIED_DEPTH = 1_000
+"""How far down a document may be demanded by a suite that does not say its ``depth``."""
 SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
 
 
@@ -451,13 +453,21 @@ class _Assembly:
 
     def _depth(self, suite: Suite) -> int:
         """The results asked for: ``depth`` as written, else the deepest cutoff of any measure or
-        rule.
+        rule. A rank far down is a rule that nothing breaks, and so must be meant.
         """
         readers: dict[int, str] = {}
         for depth, reader in _depths_read(suite):
             readers.setdefault(depth, reader)
         deepest = max(readers)
         if self.written.depth is None:
+            most = max(IMPLIED_DEPTH, suite.top_k)
+            for query in suite.queries:
+                if (rank := _worst_acceptable_rank(query)) > most:
+                    self.document.fail_at(
+                        query.place,
+                        f"{short(query.id)} may be found at rank {rank}, and without a 'depth' at"
+                        f" most {most:,} results are asked for",
+                    )
             return deepest
         if self.written.depth < deepest:
             self.document.fail_at(
@@ -465,6 +475,12 @@ class _Assembly:
                 f"'depth' is {self.written.depth}, but {readers[deepest]} reads {deepest} results",
             )
         return self.written.depth
+
+
+def _worst_acceptable_rank(query: Query) -> int:
+    """The lowest place at which a document that must be found is good enough."""
+    demanded = (rule for rule in query.rules if rule.kind in ("must_find", "must_find_any"))
+    return max((rank for rule in demanded for rank in rule.documents.values()), default=0)
 
 
 def _depths_read(suite: Suite) -> Iterator[tuple[int, str]]:

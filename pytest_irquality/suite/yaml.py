@@ -337,6 +337,7 @@ def no_grade(written: str, words: Collection[str]) -> str:
 # What the parser says, in either of its two versions, and what it means to whoever wrote the file.
 PLAIN_WORDS: Mapping[str, str] = {
     "mapping values are not allowed": "': ' within a text; put the text in quotes",
+    "escape": "a backslash that YAML does not read so; put the text in single quotes",
     "quoted scalar": "a quote that is never closed",
     "',' or ']'": "a list that begins with '[' and is not closed with ']'",
     "',' or '}'": "a mapping that begins with '{' and is not closed with '}'",

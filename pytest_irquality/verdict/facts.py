@@ -728,6 +728,13 @@ class NothingGated(Fact):
 
 
 @dataclass(frozen=True)
+class Unnoticed(Fact):
+    """None of the suite's ``queries`` returned anything, and every check held all the same."""
+
+    queries: int
+
+
+@dataclass(frozen=True)
 class Disputed(Fact):
     """So many queries had other answers in another process; the labels of checks whose verdicts
     differ.

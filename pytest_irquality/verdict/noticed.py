@@ -52,6 +52,16 @@ def noticed(
     yield from _in_no_ranking(now)
     if not any(map(can_fail, now.suite.checks)):
         yield facts.NothingGated()
+    elif _unnoticed(now, verdicts):
+        yield facts.Unnoticed(len(now.asked))
+
+
+def _unnoticed(now: Measured, verdicts: Sequence[Verdict]) -> bool:
+    """Whether an engine that finds nothing for anything breaks no check of the whole suite."""
+    checks = {check.name for check in now.suite.checks if check.audit is None}
+    whole = checks == {verdict.check for verdict in verdicts} and not now.run.interrupted
+    held = all(verdict.outcome == "passed" for verdict in verdicts)
+    return whole and held and not now.faults and not any(now.rankings.values())
 
 
 def can_fail(check: Check) -> bool:

@@ -25,6 +25,7 @@ from pytest_irquality.verdict.facts import (
     Robustness,
     Stages,
     Trail,
+    Unnoticed,
 )
 
 Outcome = Literal["passed", "failed", "error", "known", "accepted", "fixed", "not evaluated"]
@@ -218,7 +219,8 @@ class SuiteResult:
     ``skipped`` names the checks that a mark kept from running, each with its reason: they have no
     verdict. ``texts`` are those of results that reports show, each once.
     ``entry`` is today's line of the history, ``trails`` what measures with limits were
-    over the last changes.
+    over the last changes. ``variant`` is what stands behind a check's name in a node id, where a
+    fixture that is not the retriever's brings parameters, too.
     """
 
     suite: str
@@ -250,6 +252,7 @@ class SuiteResult:
     entry: Entry | None = None
     trails: tuple[Trail, ...] = ()
     texts: tuple[str, ...] = ()
+    variant: str = ""
 
     @property
     def is_of_a_test(self) -> bool:
@@ -258,8 +261,13 @@ class SuiteResult:
 
     @property
     def failed(self) -> bool:
-        """Whether any check ended otherwise than it should."""
-        return any(verdict.outcome in BAD for verdict in self.verdicts)
+        """Whether any check ended otherwise than it should, or none could have."""
+        return self.unnoticed or any(verdict.outcome in BAD for verdict in self.verdicts)
+
+    @property
+    def unnoticed(self) -> bool:
+        """Whether every check held although no query returned anything."""
+        return any(isinstance(fact, Unnoticed) for fact in self.facts)
 
     def place(self, of: Verdict | QueryResult) -> str:
         """Where a check or a query stands, as ``path:line``."""

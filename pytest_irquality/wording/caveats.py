@@ -60,7 +60,8 @@ def _caveats(result: SuiteResult) -> Iterator[str]:
     for fact in result.facts:
         if isinstance(fact, facts.Loud):
             yield fact.short
-        if isinstance(fact, facts.Unanswered):
+        counted_already = any(verdict.outcome == "error" for verdict in result.verdicts)
+        if isinstance(fact, facts.Unanswered) and not counted_already:
             yield f"{len(fact.queries)} of {counted(fact.total, 'query', 'queries')} not answered"
         if isinstance(fact, facts.ReturnedNothing) and len(fact.queries) == fact.total:
             yield "nothing was returned"

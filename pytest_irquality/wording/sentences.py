@@ -519,7 +519,7 @@ def _(fact: facts.Moved, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.NoiseUnknown, result: SuiteResult) -> str:
-    again = rerun(result.path, None, result.retriever)
+    again = rerun(result, None)
     return f"noise is unknown, with one answer to each query: `{again} --ir-repeat=3` asks again"
 
 
@@ -717,6 +717,14 @@ def _(fact: facts.EmptyChunks, result: SuiteResult) -> str:
 @note.register
 def _(fact: facts.NothingGated, result: SuiteResult) -> str:
     return "nothing gated: this suite has no rule and no limit that could fail"
+
+
+@note.register
+def _(fact: facts.Unnoticed, result: SuiteResult) -> str:
+    return (
+        "nothing was returned for any query, and every check holds: an engine that is down would"
+        " pass; let a query say what it must find"
+    )
 
 
 @note.register

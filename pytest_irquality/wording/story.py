@@ -26,7 +26,7 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )
 from pytest_irquality.verdict.statistics import EQUAL
-from pytest_irquality.wording.caveats import caveats, urgent, with_urgent
+from pytest_irquality.wording.caveats import caveats, with_urgent
 from pytest_irquality.wording.moves import move, name, place
 from pytest_irquality.wording.numbers import (
     apart,
@@ -144,6 +144,8 @@ class Story:
             return "Not everything was evaluated"
         if "fixed" in outcomes:
             return "A known issue is fixed"
+        if self.result.unnoticed:
+            return "Nothing was returned, and no check noticed"
         if self.result.interrupted:
             return "Interrupted"
         if "accepted" in outcomes:
@@ -207,8 +209,8 @@ class Story:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What must be said beside a pass, and of that what must stand beside a failure, too."""
-        return tuple(urgent(self.result)) if self.result.failed else caveats(self.result)
+        """What must be known with the verdict, whichever it is."""
+        return caveats(self.result)
 
     # -- how badly ---------------------------------------------------------------------------------
 
@@ -549,6 +551,21 @@ def worst_first(results: Sequence[SuiteResult]) -> tuple[Story, ...]:
 def called(stories: Sequence[Story]) -> str:
     """What several results are called: suites, or the retrievers of one."""
     return "retriever" if len({story.result.path for story in stories}) == 1 else "suite"
+
+
+def caveats_of(stories: Sequence[Story]) -> tuple[str, ...]:
+    """What must be known with the verdict on several suites, each once, as a headline takes it."""
+    said: dict[str, list[str]] = {}
+    for story in stories:
+        for caveat in story.caveats:
+            said.setdefault(caveat, []).append(story.name)
+    each = [
+        f"{caveat} ({names[0] if len(names) == 1 else counted(len(names), called(stories))})"
+        for caveat, names in said.items()
+    ]
+    if in_part := [story.name for story in stories if story.qualified and not story.caveats]:
+        each.append(f"not all was compared: see {few(in_part)}")
+    return (few(each),) if each else ()
 
 
 def _badness(story: Story) -> tuple[bool, float, int]:

@@ -10,6 +10,7 @@ from unicodedata import category, combining, east_asian_width
 
 from pytest_irquality.suite.model import BoundKind
 from pytest_irquality.verdict.facts import Finding
+from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.numbers import apart, counted, exact, figure
 
 LONGEST = 300
@@ -126,12 +127,13 @@ OF_A_TEST = " · "
 """Between a test's node id and which of its results is meant."""
 
 
-def rerun(path: str, check: str | None, retriever: str) -> str:
+def rerun(result: SuiteResult, check: str | None) -> str:
     """The command that runs one check again, or the whole suite, quoted for a shell."""
-    if "::" in retriever:  # a test that judged the suite
-        return f"pytest --ir-suite {shell_word(retriever.partition(OF_A_TEST)[0])}"
-    variant = f"[{retriever}]" if retriever else ""
-    return f"pytest --ir-suite {shell_word(f'{path}::{check}{variant}' if check else path)}"
+    if result.is_of_a_test:
+        return f"pytest --ir-suite {shell_word(result.retriever.partition(OF_A_TEST)[0])}"
+    variant = result.variant or (f"[{result.retriever}]" if result.retriever else "")
+    node = f"{result.path}::{check}{variant}" if check else result.path
+    return f"pytest --ir-suite {shell_word(node)}"
 
 
 def shell_word(word: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import Project
+from tests.beside.conftest import Beside
 
 SUITE = "queries:\n" + "".join(
     f"  - {{query: q{i}, relevant: [d{i}], must_find: [d{i}]}}\n" for i in range(6)
@@ -43,69 +43,67 @@ LOOPS = "asyncio_default_fixture_loop_scope"
 CLOSED = "CLOSED after ['q0', 'q1', 'q2', 'q3', 'q4', 'q5']"
 
 
-def run(project: Project, *args: str) -> pytest.RunResult:
-    return project.pytester.runpytest_subprocess("--ir-suite", "-s", "-W", "error", *args)
+def run(beside: Beside, plugin: str, *args: str) -> pytest.RunResult:
+    return beside.run("--ir-suite", "-s", "-W", "error", *args, plugins=[plugin])
 
 
 @pytest.mark.needs("pytest_asyncio")
 @pytest.mark.parametrize("mode", ["auto", "strict"])
 @pytest.mark.parametrize("scope", ["function", "module", "session"])
-def test_a_fixture_of_pytest_asyncio(project: Project, mode: str, scope: str) -> None:
+def test_a_fixture_of_pytest_asyncio(beside: Beside, mode: str, scope: str) -> None:
     decorator = "pytest.fixture" if mode == "auto" else "pytest_asyncio.fixture"
-    project.suite(SUITE + LINES)
-    project.conftest(
+    beside.project.suite(SUITE + LINES)
+    beside.project.conftest(
         f"import pytest_asyncio\n{CLIENT}\n@{decorator}(scope={scope!r})"
         + BODY.format(arguments="")
     )
-    result = run(project, "-p", "no:anyio", "-o", f"{LOOPS}={scope}", f"--asyncio-mode={mode}")
+    result = run(beside, "asyncio", "-o", f"{LOOPS}={scope}", f"--asyncio-mode={mode}")
     result.assert_outcomes(passed=7)
     assert CLOSED in result.stdout.str()
 
 
 @pytest.mark.needs("pytest_asyncio")
-def test_a_parametrised_fixture_of_pytest_asyncio(project: Project) -> None:
-    project.suite(SUITE + LINES)
-    project.conftest(
+def test_a_parametrised_fixture_of_pytest_asyncio(beside: Beside) -> None:
+    beside.project.suite(SUITE + LINES)
+    beside.project.conftest(
         f"{CLIENT}\n@pytest.fixture(scope='session', params=['old', 'new'])"
         + BODY.format(arguments="request")
     )
-    run(project, "-p", "no:anyio", "-o", f"{LOOPS}=session", "--asyncio-mode=auto").assert_outcomes(
+    run(beside, "asyncio", "-o", f"{LOOPS}=session", "--asyncio-mode=auto").assert_outcomes(
         passed=14
     )
 
 
 @pytest.mark.needs("anyio")
 @pytest.mark.parametrize("scope", ["function", "module", "session"])
-def test_a_fixture_of_anyio_on_asyncio(project: Project, scope: str) -> None:
-    project.suite(SUITE + LINES)
+def test_a_fixture_of_anyio_on_asyncio(beside: Beside, scope: str) -> None:
+    beside.project.suite(SUITE + LINES)
     backend = f"@pytest.fixture(scope={scope!r})\ndef anyio_backend(): return 'asyncio'\n"
-    project.conftest(
+    beside.project.conftest(
         f"{backend}{CLIENT}\n@pytest.fixture(scope={scope!r})"
         + BODY.format(arguments="anyio_backend")
     )
-    result = run(project, "-p", "no:asyncio")
+    result = run(beside, "anyio")
     result.assert_outcomes(passed=7)
     assert CLOSED in result.stdout.str()
 
 
 @pytest.mark.needs("trio")
-def test_trio_gets_a_clear_error(project: Project) -> None:
-    project.suite(SUITE)
-    project.conftest(
+def test_trio_gets_a_clear_error(beside: Beside) -> None:
+    beside.project.suite(SUITE)
+    beside.project.conftest(
         "import trio\nasync def ask(query):\n    await trio.sleep(0)\n    return ['d' + query[1:]]\n"
         "@pytest.fixture\ndef retriever(): return ask\n"
     )
-    result = run(project, "-p", "no:anyio", "-p", "no:asyncio")
+    result = beside.run("--ir-suite", plugins=[])
     result.assert_outcomes(errors=6)
     result.stdout.fnmatch_lines(["*coroutines are asked on asyncio; trio is not supported*"])
 
 
 @pytest.mark.needs("pytest_asyncio")
-def test_a_fixture_that_no_plugin_awaits_gets_a_clear_error(project: Project) -> None:
-    project.suite(SUITE)
-    project.conftest(f"{CLIENT}\n@pytest.fixture" + BODY.format(arguments=""))
-    result = run(
-        project, "-p", "no:anyio", "-p", "no:asyncio", "-W", "default"
-    )  # older pytests only warn of it
+def test_a_fixture_that_no_plugin_awaits_gets_a_clear_error(beside: Beside) -> None:
+    beside.project.suite(SUITE)
+    beside.project.conftest(f"{CLIENT}\n@pytest.fixture" + BODY.format(arguments=""))
+    result = beside.run("--ir-suite", "-W", "default", plugins=[])  # older pytests only warn of it
     result.assert_outcomes(errors=6)
     assert "is async and nothing has awaited it" in result.stdout.str()

@@ -164,13 +164,19 @@ def test_nothing_speaks_to_ci_or_moves_a_cursor(
 
 
 def test_half_a_surrogate_pair_survives_every_report(shop: Project) -> None:
-    shop.suite(r'queries: [{query: "a\ud800", id: a, relevant: [d1]}]' + "\nthresholds: {mrr: 0.5}\n")  # fmt: skip
+    line = r'{"query": "a\ud800", "id": "a", "relevant": ["d1"], "must_find": ["d9"]}'
+    (shop.path / "q.jsonl").write_text(line + "\n")
+    shop.suite("queries: q.jsonl\nthresholds: {mrr: 0.5}\n")
     shop.conftest(
-        "@pytest.fixture\ndef retriever(): return lambda query: [{'id': 'd1\\ud800', 'title': '\\udfff'}]\n"
+        "@pytest.fixture\ndef retriever(): return lambda query: [{'id': 'd1\\ud800', 'title': '\\udfff'}, {'id': 'd1'}]\n"
     )
     result = shop.run("--ir-markdown=r.md", "--ir-unjudged=u.csv", "--ir-save-runs=kept", "--ir-update-baseline")  # fmt: skip
+    assert result.ret == 1
+    assert shop.outcomes() == {"a": "failed", "mrr-10": "passed", "every-query-answered": "passed"}
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
     assert "NOT WRITTEN" not in result.stdout.str()
+    assert shop.run("--ir-runs=kept").ret == 1
+    assert shop.outcomes()["mrr-10"] == "passed"
 
 
 def test_formulas_in_what_is_to_be_judged_come_back_as_they_were(shop: Project) -> None:
@@ -185,3 +191,13 @@ def test_formulas_in_what_is_to_be_judged_come_back_as_they_were(shop: Project) 
     (query,) = shop.data["suites"][0]["queries"]
     assert query["text"] == "=1+1"
     assert {d["id"]: d["grade"] for d in query["ranking"]} == {"@d9": 1, "'=d8": 1, "d7": 1}
+
+
+def test_a_million_names_fill_no_log(shop: Project) -> None:
+    many = ", ".join(f"d{n}" for n in range(2, 3000))
+    shop.suite(f"queries: [{{query: a, relevant: [{many}], must_find: [{many}]}}]\n")
+    result = shop.run("--ir-markdown=out.md")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["  and 2*978 more, all in the report", "     and 2*978 more, *"])
+    assert len(result.outlines) < 120
+    assert len((shop.path / "out.md").read_text("utf-8").splitlines()) < 300

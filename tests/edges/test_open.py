@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,13 @@ def test_what_is_no_regular_file(project: Path) -> None:
     for name, said in [("loop", "cannot be read"), ("none", "no such file")]:
         with pytest.raises(Unreadable, match=said):
             read_text(project / name, 100)
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="no memory to keep files in")
+def test_files_in_memory_are_files() -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        Path(name, "q.txt").write_text("a\n")
+        assert read_text(Path(name, "q.txt"), 9) == "a\n"
 
 
 def test_a_line_and_a_gzip_end_somewhere(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

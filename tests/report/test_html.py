@@ -119,7 +119,7 @@ def test_verdict_in_words_when_red() -> None:
     page = parse(html_report([results]))
     assert page.one("h1").text == (
         "✗ Search is not good enough 1 of 5 queries broke a rule · 1 of 1 limit broken · 1 query had no answer"
-        " · 1 known issue is fixed · 1 known issue · stopped after 4 queries"
+        " · 1 known issue is fixed · 1 known issue · stopped after 4 queries; nothing was compared"
     )
     assert page.one("p", "broken").text == "✗ broken limit ndcg@10"
     assert [row.text.split()[0] for row in page.one("table", "worst").all("tr")] == ["chair"]

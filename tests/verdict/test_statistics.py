@@ -9,12 +9,17 @@ from math import log2, sqrt
 from random import Random
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from pytest_irquality.verdict.statistics import detectable, holm, interval, sign_flip, win_tie_loss
 
-often = settings(max_examples=150, deadline=None, database=None)
+often = settings(
+    max_examples=150,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.filter_too_much],
+)
 TENTH, WHOLE = (
     252,
     2520,

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, SimpleNamespace
 from typing import Any
 
 from pytest_irquality import SuiteError, load_suite
@@ -32,40 +32,20 @@ from pytest_irquality.storage.jsonl import read_run, write_run
 from pytest_irquality.storage.stored import Header, StoredRunError, stored_run
 from pytest_irquality.storage.trec import read_trec, write_trec
 from pytest_irquality.suite import Query, Suite
+from tests.fuzz.suites import Dice, said, suite, text, words
 from tests.test_fuzz import MUTATIONS, WHOLE
 
-PACKAGE = str(Path(__file__).parents[1] / "pytest_irquality")
+PACKAGE = str(Path(__file__).parents[2] / "pytest_irquality")
 SLOW = 10.0
+BATCH = 100  # suites of one run of pytest, whose summary takes the square of its failures
 SAMPLE = 60  # every so many cases the lines that run are noted
-LETTERS = "abcxyz 019.-_:/é椅😀'\"#,{}[]&*!|>%@`=+~\\\t"
 
 
 class Wrong(Exception):
     """A case that was read otherwise than it should be."""
 
 
-Dice = random.Random
 Grades = dict[str, dict[str, float]]
-
-
-def word(dice: Dice, letters: str = "abcdefgh0123456789-_") -> str:
-    """A plain word."""
-    return "".join(dice.choices(letters, k=dice.randint(1, 8)))
-
-
-def words(dice: Dice, most: int = 6) -> list[str]:
-    """Distinct plain words."""
-    return list(dict.fromkeys(word(dice) for _ in range(dice.randint(1, most))))
-
-
-def text(dice: Dice) -> str:
-    """A text with whatever a person may write."""
-    return "q" + "".join(dice.choices(LETTERS, k=dice.randint(0, 12))).rstrip() + "q"
-
-
-def quoted(value: str) -> str:
-    """A text in double quotes, as YAML reads it."""
-    return json.dumps(value, ensure_ascii=False)
 
 
 def judged(dice: Dice) -> Grades:
@@ -76,19 +56,8 @@ def judged(dice: Dice) -> Grades:
 # -- one reader each: write a valid file and say what it should be read as; break one at a line --------------------------
 
 
-def suite_file(dice: Dice) -> tuple[str, Any]:
-    texts = {id: text(dice) for id in words(dice)}
-    grades = {id: {d: float(dice.randint(0, 4)) for d in words(dice)} for id in texts}
-    lines = ["queries:"]
-    for id, query in texts.items():
-        lines += [f"  - query: {quoted(query)}", f"    id: {json.dumps(id)}"]
-        lines.append(f"    relevant: {json.dumps({d: int(g) for d, g in grades[id].items()})}")
-    return "\n".join(lines) + "\n", {id: (texts[id], grades[id]) for id in texts}
-
-
-def read_suite(path: Path) -> Any:
-    read = load_suite(path, shown=path.name)
-    return {q.id: (q.text, dict(q.judgments.grades)) for q in read.queries}
+def read_suite(path: Path, expected: Any) -> Any:
+    return said(load_suite(path, shown=path.name), expected)
 
 
 def judgments_in(write: Callable[[Grades], str]) -> Callable[[Dice], tuple[str, Any]]:
@@ -126,8 +95,8 @@ def as_jsonl(grades: Grades) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-def reads_judgments(name: str) -> Callable[[Path], Any]:
-    def read(path: Path) -> Any:
+def reads_judgments(name: str) -> Callable[[Path, Any], Any]:
+    def read(path: Path, _: Any) -> Any:
         ids = list(json.loads((path.parent / "ids.json").read_text()))
         queries = (
             ", ".join(json.dumps({"query": f"text {id}", "id": id}) for id in ids)
@@ -161,7 +130,7 @@ def stored(dice: Dice) -> tuple[str, Any]:
         return path.read_text("utf-8"), {id: r.ids for id, r in run.rankings.items()}
 
 
-def read_stored(path: Path) -> Any:
+def read_stored(path: Path, _: Any) -> Any:
     read = read_run(path, path.name).queries
     return {id: query.ranking.ids if query.ranking else None for id, query in read.items()}
 
@@ -174,7 +143,7 @@ def trec_run(dice: Dice) -> tuple[str, Any]:
         return path.read_text("utf-8"), {id: r.ids for id, r in run.rankings.items()}
 
 
-def read_trec_run(path: Path) -> Any:
+def read_trec_run(path: Path, _: Any) -> Any:
     return {id: ranking.ids for id, ranking in read_trec(path, path.name).items()}
 
 
@@ -183,7 +152,7 @@ class Reader:
     """How files of a kind are made, read and broken: ``broken`` is a line that no such file may hold."""
 
     make: Callable[[Dice], tuple[str, Any]]
-    read: Callable[[Path], Any]
+    read: Callable[[Path, Any], Any]
     broken: tuple[str, ...]
     modules: tuple[str, ...]
     suffix: str
@@ -191,7 +160,7 @@ class Reader:
 
 
 READERS = {
-    "suite": Reader(suite_file, read_suite, ("weigth: 1", "\t- x", "@x", "%x: 1"), ("suite/yaml", "suite/reader", "suite/keys"), ".ir.yaml", 1),
+    "suite": Reader(suite, read_suite, ("weigth: 1", "\t- x", "@x", "%x: 1", "suite: [a]"), ("suite/yaml", "suite/reader", "suite/keys", "suite/limit_reader", "suite/rules", "suite/values"), ".ir.yaml"),
     "trec": Reader(judgments_in(as_trec), reads_judgments("trec"), ("a b c", "a 0 d x", "a"), ("suite/files/formats", "suite/files/judgments"), ".trec"),
     "beir": Reader(judgments_in(as_beir), reads_judgments("beir"), ("a\tb", "a\tb\tx"), ("suite/files/formats",), ".tsv", 1),
     "csv": Reader(judgments_in(as_csv), reads_judgments("csv"), ("a,b", "a,b,x", "a,b,1,z"), ("suite/files/formats",), ".csv", 1),
@@ -214,6 +183,19 @@ def returned(dice: Dice, ids: list[str]) -> Any:
         lambda: [{"id": id, "score": 1.0, "title": "t"} for id in ids],
         lambda: {"hits": {"hits": [{"_id": id, "_score": 1.0, "_source": {}} for id in ids]}},
         lambda: (id for id in ids),
+        lambda: [(1.0, id) for id in ids],
+        lambda: {"ids": [ids], "distances": [[0.1] * len(ids)]},
+        lambda: [[{"corpus_id": id, "score": 0.7} for id in ids]],
+        lambda: {
+            "documents": [SimpleNamespace(id=id, content="x", meta={}, score=1.0) for id in ids]
+        },
+        lambda: SimpleNamespace(
+            points=[SimpleNamespace(id=id, score=1.0, payload={}) for id in ids]
+        ),
+        lambda: {"matches": [{"id": id, "score": 1.0} for id in ids]},
+        lambda: [SimpleNamespace(node=SimpleNamespace(node_id=id), score=1.0) for id in ids],
+        lambda: {"hits": [{"document": {"id": id}, "text_match": 1} for id in ids]},
+        lambda: [{"ref": id, "score": 7.4, "match_data": {}} for id in ids],
     ]
     return dice.choice(shapes)()
 
@@ -259,18 +241,26 @@ def results_case(dice: Dice, kind: int) -> bool:
 # -- the cases ------------------------------------------------------------------------------------------------------------
 
 
+def differences(expected: Any, read: Any) -> str:
+    """Where two values differ, as deep as both are mappings."""
+    if isinstance(expected, dict) and isinstance(read, dict):
+        names = [name for name in {**expected, **read} if expected.get(name) != read.get(name)]
+        return "; ".join(f"{name}: {differences(expected.get(name), read.get(name))}" for name in names)  # fmt: skip
+    return f"{expected!r} was read as {read!r}"
+
+
 def file_case(reader: Reader, folder: Path, dice: Dice, kind: int) -> bool:
     """Whether the case was accepted. Raises ``Wrong``."""
     content, expected = reader.make(dice)
     path = folder / f"case{reader.suffix}"
-    (folder / "ids.json").write_text(json.dumps(list(expected)))
+    (folder / "ids.json").write_text(json.dumps(list(expected.get("queries", expected))))
     if kind == 0:
         path.write_text(content, encoding="utf-8")
-        if (read := reader.read(path)) != expected:
-            raise Wrong(f"{expected!r} was read as {read!r}")
+        if (read := reader.read(path, expected)) != expected:
+            raise Wrong(differences(expected, read))
         return True
     if kind == 1:
-        return broken_case(reader, path, content, dice)
+        return broken_case(reader, path, content, expected, dice)
     data = bytearray(
         content.encode() if dice.random() < 0.7 or reader.suffix != ".ir.yaml" else WHOLE
     )
@@ -278,7 +268,7 @@ def file_case(reader: Reader, folder: Path, dice: Dice, kind: int) -> bool:
         dice.choice(MUTATIONS)(dice, data)
     path.write_bytes(data)
     try:
-        reader.read(path)
+        reader.read(path, expected)
     except REFUSALS as error:
         if "\n" in str(error) or not str(error).isprintable():
             raise Wrong(f"not one printable line: {error}") from None
@@ -286,14 +276,14 @@ def file_case(reader: Reader, folder: Path, dice: Dice, kind: int) -> bool:
     return True
 
 
-def broken_case(reader: Reader, path: Path, content: str, dice: Dice) -> bool:
+def broken_case(reader: Reader, path: Path, content: str, expected: Any, dice: Dice) -> bool:
     lines = content.splitlines()
     places = [n for n in range(reader.first, len(lines) + 1) if n == len(lines) or lines[n]]
     at = dice.choice(places[:-1] or places) if reader.suffix == ".jsonl" else dice.choice(places)
     lines.insert(at, dice.choice(reader.broken))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     try:
-        reader.read(path)
+        reader.read(path, expected)
     except REFUSALS as error:
         # YAML often notices one line later that the line before it was wrong.
         near = range(at + 1, at + 3) if reader.suffix == ".ir.yaml" else range(at + 1, at + 2)
@@ -352,10 +342,10 @@ def through_pytest(many: int, seed: str, folder: Path) -> int:
     """Mutated suites, all in one run: no traceback of ours, and no internal error."""
     dice = random.Random(seed)
     (folder / "conftest.py").write_text(
-        "import pytest\n@pytest.fixture\ndef retriever(): return lambda query: ['a', 'b', 'd1']\n"
+        "import pytest\n@pytest.fixture\ndef retriever(): return lambda query, k, **params: ['a', 'b', 'd1']\n"
     )
     for n in range(many):
-        content = suite_file(dice)[0].encode() if dice.random() < 0.5 else WHOLE
+        content = suite(dice)[0].encode() if dice.random() < 0.5 else WHOLE
         data = bytearray(content)
         for _ in range(dice.choice([0, 1, 1, 2])):
             dice.choice(MUTATIONS)(dice, data)
@@ -417,9 +407,11 @@ def main() -> int:
                 wrong += 1
                 print(f"case {case} of seed {option.seed} ({name}) took more than {SLOW:g} s")
         if option.pytest:
-            project = folder / "project"
-            project.mkdir()
-            wrong += through_pytest(option.pytest, option.seed, project)
+            for start in range(0, option.pytest, BATCH):
+                project = folder / f"project-{start}"
+                project.mkdir()
+                many = min(BATCH, option.pytest - start)
+                wrong += through_pytest(many, f"{option.seed}-{start}", project)
     for name in names:
         shares = [f"{accepted[name, kind]:,} of {total[name, kind]:,} {what}" for kind, what in enumerate(("valid", "broken", "mutated"))]  # fmt: skip
         lines = READERS[name].modules if name in READERS else ("retrieval/results",)

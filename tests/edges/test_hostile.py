@@ -1,0 +1,285 @@
+"""Payloads of strangers: files that are none, numbers without end, texts that act. One clear line each."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_irquality import SuiteError, load_suite
+from tests.conftest import Project
+
+SUITE = "queries: [{query: a, relevant: [d1], must_find: [d1]}]\nthresholds: {mrr: 0.9}\n"
+GOOD = "@pytest.fixture\ndef retriever(): return lambda query: ['d1']\n"
+PATIENCE = 20.0
+"""Seconds of our own work, in which anything here is done on a slow machine. The clock on the wall is not asked."""
+
+
+@pytest.fixture
+def shop(project: Project) -> Project:
+    project.suite(SUITE)
+    project.conftest(GOOD)
+    return project
+
+
+def one_line(path: Path, text: str) -> str:
+    """What is said of a suite, "" where it is read."""
+    path.write_text(text, encoding="utf-8")
+    start = time.process_time()
+    try:
+        load_suite(path, shown=path.name)
+    except SuiteError as error:
+        said = str(error)
+        assert re.fullmatch(r"s\.ir\.yaml:\d+:\d+: .{1,600}", said), said
+    else:
+        said = ""
+    assert time.process_time() - start < PATIENCE
+    return said
+
+
+# -- numbers and sizes --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("warmup: 1e18", "at most 1000000"),
+        ("warmup: 1000000000000000000", "at most 1000000"),
+        ("repeat: 1000000000", "at most 1000000"),
+        ("concurrency: 1000000000", "at most 1000000"),
+        ("retry: {times: 1000000000}", "at most 1000000"),
+        ("top_k: 1000000000", "at most 1000000"),
+        (f'metrics: ["ndcg{" " * 16_000}x"]', "a measure's name longer than 1000"),
+        (f"metrics: [ndcg@{'9' * 5_000}]", "a measure's name longer than 1000"),
+        (f"metrics: ['ndcg{'(' * 100_000}']", "a measure's name longer than 1000"),
+        (f"params: {{a: {':'.join('1' * 20_000)}}}", "a number longer than 400"),
+        (f"params: {{a: 0x{'f' * 6_000}}}", "a number longer than 400"),
+        (f"params: {{a: 0b{'1' * 6_000}}}", "a number longer than 400"),
+        (f"params: {{a: 1{'_0' * 6_000}}}", "a number longer than 400"),
+        (f"timeout: {'9' * 10_000}s", "is a duration with its unit"),
+        (f"thresholds: {{mrr: {'9' * 10_000}%}}", "must be a number"),
+        ("grades: {good: 1e308}", "must be a number"),
+        (f"params: {{a: {'[' * 39}{']' * 39}}}", "nested deeper than 40 levels"),
+        ("<<: {top_k: 3}", "unknown key '<<'"),
+        ("show: &a [x]\nmetrics: *a", "aliases"),
+        (f"{'k' * 2_000_000}: 1", "not YAML"),
+        ("---\n" * 100_000, "one document"),
+    ],
+    ids=lambda value: str(value)[:30],
+)  # fmt: skip
+def test_a_value_without_end_is_one_line(tmp_path: Path, line: str, said: str) -> None:
+    assert said in one_line(tmp_path / "s.ir.yaml", f"queries: [{{query: a, relevant: [d]}}]\n{line}\n")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: f"queries:\n  - query: a\n    relevant: [{','.join(f'd{n}' for n in range(200_000))}]\n",
+        lambda: "queries:\n" + "".join(f"  - {{query: 'a{'?' * (n % 7)} {n // 7}!', must_find: [d]}}\n" for n in range(8_000)),
+        lambda: "queries:\n" + "".join(f"  - {{query: '{'?' * (n + 1)}', must_find: [d]}}\n" for n in range(1_000)),
+        lambda: f"perturb: [typo]\nqueries: [{{query: '{'word ' * 100_000}', relevant: [d]}}]\n",
+        lambda: f"queries: [{{query: {'k' * 5_000_000}, relevant: [d]}}]\n",
+        lambda: f"{'#' * 20_000_000}\nqueries: [{{query: a, relevant: [d]}}]\n",
+        lambda: f"each_tag: {{mrr: 0.5}}\nqueries: [{{query: a, relevant: [d], tags: [{','.join(f't{n}' for n in range(20_000))}]}}]\n",
+    ],
+    ids=["relevant", "slugs", "one-slug", "variants", "text", "comment", "tags"],
+)  # fmt: skip
+def test_much_of_anything_takes_time_by_its_length(tmp_path: Path, make: Callable[[], str]) -> None:
+    assert one_line(tmp_path / "s.ir.yaml", make()) == ""
+
+
+def test_two_largest_weights_stay_finite(shop: Project) -> None:
+    shop.suite(
+        "queries: [{query: a, relevant: [d1], weight: 1e30}, {query: b, relevant: [d1], weight: 1e30}]\n"
+        "thresholds: {weighted mrr: 0.9}\n"
+    )
+    assert shop.run().ret == 0
+    shop.suite("queries: [{query: a, relevant: [d1], weight: 1e308}]\n")
+    assert shop.run().ret == 2
+
+
+# -- files that are none ----------------------------------------------------------------------------
+
+
+def bomb() -> bytes:
+    """A line of 200 MB, packed a thousandfold."""
+    return gzip.compress(b"a Q0 d1 1 1 " + b"t" * (200 << 20), 1)
+
+
+def plant(path: Path, kind: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "bomb":
+        path.write_bytes(bomb())
+    elif kind == "endless line":
+        with path.open("wb") as file:
+            file.truncate(2 << 30)  # sparse: two gigabytes of NUL, and no byte of them on the disk
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(kind)
+
+
+KINDS = ["fifo", "folder", "endless line", "/dev/zero", "/proc/kmsg", "/etc/passwd", "loop"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_baseline_that_is_no_file_of_the_project(shop: Project, kind: str) -> None:
+    path = shop.path / ".ir-baseline" / "shop.jsonl"
+    plant(path, path.name if kind == "loop" else kind)
+    said = shop.run()
+    assert said.ret == 2
+    assert "root:" not in said.stdout.str()
+    said.stdout.no_fnmatch_line("*Traceback*")
+    said.stdout.fnmatch_lines(["*.ir-baseline/shop.jsonl*: *"])
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [*(("shop.jsonl", kind) for kind in KINDS[:3]), ("shop.run.gz", "bomb"), ("shop.run", "fifo"), ("shop.run", "/dev/zero")],
+)  # fmt: skip
+def test_a_kept_run_that_is_no_file(shop: Project, name: str, kind: str) -> None:
+    plant(shop.path / "kept" / name, kind)
+    said = shop.run("--ir-runs=kept")
+    assert said.ret == 2
+    said.stdout.no_fnmatch_line("*Traceback*")
+    assert any("kept" in line and line.startswith(("E ", "FAILED", "ERROR", "shop", "no ", "kept", "'")) for line in said.outlines)  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ["queries", "judgments"])
+@pytest.mark.parametrize("kind", ["fifo", "bomb", "endless line", "/proc/kmsg", "/dev/zero", "/etc/shadow"])  # fmt: skip
+def test_a_file_of_a_suite_that_is_none(shop: Project, key: str, kind: str) -> None:
+    plant(shop.path / "in" / "x.trec", kind)
+    asked = "queries: [{query: a}]\n" if key == "judgments" else ""
+    shop.suite(f"{asked}{key}: {{file: in/x.trec, format: {'trec' if asked else 'text'}}}\n")
+    said = shop.run()
+    assert said.ret == 2
+    said.stdout.no_fnmatch_line("*Traceback*")
+    assert "root:" not in said.stdout.str()
+    said.stdout.fnmatch_lines(["*in/x.trec*: *"])
+
+
+@pytest.mark.parametrize("target", ["/etc/passwd", "../outside.yaml", "/proc/self/environ"])  # fmt: skip
+def test_a_suite_that_is_a_link_out_is_not_read(shop: Project, target: str) -> None:
+    (shop.path.parent / "outside.yaml").write_text("secret: words\n")
+    (shop.path / "evil.ir.yaml").symlink_to(target)
+    said = shop.run()
+    assert said.ret == 2
+    assert "secret" not in said.stdout.str()
+    assert "root:" not in said.stdout.str()
+    said.stdout.fnmatch_lines(["*evil.ir.yaml:1:1: is *"])
+
+
+def test_a_folder_of_baselines_that_is_a_link_out_is_neither_read_nor_written(
+    shop: Project,
+) -> None:
+    outside = shop.path.parent / "elsewhere"
+    outside.mkdir(exist_ok=True)
+    (shop.path / ".ir-baseline").symlink_to(outside)
+    said = shop.run("--ir-update-baseline")
+    assert said.ret == 2
+    said.stdout.fnmatch_lines(["*the project*"])
+    assert list(outside.iterdir()) == []
+
+
+# -- texts that act -----------------------------------------------------------------------------------
+
+ACTING = (
+    "@octocat", "@org/team", "mail@example.org", "https://evil.example/x", "www.evil.example", "#123", "org/repo#5", "gh-7",
+    "<img src=x onerror=alert(1)>", "![p](http://evil.example/p.png)", "[l](javascript:alert(1))", "</script><script>alert(1)</script>",
+    "::error::forged", "::set-output name=x::y", "##[error]forged", "##vso[task.complete]", "##teamcity[testStarted]",
+    "\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\x07", "\r\n::warning::x", "\u202e\u2066", "\ud800", "\x00", "=1+1", "+1", "-1", "@SUM(1)",
+    "|a|b|", "`code`", "$math$", "~~~", "```", "&lt;b&gt;",
+)  # fmt: skip
+LIVE = re.compile(r"(?<![\w\u200b])@(?=[a-z])|https?://(?!\u200b)\w+\.example|<img|<script|\bwww\.evil|\x1b|\x9b|\x07|\u202e|\x00")  # fmt: skip
+
+
+def test_no_text_acts_in_any_medium(shop: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(shop.path / "summary.md"))
+    queries = []
+    for n, text in enumerate(ACTING):
+        if text == "\ud800":  # which YAML refuses
+            continue
+        shown = json.dumps(f"{text} {n}")
+        queries.append(
+            f"  - {{query: {shown}, id: q{n}, tags: [{shown}], why: {shown}, relevant: [{shown}], must_find: [{shown}]}}"
+        )
+    shop.suite(f"suite: {json.dumps(ACTING[0] + ' ' + ACTING[12])}\nqueries:\n" + "\n".join(queries) + "\n")  # fmt: skip
+    shop.conftest(
+        f"ACTING = {ACTING!r}\n@pytest.fixture\ndef retriever():\n    def ask(query):\n"
+        "        if query.endswith(' 3'): raise OSError(' '.join(ACTING))\n"
+        "        return [{'id': f'{text} x', 'title': text} for text in ACTING]\n    return ask\n"
+    )
+    result = shop.run("--ir-markdown=out.md", "--ir-unjudged=todo.csv", "-rA", "-v")
+    said = result.stdout.str()
+    assert result.ret == 1
+    assert "INTERNALERROR" not in said
+    assert "NOT WRITTEN" not in said
+    for character in "\x1b\x9b\x07\x00\u202e\u2066":
+        assert character not in said
+    commands = [line for line in result.outlines if line.lstrip().startswith("::")]
+    assert commands
+    assert all(re.match("::(error|warning|notice) file=", line) for line in commands)
+    assert not re.search(r"##(\[|vso|teamcity)", said)
+    for name in ("out.md", "summary.md"):
+        text = (shop.path / name).read_text("utf-8")
+        outside_code = re.sub(r"(`+).+?\1", "", text)
+        assert not LIVE.search(outside_code), LIVE.search(outside_code)
+    page = (shop.path / "ir-report.html").read_text("utf-8")
+    assert "<img src=x" not in page
+    assert "<script>alert" not in page
+    for line in (shop.path / "todo.csv").read_text("utf-8").splitlines()[1:]:
+        assert not re.match(r'"?[=+\-@\t\r]', line)
+
+
+# -- git ----------------------------------------------------------------------------------------------
+
+
+def git(folder: Path, *args: str) -> None:
+    names = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    subprocess.run(["git", *names, *args], cwd=folder, check=True, capture_output=True)
+
+
+def test_s31_a_planted_repository_commands_escapes_and_an_endless_baseline(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    shop.suite(
+        "queries:\n  - query: a\n    relevant: [d1]\n    must_find: [d1]\n"
+        '    tags: ["x\\n::stop-commands::k", "##[group]y"]\nthresholds: {mrr: {max_drop: 0.1}}\n',
+        "search/shop.ir.yaml",
+    )
+    shop.suite(SUITE, "other/endless.ir.yaml")
+    shop.conftest("@pytest.fixture\ndef retriever(): return lambda query: [{'id': 'd1', 'title': '\\x1b[2Jx'}]\n")  # fmt: skip
+    git(shop.path, "init", "-q", "-b", "main")
+    git(shop.path, "add", "search", "conftest.py")
+    git(shop.path, "commit", "-qm", "base")
+    planted = shop.path / "search"
+    git(planted, "init", "-q", "--bare", ".")
+    hook = planted / "hooks" / "post-checkout"
+    for file in (hook, planted / "hooks" / "reference-transaction", planted / "run"):
+        file.write_text(f"#!/bin/sh\ntouch {shop.path}/ran\n")
+        file.chmod(0o755)
+    (planted / "objects" / "info").mkdir(exist_ok=True)
+    (planted / "objects" / "info" / "alternates").write_text("/proc/self/environ\n")
+    with (planted / "config").open("a") as config:
+        config.write(f"[core]\n\tfsmonitor = {planted}/run\n\tpager = {planted}/run\n\thooksPath = {planted}/hooks\n")  # fmt: skip
+    plant(shop.path / "other" / ".ir-baseline" / "endless.jsonl", "/dev/zero")
+    for options in ((), ("--ir-baseline=git:main",), ("--ir-update-baseline",)):
+        result = shop.run(*options)
+        said = result.stdout.str()
+        assert "Traceback" not in said
+        assert "\x1b" not in said
+        assert "##[" not in said
+        assert all(line.startswith(("::error file=", "::warning file=")) for line in result.outlines if line.lstrip().startswith("::"))  # fmt: skip
+    assert not (shop.path / "ran").exists()
+    assert (shop.path / "other" / ".ir-baseline" / "endless.jsonl").is_symlink()

@@ -1,0 +1,1 @@
+"""Inputs without end for every reader: ``python -m tests.fuzz N``."""

@@ -29,6 +29,7 @@ def test_a_text_opens_with_its_passages_marked(show: Open, tmp_path: Path) -> No
     assert not page.locator("details.chunk mark").count()  # drawn once it is opened
     for place in (0, 2, 4):
         chunks.nth(place).locator("summary").click()
+        chunks.nth(place).locator("mark").first.wait_for()
     assert page.locator("details.chunk mark").all_text_contents() == [
         "paid within 14 days", "keep the receipt", "paid** within 14\ndays", "receipt",
     ]  # fmt: skip

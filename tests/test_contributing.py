@@ -82,8 +82,7 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.changed: set[str] = set()
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(PACKAGE, folder / "pytest_irquality", ignore=ignored)
+        shutil.copytree(PACKAGE, folder / "pytest_irquality")  # with what is compiled of it
 
     def insert(self, file: str, before: str, text: str) -> None:
         """Put a text before another, which stands there once."""

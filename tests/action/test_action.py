@@ -72,13 +72,15 @@ def bash(script: str, folder: Path, **environment: str) -> subprocess.CompletedP
     )  # fmt: skip
 
 
-def judge(folder: Path, args: str = "") -> tuple[subprocess.CompletedProcess[str], dict[str, str]]:
+def judge(
+    folder: Path, args: str = "", **environment: str
+) -> tuple[subprocess.CompletedProcess[str], dict[str, str]]:
     output = folder / "output"
     output.write_text("")
     done = bash(
         "judge.sh", folder, IR_PYTHON=sys.executable, IR_ARGS=args, RUNNER_TEMP=str(folder / "temp"),
         GITHUB_OUTPUT=str(output), PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_PLUGINS="pytest_irquality.plugin.hooks",
-        PYTHONPATH=str(ROOT),
+        PYTHONPATH=str(ROOT), **environment,
     )  # fmt: skip
     return done, dict(line.split("=", 1) for line in output.read_text().splitlines())
 
@@ -111,6 +113,19 @@ def test_an_older_report_is_not_taken_for_this_one(shop: Path) -> None:
     (shop / "shop.ir.yaml").write_text("queries: 3\n")
     judge(shop)
     assert kept(shop) == set()
+
+
+def test_a_history_is_added_to_and_the_artifact_has_a_copy(shop: Path) -> None:
+    _, output = judge(shop)
+    assert output == {"exit-status": "0", "report": "true"}
+    for _ in range(2):
+        _, output = judge(shop, IR_HISTORY="true")
+        assert output == {"exit-status": "0", "report": "true", "history": "true"}
+        copy = shop / "temp/irquality/history.jsonl"
+        assert copy.read_bytes() == (shop / "temp/irquality-history/history.jsonl").read_bytes()
+    (shop / "shop.ir.yaml").write_text("queries: 3\n")
+    _, output = judge(shop, IR_HISTORY="true")  # what earlier jobs left stays
+    assert output == {"exit-status": "2", "history": "true"}
 
 
 def test_arguments_are_words_and_nothing_in_them_runs(shop: Path) -> None:

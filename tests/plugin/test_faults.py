@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 from pytest_irquality.retrieval import Fault
-from tests.conftest import Project
+from tests.conftest import QUIET, Project
 
 SUITE = "queries:\n" + "".join(
     f"  - {{query: q{i}, relevant: [d{i}], must_find: [d{i}]}}\n" for i in range(10)
@@ -77,7 +77,9 @@ def test_a_hung_call_is_an_error_under_a_time_out_and_keeps_nothing_from_ending(
         "import threading\ndef ask(query):\n    if query == 'q3': threading.Event().wait()\n"
         "    return ['d' + query[1:]]\n@pytest.fixture\ndef retriever(): return ask\n"
     )
-    result = project.pytester.runpytest_subprocess("--ir-suite", "--ir-json=out.json", timeout=300)
+    result = project.pytester.runpytest_subprocess(
+        "--ir-suite", "--ir-json=out.json", *QUIET, timeout=300
+    )
     result.assert_outcomes(passed=10, errors=1)
     result.stdout.fnmatch_lines(
         ["'q3': no answer within 2 s; the call was left running in its thread"]
@@ -220,14 +222,14 @@ def test_progress_is_one_line_on_a_terminal_lines_in_a_log_and_nothing_under_q(
         "from pytest_irquality.plugin import progress\nprogress.ON_TERMINAL = progress.IN_LOG = (0, 0)\n"
         "@pytest.fixture\ndef retriever(): return lambda query: ['d' + query[1:]]\n"
     )
-    text = project.pytester.runpytest_subprocess("--ir-suite").stdout.str()
+    text = project.pytester.runpytest_subprocess("--ir-suite", *QUIET).stdout.str()
     assert re.search(r"^shop.ir.yaml: 9 of 10 queries, \d+/s, 0 s left$", text, re.M)
     assert (
         "of 10 queries"
-        not in project.pytester.runpytest_subprocess("--ir-suite", "-q").stdout.str()
+        not in project.pytester.runpytest_subprocess("--ir-suite", "-q", *QUIET).stdout.str()
     )
     terminal, end = os.openpty()
-    command = [sys.executable, "-m", "pytest", "--ir-suite", "--color=no"]
+    command = [sys.executable, "-m", "pytest", "--ir-suite", "--color=no", *QUIET]
     with subprocess.Popen(
         command, cwd=project.path, stdout=end, stderr=end, close_fds=True
     ) as process:
@@ -269,7 +271,9 @@ def test_ctrl_c_while_calls_are_in_flight_ends_the_pass_and_keeps_what_there_is(
         f"    {wait}\n"
         "@pytest.fixture\ndef retriever(): return ask\n"
     )
-    result = project.pytester.runpytest_subprocess("--ir-suite", "--ir-json=out.json", timeout=300)
+    result = project.pytester.runpytest_subprocess(
+        "--ir-suite", "--ir-json=out.json", *QUIET, timeout=300
+    )
     assert result.ret == 2
     outcomes = project.outcomes()
     assert outcomes["ndcg-10"] == "not evaluated"

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from tests.conftest import Project
+from tests.conftest import QUIET, Project
 
 SUITE = "queries:\n  - {query: office chair, id: q14, tags: [head], relevant: [d1], must_find: [d1]}\n  - {query: desk, relevant: [d1]}\nthresholds:\n  ndcg@10: 0.5\ntags:\n  head:\n    mrr: {min: 0.5}\n"
 NAMES = ["q14", "desk", "ndcg-10", "head-mrr-10"]
@@ -56,7 +56,7 @@ def test_every_form_of_the_option_means_what_a_person_expects(
         "def pytest_addoption(parser): parser.addoption('--from-other', action='store_true')\n",
         "other",
     )
-    result = project.pytester.runpytest_subprocess(*args)
+    result = project.pytester.runpytest(*QUIET, *args)
     result.assert_outcomes(passed=passed, deselected=1 if "-k" in args else 0) if passed else None
     assert result.ret == (0 if passed else 4 if "any.yml" in str(args) else 5), result.stdout.str()
 

@@ -174,6 +174,9 @@ class Run:
         known = dict(texts)
         rankings, titles = {}, dict(self.titles)
         for query, ranking in self.rankings.items():
+            rankings[query] = ranking
+            if not all(id in self.texts for id in ranking.ids):  # a query that reads no texts
+                continue
             ids = apart(ranking.ids, (self.texts[id] for id in ranking.ids), known)
             rankings[query] = replace(ranking, ids=ids)
             titles.update(

@@ -395,7 +395,10 @@ def test_an_id_in_any_other_place(result: object, id_field: str) -> None:
         ([0.25, 9.5], "an array of scores in the order of the corpus is no ranking"),
         (Array([0.25, 9.5]), "an array of scores in the order of the corpus is no ranking"),
         ({"a": 0.5, "b": 0.25}, "a mapping has no order.*'id_field'"),
-        ({"bm25": {"documents": []}, "dense": {"documents": []}}, "several of its components gave documents"),
+        (
+            {"bm25": {"documents": []}, "dense": {"documents": []}},
+            "several of its components gave documents",
+        ),
         ([["a", "b"], ["c", "d"]], "neither side of its pairs is a score"),
         ([[{"id": "a"}], [{"id": "b"}]], "results of several queries"),
         ([[{"id": "a"}, {"id": "b"}], [{"id": "c"}, {"id": "d"}]], "results of several queries"),

@@ -115,12 +115,12 @@ def test_no_tick_stands_for_several_suites_of_which_one_was_not_compared(tmp_pat
     fine = replace(fine, path="u.ir.yaml", suite="fine")
     markdown = markdown_report([new, fine]).splitlines()
     assert list(summary([new, fine], 200))[-1] == (
-        "! 2 suites passed, but not all was compared: see s"
+        "! 2 suites passed, but 2 limits new (s), nothing was compared (s)"
     )
-    assert markdown[0] == "## ! 2 suites passed, but not all was compared: see s"
+    assert markdown[0] == "## ! 2 suites passed, but 2 limits new (s), nothing was compared (s)"
     assert any(line.startswith("| s | ⚠ Search is as good as demanded") for line in markdown)
     page = html_report([new, fine], definitions={}, not_evaluated=(), generated="")
-    assert "not all was compared: see s" in page
+    assert "2 limits new (s), nothing was compared (s)" in page
     assert "<title>PASS: s, fine" in page
     assert (
         list(summary([stopped, fine], 200))[-1] == "! PARTIAL  1 of 2 suites interrupted: stopped"

@@ -29,10 +29,9 @@ LINES = 40
 TAGS = 30
 NOTES = 20
 CELL = 200
-SHORT = 100
-MOVED = 46
-"""Characters of what moved that stand on one line of a table."""
-POINTS, POINT = 3, 150
+SHORT, MOVED = 32, 40
+"""Characters of a query, and of what moved, that stand on one line of a pull request's table."""
+POINTS, POINT = 3, 105
 """How many causes and caveats are seen before the fold, and how long one may be."""
 ELSEWHERE = "The rest is in the HTML report."
 SYMBOLS = {
@@ -110,10 +109,11 @@ def _first_screen(story: Story, now: datetime) -> Iterator[str]:
 
 def _points(story: Story) -> tuple[Sequence[str], Sequence[str]]:
     """What is known of the cause and what could overturn the verdict: the few that are seen, and
-    the others.
+    the others, with those that were cut.
     """
+    every = [*story.causes, *story.rests_on]
     first = [*story.causes[:POINTS], *story.rests_on][:POINTS]
-    return first, [text for text in (*story.causes, *story.rests_on) if text not in first]
+    return first, [text for text in every if text not in first or len(text) > POINT]
 
 
 def _broken(story: Story) -> str:

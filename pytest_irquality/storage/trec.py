@@ -191,7 +191,10 @@ def _read_id(id: str, ours: bool) -> str:
 
 
 def _decoded(found: re.Match[str]) -> str:
-    return bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "surrogatepass")
+    try:
+        return bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:  # no text that we wrote
+        return found[0]
 
 
 def write_trec(path: Path, suite: Suite, run: Run, allowed: Allowed | None = None) -> None:

@@ -210,3 +210,11 @@ def test_a_suite_is_judged_on_a_trec_file_and_what_it_lacks_scores_0_out_loud(
     result.stdout.fnmatch_lines(
         ["no kept run of shop.ir.yaml [[]hybrid] in bm25.run: there is bm25.run"]
     )
+
+
+def test_what_looks_encoded_and_is_no_text_stays_as_it_stands(tmp_path: Path) -> None:
+    """Found by the fuzz: a byte of UTF-8 alone, in a file that says it is ours."""
+    path = tmp_path / "a.run"
+    path.write_text("q%ee Q0 d%20%e9 1 1 pytest-irquality\nq%c3%a9 Q0 d 1 1 pytest-irquality\n")
+    read = read_trec(path)
+    assert {id: ranking.ids for id, ranking in read.items()} == {"q%ee": ("d%20%e9",), "qé": ("d",)}

@@ -56,7 +56,9 @@ def test_every_form_of_the_option_means_what_a_person_expects(
         "def pytest_addoption(parser): parser.addoption('--from-other', action='store_true')\n",
         "other",
     )
-    result = project.pytester.runpytest(*QUIET, *args)
+    # in front, for older pytesters put it behind a "--", where it is a path
+    basetemp = f"--basetemp={project.path.parent / 'basetemp'}"
+    result = project.pytester.runpytest(basetemp, *QUIET, *args)
     result.assert_outcomes(passed=passed, deselected=1 if "-k" in args else 0) if passed else None
     assert result.ret == (0 if passed else 4 if "any.yml" in str(args) else 5), result.stdout.str()
 

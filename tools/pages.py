@@ -94,14 +94,19 @@ def first_screen(report: Path) -> str:
 def stamped(png: bytes, text: str) -> bytes:
     """A picture with a text in it, in a chunk of its own behind the head."""
     data = b"Shows\0" + text.encode()
-    chunk = len(data).to_bytes(4) + b"tEXt" + data + zlib.crc32(b"tEXt" + data).to_bytes(4)
+    chunk = (
+        len(data).to_bytes(4, "big")
+        + b"tEXt"
+        + data
+        + zlib.crc32(b"tEXt" + data).to_bytes(4, "big")
+    )
     head = 8 + 25  # the signature and the first chunk
     return png[:head] + chunk + png[head:]
 
 
 def stamp_of(png: bytes) -> str:
     """The text that ``stamped`` put into a picture."""
-    length = int.from_bytes(png[33:37])
+    length = int.from_bytes(png[33:37], "big")
     return png[41 : 41 + length].removeprefix(b"Shows\0").decode()
 
 

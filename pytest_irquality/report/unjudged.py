@@ -19,11 +19,11 @@ def unjudged_csv(pools: Iterable[Pool]) -> str:
     writer.writerow(TO_GRADE_COLUMNS)
     rows = {
         (query.text, document.id): (
-            csv_cell(query.text),
-            csv_cell(document.id),
+            _cell(query.text),
+            _cell(document.id),
             "",
             document.rank,
-            csv_cell(document.title),
+            _cell(document.title),
         )
         for one in pools
         for query in one.queries
@@ -32,3 +32,8 @@ def unjudged_csv(pools: Iterable[Pool]) -> str:
     }
     writer.writerows(rows.values())
     return text.getvalue()
+
+
+def _cell(text: str) -> str:
+    """A cell without NUL, which the csv module of Python 3.10 can neither write nor read."""
+    return csv_cell(text).replace("\0", "\u2400")

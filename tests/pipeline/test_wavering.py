@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -142,9 +143,8 @@ MISTYPED = (
 )
 
 
-def fts5(fallback: bool) -> Callable[[str], list[str]]:
+def fts5(db: sqlite3.Connection, fallback: bool) -> Callable[[str], list[str]]:
     """SQLite's full-text search; with ``fallback`` what finds nothing is asked again by trigrams."""
-    db = sqlite3.connect(":memory:", check_same_thread=False)
     try:
         db.execute("create virtual table words using fts5(id unindexed, title)")
         db.execute("create virtual table grams using fts5(id unindexed, title, tokenize=trigram)")
@@ -179,7 +179,8 @@ def test_the_table_tells_a_forgiving_engine_from_an_exact_one(
     path = tmp_path / "shop.ir.yaml"
     path.write_text(MISTYPED, encoding="utf-8")
     suite = load_suite(path)
-    result = judge(suite, retrieve(suite, fts5(fallback)))
+    with closing(sqlite3.connect(":memory:", check_same_thread=False)) as db:
+        result = judge(suite, retrieve(suite, fts5(db, fallback)))
     losses = {
         kind.kind: -loss.change.difference for kind in result.robustness for loss in kind.losses
     }

@@ -10,15 +10,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
+
+from beside import process, pytest_command
 
 from pytest_irquality.retrieval import retrieve
 from pytest_irquality.suite import Query, Suite
@@ -77,24 +77,6 @@ def pytest_sessionfinish(session):
     with open("spent.json", "w") as file:
         json.dump(spent, file)
 """
-
-
-def pytest_child(folder: Path, *args: str) -> tuple[float, float, int]:
-    """Seconds, seconds of CPU and peak memory (bytes) of a whole run of pytest in a folder."""
-    command = [sys.executable, "-m", "pytest", "--ir-suite", "-q", "-p", "no:cacheprovider", *args]
-    with (folder / "output.txt").open("w") as output:
-        start = time.perf_counter()
-        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit((folder / "output.txt").read_text()[-3000:])
-    return (
-        seconds,
-        usage.ru_utime + usage.ru_stime,
-        usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
-    )
 
 
 def write_suite(
@@ -167,7 +149,9 @@ def from_memory(queries: int, results: int, bulk: bool, report: str) -> None:
         (folder / "rankings.json").write_text(json.dumps(rankings))
         write_suite(folder, judged, head, bulk)
         for _ in range(ROUNDS):
-            seconds, cpu, memory = pytest_child(folder, f"--ir-report={report}")
+            seconds, cpu, memory = process(
+                pytest_command("--ir-suite", f"--ir-report={report}"), folder
+            )
             spent = json.loads((folder / "spent.json").read_text())
             taken.append((seconds, cpu, memory, spent["retriever"], spent["metrics"]))
         size = (folder / report).stat().st_size if report != "none" else 0

@@ -52,7 +52,7 @@ def one_line(path: Path, text: str) -> str:
     [
         ("warmup: 1e18", "at most 1000000"),
         ("warmup: 1000000000000000000", "at most 1000000"),
-        ("repeat: 1000000000", "at most 1000000"),
+        ("repeat: 1000000000", "at most 1000"),
         ("concurrency: 1000000000", "at most 1000000"),
         ("retry: {times: 1000000000}", "at most 1000000"),
         ("top_k: 1000000000", "at most 1000000"),

@@ -50,3 +50,42 @@ def test_a_query_judged_by_ids_keeps_them_when_it_is_asked_again(shop: Project) 
     shop.conftest(RETRIEVER)
     shop.run(*RESUMED)
     assert shop.outcomes() == PASSED
+    shop.run("--ir-runs=kept")
+    assert shop.outcomes() == PASSED
+
+
+def test_runs_of_several_sessions_keep_every_text(shop: Project) -> None:
+    shop.conftest(down("two", "three"))
+    shop.run(*RESUMED)
+    shop.conftest(RETRIEVER)
+    for query in ("two", "three"):
+        shop.run(*RESUMED, "-k", query)
+    shop.run(*RESUMED)
+    assert shop.outcomes() == PASSED
+    shop.run("--ir-runs=kept")
+    assert shop.outcomes() == PASSED
+
+
+def test_shares_keep_every_text(shop: Project) -> None:
+    for share in ("1/2", "2/2"):
+        shop.run("--ir-save-runs=kept", f"--ir-shard={share}")
+    shop.run("--ir-runs=kept")
+    assert shop.outcomes() == PASSED
+
+
+def test_a_baseline_that_was_updated_in_parts_keeps_every_text(shop: Project) -> None:
+    for query in ("two", "one", "three"):
+        shop.run("--ir-update-baseline", "-k", query)
+    result = shop.run()
+    assert shop.outcomes().items() >= PASSED.items()
+    result.stdout.fnmatch_lines(["*3 compared queries are unchanged*", "*1.000  1.000   0.000*"])
+
+
+def test_a_query_that_looks_for_passages_by_now_is_asked_again(shop: Project) -> None:
+    by_ids = SUITE.replace("match: text, ", "").replace("[paid within days]", "[handbook]")
+    shop.suite(by_ids.replace("[keep the receipt]", "[handbook]"))
+    shop.run(*RESUMED)
+    assert shop.outcomes() == PASSED
+    shop.suite(SUITE)
+    shop.run(*RESUMED)
+    assert shop.outcomes() == PASSED

@@ -22,7 +22,7 @@ from beside import in_turns, ratio, seconds
 from pytest_irquality.metrics import Judgments, evaluate, parse_measure
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Bound, Check, Limits, Place, Query, Suite
-from pytest_irquality.verdict import SuiteResult, judge
+from pytest_irquality.verdict import judge
 
 NAMES = ("ndcg@10", "map@100", "recall@100", "precision@10", "mrr@10")
 MEASURES, ALONE, COMPARED = "the five measures alone", "without a baseline", "against a baseline"
@@ -88,10 +88,10 @@ def works(grades: Grades, now: Run, then: Run, depth: int) -> dict[str, Callable
     return {MEASURES: five, ALONE: lambda: judged(None), COMPARED: lambda: judged(then)}
 
 
-def profiled(work: Callable[[], SuiteResult]) -> None:
-    """Where the time goes."""
+def profiled(suite: Suite, now: Run, before: Run | None) -> None:
+    """Where the time of a judging goes."""
     profile = cProfile.Profile()
-    profile.runcall(work)
+    profile.runcall(judge, suite, now, before=before)
     pstats.Stats(profile).sort_stats("tottime").print_stats(25)
 
 
@@ -107,8 +107,7 @@ def main() -> None:
     grades, now, then = make(chosen.queries, chosen.results)
     if chosen.profile:
         for before in (None, then):
-            suite = suite_of(grades, chosen.results)
-            profiled(lambda: judge(suite, now, before=before))  # noqa: B023
+            profiled(suite_of(grades, chosen.results), now, before)
         return
     taken = in_turns(works(grades, now, then, chosen.results), chosen.rounds)
     print(f"### {chosen.queries:,} queries × {chosen.results:,} results\n")

@@ -51,16 +51,15 @@ def shapes() -> dict[str, Shape]:
     }
 
 
-def seconds(function: Callable[[], object]) -> float:
-    return Timer(function, timer=process_time).timeit(20) / 20
+def seconds(function: Callable[..., object], *given: object) -> float:
+    return Timer(lambda: function(*given), timer=process_time).timeit(20) / 20
 
 
 def main() -> None:
     print(f"one result of {HITS} hits, median of {ROUNDS}   read      by hand   ratio")
     for name, (result, by_hand) in shapes().items():
         pairs = [
-            (seconds(lambda: read_result(result, HITS)), seconds(lambda: by_hand(result)))  # noqa: B023
-            for _ in range(ROUNDS)
+            (seconds(read_result, result, HITS), seconds(by_hand, result)) for _ in range(ROUNDS)
         ]
         read, hand = (median(column) for column in zip(*pairs, strict=True))
         ratio = median(one / other for one, other in pairs)

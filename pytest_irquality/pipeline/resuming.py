@@ -68,6 +68,7 @@ def still_valid(
         if id in run.rankings
         and 1 + len(stored.queries[same[id]].answers) == suite.repeat
         and (not staged or id in of_candidates)
+        and (id not in suite.readers or stored.queries[same[id]].knows_texts)
     }
     whole -= {variant.of for variant in suite.reworded if variant.id not in of_variants}
     if not whole:

@@ -159,7 +159,9 @@ def _ask(
         item.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
     notes = _kept_note(kept, needed) if kept else ()
     before = earlier.run if earlier else kept
-    return replace(before.retried(run) if before else run, version=version_of(retriever)), notes
+    if before:
+        run = before.retried(run, suite.readers)
+    return replace(run, version=version_of(retriever)), notes
 
 
 def _kept_so_far(item: pytest.Function, retriever: object, needed: Collection[str]) -> Run | None:

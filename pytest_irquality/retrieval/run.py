@@ -5,9 +5,9 @@ were.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from urllib.parse import quote, quote_plus
 
 from pytest_irquality.retrieval.details import Details
@@ -150,9 +150,12 @@ class Run:
             return tuple(map(tuple, builds.values()))
         return tuple((answer,) for answer in self.answers)
 
-    def retried(self, again: Run) -> Run:
-        """The same run with what asking the queries that had faults once more gave."""
-        again = again._apart_from(self.texts)
+    def retried(self, again: Run, readers: Collection[str]) -> Run:
+        """The same run with what asking the queries that had faults once more gave.
+
+        ``readers`` are the ids of the queries that look for passages in texts.
+        """
+        again = again._apart_from(self.texts, readers)
         unanswered = {id: fault for id, fault in self.faults.items() if id not in again.rankings}
         return replace(
             self,
@@ -162,20 +165,22 @@ class Run:
             texts={**again.texts, **self.texts},
             details={**again.details, **self.details},
             interrupted=again.interrupted,
-            again=tuple(map(Run.retried, self.again, again.again)),
-            variants=_retried(self.variants, again.variants),
-            candidates=_retried(self.candidates, again.candidates),
+            again=tuple(map(partial(Run.retried, readers=readers), self.again, again.again)),
+            variants=_retried(self.variants, again.variants, readers),
+            candidates=_retried(self.candidates, again.candidates, readers),
         )
 
-    def _apart_from(self, texts: Mapping[str, str]) -> Run:
-        """The run with other ids for results that have an id in common with other texts."""
+    def _apart_from(self, texts: Mapping[str, str], readers: Collection[str]) -> Run:
+        """The run with other ids for results that have an id in common with other texts.
+
+        A query that goes by ids keeps them, whatever texts other queries have read of them.
+        """
         if not self.texts or not texts:
             return self
         known = dict(texts)
-        rankings, titles = {}, dict(self.titles)
+        rankings, titles = dict(self.rankings), dict(self.titles)
         for query, ranking in self.rankings.items():
-            rankings[query] = ranking
-            if not all(id in self.texts for id in ranking.ids):  # a query that reads no texts
+            if query not in readers:
                 continue
             ids = apart(ranking.ids, (self.texts[id] for id in ranking.ids), known)
             rankings[query] = replace(ranking, ids=ids)
@@ -213,5 +218,5 @@ def one_side(answers: Sequence[Run]) -> Run:
     )
 
 
-def _retried(run: Run | None, again: Run | None) -> Run | None:
-    return run.retried(again) if run and again else again or run
+def _retried(run: Run | None, again: Run | None, readers: Collection[str]) -> Run | None:
+    return run.retried(again, readers) if run and again else again or run

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from pytest_irquality.edges.open import Allowed, Unreadable, open_bytes
+from pytest_irquality.retrieval.results import apart
 from pytest_irquality.retrieval.run import Fault, Ranking, Run
 from pytest_irquality.storage.matching import Matching, asks
 from pytest_irquality.suite.model import Query, Suite
@@ -91,6 +92,14 @@ class StoredQuery:
         """Its answers, this one first."""
         return (self, *self.answers)
 
+    @property
+    def knows_texts(self) -> bool:
+        """Whether every result of every answer has its text, and those of the candidates, too."""
+        others = (*self.answers, *([self.candidates] if self.candidates else []))
+        results = {*self.ranking.ids} if self.ranking else set()
+        known = self.by_document(self.texts)
+        return results <= known.keys() and all(other.knows_texts for other in others)
+
     def answer(self, number: int) -> StoredQuery:
         """One of its answers. A query with fewer than others, as a partial update leaves it,
         repeats its own.
@@ -101,6 +110,17 @@ class StoredQuery:
         """Its ``titles`` or ``texts`` by document id."""
         known = zip(self.ranking.ids if self.ranking else (), words, strict=False)
         return {id: text for id, text in known if text is not None}
+
+    def apart_from(self, texts: dict[str, str]) -> StoredQuery:
+        """The same line with other ids for results that have an id in common with other texts;
+        ``texts`` learns its own.
+        """
+        own = self.by_document(self.texts)
+        if self.ranking is None or not own:
+            return self
+        names = dict(zip(own, apart(tuple(own), own.values(), texts), strict=True))
+        ids = tuple(names.get(id, id) for id in self.ranking.ids)
+        return replace(self, ranking=replace(self.ranking, ids=ids))
 
     def same_question(self, other: StoredQuery) -> bool:
         """Whether both ask the same text with the same params."""
@@ -140,41 +160,46 @@ class StoredRun:
         among them.
         """
         same = {id: self.queries[of] for id, of in self.matching(suite).same.items()}
-        run = replace(self._answers(same), candidates=self._candidates(same))
+        readers = suite.readers
+        run = replace(self._answers(same, readers), candidates=self._candidates(same, readers))
         lines = {asks(line): line for line in self.queries.values() if line.of}
         reworded = {
             variant.id: line
             for variant in suite.reworded
             if (line := lines.get(asks(asked(suite, variant)))) is not None
         }
-        return replace(run, variants=self._answers(reworded)) if reworded else run
+        return replace(run, variants=self._answers(reworded, readers)) if reworded else run
 
-    def _answers(self, lines: Mapping[str, StoredQuery]) -> Run:
+    def _answers(self, lines: Mapping[str, StoredQuery], readers: Collection[str]) -> Run:
         """Every answer to some queries, by their ids of today: the first, with the others as its
         ``again``.
         """
         count = max((1 + len(line.answers) for line in lines.values()), default=1)
         first, *again = [
-            self._one({id: line.answer(number) for id, line in lines.items()})
+            self._one({id: line.answer(number) for id, line in lines.items()}, readers)
             for number in range(count)
         ]
         return replace(first, again=tuple(again)) if again else first
 
-    def _candidates(self, lines: Mapping[str, StoredQuery]) -> Run | None:
+    def _candidates(self, lines: Mapping[str, StoredQuery], readers: Collection[str]) -> Run | None:
         """What the first stage gave for some queries, where anything of it was kept."""
         if self.header.candidates is None:
             return None
         kept = {id: line.candidates for id, line in lines.items() if line.candidates}
-        return replace(self._one(kept), depth=self.header.candidates, scored={})
+        return replace(self._one(kept, readers), depth=self.header.candidates, scored={})
 
-    def _one(self, lines: Mapping[str, StoredQuery]) -> Run:
+    def _one(self, lines: Mapping[str, StoredQuery], readers: Collection[str]) -> Run:
+        """One answer to each query. Lines that several sessions wrote, or several shares, may have
+        an id in common with other texts: of ``readers``, which look into those, they become others.
+        """
         rankings: dict[str, Ranking] = {}
         scored: dict[str, Mapping[str, float]] = {}
         faults: dict[str, Fault] = {}
         titles: dict[str, str] = {}
         texts: dict[str, str] = {}
         build = 0
-        for id, stored in lines.items():
+        for id, line in lines.items():
+            stored = line.apart_from(texts) if id in readers else line
             build = max(build, stored.build)
             if stored.ranking is None:
                 faults[id] = Fault(stored.fault or "no ranking was kept")
@@ -183,7 +208,6 @@ class StoredRun:
                 scored[id] = stored.values
             for document, title in stored.by_document(stored.titles).items():
                 titles.setdefault(document, title)
-            texts.update(stored.by_document(stored.texts))
         header = self.header
         return Run(
             header.retriever,
@@ -209,8 +233,12 @@ class StoredRun:
         """Whether it was kept without the passages that the suite now looks for: none of them would
         be found.
         """
-        answered = (query for query in self.queries.values() if query.ranking and query.ranking.ids)
-        return suite.match == "text" and any(not query.texts for query in answered)
+        if suite.match != "text":
+            return False
+        same = self.matching(suite).same
+        by_ids = {of for id, of in same.items() if id not in suite.readers}
+        lines = (query for query in self.queries.values() if (query.of or query.id) not in by_ids)
+        return any(query.ranking and query.ranking.ids and not query.texts for query in lines)
 
     def matching(self, suite: Suite) -> Matching:
         """Which of its queries is which of today's."""
@@ -232,8 +260,9 @@ def answered(suite: Suite, query: Query, run: Run) -> StoredQuery:
         )
     ranking = run.rankings[query.id]
     candidates = run.candidates
+    read = run.texts if query.id in suite.readers else {}
     titles, texts = (
-        tuple(map(words.get, ranking.ids)) if words else () for words in (run.titles, run.texts)
+        tuple(map(words.get, ranking.ids)) if words else () for words in (run.titles, read)
     )
     return StoredQuery(
         query.id,

@@ -226,6 +226,12 @@ class Suite(SuiteSettings):
         """Whether it looks for any passage, in the texts of its results."""
         return self.by_text(query) or bool(query.passages)
 
+    @cached_property
+    def readers(self) -> frozenset[str]:
+        """The ids of the queries and variants that look for passages in texts."""
+        asked = (*self.queries, *self.reworded)
+        return frozenset(query.id for query in asked if self.reads_texts(query))
+
     def share_of(self, query: Query) -> float:
         """How much of a passage's words must stand in a text, 1 being all of them in a row."""
         return self.share if query.share is None else query.share

@@ -393,12 +393,12 @@ def test_asking_again_keeps_titles_and_texts_of_both_passes_and_those_seen_first
         "", {"b": Ranking(("e", "d"))}, faults={"c": Fault("never")},
         titles={"d": "Table", "e": "Lamp"}, texts={"d": "A table", "e": "A lamp"},
     )  # fmt: skip
-    run = first.retried(again)
+    run = first.retried(again, {"a", "b"})
     assert list(run.rankings) == ["a", "b"]
     lamp, table = run.rankings["b"].ids  # the same id with another text is another chunk
     assert (lamp, table[:2]) == ("e", "d#")
     assert dict(run.titles) == {"d": "Desk", "e": "Lamp", table: "Table"}
     assert dict(run.texts) == {"d": "A desk", "e": "A lamp", table: "A table"}
     assert {id: fault.message for id, fault in run.faults.items()} == {"c": "never"}
-    by_id = replace(again, rankings={**again.rankings, "c": Ranking(("d", "no-text"))}, faults={})
-    assert first.retried(by_id).rankings["c"].ids == ("d", "no-text")
+    by_id = replace(again, rankings={**again.rankings, "c": Ranking(("d", "e"))}, faults={})
+    assert first.retried(by_id, {"a", "b"}).rankings["c"].ids == ("d", "e")

@@ -1,0 +1,91 @@
+"""Chunks that have their document's id in common, where some queries go by texts and some by
+ids.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Project
+
+SUITE = """
+metrics: [recall@3]
+queries:
+  - {query: one, match: text, relevant: [paid within days], must_find: [paid within days]}
+  - {query: two, match: text, relevant: [keep the receipt], must_find: [keep the receipt]}
+  - {query: three, relevant: [handbook], must_find: [handbook]}
+"""
+TEXTS = {"one": "paid within days", "two": "keep the receipt", "three": "ask the office"}
+RETRIEVER = f"""
+TEXTS = {TEXTS!r}
+DOWN = set()
+
+@pytest.fixture
+def retriever():
+    def search(query):
+        if query in DOWN:
+            raise ConnectionError("429: too many requests")
+        return [dict(id="handbook", text=TEXTS[query])]
+    return search
+"""
+RESUMED = ("--ir-save-runs=kept", "--ir-resume")
+PASSED = dict.fromkeys(TEXTS, "passed")
+
+
+def down(*queries: str) -> str:
+    return RETRIEVER.replace("set()", repr({*queries}))
+
+
+@pytest.fixture
+def shop(project: Project) -> Project:
+    project.suite(SUITE)
+    project.conftest(RETRIEVER)
+    return project
+
+
+def test_a_query_judged_by_ids_keeps_them_when_it_is_asked_again(shop: Project) -> None:
+    shop.conftest(down("two", "three"))
+    shop.run(*RESUMED)
+    assert shop.outcomes() == {"one": "passed", "two": "error", "three": "error"}
+    shop.conftest(RETRIEVER)
+    shop.run(*RESUMED)
+    assert shop.outcomes() == PASSED
+    shop.run("--ir-runs=kept")
+    assert shop.outcomes() == PASSED
+
+
+def test_runs_of_several_sessions_keep_every_text(shop: Project) -> None:
+    shop.conftest(down("two", "three"))
+    shop.run(*RESUMED)
+    shop.conftest(RETRIEVER)
+    for query in ("two", "three"):
+        shop.run(*RESUMED, "-k", query)
+    shop.run(*RESUMED)
+    assert shop.outcomes() == PASSED
+    shop.run("--ir-runs=kept")
+    assert shop.outcomes() == PASSED
+
+
+def test_shares_keep_every_text(shop: Project) -> None:
+    for share in ("1/2", "2/2"):
+        shop.run("--ir-save-runs=kept", f"--ir-shard={share}")
+    shop.run("--ir-runs=kept")
+    assert shop.outcomes() == PASSED
+
+
+def test_a_baseline_that_was_updated_in_parts_keeps_every_text(shop: Project) -> None:
+    for query in ("two", "one", "three"):
+        shop.run("--ir-update-baseline", "-k", query)
+    result = shop.run()
+    assert shop.outcomes().items() >= PASSED.items()
+    result.stdout.fnmatch_lines(["*3 compared queries are unchanged*", "*1.000  1.000   0.000*"])
+
+
+def test_a_query_that_looks_for_passages_by_now_is_asked_again(shop: Project) -> None:
+    by_ids = SUITE.replace("match: text, ", "").replace("[paid within days]", "[handbook]")
+    shop.suite(by_ids.replace("[keep the receipt]", "[handbook]"))
+    shop.run(*RESUMED)
+    assert shop.outcomes() == PASSED
+    shop.suite(SUITE)
+    shop.run(*RESUMED)
+    assert shop.outcomes() == PASSED

@@ -213,6 +213,8 @@ def _lines(story: Story) -> Sequence[Verdict]:
 def _line(result: SuiteResult, verdict: Verdict) -> Iterator[list[str]]:
     """A row for each broken demand of a limit; one for a limit that holds."""
     symbol = CAVEATS[verdict.caveat] if verdict.caveat else SYMBOLS[verdict.outcome]
+    if verdict.warned and not verdict.caveat:
+        symbol = LEVELS["warn"]
     if verdict.outcome not in ("failed", "known", "accepted") or not verdict.broken:
         held = verdict.findings[0] if len(verdict.findings) == 1 else None
         limit = ", ".join(dict.fromkeys(map(bound, verdict.findings[:3])))

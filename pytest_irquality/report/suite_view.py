@@ -282,7 +282,6 @@ class SuiteView:
             broken, kept = [view for _, view in held], []
         most = WORST if verdict.scope == "each_query" else FOLDED
         unsaid = max(len(broken) - most, 0) + max(len(kept) - FOLDED, 0)
-        warned = verdict.outcome == "passed" and not all(finding.ok for finding in verdict.findings)
         told = (
             alone
             and verdict.outcome in ("passed", "failed")
@@ -292,7 +291,7 @@ class SuiteView:
             anchor=self.line_anchor(verdict),
             label=verdict.label,
             place=self.result.place(verdict),
-            state=STATES["warned"] if warned else self.state_of(verdict),
+            state=STATES["warned"] if verdict.warned else self.state_of(verdict),
             reason="" if told else reason(self.result, verdict),
             rerun=rerun(self.result, verdict.check) if verdict.outcome in BAD else "",
             only=held[0][1] if alone else None,

@@ -87,10 +87,9 @@ def _outcome(verdict: Verdict) -> str:
     """A verdict's mark; one that passed although something it demands is not so gets that of a
     warning.
     """
-    warned = verdict.outcome == "passed" and not all(finding.ok for finding in verdict.findings)
     if verdict.caveat:
         return CAVEATS[verdict.caveat]
-    return "!" if warned else MARKS[verdict.outcome]
+    return "!" if verdict.warned else MARKS[verdict.outcome]
 
 
 def _row(label: str, mean: Mean, limit: str, verdict: Verdict | None, on: str = "") -> Row:

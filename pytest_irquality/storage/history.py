@@ -99,18 +99,16 @@ def _entry(data: dict[str, object]) -> Entry:
     if data.pop("format") != FORMAT:
         raise ValueError
     entry = Entry(**data)  # type: ignore[arg-type]
-    numbers = [*_values(entry.values), *(v for tag in entry.tags.values() for v in _values(tag))]
-    numbers += [float(change) for change in entry.changes.values()]
-    if not all(abs(number) < 1e15 for number in numbers):
+    pairs = [two for table in (entry.values, *entry.tags.values()) for two in table.values()]
+    numbers = [entry.depth, *entry.changes.values(), *(number for two in pairs for number in two)]
+    if any(len(two) != 2 for two in pairs):
         raise ValueError
-    texts = (entry.suite, entry.retriever, entry.commit, entry.time, entry.reason, entry.baseline)
-    if not all(isinstance(text, str) for text in texts):
+    if not all(type(number) in (int, float) and abs(number) < 1e15 for number in numbers):
+        raise ValueError
+    texts = [getattr(entry, name) for name, kind in Entry.__annotations__.items() if kind == "str"]
+    if not all(isinstance(text, str) for text in texts) or type(entry.accepted) is not bool:
         raise ValueError
     return entry
-
-
-def _values(values: Values) -> list[float]:
-    return [float(value) for value, _ in values.values()]
 
 
 def record(path: Path, shown: str, new: Iterable[Entry]) -> None:

@@ -71,17 +71,26 @@ class Verdict:
         return tuple(finding for finding in self.findings if finding.fails and not finding.ok)
 
     @property
+    def warned(self) -> bool:
+        """Whether it passed although something it demands is not so: a warning, or what an update
+        makes good.
+        """
+        return self.outcome == "passed" and not all(finding.ok for finding in self.findings)
+
+    @property
     def caveat(self) -> Literal["", "tied", "new", "uncompared"]:
         """Why a check that passed gets no plain tick.
 
         ``tied``: a demand holds in the order of equal scores and would break as returned. ``new``:
         there is nothing yet that its queries could be compared with. ``uncompared``: there is no
-        baseline.
+        baseline, or no change yet of those that a trend is over.
         """
         if self.outcome != "passed":
             return ""
         if any(finding.as_returned is not None for finding in self.findings):
             return "tied"
+        if self.scope == "trend" and not any(finding.queries for finding in self.findings):
+            return "uncompared"
         lacks = [finding.lacks for finding in self.findings if finding.ok and finding.lacks]
         if not lacks or any(finding.of and not finding.lacks for finding in self.findings):
             return ""

@@ -182,9 +182,11 @@ class Story:
         told = [count for count in counts if count]
         if not told:
             told = [counted(len(self.result.queries), "query", "queries")]
-            held = sum(v.query is None and v.outcome == "passed" and not v.caveat for v in verdicts)
-            if held and self.result.gated:
-                told.append(counted(held, "limit holds", "limits hold"))
+            if self._holding and self.result.gated:
+                told.append(counted(len(self._holding), "limit holds", "limits hold"))
+            warned = sum(v.query is None and v.warned for v in verdicts)
+            if warned:
+                told.append(counted(warned, "limit warns", "limits warn"))
             if not self.result.gated:
                 told.append("no rule and no limit that could fail")
         drops = both.count("accepted")
@@ -450,13 +452,17 @@ class Story:
     @property
     def held(self) -> str:
         """``7 limits hold; nearest: ndcg@10, 0.012 left``."""
-        plain = [v for v in self.result.verdicts if v.query is None and not v.caveat]
-        passed = [verdict for verdict in plain if verdict.outcome == "passed"]
-        if not passed:
+        if not self._holding:
             return ""
-        said = counted(len(passed), "limit holds", "limits hold")
-        nearest = self._nearest(passed)
+        said = counted(len(self._holding), "limit holds", "limits hold")
+        nearest = self._nearest(self._holding)
         return f"{said}; nearest: {nearest}" if nearest else said
+
+    @property
+    def _holding(self) -> Sequence[Verdict]:
+        """The limits that hold in all that they demand, over something that was compared."""
+        passed = [v for v in self.result.verdicts if v.query is None and v.outcome == "passed"]
+        return [verdict for verdict in passed if not verdict.caveat and not verdict.warned]
 
     def _nearest(self, passed: Sequence[Verdict]) -> str:
         """The limit that is nearest to breaking; limits on counts and times are no nearer for

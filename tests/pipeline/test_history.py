@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from pytest_irquality.storage.history import HistoryError, read_history
 from tests.conftest import Project
 from tests.repository import git
 
@@ -174,6 +176,45 @@ def test_what_is_no_history_is_one_line_and_stays_as_it_is(shop: Project) -> Non
         in result.stdout.str()
     )
     assert path.read_text() == '{"not": "ours"}\n'
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"changes": {"mrr@10": "0.1"}},
+        {"changes": {"mrr@10": 10**400}},
+        {"values": {"mrr@10": ["0.5", 1]}},
+        {"values": {"mrr@10": [0.5]}},
+        {"tags": {"head": {"mrr@10": [True, 1]}}},
+        {"depth": "10"},
+        {"queries": {}},
+        {"outcome": 5},
+        {"accepted": "no"},
+    ],
+)
+def test_a_line_that_nobody_could_compare_with_is_none_of_a_history(
+    tmp_path: Path, wrong: dict[str, object]
+) -> None:
+    path = tmp_path / "history.jsonl"
+    good = {
+        "format": "pytest-irquality history", "suite": "s", "retriever": "", "commit": "a",
+        "time": "", "queries": "", "judgments": "", "depth": 10, "values": {"mrr@10": [0.5, 2]},
+        "tags": {}, "changes": {"mrr@10": 0.1},
+    }  # fmt: skip
+    path.write_text(json.dumps(good) + "\n")
+    assert len(read_history(path, "h")) == 1
+    path.write_text(f"{json.dumps(good)}\n{json.dumps({**good, **wrong})}\n")
+    with pytest.raises(HistoryError, match=r"^h:2: not a line of a history"):
+        read_history(path, "h")
+
+
+def test_a_trend_over_no_change_has_no_tick(shop: Project) -> None:
+    (shop.path / ".ir-baseline/shop.jsonl").unlink()
+    shop.suite(SUITE.replace(", max_drop: 0.05", ""))
+    shop.run(HISTORY, "--ir-markdown=out.md")
+    text = (shop.path / "out.md").read_text()
+    assert "| nothing to compare | trend: mrr@10 |" in text
+    assert "50 queries, 1 limit holds, but nothing was compared" in text
 
 
 @pytest.mark.parametrize(

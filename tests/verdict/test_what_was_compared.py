@@ -324,3 +324,31 @@ def test_unjudged_documents_are_blamed_only_where_they_came(tmp_path: Path) -> N
     }
     result = judged(tmp_path, suite("abcde", DROP), came, before)
     assert "without unjudged documents 'mrr@10' would hold" in "\n".join(notes(result))
+
+
+def test_a_limit_that_only_warns_is_none_that_holds_and_has_no_tick(tmp_path: Path) -> None:
+    limits = (
+        "thresholds: {mrr: {min: 0.1}, judged@10: {warn_below: 0.9}}\n"
+        "each_query: {lost_all_relevant: warn}\n"
+    )
+    now = {"a": [("x", 2.0), ("a-d", 1.0)], "b": [("x", 2.0)]}
+    result = judged(tmp_path, suite("ab", limits), now, found("a", "b"), Baseline("b", 2))
+    assert not result.failed
+    assert "2 queries, 1 limit holds, 2 limits warn" in Story(result).headline
+    assert Story(result).held.startswith("1 limit holds; nearest: mrr@10")
+    text = markdown_report([result])
+    assert "| ✓ | mrr@10 |" in text
+    assert "| ⚠ | judged@10 |" in text
+    assert "| ⚠ | each\\_query: lost\\_all\\_relevant |" in text
+
+
+def test_an_update_does_not_say_that_what_it_makes_good_holds(project: Project) -> None:
+    project.suite(suite("ab", DROP))
+    project.conftest("@pytest.fixture\ndef retriever(): return lambda query: [f'{query}-d', 'x']\n")
+    project.run("--ir-update-baseline")
+    project.conftest("@pytest.fixture\ndef retriever(): return lambda query: ['x', f'{query}-d']\n")
+    result = project.run("--ir-update-baseline", "--ir-markdown=out.md")
+    assert result.ret == 0
+    text = (project.path / "out.md").read_text()
+    assert "2 queries, 1 limit holds, 1 limit warns" in text
+    assert "| ⚠ | mrr@10 | 1.000 | 0.500 |" in text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 ACTING = (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 CONTROLS: Mapping[int, str] = {
@@ -23,6 +23,16 @@ def visible(text: str) -> str:
     Marks that letters need (joiners, left-to-right and right-to-left marks) stay.
     """
     return text if text.isprintable() else text.translate(CONTROLS)
+
+
+# A command that a sentence of ours names. It is a command, too, where the sentence was cut within.
+NAMED_COMMAND = re.compile(r"`(pytest [^`|]*)(?:`|$)")
+
+
+def with_commands(text: str, prose: Callable[[str], str], code: Callable[[str], str]) -> str:
+    """A text for a page that knows code: its commands made by ``code``, all else by ``prose``."""
+    parts = NAMED_COMMAND.split(text)
+    return "".join(code(part) if n % 2 else prose(part) for n, part in enumerate(parts))
 
 
 # -- terminal and CI logs --------------------------------------------------------------------------
@@ -84,7 +94,16 @@ def markdown(text: str) -> str:
     """A text that stays one line of text: no markup, no HTML, no cell of its own, nobody notified,
     nothing linked.
     """
-    return _entities(SPECIAL.sub(r"\\\1", LIVE.sub(rf"\g<0>{BREAK}", _one_line(text))))
+    return _plain(_one_line(text))
+
+
+def markdown_sentence(text: str) -> str:
+    """A sentence of ours: the same, its commands as code."""
+    return with_commands(_one_line(text), _plain, markdown_code)
+
+
+def _plain(line: str) -> str:
+    return _entities(SPECIAL.sub(r"\\\1", LIVE.sub(rf"\g<0>{BREAK}", line)))
 
 
 def markdown_code(text: str) -> str:

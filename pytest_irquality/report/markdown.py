@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timezone
 
-from pytest_irquality.edges.printable import html, markdown, markdown_code
+from pytest_irquality.edges.printable import (
+    NAMED_COMMAND,
+    html,
+    markdown,
+    markdown_code,
+    markdown_sentence,
+)
 from pytest_irquality.report.text import overall
 from pytest_irquality.verdict.facts import Finding
 from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, SuiteResult, Verdict
@@ -61,7 +67,9 @@ def markdown_report(
 def _blocks(stories: Sequence[Story], not_evaluated: Sequence[str], now: datetime) -> Iterator[str]:
     """Whole pieces, the weightiest first, so that a report that must be cut is cut between them."""
     alone = len(stories) == 1
-    yield _list(f"⚠ {markdown(line)}" for story in stories for line in accepted(story.result))
+    yield _list(
+        f"⚠ {markdown_sentence(line)}" for story in stories for line in accepted(story.result)
+    )
     yield _headline(stories, not_evaluated)
     yield _list(f"✗ not evaluated: {markdown(name)}" for name in not_evaluated[:NOTES])
     if alone:
@@ -95,7 +103,7 @@ def _first_screen(story: Story, now: datetime) -> Iterator[str]:
         rest = f"; {markdown(story.balance)}" if story.balance else ""
         yield f"**{markdown(story.tally)}**{rest}.\n"
     told, _ = _points(story)
-    yield _list(markdown(cut(text, POINT)) for text in told)
+    yield _list(markdown_sentence(_point(text)) for text in told)
     before = story.result.baseline
     beside = f"compared with {markdown(provenance(before, now))}" if before else ""
     yield _worst([story], beside)
@@ -113,7 +121,12 @@ def _points(story: Story) -> tuple[Sequence[str], Sequence[str]]:
     """
     every = [*story.causes, *story.rests_on]
     first = [*story.causes[:POINTS], *story.rests_on][:POINTS]
-    return first, [text for text in every if text not in first or len(text) > POINT]
+    return first, [text for text in every if text not in first or _point(text) != text]
+
+
+def _point(text: str) -> str:
+    """What is seen of it before the fold; a command, which is there to be copied, whole."""
+    return text if NAMED_COMMAND.search(text) else cut(text, POINT)
 
 
 def _broken(story: Story) -> str:
@@ -192,11 +205,13 @@ def _rest(story: Story, now: datetime, *, alone: bool) -> Iterator[str]:
     yield _table(["", "Limit", "before", "now", "limit", "what was seen"], lines[:LINES])
     yield f"{counted(len(lines) - LINES, 'more line')}\n" if len(lines) > LINES else ""
     _, others = _points(story)
-    yield _list(markdown(cut(text, 2 * CELL)) for text in others[:NOTES])
-    yield _list(f"⚠ {markdown(cut(text, CELL))}" for text in warnings(result)[:NOTES])
+    yield _list(markdown_sentence(cut(text, 2 * CELL)) for text in others[:NOTES])
+    yield _list(f"⚠ {markdown_sentence(cut(text, CELL))}" for text in warnings(result)[:NOTES])
     answers = (markdown(cut(text, 2 * CELL)) for text in in_one_line_each(result))
     yield _list([*answers][:NOTES])
-    yield _list(markdown(cut(text, 2 * CELL)) for text in [*story.notes, *result.written][:NOTES])
+    yield _list(
+        markdown_sentence(cut(text, 2 * CELL)) for text in [*story.notes, *result.written][:NOTES]
+    )
     yield from _queries(story)
     yield _tags(result)
     if story.coverage:
@@ -274,7 +289,7 @@ def _detail(story: Story, query: QueryResult, verdict: Verdict | None) -> str:
         if finding.subject == query.id
     ]
     rules = _list(
-        f"{'✓' if finding.ok else '✗'} {markdown(cut(demand(result, finding), CELL))}"
+        f"{'✓' if finding.ok else '✗'} {markdown_sentence(cut(demand(result, finding), CELL))}"
         for finding in findings[:NOTES]
     )
     remarks = "".join(
@@ -345,7 +360,7 @@ def _list(items: Iterable[str]) -> str:
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; columns that are empty below their head are left out."""
-    made = [[markdown(cell) for cell in row] for row in rows]
+    made = [[markdown_sentence(cell) for cell in row] for row in rows]
     if not made:
         return ""
     kept = [at for at in range(len(head)) if any(row[at] for row in made)]

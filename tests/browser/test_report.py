@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_irquality.report.html import html_report
-from pytest_irquality.verdict.facts import Change, Finding, RankedDocument, Remark
+from pytest_irquality.verdict.facts import Change, Finding, Lack, RankedDocument, Remark
 from pytest_irquality.verdict.result import (
     Mean,
     QueryResult,
@@ -451,6 +451,16 @@ def test_print_shows_the_failures_and_no_controls(show: Open) -> None:
     assert page.locator("table.queries").first.is_visible()
     assert page.locator(".tools:visible, table.rows:visible").count() == 0
     assert re.search(r"lost\s+Lost one", page.locator("table.queries").first.inner_text())
+
+
+def test_commands_in_sentences_are_code_also_in_the_table_of_queries(show: Open) -> None:
+    lacks = Finding("a", "max_drop", False, True, "ndcg@10", None, 0.1, 0, lacks=Lack("baseline"))
+    made = suite(query("a"), verdicts=(check("a", "failed", findings=(lacks,)),))
+    page = show(html_report([made]))
+    said = page.locator(".rows .said")
+    assert said.locator("code.command").inner_text() == "pytest --ir-suite --ir-update-baseline"
+    assert "make one with pytest" in said.inner_text()
+    assert "`" not in page.locator("body").inner_text()
 
 
 def test_names_written_from_right_to_left_do_not_turn_the_sentences_around(show: Open) -> None:

@@ -18,6 +18,7 @@ from pytest_irquality.edges.printable import (
     html,
     markdown,
     markdown_code,
+    markdown_sentence,
     terminal,
     terminal_lines,
     workflow,
@@ -80,6 +81,26 @@ def test_markdown_notifies_nobody_and_links_nothing(text: str) -> None:
 
 def test_a_code_span_cannot_be_closed() -> None:
     assert MarkdownIt().render(markdown_code("a``b`\n<x>")).count("<code>") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        (
+            "renew it with `pytest --a=*x*`, _now_",
+            "renew it with <code>pytest --a=*x*</code>, _now_",
+        ),
+        ("renew it with `pytest --ir-up…", "renew it with <code>pytest --ir-up…</code>"),
+        (
+            "`pytest @a` and `pytest <b>`",
+            "<code>pytest @a</code> and <code>pytest &lt;b&gt;</code>",
+        ),
+        ("the `size` and `pytest a|b`", "the `size` and `pytest a|b`"),  # no cell of its own
+    ],
+)
+def test_commands_in_sentences_are_code_and_nothing_else_is(text: str, drawn: str) -> None:
+    assert MarkdownIt().render(markdown_sentence(text)) == f"<p>{drawn}</p>\n"
+    assert "<code>" not in MarkdownIt().render(markdown(text))
 
 
 @given(HOSTILE | ANY)

@@ -262,7 +262,10 @@ def test_noise_is_unknown_with_one_answer_a_side(project: Project, failing: bool
     text = project.run("--ir-markdown=out.md").stdout.str()
     assert (said in text) == failing  # where it could overturn a verdict
     page = (project.path / "ir-report.html").read_text(encoding="utf-8")
-    assert "noise is unknown" in page
+    code = '<code class="command">pytest --ir-suite shop.ir.yaml --ir-repeat=3</code>'
+    assert f"noise is unknown, with one answer to each query: {code} asks again" in page
+    markdown = (project.path / "out.md").read_text(encoding="utf-8")
+    assert (f"- {said} asks again\n" in markdown) == failing
     assert said not in project.run("--ir-repeat=3").stdout.str()
 
 

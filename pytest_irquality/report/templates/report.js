@@ -16,10 +16,12 @@
     element.append(...children.flat().filter((child) => child !== null && child !== undefined));
     return element;
   };
-  // An English sentence, in which names that are written from right to left keep that to themselves.
+  // An English sentence, in which names that are written from right to left keep that to themselves, and commands are code.
+  const COMMAND = /`(pytest [^`|]*)(?:`|$)/;
+  const sentence = (text) => text.split(COMMAND).flatMap((part, n) => n % 2 ? [h("code", { class: "command" }, part)] : isolated(part));
   const RIGHT_TO_LEFT = "\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufeff";
   const NAMES = new RegExp(`[${RIGHT_TO_LEFT}](?:[^'"(),;:\u2192]*[${RIGHT_TO_LEFT}])?`, "g");
-  const sentence = (text) => {
+  const isolated = (text) => {
     let at = 0;
     const parts = [...text.matchAll(NAMES)].flatMap((name) => {
       const before = text.slice(at, name.index);

@@ -125,8 +125,11 @@ def _points(story: Story) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _point(text: str) -> str:
-    """What is seen of it before the fold; a command, which is there to be copied, whole."""
-    return text if NAMED_COMMAND.search(text) else cut(text, POINT)
+    """What is seen of it before the fold: no part of a command, which is there to be copied."""
+    command = NAMED_COMMAND.search(text)
+    if command and len(text) > POINT >= command.start():
+        return f"{text[: command.start()].rstrip(': ')} …"
+    return cut(text, POINT)
 
 
 def _broken(story: Story) -> str:

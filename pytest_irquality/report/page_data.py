@@ -97,6 +97,7 @@ def _rows(section: Section, states: Index) -> dict[str, Any]:
         "text": [query.text for query in queries],
         "id": [query.id for query in queries],
         "tag": [[tags[tag] for tag in query.tags] for query in queries],
+        "length": [tags[query.length] for query in queries],
         "tags": list(tags),
         "state": [states[State(q.state.css, q.state.symbol, q.outcome)] for q in queries],
         "said": [said[query.said] for query in queries],

@@ -18,6 +18,7 @@ from pytest_irquality.report.views import (
     Value,
     loudness,
 )
+from pytest_irquality.suite.model import length_of
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.facts import Finding
 from pytest_irquality.verdict.result import (
@@ -208,6 +209,7 @@ class QueryViews:
             whole=query.text if len(query.text) > LONGEST else "",
             id=cut(query.id) if query.id != query.text else "",
             tags=query.tags,
+            length=length_of(query.text),
             values=tuple(self.value(query, measure) for measure in self.result.shown),
             state=state,
             outcome=f"known issue {issue}" if outcome == "known" and issue else state.word,

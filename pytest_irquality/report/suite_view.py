@@ -261,7 +261,7 @@ class SuiteView:
         if not unjudged or not self.result.returned:
             return ""
         said = f"{share(unjudged, len(top))} places in the top 3 hold an unjudged document"
-        return f"{said}; --ir-unjudged=PATH lists what to judge first."
+        return f"{said}; `pytest --ir-suite --ir-unjudged=PATH` lists what to judge first."
 
     # -- limits ------------------------------------------------------------------------------------
 
@@ -445,7 +445,7 @@ class SuiteView:
         )
 
     def means_row(self, tag: str | None) -> Row:
-        asked = [query for query in self.result.queries if tag is None or tag in query.tags]
+        asked = [query for query in self.result.queries if tag is None or tag in query.slices]
         cells = (self.cell(tag, measure, n == 0) for n, measure in enumerate(self.result.shown))
         return Row(
             "all queries" if tag is None else tag,

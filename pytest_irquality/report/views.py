@@ -207,6 +207,7 @@ class Query:
     whole: str
     id: str
     tags: tuple[str, ...]
+    length: str
     values: tuple[Value, ...]
     state: State
     outcome: str

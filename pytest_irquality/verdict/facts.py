@@ -729,7 +729,9 @@ class NothingGated(Fact):
 
 @dataclass(frozen=True)
 class Unnoticed(Fact):
-    """None of the suite's ``queries`` returned anything, and every check held all the same."""
+    """None of the suite's ``queries`` returned anything, and every check held all the same, or is
+    a known issue.
+    """
 
     queries: int
 

@@ -57,10 +57,12 @@ def noticed(
 
 
 def _unnoticed(now: Measured, verdicts: Sequence[Verdict]) -> bool:
-    """Whether an engine that finds nothing for anything breaks no check of the whole suite."""
+    """Whether an engine that finds nothing for anything breaks no check of the whole suite but what
+    was broken before.
+    """
     checks = {check.name for check in now.suite.checks if check.audit is None}
     whole = checks == {verdict.check for verdict in verdicts} and not now.run.interrupted
-    held = all(verdict.outcome == "passed" for verdict in verdicts)
+    held = all(verdict.outcome in ("passed", "known") for verdict in verdicts)
     return whole and held and not now.faults and not any(now.rankings.values())
 
 

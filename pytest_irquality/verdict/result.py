@@ -13,6 +13,7 @@ from typing import Literal
 
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.suite.model import length_of
 from pytest_irquality.verdict.audit_facts import Audit
 from pytest_irquality.verdict.facts import (
     Candidate,
@@ -196,6 +197,11 @@ class QueryResult:
         """Whether it came back empty and should not have."""
         return not self.returned and self.fault is None and not self.expects_nothing
 
+    @property
+    def slices(self) -> tuple[str, ...]:
+        """What limits on tags reach it by: its tags, and how long it is."""
+        return (*self.tags, length_of(self.text))
+
 
 @dataclass(frozen=True)
 class Mean:
@@ -275,7 +281,7 @@ class SuiteResult:
 
     @property
     def unnoticed(self) -> bool:
-        """Whether every check held although no query returned anything."""
+        """Whether no check failed although no query returned anything."""
         return any(isinstance(fact, Unnoticed) for fact in self.facts)
 
     def place(self, of: Verdict | QueryResult) -> str:

@@ -604,8 +604,8 @@ def _(fact: facts.InNoRanking, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.NeverFound, result: SuiteResult) -> str:
-    where = " of either side" if fact.compared else ""
-    return f"{share(fact.documents, fact.total)} relevant documents are in no ranking{where}"
+    when = ", neither now nor before" if fact.compared else ""
+    return f"{share(fact.documents, fact.total)} relevant documents are in no ranking{when}"
 
 
 @note.register

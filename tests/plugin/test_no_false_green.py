@@ -54,6 +54,17 @@ def test_one_result_or_a_rule_that_breaks_is_enough_to_notice(project: Project) 
         assert result.ret == ("failed" in result.parseoutcomes())
 
 
+def test_a_known_issue_that_is_broken_anyway_notices_nothing(project: Project) -> None:
+    known = "  - {query: b, must_find: [d1], known_issue: S-1}\n"
+    project.suite(f"queries:\n  - {{query: a, must_not_find: [d9]}}\n{known}")
+    project.conftest("@pytest.fixture\ndef retriever(): return lambda query: ['d2']\n")
+    assert project.run().ret == 0
+    project.conftest(NOTHING)
+    result = project.run()
+    assert result.ret == 1
+    assert "Nothing was returned, and no check noticed" in result.stdout.str()
+
+
 def test_python_says_it_too(tmp_path: Path) -> None:
     (tmp_path / "shop.ir.yaml").write_text(NEGATIVE[0])
     result = check(tmp_path / "shop.ir.yaml", lambda query: [])

@@ -1,272 +1,71 @@
-"""The judge: a suite, a run and perhaps a baseline in, verdicts out. Opens no file and asks nobody
-anything.
-"""
+"""One check in, its verdict out: its rules, guards and limits, held against what was measured."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import chain
 
 from pytest_irquality.metrics import Measure
-from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.suite.model import Check, Guard, Limits, Query, Rule, Suite
-from pytest_irquality.verdict import guards
-from pytest_irquality.verdict.accepted import (
-    Accepting,
-    acceptance,
-    judged_with,
-    may_be_accepted,
-)
+from pytest_irquality.suite.model import Check, Limits, Query, Rule, Suite
+from pytest_irquality.verdict.accepted import may_be_accepted
 from pytest_irquality.verdict.comparison import Comparison
-from pytest_irquality.verdict.condensed import condensed
-from pytest_irquality.verdict.facts import Fact, Finding, Lack, Loss, Trail
+from pytest_irquality.verdict.findings import Finding, Lack
+from pytest_irquality.verdict.guards import hold_guard
 from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare, undecided
-from pytest_irquality.verdict.losses import Losses
 from pytest_irquality.verdict.measured import Measured, counts_zero
-from pytest_irquality.verdict.noticed import can_fail, noticed
-from pytest_irquality.verdict.opinions import with_other_judges
-from pytest_irquality.verdict.passages import by_passages
-from pytest_irquality.verdict.result import Mean, Outcome, SuiteResult, Verdict
+from pytest_irquality.verdict.result import Outcome, Verdict
 from pytest_irquality.verdict.robustness import Variants, measured_variants
 from pytest_irquality.verdict.rules import check_rule
-from pytest_irquality.verdict.shown import query_result
-from pytest_irquality.verdict.texts import with_texts
-from pytest_irquality.verdict.trend import (
-    Past,
-    lowest_since,
-    measured_now,
-    trails,
-    trend,
-)
-from pytest_irquality.verdict.wavering import check_rule_in_answers, lost, unchanged_code
+from pytest_irquality.verdict.trend import trend
+from pytest_irquality.verdict.wavering import check_rule_in_answers
 
-
-def judge(
-    suite: Suite,
-    run: Run,
-    checks: Iterable[Check] | None = None,
-    *,
-    before: Run | None = None,
-    baseline: Baseline | None = None,
-    updating: bool = False,
-    accepting: Accepting | None = None,
-    past: Past | None = None,
-    nowhere: Mapping[str, Loss] | None = None,
-) -> SuiteResult:
-    """Hold a run against every check of its suite, or against the given ones.
-
-    A query that ``run`` neither answers nor has a fault for was not asked: it is in no figure, and
-    a check that needs it is ``not evaluated``. Nothing is rounded before it is compared; a value
-    within 1e-9 of a limit satisfies it.
-
-    ``before`` is the baseline's run, with those of today's queries that it holds under the same
-    text and params, and ``baseline`` what is known of it; with one, the default guard is among the
-    suite's checks. While ``updating`` it, drops are shown and do not fail. ``accepting`` is the
-    baseline that the change itself commits: what fails against ``before`` alone, and holds where
-    the queries that return what was committed are compared with that, is accepted. ``past`` is the
-    history, which limits on many changes together are held against. ``nowhere`` are the passages
-    that stand in no chunk of the corpus.
-    """
-    run, before = by_passages(suite, run), before and by_passages(suite, before, today=run)
-    if accepting:
-        committed = by_passages(suite, accepting.run, today=run)
-        accepting = replace(accepting, run=committed)
-    if before is not None and checks is None:
-        suite = suite.guarded()
-    chosen = suite.checks if checks is None else tuple(checks)
-    chosen = tuple(check for check in chosen if check.audit is None)  # those are held to an audit
-    if before is not None and baseline is None:
-        baseline = Baseline(
-            before.retriever or "baseline", len(before.rankings), version=before.version
-        )
-
-    def judged(of: Suite, held: Sequence[Check]) -> _Judge:
-        sides = Comparison(Measured(of, run, before), tuple(held), baseline)
-        return _Judge(sides, baseline, updating, accepting, past, nowhere or {})
-
-    judge = judged(suite, chosen)
-    result = with_texts(judge.result(), judge.now)
-    return with_other_judges(suite, result, lambda of, held: judged(of, held).verdicts)
+LACKS_OF_ONE_QUERY = ("new", "edited", "compared", "unchanged", "kept candidates")
+"""Why one query of many cannot be compared, where others can."""
 
 
 @dataclass(frozen=True)
-class _Judge:
+class CheckJudge:
+    """Judges checks, one at a time, over what was measured.
+
+    ``updating``: the baseline is being replaced, so drops since it are shown and fail nothing.
+    ``history`` holds the entries of past changes, today's last, for limits on many changes.
+    """
+
     sides: Comparison
     baseline: Baseline | None
     updating: bool
-    accepting: Accepting | None = None
-    past: Past | None = None
-    nowhere: Mapping[str, Loss] = field(default_factory=dict)
+    history: Sequence[Entry] = ()
 
     @property
     def now(self) -> Measured:
+        """What was measured, with what it is compared with."""
         return self.sides.measured
 
     @property
     def suite(self) -> Suite:
+        """The suite that the checks are of."""
         return self.now.suite
 
     @cached_property
-    def items(self) -> Mapping[str, str]:
-        """The name of each query's own item."""
-        return {check.query.id: check.name for check in self.suite.checks if check.query}
+    def variants(self) -> Mapping[str, Variants]:
+        """What other wordings of the queries gave, by the kind of rewording."""
+        return measured_variants(self.now)
 
     @cached_property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        return tuple(self.accepted_or(check, self.verdict(check)) for check in self.sides.checks)
+    def comparing(self) -> frozenset[str]:
+        """The measures that read the baseline's ranking."""
+        return frozenset(str(m) for m in self.suite.measures if m.definition.compares)
 
-    def accepted_or(self, check: Check, verdict: Verdict) -> Verdict:
-        """A verdict, judged once more with what the change commits where it failed on a drop
-        alone.
-        """
-        on_change = all(may_be_accepted(finding, self.comparing) for finding in verdict.broken)
-        if verdict.outcome != "failed" or not on_change or self.with_committed is None:
-            return verdict
-        if self.with_committed.verdict(check).outcome == "failed":
-            return verdict
-        refused = self.accepting is not None and self.accepting.refused
-        return replace(verdict, outcome="failed" if refused else "accepted", accepted=True)
-
-    @cached_property
-    def with_committed(self) -> _Judge | None:
-        if self.accepting is None:
-            return None
-        before = judged_with(self.now, self.accepting.run)
-        now = Measured(self.suite, self.now.run, before)
-        sides = Comparison(now, self.sides.checks, self.baseline)
-        known = self.baseline or Baseline("HEAD", len(before.rankings))
-        return _Judge(sides, known, self.updating, None, self.past)
-
-    @cached_property
-    def entry(self) -> Entry | None:
-        """Today's line of the history."""
-        return measured_now(self.sides, self.past) if self.past else None
-
-    @cached_property
-    def history(self) -> Sequence[Entry]:
-        return self.past.with_now(self.entry) if self.past and self.entry else ()
-
-    @property
-    def trails(self) -> Iterator[Trail]:
-        """The measures with limits over the last changes."""
-        limited: dict[str, float | None] = {}
-        for check in self.suite.checks:
-            if check.limits and check.scope in ("suite", "trend"):
-                floors = [b.value for b in check.limits.bounds if b.kind in ("min", "max")]
-                limited[str(check.limits.measure)] = (
-                    floors[0] if floors else limited.get(str(check.limits.measure))
-                )
-        yield from trails(self.history, limited)
-
-    def lowest(self) -> Iterator[Fact]:
-        better = {str(measure): measure.higher_is_better for measure in self.suite.measures}
-        for trail in self.trails:
-            if fact := lowest_since(trail, better[trail.measure]):
-                yield fact
-
-    @property
-    def acceptance(self) -> Sequence[Fact]:
-        if self.accepting is None or not any(verdict.accepted for verdict in self.verdicts):
-            return ()
-        source = self.baseline.source if self.baseline else ""
-        return (acceptance(self.now, self.accepting, source),)
-
-    def result(self) -> SuiteResult:
-        suite, now = self.suite, self.now
-        judged, returned = now.judged_share(now.rankings)
-        losses = Losses(now, self.nowhere)
-        verdicts = tuple(
-            replace(verdict, findings=losses.named(verdict.findings)) for verdict in self.verdicts
-        )
-        return SuiteResult(
-            suite=suite.name,
-            path=suite.path,
-            retriever=now.run.retriever,
-            top_k=suite.top_k,
-            remarks=suite.remarks,
-            measures=tuple(map(str, suite.measures)),
-            formulas=tuple(measure.definition.formula for measure in suite.measures),
-            shown=tuple(map(str, suite.metrics)),
-            means=tuple(self.means()),
-            queries=tuple(
-                query_result(now, query, self.items.get(query.id), losses) for query in now.asked
-            ),
-            verdicts=verdicts,
-            facts=(
-                *self.acceptance,
-                *self.lowest(),
-                *noticed(self.sides, self.baseline, self.verdicts, self.pardoned, self.nowhere),
-            ),
-            causes=tuple(now.causes),
-            gated=any(map(can_fail, suite.checks)),
-            judged=judged,
-            returned=returned,
-            interrupted=now.run.interrupted,
-            seconds=sum(
-                ranking.seconds or 0.0
-                for answer in now.run.answers
-                for ranking in answer.rankings.values()
-            ),
-            baseline=self.compared_with(),
-            version=now.run.version,
-            entry=self.entry,
-            trails=tuple(self.trails),
-            robustness=tuple(kind.robustness() for kind in self.variants.values()),
-            noise=unchanged_code(now),
-        )
-
-    def compared_with(self) -> Baseline | None:
-        if self.baseline is None:
-            return None
-        judged, returned = self.now.judged_share(self.now.before)
-        return replace(self.baseline, judged=judged, returned=returned)
-
-    def means(self) -> Iterator[Mean]:
-        for tag, queries in [(None, self.suite.queries), *self.suite.slices.items()]:
-            if tag is not None and not any(query.id in self.now.rankings for query in queries):
-                continue
-            for measure in self.suite.measures:
-                total = self.now.aggregate(measure, queries)
-                yield Mean(
-                    measure=str(measure),
-                    tag=tag,
-                    value=total.value,
-                    queries=total.n,
-                    undefined=total.undefined,
-                    unit=measure.unit,
-                    higher_is_better=measure.higher_is_better,
-                    change=self.sides.over(measure, tag),
-                )
-
-    @cached_property
-    def pardoned(self) -> Sequence[str]:
-        """The labels of the checks that failed and would hold if unjudged documents were left
-        out.
-        """
-        failed = {verdict.check for verdict in self.verdicts if verdict.outcome == "failed"}
-        checks = [
-            check
-            for check in self.sides.checks
-            if check.name in failed and _rests_on_judgments(check)
-        ]
-        if not checks:
-            return ()
-        left_out = condensed(self.now)
-        if left_out is None:
-            return ()
-        other = _Judge(replace(self.sides, measured=left_out), self.baseline, self.updating)
-        return [check.label for check in checks if other.verdict(check).outcome != "failed"]
-
-    # -- one check ---------------------------------------------------------------------------------
+    # -- the verdict -------------------------------------------------------------------------------
 
     def verdict(self, check: Check) -> Verdict:
+        """The verdict of a check: an error or "not evaluated" where its queries lack an answer."""
         needed = self.suite.needed(check)
         faults, answered = self.faults(check), self.answered(check)
-        faulty = tuple(query.id for query in needed if query.id in faults)
+        unanswered = tuple(query.id for query in needed if query.id in faults)
         unasked = sum(query.id not in answered and query.id not in faults for query in needed)
         verdict = Verdict(
             check.name,
@@ -278,62 +77,71 @@ class _Judge:
             query=check.query.id if check.query else None,
             tag=check.tag,
             needed=len(needed),
-            unanswered=faulty,
+            unanswered=unanswered,
             unasked=unasked,
             allowed=(check.guard.most or 0) if check.guard else 0,
         )
-        if faulty and (check.query or len(faults) > self.suite.max_errors):
+        if unanswered and (check.query or len(faults) > self.suite.max_errors):
             return replace(verdict, outcome="error")
         if unasked:
             return replace(verdict, outcome="not evaluated")
-        findings = tuple(self.findings(check, needed))
-        owner = check.query or check.limits
-        known = owner.known_issue if owner else None
-        issue = known.reference(self.now.run.retriever) if known else None
-        excused = any(finding.fails and not finding.ok for finding in findings)
+        return self.decided(check, verdict, tuple(self.findings(check, needed)))
+
+    def decided(self, check: Check, verdict: Verdict, findings: tuple[Finding, ...]) -> Verdict:
+        """The verdict with its findings, and what they and a known issue come to."""
+        issue = self.known_issue(check)
+        anything_broken = any(finding.fails and not finding.ok for finding in findings)
         if self.updating:
             findings = tuple(map(self.while_updating, findings))
-        outcome = _outcome(findings, issue, excused)
+        outcome = _outcome(findings, issue, anything_broken)
         return replace(verdict, outcome=outcome, findings=findings, known_issue=issue)
 
-    @cached_property
-    def comparing(self) -> frozenset[str]:
-        """The measures that read the baseline's ranking."""
-        return frozenset(str(m) for m in self.suite.measures if m.definition.compares)
+    def known_issue(self, check: Check) -> str | None:
+        """The reference of the known issue that a check has for this retriever."""
+        owner = check.query or check.limits
+        known = owner.known_issue if owner else None
+        return known.reference(self.now.run.retriever) if known else None
 
     def while_updating(self, finding: Finding) -> Finding:
-        """A drop is shown and fails nothing while the baseline it is measured from is replaced."""
-        on_change = may_be_accepted(finding, self.comparing)
-        return replace(finding, fails=finding.fails and not on_change)
+        """A finding as it counts while the baseline is replaced that a drop is measured from."""
+        if may_be_accepted(finding, self.comparing):
+            return replace(finding, fails=False)
+        return finding
+
+    # -- which queries a check can see -------------------------------------------------------------
 
     def candidates_of(self, check: Check) -> Measured | None:
         """The candidates, where a check has limits on them and they are known."""
-        lines = check.query.thresholds if check.query else filter(None, [check.limits])
-        of_candidates = any(line.measure.of_candidates for line in lines)
+        of_candidates = any(limits.measure.of_candidates for limits in check.all_limits)
         return self.now.candidates if of_candidates else None
 
     def faults(self, check: Check) -> Mapping[str, str]:
         """Why queries have no ranking, or no candidates where the check needs them."""
         candidates = self.candidates_of(check)
-        return {**candidates.faults, **self.now.faults} if candidates else self.now.faults
+        if candidates is None:
+            return self.now.faults
+        return {**candidates.faults, **self.now.faults}
 
     def answered(self, check: Check) -> Collection[str]:
         """The queries that have a ranking, and candidates where the check needs them."""
-        candidates, rankings = self.candidates_of(check), self.now.run.rankings
-        return rankings.keys() & candidates.run.rankings.keys() if candidates else rankings
+        rankings = self.now.run.rankings
+        candidates = self.candidates_of(check)
+        if candidates is None:
+            return rankings
+        return rankings.keys() & candidates.run.rankings.keys()
+
+    # -- its findings ------------------------------------------------------------------------------
 
     def findings(self, check: Check, needed: Sequence[Query]) -> Iterator[Finding]:
+        """What a check demands, each demand with whether it holds."""
         if check.query:
-            for rule in check.query.rules:
-                yield from self.rule(rule, check.query)
-            for limits in check.query.thresholds:
-                yield from self.limits(limits, partial(self.over_each_query, queries=[check.query]))
-            for kind, limits in check.query.robustness:
-                yield from self.over_variants(kind, limits, check.query.id, [check.query])
+            yield from self.of_query(check.query)
         elif check.rule:
-            yield from chain.from_iterable(self.over_rule(check.rule, query) for query in needed)
+            for query in needed:
+                yield from self.rule_of_all(check.rule, query)
         elif check.guard:
-            yield from self.over_guard(check.guard)
+            has_baseline = self.baseline is not None
+            yield from hold_guard(check.guard, self.sides, has_baseline, self.updating)
         elif check.limits and check.scope == "trend":
             for bound in check.limits.bounds:
                 yield trend(self.history, check.limits.measure, bound, check.over)
@@ -342,106 +150,45 @@ class _Judge:
         elif check.limits:
             yield from self.limits(check.limits, partial(SCOPES[check.scope], self, tag=check.tag))
 
-    def limits(
-        self, limits: Limits, over: Callable[[Limits], Iterable[Finding]]
-    ) -> Iterator[Finding]:
-        """The findings of a line; the bounds that lack a baseline are told once, not for each of
-        its subjects.
-        """
-        if self.now.staged(limits.measure) is None:
-            lacks = Lack("candidates")
-            yield from (undecided(limits.measure, bound, "", lacks) for bound in limits.bounds)
-            return
-        missing = list(nothing_to_compare(self.sides, limits))
-        for finding in missing:  # an update makes the baseline that is missed
-            yield replace(finding, ok=finding.ok or self.updating)
-        told = {finding.kind for finding in missing}
-        rest = tuple(bound for bound in limits.bounds if bound.kind not in told)
-        if rest:
-            yield from over(replace(limits, bounds=rest))
+    def of_query(self, query: Query) -> Iterator[Finding]:
+        """The demands on a single query."""
+        for rule in query.rules:
+            yield from self.rule(rule, query)
+        for limits in query.thresholds:
+            yield from self.limits(limits, partial(self.over_each_query, queries=[query]))
+        for kind, limits in query.robustness:
+            yield from self.over_variants(kind, limits, query.id, [query])
 
     def rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
+        """The findings of a rule on one query, over all of its answers."""
         if self.now.run.again:
             return check_rule_in_answers(rule, query, self.now)
         return check_rule(rule, query, self.now.ranks(query), self.now.title)
 
-    def over_rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
+    def rule_of_all(self, rule: Rule, query: Query) -> Iterator[Finding]:
+        """A rule of the whole suite on one of its queries."""
         if query.id in self.now.rankings:
             for finding in self.rule(rule, query):
                 yield replace(finding, queries=1)
 
-    def over_guard(self, guard: Guard) -> Iterator[Finding]:
-        gates = guard.most is not None
-        if self.baseline is None:
-            ok = self.updating or not guard.written
-            yield Finding("", guard.kind, ok, gates, lacks=Lack("baseline"))
-            return
-        if lacks := self.not_compared():
-            ok = lacks.kind == "new" or self.updating
-            yield Finding("", guard.kind, ok, gates, lacks=lacks, of=len(self.now.rankings))
-            return
-        if self.now.several:
-            yield from self.over_guard_in_answers(guard)
-            return
-        broken = list(guards.broken(guard.kind, self.now))
-        fails = guard.most is not None and len(broken) > guard.most
-        for query, documents in broken:
-            yield Finding(query.id, guard.kind, False, fails, queries=1, ranked=documents)
-        if not fails:
-            yield from self.by_ties_alone(guard, [query for query, _ in broken])
-        if not broken:
-            compared, of = len(self.now.before), len(self.now.rankings)
-            yield Finding("", guard.kind, True, gates, queries=compared, of=of)
-
-    def not_compared(self) -> Lack | None:
-        """Why a guard has nothing to watch."""
-        if self.now.renumbered:
-            return Lack("documents")
-        if self.now.before or not self.now.rankings:
-            return None
-        return self.sides.nothing_compared(self.now.asked)
-
-    def by_ties_alone(self, guard: Guard, broken: Sequence[Query]) -> Iterator[Finding]:
-        """The queries that break a guard as returned, where it holds in the order of equal scores
-        alone.
+    def limits(
+        self, limits: Limits, over: Callable[[Limits], Iterable[Finding]]
+    ) -> Iterator[Finding]:
+        """The findings of a line; the bounds that lack a baseline are reported once, not for each
+        of its subjects.
         """
-        returned = list(guards.broken(guard.kind, self.now, returned=True))
-        if guard.most is not None and len(returned) > guard.most:
-            for query, documents in returned:
-                if query not in broken:
-                    yield Finding(
-                        query.id,
-                        guard.kind,
-                        True,
-                        queries=1,
-                        ranked=documents,
-                        as_returned=float(len(returned)),
-                    )
-
-    def over_guard_in_answers(self, guard: Guard) -> Iterator[Finding]:
-        """A guard over several answers: as many losses as wavering may give are named, and fail
-        nothing.
-        """
-        seen = lost(self.now, partial(guards.finds, guard.kind))
-        fails = guard.most is not None and len(seen.queries) > guard.most and seen.beyond_chance
-        for query in seen.queries:
-            yield Finding(
-                query.id,
-                guard.kind,
-                False,
-                fails,
-                queries=1,
-                ranked=guards.documents_lost(guard.kind, self.now, query),
-                wavering=0 if seen.beyond_chance else seen.wavering,
-            )
-        if not seen.queries:
-            yield Finding(
-                "", guard.kind, True, guard.most is not None, queries=len(self.now.before)
-            )
-
-    @cached_property
-    def variants(self) -> Mapping[str, Variants]:
-        return measured_variants(self.now)
+        if self.now.staged(limits.measure) is None:
+            for bound in limits.bounds:
+                yield undecided(limits.measure, bound, "", Lack("candidates"))
+            return
+        missing = list(nothing_to_compare(self.sides, limits))
+        for finding in missing:
+            # An update makes the baseline that is missing.
+            yield replace(finding, ok=finding.ok or self.updating)
+        reported = {finding.kind for finding in missing}
+        rest = tuple(bound for bound in limits.bounds if bound.kind not in reported)
+        if rest:
+            yield from over(replace(limits, bounds=rest))
 
     def over_variants(
         self, kind: str, limits: Limits, subject: str, queries: Sequence[Query]
@@ -454,6 +201,7 @@ class _Judge:
             yield undecided(limits.measure, bound, subject, Lack("variants"))
 
     def over_all(self, limits: Limits, tag: str | None) -> Iterator[Finding]:
+        """Limits on the mean over the whole suite, or over a tag."""
         queries = self.suite.queries if tag is None else self.suite.slices[tag]
         if not self.definable(limits.measure, queries):
             queries = ()
@@ -494,11 +242,12 @@ class _Judge:
         if not findings:
             findings += hold(self.sides, limits, Subject("", queries))
         for bound in limits.bounds:
-            held = [finding for finding in findings if finding.kind == bound.kind]
-            none = self.sides.nothing_compared(queries, limits.measure)
-            yield from _worst(_compared(held, none))
+            of_bound = [finding for finding in findings if finding.kind == bound.kind]
+            nothing = self.sides.nothing_compared(queries, limits.measure)
+            yield from _worst(_compared(of_bound, nothing))
 
     def definable(self, measure: Measure, queries: Sequence[Query]) -> bool:
+        """Whether judgments define the measure for any of some queries, once they are answered."""
         if counts_zero(measure):
             return True
         queries = [query for query in queries if not query.expects_nothing]
@@ -507,41 +256,55 @@ class _Judge:
         return any(query.judgments.relevant for query in queries)
 
 
-def _compared(held: Sequence[Finding], none: Lack) -> Sequence[Finding]:
+SCOPES: Mapping[str, Callable[..., Iterator[Finding]]] = {
+    "suite": CheckJudge.over_all,
+    "tag": CheckJudge.over_all,
+    "each_tag": CheckJudge.over_each_tag,
+    "each_query": CheckJudge.over_each_query,
+}
+
+
+def _compared(findings: Sequence[Finding], nothing: Lack) -> Sequence[Finding]:
     """The findings on the queries that could be compared, each with how many these are of all.
 
-    ``none`` says why there is none; that is one finding then, and not one a query.
+    ``nothing`` says why none could be. That gives one finding then, not one for each query.
     """
-    absent = [f for f in held if f.lacks and f.lacks.kind in APART]
-    if not absent:
-        return held
-    rest = [replace(f, of=len(held), queries=len(held) - len(absent)) for f in held if not f.lacks]
-    subject = held[0].subject if len(held) == 1 else ""
-    return rest or [
-        replace(held[0], subject=subject, ok=none.kind in ("new", "unchanged"), lacks=none)
-    ]
+    lacking = [f for f in findings if f.lacks and f.lacks.kind in LACKS_OF_ONE_QUERY]
+    if not lacking:
+        return findings
+    of, compared = len(findings), len(findings) - len(lacking)
+    with_value = [finding for finding in findings if not finding.lacks]
+    if with_value:
+        return [replace(finding, of=of, queries=compared) for finding in with_value]
+    subject = findings[0].subject if len(findings) == 1 else ""
+    holds = nothing.kind in ("new", "unchanged")
+    return [replace(findings[0], subject=subject, ok=holds, lacks=nothing)]
 
 
-def _worst(held: Sequence[Finding]) -> Sequence[Finding]:
+def _worst(findings: Sequence[Finding]) -> Sequence[Finding]:
     """Every broken demand; where none is, those that ties alone hold up, or else the one that came
     nearest.
     """
-    broken = [finding for finding in held if not finding.ok]
-    tied = [finding for finding in held if finding.as_returned is not None]
-    return broken or tied or sorted(held, key=margin)[:1]
+    broken = [finding for finding in findings if not finding.ok]
+    if broken:
+        return broken
+    held_by_ties = [finding for finding in findings if finding.as_returned is not None]
+    if held_by_ties:
+        return held_by_ties
+    return [min(findings, key=margin)] if findings else []
 
 
-def _outcome(findings: Sequence[Finding], issue: str | None, excused: bool) -> Outcome:
-    """What findings come to. ``excused``: something is broken that fails nothing while updating.
+def _outcome(findings: Sequence[Finding], issue: str | None, anything_broken: bool) -> Outcome:
+    """What findings come to. ``anything_broken``: also what fails nothing while updating.
 
-    A known issue is about what was seen: it covers no missing baseline, and what was not seen is
-    not mended.
+    A known issue is about what was measured: it excuses no missing baseline, and it is not fixed
+    where nothing was measured.
     """
     broken = [finding for finding in findings if finding.fails and not finding.ok]
     measured = all(finding.queries or not finding.measure for finding in broken or findings)
     if broken:
         return "known" if issue and measured else "failed"
-    if issue and measured and findings and not excused:
+    if issue and measured and findings and not anything_broken:
         return "known" if any(map(_wavers, findings)) else "fixed"
     return "passed"
 
@@ -549,32 +312,3 @@ def _outcome(findings: Sequence[Finding], issue: str | None, excused: bool) -> O
 def _wavers(finding: Finding) -> bool:
     """Whether some answers break a demand and others do not."""
     return not finding.ok and finding.answers > 1
-
-
-def _rests_on_judgments(check: Check) -> bool:
-    if check.scope == "trend":
-        return False
-    if check.guard:
-        return check.guard.kind == "lost_all_relevant"
-    limits = [
-        *(check.query.thresholds if check.query else ()),
-        *([check.limits] if check.limits else ()),
-    ]
-    return not (check.query and check.query.rules) and any(
-        line.measure.needs_relevant for line in limits
-    )
-
-
-APART = (
-    "new",
-    "edited",
-    "compared",
-    "unchanged",
-    "kept candidates",
-)  # why one query of many lacks one
-SCOPES: Mapping[str, Callable[..., Iterator[Finding]]] = {
-    "suite": _Judge.over_all,
-    "tag": _Judge.over_all,
-    "each_tag": _Judge.over_each_tag,
-    "each_query": _Judge.over_each_query,
-}

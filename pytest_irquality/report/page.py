@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from pytest_irquality.report.suite_view import SuiteView
-from pytest_irquality.report.views import AuditView, Name, Page, Reason, State, loudness
+from pytest_irquality.report.views import AuditView, MeasureName, Page, Reason, State, loudness
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
 from pytest_irquality.wording.accepted import accepted
@@ -31,7 +31,10 @@ def page_view(
     """The page as values; suites and retrievers the worst first."""
     stories = worst_first(results)
     named = list(dict.fromkeys(measure for result in results for measure in result.shown))
-    names = {m: Name(m, f"measure-{n}" if m in definitions else "") for n, m in enumerate(named, 1)}
+    names = {
+        m: MeasureName(m, f"measure-{n}" if m in definitions else "")
+        for n, m in enumerate(named, 1)
+    }
     several = len(results) > 1
     views = [SuiteView(story.result, f"s{n}", names, now) for n, story in enumerate(stories, 1)]
     sides = {

@@ -15,7 +15,7 @@ from typing import Any
 from pytest_irquality.edges.printable import visible
 from pytest_irquality.report.query_view import KINDS
 from pytest_irquality.report.texts_view import chunks
-from pytest_irquality.report.views import Document, Query, Section, State
+from pytest_irquality.report.views import DocumentRow, QueryRow, Section, State
 from pytest_irquality.wording.words import cut
 
 TITLES = 1_800_000
@@ -46,7 +46,7 @@ def details(sections: Sequence[Section]) -> str:
     documents, grades, moves, states, texts = Index(), Index(), Index(), Index(), Index()
     wholes = Index()
 
-    def flat(ranking: Iterable[Document]) -> list[Any]:
+    def flat(ranking: Iterable[DocumentRow]) -> list[Any]:
         return [
             entry
             for d in ranking
@@ -125,7 +125,7 @@ def _rows(section: Section, states: Index) -> dict[str, Any]:
     }
 
 
-def _detail(query: Query, flat: Any, states: Index, texts: Index) -> dict[str, Any]:
+def _detail(query: QueryRow, flat: Any, states: Index, texts: Index) -> dict[str, Any]:
     """Only what there is: most queries have neither a fault nor a reason to exist. What many share
     is numbered.
     """
@@ -151,7 +151,7 @@ def _detail(query: Query, flat: Any, states: Index, texts: Index) -> dict[str, A
 
 
 def _chunks(
-    query: Query, texts: Sequence[str], wholes: Index, words: Index
+    query: QueryRow, texts: Sequence[str], wholes: Index, words: Index
 ) -> Mapping[str, list[Any]]:
     """The whole texts of both rankings, or where they are."""
     told: dict[str, Any] = {
@@ -162,7 +162,7 @@ def _chunks(
     return {key: value for key, value in told.items() if value}
 
 
-def _ranks(ranking: Iterable[Document]) -> list[int]:
+def _ranks(ranking: Iterable[DocumentRow]) -> list[int]:
     """The ranks where they are not 1, 2, 3 and so on: the medians of several answers."""
     ranks = [int(document.rank or 0) for document in ranking]
     return [] if ranks == [*range(1, len(ranks) + 1)] else ranks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from pytest_irquality.report.query_view import QueryViews
-from pytest_irquality.report.views import Column, Query, Table
+from pytest_irquality.report.views import Column, QueryRow, Table
 from pytest_irquality.verdict.result import QueryResult
 
 LISTED = 3
@@ -14,7 +14,7 @@ LISTED = 3
 Key = Callable[[QueryResult], "float | str | None"]
 
 
-def table(views: QueryViews, queries: Sequence[Query]) -> Table:
+def table(views: QueryViews, queries: Sequence[QueryRow]) -> Table:
     """Text, tags and outcome are cells of their own kind in every row; the numbers are columns of
     plain text.
     """
@@ -49,7 +49,7 @@ def _order(results: Sequence[QueryResult], key: Key) -> tuple[int, ...]:
     )
 
 
-def _values(views: QueryViews, queries: Sequence[Query]) -> Iterable[Column]:
+def _values(views: QueryViews, queries: Sequence[QueryRow]) -> Iterable[Column]:
     for n, measure in enumerate(views.result.shown):
         at = views.result.measures.index(measure)
 
@@ -80,7 +80,7 @@ def _values(views: QueryViews, queries: Sequence[Query]) -> Iterable[Column]:
             yield Column(f"{measure} change", "change", measure, told, order, sides, listed=main)
 
 
-def _latency(results: Sequence[QueryResult], queries: Sequence[Query]) -> Iterable[Column]:
+def _latency(results: Sequence[QueryResult], queries: Sequence[QueryRow]) -> Iterable[Column]:
     if any(query.seconds is not None for query in results):
         order = _order(results, lambda query: query.seconds)
         yield Column(

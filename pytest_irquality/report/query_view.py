@@ -12,9 +12,9 @@ from pytest_irquality.report.views import (
     EXPECTED,
     STATES,
     Chip,
-    Document,
-    Query,
-    Rule,
+    DemandRow,
+    DocumentRow,
+    QueryRow,
     Value,
     loudness,
 )
@@ -183,7 +183,7 @@ class QueryViews:
         }
         return frozenset(kind for kind, holds in told.items() if holds)
 
-    def chips(self, views: Sequence[Query]) -> tuple[Chip, ...]:
+    def chips(self, views: Sequence[QueryRow]) -> tuple[Chip, ...]:
         return tuple(
             Chip(key, label, sum(key in view.kinds for view in views))
             for key, label in KINDS.items()
@@ -192,18 +192,18 @@ class QueryViews:
 
     # -- the view ----------------------------------------------------------------------------------
 
-    def views(self) -> tuple[Query, ...]:
+    def views(self) -> tuple[QueryRow, ...]:
         return tuple(map(self.view, self.ordered))
 
     def anchor(self, id: str) -> str:
         return f"{self.prefix}-q{self.rows[id] + 1}" if id in self.rows else ""
 
-    def view(self, query: QueryResult) -> Query:
+    def view(self, query: QueryResult) -> QueryRow:
         outcome, own = self.outcome(query), self.own.get(query.id)
         issue = own.known_issue if own else None
         state = STATES[outcome]
         forbidden = frozenset(self.forbidden(query, own))
-        return Query(
+        return QueryRow(
             anchor=self.anchor(query.id),
             text=cut(query.text),
             whole=query.text if len(query.text) > LONGEST else "",
@@ -324,7 +324,7 @@ class QueryViews:
             "the same ranking" if query.ranking and query.ranking[0].before == 1 else "no results"
         )
 
-    def rules(self, query: QueryResult, own: Verdict | None) -> Iterable[Rule]:
+    def rules(self, query: QueryResult, own: Verdict | None) -> Iterable[DemandRow]:
         for verdict, finding in [
             *((own, f) for f in (own.findings if own else ())),
             *self.guards.get(query.id, ()),
@@ -338,7 +338,7 @@ class QueryViews:
             ):
                 state = STATES[verdict.outcome]
             label = f"{verdict.label}: " if verdict is not None and verdict is not own else ""
-            yield Rule(state, cut(f"{label}{demand(self.result, finding)}"))
+            yield DemandRow(state, cut(f"{label}{demand(self.result, finding)}"))
 
     def forbidden(self, query: QueryResult, own: Verdict | None) -> Iterable[str]:
         for finding in [
@@ -357,7 +357,7 @@ class QueryViews:
 
     def document(
         self, document: ShownDocument, move: str, forbidden: frozenset[str] = frozenset()
-    ) -> Document:
+    ) -> DocumentRow:
         grade = document.grade
         if document.id in forbidden:
             css, said = "wrong forbidden", "⊘ forbidden"
@@ -368,7 +368,7 @@ class QueryViews:
             css, said = f"grade{3 if part > 0.9 else 2 if part > 0.5 else 1}", f"{grade:g} ✓"
         else:
             css, said = "wrong", f"{grade:g} ✗"
-        return Document(
+        return DocumentRow(
             rank=str(document.rank or ""),
             id=cut(document.id),
             title=(
@@ -383,7 +383,7 @@ class QueryViews:
             chunk=document.chunk,
         )
 
-    def document_before(self, document: ShownDocument, query: QueryResult) -> Document:
+    def document_before(self, document: ShownDocument, query: QueryResult) -> DocumentRow:
         """A document of the baseline's ranking: its rank then, and where it is now."""
         then, now = document.before, document.rank
         move = _joined("=" if now == then else f"→ {rank(document)}", in_answers(document, query))
@@ -391,7 +391,7 @@ class QueryViews:
         lost = now is None and document.relevant
         return replace(shown_then, css=f"{shown_then.css} lost") if lost else shown_then
 
-    def absent(self, document: ShownDocument, query: QueryResult) -> Document:
+    def absent(self, document: ShownDocument, query: QueryResult) -> DocumentRow:
         """A document that the shown ranking lacks: what it would have been worth, and where it is
         instead.
         """

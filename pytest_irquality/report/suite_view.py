@@ -17,13 +17,13 @@ from pytest_irquality.report.views import (
     EXPECTED,
     STATES,
     Bar,
+    BoundRow,
     Cell,
     Changes,
-    Held,
-    Line,
-    Name,
+    LimitView,
+    MeansRow,
+    MeasureName,
     Reason,
-    Row,
     Section,
     State,
     loudness,
@@ -70,7 +70,7 @@ class SuiteView:
 
     result: SuiteResult
     prefix: str
-    names: Mapping[str, Name]
+    names: Mapping[str, MeasureName]
     now: datetime
 
     @cached_property
@@ -265,7 +265,7 @@ class SuiteView:
 
     # -- limits ------------------------------------------------------------------------------------
 
-    def line(self, verdict: Verdict) -> Line:
+    def line(self, verdict: Verdict) -> LimitView:
         held = [(finding, self.held(verdict, finding)) for finding in verdict.findings]
         if verdict.scope == "each_query":
             held.sort(key=lambda pair: -self.loss_of(pair[0]))
@@ -287,7 +287,7 @@ class SuiteView:
             and verdict.outcome in ("passed", "failed")
             and verdict.findings[0].value is not None
         )
-        return Line(
+        return LimitView(
             anchor=self.line_anchor(verdict),
             label=verdict.label,
             place=self.result.place(verdict),
@@ -314,7 +314,7 @@ class SuiteView:
             return State(state.css, state.symbol, f"known issue {verdict.known_issue}")
         return state
 
-    def held(self, verdict: Verdict, finding: Finding) -> Held:
+    def held(self, verdict: Verdict, finding: Finding) -> BoundRow:
         """A demand as numbers; where it has none, in its own words."""
         state = STATES["passed" if finding.ok else "failed" if finding.fails else "warned"]
         if finding.ok and (finding.lacks or finding.as_returned is not None):
@@ -335,7 +335,7 @@ class SuiteView:
         numbered = finding.limit is not None and on_mean and not finding.variants
         before, value, limit, note = self.numbers(verdict, finding) if numbered else ("",) * 4
         words = "" if numbered else self.said_of(verdict, finding)
-        return Held(
+        return BoundRow(
             subject=cut(subject or finding.measure),
             anchor=self.queries.anchor(finding.subject) if one_query else "",
             query=row,
@@ -398,7 +398,7 @@ class SuiteView:
     # -- tags --------------------------------------------------------------------------------------
 
     @property
-    def tags(self) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    def tags(self) -> tuple[tuple[MeansRow, ...], tuple[MeansRow, ...]]:
         """A row each, most damaged first: broken limits, then the largest loss, then the lowest
         value.
 
@@ -444,10 +444,10 @@ class SuiteView:
             for mean in found
         )
 
-    def means_row(self, tag: str | None) -> Row:
+    def means_row(self, tag: str | None) -> MeansRow:
         asked = [query for query in self.result.queries if tag is None or tag in query.slices]
         cells = (self.cell(tag, measure, n == 0) for n, measure in enumerate(self.result.shown))
-        return Row(
+        return MeansRow(
             "all queries" if tag is None else tag,
             "",
             None,
@@ -489,13 +489,13 @@ class SuiteView:
             bar=drawn,
         )
 
-    def compared(self, measures: Sequence[str], sides: Sides) -> Row:
+    def compared(self, measures: Sequence[str], sides: Sides) -> MeansRow:
         """A line among those of all suites and retrievers."""
         cells = (
             self.beside(measure, sides.get((self.result.path, self.result.retriever, measure)))
             for measure in measures
         )
-        return Row(
+        return MeansRow(
             self.where,
             self.prefix,
             self.state,

@@ -55,7 +55,7 @@ def loudness(outcome: str) -> int:
 
 
 @dataclass(frozen=True)
-class Name:
+class MeasureName:
     """A measure, with the anchor of its definition ("" where the page has none)."""
 
     text: str
@@ -90,7 +90,7 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Held:
+class BoundRow:
     """One demand of a line of limits, as a row."""
 
     subject: str
@@ -107,7 +107,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Line:
+class LimitView:
     """A line of limits: one demand tells it whole, of several only the broken are spread out."""
 
     anchor: str
@@ -116,9 +116,9 @@ class Line:
     state: State
     reason: str
     rerun: str
-    only: Held | None
-    spread: tuple[Held, ...]
-    kept: tuple[Held, ...]
+    only: BoundRow | None
+    spread: tuple[BoundRow, ...]
+    kept: tuple[BoundRow, ...]
     folded: str
     unsaid: str
     otherwise: str = ""
@@ -145,7 +145,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class MeansRow:
     """A tag's means, or a suite's; of a suite also how many checks failed, what queries did and
     how long calls took.
     """
@@ -161,7 +161,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Document:
+class DocumentRow:
     """A document in a ranking. ``css`` is its grade's colour and ``grade`` that in words; ``move``
     where it went.
     """
@@ -178,7 +178,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Rule:
+class DemandRow:
     """A demand on this query, kept or not."""
 
     state: State
@@ -199,7 +199,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Query:
+class QueryRow:
     """A query's row, and what it opens to. ``kinds`` are the filters that let it through."""
 
     anchor: str
@@ -215,12 +215,12 @@ class Query:
     kinds: frozenset[str]
     remarks: tuple[tuple[str, str], ...]
     fault: str
-    rules: tuple[Rule, ...]
-    ranking: tuple[Document, ...]
+    rules: tuple[DemandRow, ...]
+    ranking: tuple[DocumentRow, ...]
     ranked: str
-    ranking_before: tuple[Document, ...]
+    ranking_before: tuple[DocumentRow, ...]
     ranked_before: str
-    missing: tuple[Document, ...]
+    missing: tuple[DocumentRow, ...]
     told: tuple[tuple[str, str], ...]
     opened: bool
     place: str
@@ -288,7 +288,7 @@ class Tick:
 
 
 @dataclass(frozen=True)
-class Step:
+class ChangeBar:
     """Some neighbours among all queries in the order of their change, as a bar; ``find`` lists
     them.
     """
@@ -311,7 +311,7 @@ class Changes:
     measure: str
     tally: tuple[tuple[str, str, str], ...]
     said: str
-    steps: tuple[Step, ...]
+    steps: tuple[ChangeBar, ...]
     bins: tuple[Bin, ...]
     bin_ticks: tuple[Tick, ...]
     dots: tuple[Dot, ...]
@@ -343,7 +343,7 @@ class Table:
     """All the queries of a section, worst first."""
 
     columns: tuple[Column, ...]
-    queries: tuple[Query, ...]
+    queries: tuple[QueryRow, ...]
     changes: tuple[float | None, ...] = ()
 
 
@@ -379,19 +379,19 @@ class Section:
     notes: tuple[str, ...]
     charts: tuple[Chart, ...]
     compared: bool
-    measures: tuple[Name, ...]
-    lines: tuple[Line, ...]
-    total: Row
-    tags: tuple[Row, ...]
+    measures: tuple[MeasureName, ...]
+    lines: tuple[LimitView, ...]
+    total: MeansRow
+    tags: tuple[MeansRow, ...]
     tags_title: str
-    tags_same: tuple[Row, ...]
+    tags_same: tuple[MeansRow, ...]
     tags_folded: str
     coverage: str
     coverage_top: str
     coverage_bar: Bar | None
     changes: Changes | None
     chips: tuple[Chip, ...]
-    queries: tuple[Query, ...]
+    queries: tuple[QueryRow, ...]
     unlisted: str
     table: Table
     left: tuple[str, ...]
@@ -424,8 +424,8 @@ class Page:
     facts: tuple[str, ...]
     not_evaluated: tuple[str, ...]
     generated: str
-    compared: tuple[Name, ...]
+    compared: tuple[MeasureName, ...]
     audits: tuple[AuditView, ...]
     sections: tuple[Section, ...]
-    rows: tuple[Row, ...]
-    definitions: tuple[tuple[Name, str], ...]
+    rows: tuple[MeansRow, ...]
+    definitions: tuple[tuple[MeasureName, str], ...]

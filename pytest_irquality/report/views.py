@@ -49,6 +49,11 @@ LOUDEST_FIRST = (
 )
 
 
+def percent(part: float) -> str:
+    """A part of a bar's width, never beyond either end."""
+    return f"{100 * min(max(part, 0.0), 1.0):.4g}"
+
+
 def loudness(outcome: str) -> int:
     """Where an outcome stands in a list that begins with the worst."""
     return LOUDEST_FIRST.index(outcome)
@@ -108,7 +113,9 @@ class BoundRow:
 
 @dataclass(frozen=True)
 class LimitView:
-    """A line of limits: one demand tells it whole, of several only the broken are spread out."""
+    """A limit. ``only``: its one demand, which then says all. Of several, ``rows`` are listed and
+    ``held_rows`` folded away under ``held_title``, since they hold.
+    """
 
     anchor: str
     label: str
@@ -117,10 +124,10 @@ class LimitView:
     reason: str
     rerun: str
     only: BoundRow | None
-    spread: tuple[BoundRow, ...]
-    kept: tuple[BoundRow, ...]
-    folded: str
-    unsaid: str
+    rows: tuple[BoundRow, ...]
+    held_rows: tuple[BoundRow, ...]
+    held_title: str
+    unlisted: str
     otherwise: str = ""
 
 

@@ -5,10 +5,11 @@ anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from itertools import chain
 
+from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.history import Entry

@@ -28,7 +28,7 @@ from pytest_irquality.suite import Suite, SuiteError, load_suite
 from pytest_irquality.suite.lint import IRQualityWarning, lint
 from pytest_irquality.suite.model import Place
 from pytest_irquality.verdict import SuiteResult, Verdict
-from pytest_irquality.verdict.facts import Loss
+from pytest_irquality.verdict.findings import Loss
 from pytest_irquality.verdict.result import BAD
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.story import Story

@@ -24,7 +24,7 @@ from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.suite import Check, Place, SuiteError
 from pytest_irquality.suite.lint import IRQualityWarning
 from pytest_irquality.verdict import Baseline, SuiteResult, Verdict
-from pytest_irquality.verdict.facts import Loss
+from pytest_irquality.verdict.findings import Loss
 from pytest_irquality.verdict.pool import Pool, pool
 
 

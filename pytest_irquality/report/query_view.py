@@ -21,7 +21,7 @@ from pytest_irquality.report.views import (
 )
 from pytest_irquality.suite.model import length_of
 from pytest_irquality.verdict.damage import Damage
-from pytest_irquality.verdict.facts import Finding
+from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import (
     BAD,
     Mean,

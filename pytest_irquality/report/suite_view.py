@@ -29,7 +29,7 @@ from pytest_irquality.report.views import (
     State,
     loudness,
 )
-from pytest_irquality.verdict.facts import Change, Finding
+from pytest_irquality.verdict.findings import Change, Finding
 from pytest_irquality.verdict.result import BAD, Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import Side
 from pytest_irquality.verdict.statistics import EQUAL

@@ -170,6 +170,13 @@ class Check:
     variants: str = ""
     over: int = 0
 
+    @property
+    def all_limits(self) -> tuple[Limits, ...]:
+        """The limits it holds: those of its query, or its own."""
+        if self.query:
+            return self.query.thresholds
+        return (self.limits,) if self.limits else ()
+
 
 @dataclass(frozen=True)
 class Suite(SuiteSettings):

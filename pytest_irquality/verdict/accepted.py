@@ -11,7 +11,7 @@ from statistics import fmean
 from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.verdict import facts, guards
-from pytest_irquality.verdict.facts import Finding, RankedDocument
+from pytest_irquality.verdict.findings import Finding, RankedDocument
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.noise import squares, student
 from pytest_irquality.verdict.statistics import EQUAL

@@ -14,7 +14,7 @@ from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics import Measure
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Query
-from pytest_irquality.verdict.facts import Change, Lack
+from pytest_irquality.verdict.findings import Change, Lack
 from pytest_irquality.verdict.measured import Measured, counts
 from pytest_irquality.verdict.noise import drop_noise
 from pytest_irquality.verdict.statistics import detectable, holm, interval, sign_flip, win_tie_loss

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 
 from pytest_irquality.edges.dataclass import dataclass
-from pytest_irquality.verdict.facts import Finding, RankedDocument
+from pytest_irquality.verdict.findings import Finding, RankedDocument
 from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import (
     BAD,

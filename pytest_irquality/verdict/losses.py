@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.passages import nearest, normal, parts
 from pytest_irquality.suite.model import Query
-from pytest_irquality.verdict.facts import Finding, Holder, Loss, RankedDocument
+from pytest_irquality.verdict.findings import Finding, Holder, Loss, RankedDocument
 from pytest_irquality.verdict.measured import Measured
 
 MOST = 300  # passages of a suite that are looked into; the first that failures name come first

@@ -16,7 +16,7 @@ from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics import Measure
 from pytest_irquality.suite.model import Limits, Query, Suite
 from pytest_irquality.verdict.comparison import Comparison, Pair, change_of
-from pytest_irquality.verdict.facts import Finding, Lack, Robustness, VariantLoss, WorstVariant
+from pytest_irquality.verdict.findings import Finding, Lack, Robustness, VariantLoss, WorstVariant
 from pytest_irquality.verdict.limits import Subject, hold
 from pytest_irquality.verdict.measured import Measured, counts
 from pytest_irquality.verdict.statistics import EQUAL

@@ -16,7 +16,7 @@ from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics import Measure, Scores
 from pytest_irquality.metrics.families.agreement import biased_overlap, shared
 from pytest_irquality.suite.model import Query, Rule
-from pytest_irquality.verdict.facts import Finding, Noise, RankedDocument, Spread, Wavering
+from pytest_irquality.verdict.findings import Finding, Noise, RankedDocument, Spread, Wavering
 from pytest_irquality.verdict.measured import Measured, counts, counts_zero
 from pytest_irquality.verdict.medians import counted_in, median_rank
 from pytest_irquality.verdict.noise import exceeds_wavering

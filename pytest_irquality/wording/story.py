@@ -17,7 +17,8 @@ from pytest_irquality.storage.provenance import UPDATE, Baseline
 from pytest_irquality.suite.model import GuardKind
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.damage import Damage, overturned_by
-from pytest_irquality.verdict.facts import Fact, Finding
+from pytest_irquality.verdict.facts import Fact
+from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import (
     BAD,

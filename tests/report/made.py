@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.verdict.facts import Change, Finding, RankedDocument
+from pytest_irquality.verdict.findings import Change, Finding, RankedDocument
 from pytest_irquality.verdict.result import (
     Mean,
     Outcome,

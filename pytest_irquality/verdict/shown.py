@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from statistics import fmean
 
-from pytest_irquality.retrieval.run import Run
+from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Query
 from pytest_irquality.verdict.findings import Candidate, Loss
 from pytest_irquality.verdict.losses import Losses
@@ -15,66 +16,18 @@ from pytest_irquality.verdict.result import QueryResult, ShownDocument
 
 SHOWN_RESULTS = 10
 MOST_SHOWN = 20
+NOTHING = Ranking(())
 
 
 def query_result(now: Measured, query: Query, check: str | None, losses: Losses) -> QueryResult:
     """One query as reports show it. ``check`` is the name of its own item."""
-    suite, run = now.suite, now.run
+    suite, run, then = now.suite, now.run, now.baseline_run
     ids, before = now.top(query), now.top_before(query)
-    raw = run.rankings.get(query.id)
     is_compared = query.id in now.before and not now.renumbered
-    grades, relevant = query.judgments.grades, query.judgments.relevant
-    ranks = now.ranks(query) if query.id in now.rankings else {}
-    alike = before == ids and not suite.reads_texts(query)
-    old = ranks if alike else now.ranks_before(query.id)
-    wanted = [d for rule in query.rules for d in rule.documents if rule.kind != "must_not_find"]
-    often = now.often(query)
-    several = bool(run.again)  # whose scores differ as their ranks do
-    expected = dict.fromkeys([*sorted(relevant, key=lambda d: (-grades[d], d)), *wanted])
-
-    def document(
-        id: str, loss: Loss | None = None, candidate: Candidate | None = None
-    ) -> ShownDocument:
-        score = (
-            raw.scores[raw.ids.index(raw.besides.get(id, id))]
-            if raw and raw.scores and id in ranks and not several
-            else None
-        )
-        grade = grades.get(id)
-        if grade is None and suite.match == "text" and now.lacks_passages(id):
-            grade = 0.0
-        return ShownDocument(
-            ranks.get(id),
-            id,
-            now.title(id),
-            grade,
-            id in relevant,
-            score,
-            old.get(id),
-            share=raw.shares.get(id) if raw else None,
-            loss=loss,
-            in_answers=often.get(id, 0) if several else None,
-            candidate=candidate,
-        )
-
-    def lost(id: str) -> ShownDocument:
-        """One that is not in the shown ranking, with why."""
-        return document(id, losses.of(query, id), now.candidate(query, id))
-
+    documents = _Documents(now, query, losses)
     most = min(max(SHOWN_RESULTS, suite.top_k), MOST_SHOWN)
-    besides = [
-        passage for passage in (raw.besides if raw else ()) if ranks.get(passage, most + 1) <= most
-    ]
-    then = now.baseline_run
     own, own_before = _results(run, query, most), _results(then, query, most)
     is_other = before[:most] != ids[:most] or (bool(before) and own != own_before)
-
-    def was_there(id: str) -> ShownDocument:
-        """A document of the baseline; a passage with the chunk that it stood in there."""
-        found = lost(id) if id in relevant and id not in ranks else document(id)
-        place = then.titles.get(id) if then and suite.reads_texts(query) else None
-        return replace(found, title=place) if place else found
-
     undefined = (None,) * len(suite.measures)
     return QueryResult(
         id=query.id,
@@ -82,17 +35,15 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
         line=query.place.line,
         file=query.place.path,
         values=now.scores.values.get(query.id, undefined),
-        ranking=tuple(
-            map(document, sorted(dict.fromkeys([*ids[:most], *besides]), key=ranks.__getitem__))
-        ),
-        missing=tuple(lost(id) for id in expected if ranks.get(id, most + 1) > most),
+        ranking=tuple(map(documents.shown, documents.first(ids, most))),
+        missing=tuple(map(documents.missed, documents.beyond(most))),
         returned=now.returned(query.id) or 0,
         returned_before=now.returned_before(query.id),
         expects_nothing=query.expects_nothing,
         fault=now.faults.get(query.id),
         before=now.scores_before.values[query.id] if is_compared else None,
         compared=now.scores_compared.values[query.id] if is_compared else None,
-        ranking_before=tuple(map(was_there, before[:most])) if is_other else (),
+        ranking_before=tuple(map(documents.was_there, before[:most])) if is_other else (),
         stages=now.stages(query),
         new=now.is_new(query),
         check=check,
@@ -100,9 +51,92 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
         remarks=query.remarks,
         weight=query.weight,
         seconds=_seconds(run, query),
-        seconds_before=_seconds(now.baseline_run, query) if now.baseline_run else None,
+        seconds_before=_seconds(then, query) if then else None,
         answers=len(run.answers),
     )
+
+
+class _Documents:
+    """The documents of one query as they are shown.
+
+    Suites show tens of thousands of them, so what those of a query share is looked up once.
+    """
+
+    def __init__(self, now: Measured, query: Query, losses: Losses) -> None:
+        self.now = now
+        self.query = query
+        self.losses = losses
+        self.grades = query.judgments.grades
+        self.relevant = query.judgments.relevant
+        self.ranking = now.run.rankings.get(query.id, NOTHING)
+        self.ranks = now.ranks(query) if query.id in now.rankings else {}
+        self.reads_texts = now.suite.reads_texts(query)
+        is_as_before = now.top_before(query) == now.top(query) and not self.reads_texts
+        self.ranks_before = self.ranks if is_as_before else now.ranks_before(query.id)
+        self.often = now.often(query)
+        self.several = bool(now.run.again)  # whose scores differ as their ranks do
+        self.scores = () if self.several else self.ranking.scores or ()
+        self.is_in_order = self.ranking.distinct and not self.ranking.besides
+        self.has_reasons = self.reads_texts or now.candidates is not None
+
+    def first(self, ids: Sequence[str], most: int) -> Sequence[str]:
+        """The first ones with the passages that they hold besides, by rank."""
+        besides = self.ranking.besides
+        if not besides:
+            return ids[:most]
+        held = [passage for passage in besides if self.ranks.get(passage, most + 1) <= most]
+        return sorted(dict.fromkeys([*ids[:most], *held]), key=self.ranks.__getitem__)
+
+    def beyond(self, most: int) -> Sequence[str]:
+        """What is expected and not among the first ones: the best first, then what rules name."""
+        best_first = sorted(self.relevant, key=lambda id: (-self.grades[id], id))
+        rules = [rule for rule in self.query.rules if rule.kind != "must_not_find"]
+        expected = dict.fromkeys(chain(best_first, *(rule.documents for rule in rules)))
+        return [id for id in expected if self.ranks.get(id, most + 1) > most]
+
+    def shown(
+        self, id: str, loss: Loss | None = None, candidate: Candidate | None = None
+    ) -> ShownDocument:
+        """One of any ranking."""
+        grade = self.grades.get(id)
+        if grade is None and self.now.lacks_passages(id):
+            grade = 0.0
+        rank = self.ranks.get(id)
+        return ShownDocument(
+            rank,
+            id,
+            self.now.title(id),
+            grade,
+            id in self.relevant,
+            self.score(id, rank),
+            self.ranks_before.get(id),
+            share=self.ranking.shares.get(id),
+            loss=loss,
+            in_answers=self.often.get(id, 0) if self.several else None,
+            candidate=candidate,
+        )
+
+    def score(self, id: str, rank: int | None) -> float | None:
+        """What the retriever gave it; a passage has that of the result that it stands in."""
+        if rank is None or not self.scores:
+            return None
+        if self.is_in_order:
+            return self.scores[rank - 1]
+        return self.scores[self.ranking.ids.index(self.ranking.besides.get(id, id))]
+
+    def missed(self, id: str) -> ShownDocument:
+        """One that is expected and not among the first, with why."""
+        if not self.has_reasons:
+            return self.shown(id)
+        return self.shown(id, self.losses.of(self.query, id), self.now.candidate(self.query, id))
+
+    def was_there(self, id: str) -> ShownDocument:
+        """One of the baseline; a passage with the chunk that it stood in there."""
+        is_lost = id in self.relevant and id not in self.ranks
+        found = self.missed(id) if is_lost else self.shown(id)
+        then = self.now.baseline_run
+        place = then.titles.get(id) if then and self.reads_texts else None
+        return replace(found, title=place) if place else found
 
 
 def _results(run: Run | None, query: Query, most: int) -> Sequence[str]:

@@ -23,7 +23,7 @@ from pytest_irquality.report.data import decode, document, encode
 from pytest_irquality.report.html import html_report
 from pytest_irquality.report.markdown import markdown_report
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.verdict.facts import Change, Finding, RankedDocument
+from pytest_irquality.verdict.findings import Change, Finding, RankedDocument
 from pytest_irquality.verdict.result import (
     Mean,
     QueryResult,

@@ -13,7 +13,7 @@ from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Suite
 from pytest_irquality.verdict.audit import audit, judged_documents
 from pytest_irquality.verdict.audit_facts import Audit
-from pytest_irquality.verdict.facts import Finding, Lack
+from pytest_irquality.verdict.findings import Finding, Lack
 from pytest_irquality.verdict.judge import judge
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.passages import by_passages

@@ -9,11 +9,12 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.git import checkout_above
 from pytest_irquality.metrics import Definition, with_own
 from pytest_irquality.pipeline.files import Against, Files, Target
@@ -27,7 +28,7 @@ from pytest_irquality.suite import Suite, SuiteError, load_suite
 from pytest_irquality.suite.lint import IRQualityWarning, lint
 from pytest_irquality.suite.model import Place
 from pytest_irquality.verdict import SuiteResult, Verdict
-from pytest_irquality.verdict.facts import Loss
+from pytest_irquality.verdict.findings import Loss
 from pytest_irquality.verdict.result import BAD
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.story import Story

@@ -18,7 +18,7 @@ from pytest_irquality.retrieval.results import UnreadableResult, read_result
 from pytest_irquality.suite.files.source import Source, sources
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.suite.yaml import SuiteError, short
-from pytest_irquality.verdict.facts import Holder, Loss
+from pytest_irquality.verdict.findings import Holder, Loss
 
 MOST_CHUNKS = 10_000_000
 MOST_NEAR = 200  # chunks that are compared word by word with a passage that stands in none

@@ -11,7 +11,8 @@ from pytest_irquality.pipeline.files import Against, Files, Target
 from pytest_irquality.retrieval import Run
 from pytest_irquality.suite import Check
 from pytest_irquality.verdict import SuiteResult, judge
-from pytest_irquality.verdict.facts import Loss, Unnoticed
+from pytest_irquality.verdict.facts import Unnoticed
+from pytest_irquality.verdict.findings import Loss
 from pytest_irquality.verdict.trend import Past
 
 

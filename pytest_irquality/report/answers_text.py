@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_irquality.edges.printable import terminal
-from pytest_irquality.verdict.facts import Robustness, VariantLoss
+from pytest_irquality.verdict.findings import Robustness, VariantLoss
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.answers import (
     asked,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pytest_irquality.report.views import Chart
-from pytest_irquality.verdict.facts import Trail
+from pytest_irquality.verdict.findings import Trail
 from pytest_irquality.wording.numbers import counted, figure
 
 WIDTH, HEIGHT, EDGE = 300.0, 40.0, 3.0

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.verdict.damage import Damage
-from pytest_irquality.verdict.facts import Finding
+from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.wording.answers import broken_by, kind_name, lost_by
 from pytest_irquality.wording.losses import because

@@ -13,7 +13,7 @@ from pytest_irquality.edges.printable import (
     markdown_sentence,
 )
 from pytest_irquality.report.text import overall
-from pytest_irquality.verdict.facts import Finding
+from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from math import inf
 
+from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.report.answers_view import kinds, loss_rows, noise_view
 from pytest_irquality.report.change_view import changes
 from pytest_irquality.report.charts import charts
@@ -29,7 +30,7 @@ from pytest_irquality.report.views import (
     State,
     loudness,
 )
-from pytest_irquality.verdict.facts import Change, Finding
+from pytest_irquality.verdict.findings import Change, Finding
 from pytest_irquality.verdict.result import BAD, Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import Side
 from pytest_irquality.verdict.statistics import EQUAL

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_irquality.edges.printable import terminal
-from pytest_irquality.verdict.facts import Finding
+from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import Side, SideBySide

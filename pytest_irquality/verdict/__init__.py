@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.verdict.facts import Change, Finding
+from pytest_irquality.verdict.findings import Change, Finding
 from pytest_irquality.verdict.judge import judge
 from pytest_irquality.verdict.result import (
     Mean,

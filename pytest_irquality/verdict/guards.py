@@ -2,15 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 
-from pytest_irquality.suite.model import GuardKind, Query
+from pytest_irquality.suite.model import Guard, GuardKind, Query
 from pytest_irquality.suite.tables import complete
-from pytest_irquality.verdict.facts import RankedDocument
+from pytest_irquality.verdict.comparison import Comparison
+from pytest_irquality.verdict.findings import Finding, Lack, RankedDocument
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.medians import median_rank
+from pytest_irquality.verdict.wavering import lost
 
 Documents = tuple[RankedDocument, ...]
+
+
+def hold_guard(
+    guard: Guard, sides: Comparison, has_baseline: bool, updating: bool
+) -> Iterator[Finding]:
+    """A finding for each query that did what the guard watches for; one in all where none did, or
+    where there is nothing to compare with.
+    """
+    now, gates = sides.measured, guard.most is not None
+    if not has_baseline:
+        ok = updating or not guard.written
+        yield Finding("", guard.kind, ok, gates, lacks=Lack("baseline"))
+    elif lacks := _not_compared(sides):
+        ok = updating or lacks.kind == "new"
+        yield Finding("", guard.kind, ok, gates, lacks=lacks, of=len(now.rankings))
+    elif now.several:
+        yield from _hold_in_answers(guard, now)
+    else:
+        yield from _hold_in_one_answer(guard, now)
+
+
+def _not_compared(sides: Comparison) -> Lack | None:
+    """Why a guard has nothing to watch."""
+    now = sides.measured
+    if now.renumbered:
+        return Lack("documents")
+    if now.before or not now.rankings:
+        return None
+    return sides.nothing_compared(now.asked)
+
+
+def _hold_in_one_answer(guard: Guard, now: Measured) -> Iterator[Finding]:
+    bad = list(broken(guard.kind, now))
+    fails = guard.most is not None and len(bad) > guard.most
+    for query, documents in bad:
+        yield Finding(query.id, guard.kind, False, fails, queries=1, ranked=documents)
+    if not fails:
+        yield from _held_by_ties(guard, now, {query.id for query, _ in bad})
+    if not bad:
+        compared, of = len(now.before), len(now.rankings)
+        yield Finding("", guard.kind, True, guard.most is not None, queries=compared, of=of)
+
+
+def _held_by_ties(guard: Guard, now: Measured, bad: Collection[str]) -> Iterator[Finding]:
+    """The queries that break a guard as returned, where it holds in the order of equal scores
+    alone.
+    """
+    as_returned = list(broken(guard.kind, now, returned=True))
+    if guard.most is None or len(as_returned) <= guard.most:
+        return
+    for query, documents in as_returned:
+        if query.id not in bad:
+            yield Finding(
+                query.id,
+                guard.kind,
+                True,
+                queries=1,
+                ranked=documents,
+                as_returned=float(len(as_returned)),
+            )
+
+
+def _hold_in_answers(guard: Guard, now: Measured) -> Iterator[Finding]:
+    """A guard over several answers: as many losses as wavering may give are named, and fail
+    nothing.
+    """
+    losses = lost(now, partial(finds, guard.kind))
+    may_be_wavering = not losses.beyond_chance
+    fails = guard.most is not None and len(losses.queries) > guard.most and not may_be_wavering
+    for query in losses.queries:
+        yield Finding(
+            query.id,
+            guard.kind,
+            False,
+            fails,
+            queries=1,
+            ranked=documents_lost(guard.kind, now, query),
+            wavering=losses.wavering if may_be_wavering else 0,
+        )
+    if not losses.queries:
+        yield Finding("", guard.kind, True, guard.most is not None, queries=len(now.before))
+
+
+# -- what each kind watches for --------------------------------------------------------------------
 
 
 def broken(

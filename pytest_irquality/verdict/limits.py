@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pytest_irquality.metrics import Measure
 from pytest_irquality.suite.model import Bound, Limits, Query
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
-from pytest_irquality.verdict.facts import Change, Finding, Lack
+from pytest_irquality.verdict.findings import Change, Finding, Lack
 from pytest_irquality.verdict.statistics import EQUAL
 
 # How far within its bound a value is, negative where it is beyond. What rises too far is above its

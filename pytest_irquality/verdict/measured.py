@@ -6,16 +6,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import chain
 from math import fsum, inf
 
+from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
 from pytest_irquality.metrics.scores import together
 from pytest_irquality.retrieval.run import JUDGMENTS, Run
 from pytest_irquality.suite.model import Query, Suite
-from pytest_irquality.verdict.facts import Candidate, Cause, Stages
+from pytest_irquality.verdict.findings import Candidate, Cause, Stages
 from pytest_irquality.verdict.medians import counted_in, median_ranks
 from pytest_irquality.verdict.passages import one_gain_each, ranks_of, recall_counts_passages
 from pytest_irquality.verdict.ties import end_in_one_score, in_baseline_order, made_up

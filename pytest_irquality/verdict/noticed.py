@@ -13,7 +13,8 @@ from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Query
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
-from pytest_irquality.verdict.facts import Change, Fact, Loss, RankedDocument, Stages
+from pytest_irquality.verdict.facts import Fact
+from pytest_irquality.verdict.findings import Cause, Change, Loss, RankedDocument, Stages
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.result import Verdict
 
@@ -72,8 +73,7 @@ def can_fail(check: Check) -> bool:
         return check.guard.most is not None
     if check.rule or (check.query and check.query.rules):
         return True
-    lines = check.query.thresholds if check.query else filter(None, [check.limits])
-    return any(bound.fails for limits in lines for bound in limits.bounds)
+    return any(bound.fails for limits in check.all_limits for bound in limits.bounds)
 
 
 def _retrieval(now: Measured) -> Iterator[Fact]:
@@ -172,7 +172,7 @@ def _stages(now: Measured) -> Iterator[Fact]:
         return
     if unknown := now.candidates.faults.keys() - now.faults.keys():
         causes = [
-            facts.Cause(cause.message, tuple(id for id in cause.queries if id in unknown))
+            Cause(cause.message, tuple(id for id in cause.queries if id in unknown))
             for cause in now.candidates.causes
         ]
         asked = tuple(query.id for query in now.asked if query.id in unknown)

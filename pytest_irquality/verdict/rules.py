@@ -8,7 +8,7 @@ from math import inf
 
 from pytest_irquality.suite.model import Query, Rule, RuleKind
 from pytest_irquality.suite.tables import complete
-from pytest_irquality.verdict.facts import Finding, RankedDocument
+from pytest_irquality.verdict.findings import Finding, RankedDocument
 
 Ranks = Mapping[str, int]
 Title = Callable[[str], "str | None"]

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query
-from pytest_irquality.verdict.facts import Candidate, Loss
+from pytest_irquality.verdict.findings import Candidate, Loss
 from pytest_irquality.verdict.losses import Losses
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.result import QueryResult, ShownDocument

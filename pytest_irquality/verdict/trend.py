@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from math import fsum
 
+from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics import Measure
 from pytest_irquality.storage.history import (
     Entry,
@@ -17,7 +17,8 @@ from pytest_irquality.storage.history import (
 from pytest_irquality.storage.stored import digest
 from pytest_irquality.suite.model import Bound, Query
 from pytest_irquality.verdict.comparison import Comparison
-from pytest_irquality.verdict.facts import Finding, LowestSince, Point, Trail
+from pytest_irquality.verdict.facts import LowestSince
+from pytest_irquality.verdict.findings import Finding, Point, Trail
 
 SHOWN = 50
 TOLERANCE = 1e-9

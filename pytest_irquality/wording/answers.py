@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_irquality.verdict.facts import (
+from pytest_irquality.verdict.findings import (
     Change,
     Finding,
     Noise,

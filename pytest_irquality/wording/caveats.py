@@ -7,7 +7,7 @@ from typing import get_args
 
 from pytest_irquality.suite.model import GuardKind
 from pytest_irquality.verdict import facts
-from pytest_irquality.verdict.facts import Finding
+from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.numbers import apart, counted, few

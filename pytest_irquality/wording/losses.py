@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol, get_args
 
-from pytest_irquality.verdict.facts import Candidate, Holder, Loss, LossKind
+from pytest_irquality.verdict.findings import Candidate, Holder, Loss, LossKind
 from pytest_irquality.wording.numbers import few
 from pytest_irquality.wording.stages import staged
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from pytest_irquality.verdict.damage import Damage
-from pytest_irquality.verdict.facts import Finding
+from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.wording.numbers import counted, few, share
 from pytest_irquality.wording.sentences import causes, queries, query, sentence

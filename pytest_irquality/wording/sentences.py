@@ -13,7 +13,8 @@ from pytest_irquality.storage.provenance import UPDATE
 from pytest_irquality.suite.keys import AuditKind
 from pytest_irquality.suite.model import BoundKind, GuardKind, RuleKind
 from pytest_irquality.verdict import facts
-from pytest_irquality.verdict.facts import Change, Fact, Finding
+from pytest_irquality.verdict.facts import Fact
+from pytest_irquality.verdict.findings import Cause, Change, Finding, Lack
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.answers import (
@@ -56,7 +57,7 @@ def causes(result: SuiteResult, ids: Iterable[str]) -> str:
     return next(filter(None, faults.values()), "another process had no answer")
 
 
-def _causes_of_candidates(result: SuiteResult) -> Sequence[facts.Cause]:
+def _causes_of_candidates(result: SuiteResult) -> Sequence[Cause]:
     unknown = (fact for fact in result.facts if isinstance(fact, facts.CandidatesUnknown))
     return next((fact.causes for fact in unknown), ())
 
@@ -276,7 +277,7 @@ def _no_value(result: SuiteResult, finding: Finding) -> str:
 NO_CANDIDATES = "the retriever has no candidates(query, k), or no candidates were kept"
 
 
-def _nothing(result: SuiteResult, lacks: facts.Lack) -> str:
+def _nothing(result: SuiteResult, lacks: Lack) -> str:
     """Why there is nothing to compare with, and what to do about it."""
     renew = f"renew it with `{UPDATE}`"
     if lacks.kind == "baseline":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_irquality.verdict.facts import Candidate, Stages
+from pytest_irquality.verdict.findings import Candidate, Stages
 from pytest_irquality.wording.numbers import share
 
 

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from unicodedata import category, combining, east_asian_width
 
 from pytest_irquality.suite.model import BoundKind
-from pytest_irquality.verdict.facts import Finding
+from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.numbers import apart, counted, exact, figure
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_irquality.report.html import html_report
-from pytest_irquality.verdict.facts import Change, Finding, Lack, RankedDocument, Remark
+from pytest_irquality.verdict.facts import Remark
+from pytest_irquality.verdict.findings import Change, Finding, Lack, RankedDocument
 from pytest_irquality.verdict.result import (
     Mean,
     QueryResult,

@@ -13,7 +13,8 @@ import pytest
 from pytest_irquality import judge, load_suite, retrieve
 from pytest_irquality.metrics import MeasureError, parse_measure
 from pytest_irquality.suite import SuiteError
-from pytest_irquality.verdict.facts import Candidate, LostInStages, Stages
+from pytest_irquality.verdict.facts import LostInStages
+from pytest_irquality.verdict.findings import Candidate, Stages
 from tests.conftest import Project
 
 SUITE = """

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.verdict.facts import Change, Finding, RankedDocument
+from pytest_irquality.verdict.findings import Change, Finding, RankedDocument
 from pytest_irquality.verdict.result import (
     Mean,
     Outcome,

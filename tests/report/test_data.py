@@ -10,7 +10,8 @@ import pytest
 
 from pytest_irquality.report import schema
 from pytest_irquality.report.data import decode, document, encode
-from pytest_irquality.verdict.facts import Finding, Remark
+from pytest_irquality.verdict.facts import Remark
+from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict
 from tests.conftest import Project
 from tests.report.made import check, compared, query, suite

@@ -14,7 +14,8 @@ import pytest
 
 from pytest_irquality.report.html import html_report
 from pytest_irquality.report.views import STATES
-from pytest_irquality.verdict.facts import Cause, Finding, Moved, RankedDocument, Remark
+from pytest_irquality.verdict.facts import Moved, Remark
+from pytest_irquality.verdict.findings import Cause, Finding, RankedDocument
 from pytest_irquality.verdict.result import (
     Mean,
     Outcome,

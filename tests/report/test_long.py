@@ -10,7 +10,7 @@ from pytest_irquality import check as check_suite
 from pytest_irquality.report.failure import explain
 from pytest_irquality.report.html import html_report
 from pytest_irquality.report.markdown import markdown_report
-from pytest_irquality.verdict.facts import Finding, RankedDocument
+from pytest_irquality.verdict.findings import Finding, RankedDocument
 from pytest_irquality.verdict.result import ShownDocument, SuiteResult, Verdict
 from tests.report.made import check, compared, moved, query, suite
 

@@ -12,7 +12,8 @@ from markdown_it import MarkdownIt
 
 from pytest_irquality.report.annotations import github_annotations
 from pytest_irquality.report.markdown import LONGEST, markdown_report
-from pytest_irquality.verdict.facts import Cause, Finding, Remark
+from pytest_irquality.verdict.facts import Remark
+from pytest_irquality.verdict.findings import Cause, Finding
 from pytest_irquality.verdict.result import Verdict
 from tests.conftest import Project
 from tests.report.made import HOSTILE, check, compared, floor, moved, query, suite

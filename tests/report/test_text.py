@@ -12,7 +12,8 @@ import pytest
 
 from pytest_irquality.report.failure import laid_out
 from pytest_irquality.report.text import summary
-from pytest_irquality.verdict.facts import Finding, RankedDocument, Remark
+from pytest_irquality.verdict.facts import Remark
+from pytest_irquality.verdict.findings import Finding, RankedDocument
 from pytest_irquality.verdict.result import ShownDocument, Verdict
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.words import cells, fit, wrapped

@@ -18,7 +18,7 @@ from pytest_irquality import judge, load_suite
 from pytest_irquality.report.text import summary
 from pytest_irquality.retrieval import Ranking, Run
 from pytest_irquality.verdict import Baseline, SuiteResult
-from pytest_irquality.verdict.facts import RankedDocument
+from pytest_irquality.verdict.findings import RankedDocument
 from pytest_irquality.wording import sentences
 from pytest_irquality.wording.reasons import reason
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_irquality.verdict.damage import Damage
-from pytest_irquality.verdict.facts import Change, Finding, RankedDocument
+from pytest_irquality.verdict.findings import Change, Finding, RankedDocument
 from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.wording.story import Story, moves, worst_first
 from tests.report.made import check, compared, floor, moved, query, suite

@@ -1,0 +1,315 @@
+"""One check in, its verdict out: its rules, guards and limits, held against what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+
+from pytest_irquality.edges.dataclass import dataclass
+from pytest_irquality.metrics import Measure
+from pytest_irquality.storage.history import Entry
+from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.suite.model import Check, Limits, Query, Rule, Suite
+from pytest_irquality.verdict.accepted import may_be_accepted
+from pytest_irquality.verdict.comparison import Comparison
+from pytest_irquality.verdict.findings import Finding, Lack
+from pytest_irquality.verdict.guards import hold_guard
+from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare, undecided
+from pytest_irquality.verdict.measured import Measured, counts_zero
+from pytest_irquality.verdict.result import Outcome, Verdict
+from pytest_irquality.verdict.robustness import Variants, measured_variants
+from pytest_irquality.verdict.rules import check_rule
+from pytest_irquality.verdict.trend import trend
+from pytest_irquality.verdict.wavering import check_rule_in_answers
+
+LACKS_OF_ONE_QUERY = ("new", "edited", "compared", "unchanged", "kept candidates")
+"""Why one query of many cannot be compared, where others can."""
+
+
+@dataclass(frozen=True)
+class CheckJudge:
+    """Judges checks, one at a time, over what was measured.
+
+    ``updating``: the baseline is being replaced, so drops since it are shown and fail nothing.
+    ``history`` holds the entries of past changes, today's last, for limits on many changes.
+    """
+
+    sides: Comparison
+    baseline: Baseline | None
+    updating: bool
+    history: Sequence[Entry] = ()
+
+    @property
+    def now(self) -> Measured:
+        """What was measured, with what it is compared with."""
+        return self.sides.measured
+
+    @property
+    def suite(self) -> Suite:
+        """The suite that the checks are of."""
+        return self.now.suite
+
+    @cached_property
+    def variants(self) -> Mapping[str, Variants]:
+        """What other wordings of the queries gave, by the kind of rewording."""
+        return measured_variants(self.now)
+
+    @cached_property
+    def comparing(self) -> frozenset[str]:
+        """The measures that read the baseline's ranking."""
+        return frozenset(str(m) for m in self.suite.measures if m.definition.compares)
+
+    # -- the verdict -------------------------------------------------------------------------------
+
+    def verdict(self, check: Check) -> Verdict:
+        """The verdict of a check: an error or "not evaluated" where its queries lack an answer."""
+        needed = self.suite.needed(check)
+        faults, answered = self.faults(check), self.answered(check)
+        unanswered = tuple(query.id for query in needed if query.id in faults)
+        unasked = sum(query.id not in answered and query.id not in faults for query in needed)
+        verdict = Verdict(
+            check.name,
+            check.label,
+            check.place.line,
+            "passed",
+            file=check.place.path,
+            scope="query" if check.query else check.scope,
+            query=check.query.id if check.query else None,
+            tag=check.tag,
+            needed=len(needed),
+            unanswered=unanswered,
+            unasked=unasked,
+            allowed=(check.guard.most or 0) if check.guard else 0,
+        )
+        if unanswered and (check.query or len(faults) > self.suite.max_errors):
+            return replace(verdict, outcome="error")
+        if unasked:
+            return replace(verdict, outcome="not evaluated")
+        return self.decided(check, verdict, tuple(self.findings(check, needed)))
+
+    def decided(self, check: Check, verdict: Verdict, findings: tuple[Finding, ...]) -> Verdict:
+        """The verdict with its findings, and what they and a known issue come to."""
+        issue = self.known_issue(check)
+        anything_broken = any(finding.fails and not finding.ok for finding in findings)
+        if self.updating:
+            findings = tuple(map(self.while_updating, findings))
+        outcome = _outcome(findings, issue, anything_broken)
+        return replace(verdict, outcome=outcome, findings=findings, known_issue=issue)
+
+    def known_issue(self, check: Check) -> str | None:
+        """The reference of the known issue that a check has for this retriever."""
+        owner = check.query or check.limits
+        known = owner.known_issue if owner else None
+        return known.reference(self.now.run.retriever) if known else None
+
+    def while_updating(self, finding: Finding) -> Finding:
+        """A finding as it counts while the baseline is replaced that a drop is measured from."""
+        if may_be_accepted(finding, self.comparing):
+            return replace(finding, fails=False)
+        return finding
+
+    # -- which queries a check can see -------------------------------------------------------------
+
+    def candidates_of(self, check: Check) -> Measured | None:
+        """The candidates, where a check has limits on them and they are known."""
+        of_candidates = any(limits.measure.of_candidates for limits in check.all_limits)
+        return self.now.candidates if of_candidates else None
+
+    def faults(self, check: Check) -> Mapping[str, str]:
+        """Why queries have no ranking, or no candidates where the check needs them."""
+        candidates = self.candidates_of(check)
+        if candidates is None:
+            return self.now.faults
+        return {**candidates.faults, **self.now.faults}
+
+    def answered(self, check: Check) -> Collection[str]:
+        """The queries that have a ranking, and candidates where the check needs them."""
+        rankings = self.now.run.rankings
+        candidates = self.candidates_of(check)
+        if candidates is None:
+            return rankings
+        return rankings.keys() & candidates.run.rankings.keys()
+
+    # -- its findings ------------------------------------------------------------------------------
+
+    def findings(self, check: Check, needed: Sequence[Query]) -> Iterator[Finding]:
+        """What a check demands, each demand with whether it holds."""
+        if check.query:
+            yield from self.of_query(check.query)
+        elif check.rule:
+            for query in needed:
+                yield from self.rule_of_all(check.rule, query)
+        elif check.guard:
+            has_baseline = self.baseline is not None
+            yield from hold_guard(check.guard, self.sides, has_baseline, self.updating)
+        elif check.limits and check.scope == "trend":
+            for bound in check.limits.bounds:
+                yield trend(self.history, check.limits.measure, bound, check.over)
+        elif check.limits and check.variants:
+            yield from self.over_variants(check.variants, check.limits, check.tag or "", needed)
+        elif check.limits:
+            yield from self.limits(check.limits, partial(SCOPES[check.scope], self, tag=check.tag))
+
+    def of_query(self, query: Query) -> Iterator[Finding]:
+        """The demands on a single query."""
+        for rule in query.rules:
+            yield from self.rule(rule, query)
+        for limits in query.thresholds:
+            yield from self.limits(limits, partial(self.over_each_query, queries=[query]))
+        for kind, limits in query.robustness:
+            yield from self.over_variants(kind, limits, query.id, [query])
+
+    def rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
+        """The findings of a rule on one query, over all of its answers."""
+        if self.now.run.again:
+            return check_rule_in_answers(rule, query, self.now)
+        return check_rule(rule, query, self.now.ranks(query), self.now.title)
+
+    def rule_of_all(self, rule: Rule, query: Query) -> Iterator[Finding]:
+        """A rule of the whole suite on one of its queries."""
+        if query.id in self.now.rankings:
+            for finding in self.rule(rule, query):
+                yield replace(finding, queries=1)
+
+    def limits(
+        self, limits: Limits, over: Callable[[Limits], Iterable[Finding]]
+    ) -> Iterator[Finding]:
+        """The findings of a line; the bounds that lack a baseline are reported once, not for each
+        of its subjects.
+        """
+        if self.now.staged(limits.measure) is None:
+            for bound in limits.bounds:
+                yield undecided(limits.measure, bound, "", Lack("candidates"))
+            return
+        missing = list(nothing_to_compare(self.sides, limits))
+        for finding in missing:
+            # An update makes the baseline that is missing.
+            yield replace(finding, ok=finding.ok or self.updating)
+        reported = {finding.kind for finding in missing}
+        rest = tuple(bound for bound in limits.bounds if bound.kind not in reported)
+        if rest:
+            yield from over(replace(limits, bounds=rest))
+
+    def over_variants(
+        self, kind: str, limits: Limits, subject: str, queries: Sequence[Query]
+    ) -> Iterator[Finding]:
+        """A limit on what the variants of a kind lose, or score."""
+        if kind in self.variants:
+            yield from self.variants[kind].hold(limits, subject, queries)
+            return
+        for bound in limits.bounds:
+            yield undecided(limits.measure, bound, subject, Lack("variants"))
+
+    def over_all(self, limits: Limits, tag: str | None) -> Iterator[Finding]:
+        """Limits on the mean over the whole suite, or over a tag."""
+        queries = self.suite.queries if tag is None else self.suite.slices[tag]
+        if not self.definable(limits.measure, queries):
+            queries = ()
+        change = self.sides.over(limits.measure, tag)
+        returned = self.sides.as_returned(limits.measure, queries)
+        return hold(self.sides, limits, Subject(tag or "", queries, change, returned))
+
+    def over_each_tag(self, limits: Limits, tag: str | None = None) -> Iterator[Finding]:
+        """Tags that no judgment could ever define are passed over; where that leaves none, the line
+        fails.
+        """
+        tags = [
+            tag
+            for tag, queries in self.suite.tags.items()
+            if self.definable(limits.measure, queries)
+        ]
+        for name in tags:
+            yield from self.over_all(limits, name)
+        if not tags:
+            yield from hold(self.sides, limits, Subject("", ()))
+
+    def over_each_query(
+        self,
+        limits: Limits,
+        tag: str | None = None,
+        queries: Sequence[Query] | None = None,
+    ) -> Iterator[Finding]:
+        """Every broken bound; where none is, the one that came nearest."""
+        queries = queries or [
+            query for query in self.suite.queries if self.definable(limits.measure, [query])
+        ]
+        findings: list[Finding] = []
+        for query in queries:
+            if query.id in self.now.rankings:
+                change = self.sides.change(limits.measure, [query])
+                returned = self.sides.as_returned(limits.measure, [query])
+                findings += hold(self.sides, limits, Subject(query.id, [query], change, returned))
+        if not findings:
+            findings += hold(self.sides, limits, Subject("", queries))
+        for bound in limits.bounds:
+            of_bound = [finding for finding in findings if finding.kind == bound.kind]
+            nothing = self.sides.nothing_compared(queries, limits.measure)
+            yield from _worst(_compared(of_bound, nothing))
+
+    def definable(self, measure: Measure, queries: Sequence[Query]) -> bool:
+        """Whether judgments define the measure for any of some queries, once they are answered."""
+        if counts_zero(measure):
+            return True
+        queries = [query for query in queries if not query.expects_nothing]
+        if not measure.needs_relevant or self.suite.undefined == "zero":
+            return bool(queries)
+        return any(query.judgments.relevant for query in queries)
+
+
+SCOPES: Mapping[str, Callable[..., Iterator[Finding]]] = {
+    "suite": CheckJudge.over_all,
+    "tag": CheckJudge.over_all,
+    "each_tag": CheckJudge.over_each_tag,
+    "each_query": CheckJudge.over_each_query,
+}
+
+
+def _compared(findings: Sequence[Finding], nothing: Lack) -> Sequence[Finding]:
+    """The findings on the queries that could be compared, each with how many these are of all.
+
+    ``nothing`` says why none could be. That gives one finding then, not one for each query.
+    """
+    lacking = [f for f in findings if f.lacks and f.lacks.kind in LACKS_OF_ONE_QUERY]
+    if not lacking:
+        return findings
+    of, compared = len(findings), len(findings) - len(lacking)
+    with_value = [finding for finding in findings if not finding.lacks]
+    if with_value:
+        return [replace(finding, of=of, queries=compared) for finding in with_value]
+    subject = findings[0].subject if len(findings) == 1 else ""
+    holds = nothing.kind in ("new", "unchanged")
+    return [replace(findings[0], subject=subject, ok=holds, lacks=nothing)]
+
+
+def _worst(findings: Sequence[Finding]) -> Sequence[Finding]:
+    """Every broken demand; where none is, those that ties alone hold up, or else the one that came
+    nearest.
+    """
+    broken = [finding for finding in findings if not finding.ok]
+    if broken:
+        return broken
+    held_by_ties = [finding for finding in findings if finding.as_returned is not None]
+    if held_by_ties:
+        return held_by_ties
+    return [min(findings, key=margin)] if findings else []
+
+
+def _outcome(findings: Sequence[Finding], issue: str | None, anything_broken: bool) -> Outcome:
+    """What findings come to. ``anything_broken``: also what fails nothing while updating.
+
+    A known issue is about what was measured: it excuses no missing baseline, and it is not fixed
+    where nothing was measured.
+    """
+    broken = [finding for finding in findings if finding.fails and not finding.ok]
+    measured = all(finding.queries or not finding.measure for finding in broken or findings)
+    if broken:
+        return "known" if issue and measured else "failed"
+    if issue and measured and findings and not anything_broken:
+        return "known" if any(map(_wavers, findings)) else "fixed"
+    return "passed"
+
+
+def _wavers(finding: Finding) -> bool:
+    """Whether some answers break a demand and others do not."""
+    return not finding.ok and finding.answers > 1

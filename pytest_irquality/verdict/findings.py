@@ -1,0 +1,318 @@
+"""What one check found, and the values that findings and facts are made of: documents at ranks,
+changes of a measure, what several answers or other wordings of a query did.
+
+Numbers and ids only; the sentences about them are in ``wording/``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Literal
+
+from pytest_irquality.edges.dataclass import dataclass
+
+LossKind = Literal["cut", "changed", "further down", "in no chunk", "not retrieved"]
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A result, or a chunk of the corpus, that holds a part of a passage. ``rank`` None: it was not
+    returned.
+    """
+
+    id: str
+    rank: int | None = None
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Why a passage was not found in the top results. It is told, and never credited.
+
+    ``cut``: ``holders`` hold its parts in order, not all of it where it is not ``whole``.
+    ``changed`` and ``in no chunk``: the one that holds the most of its words, a ``share`` of them,
+    with the words that are ``missing`` there and those that were ``added``. ``further down``: the
+    holder below the top.
+    """
+
+    kind: LossKind
+    holders: tuple[Holder, ...] = ()
+    whole: bool = True
+    share: float | None = None
+    missing: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Where a document stands among the ``of`` candidates of its query. ``rank`` None: it is
+    none.
+    """
+
+    rank: int | None
+    of: int
+
+
+@dataclass(frozen=True)
+class Stages:
+    """How far relevant documents (or passages) got: of so many, ``found`` are in the top results,
+    ``sunk`` were candidates and are not in the top, ``never`` are neither.
+    """
+
+    relevant: int
+    found: int
+    sunk: int
+    never: int
+
+
+@dataclass(frozen=True)
+class RankedDocument:
+    """A document that a fact speaks of. ``rank`` None: it was not returned. ``before`` is its rank
+    in the baseline.
+
+    ``limit`` is the worst rank that a rule accepts, or the last one that a rule forbids.
+    ``in_answers`` is how many of a query's answers hold it, where there are several.
+    ``loss`` says of a passage why it was not found, ``candidate`` what the first stage made of it,
+    where that is known. ``gone`` is True where the retriever says that the document left the index.
+    """
+
+    id: str
+    rank: int | None = None
+    before: int | None = None
+    limit: int | None = None
+    title: str | None = None
+    loss: Loss | None = None
+    in_answers: int | None = None
+    candidate: Candidate | None = None
+    gone: bool = False
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a measure did since the baseline, over the ``queries`` that both sides define.
+
+    ``better``, ``worse`` and ``equal`` count queries. ``p`` is that of a one-sided paired sign-flip
+    test for getting worse, ``adjusted`` the same after Holm's correction where a limit rests on it,
+    ``low`` and ``high`` a 90 % interval for the difference ``now - before``, ``detectable`` the
+    smallest worsening this many queries could show. All four are None where rankings are identical
+    or too few queries differ for the figure to mean anything.
+
+    ``noise`` is the largest worsening that unchanged code gives nineteen times in twenty, None
+    where a side has too few answers to tell.
+    """
+
+    before: float
+    now: float
+    queries: int
+    better: int
+    worse: int
+    equal: int
+    p: float | None = None
+    adjusted: float | None = None
+    low: float | None = None
+    high: float | None = None
+    detectable: float | None = None
+    noise: float | None = None
+
+    @property
+    def difference(self) -> float:
+        """By how much the value rose."""
+        return self.now - self.before
+
+
+@dataclass(frozen=True)
+class Lack:
+    """Why a limit has no value to be held against.
+
+    ``baseline``: there is none. ``depth``: a measure ``reads`` more results than the baseline
+    ``holds``. ``documents``: the baseline holds documents under other ids than today's. ``new``: no
+    query of it is in the baseline, all being new. ``edited``: no query of it is there, and these
+    ``queries`` (ids) are in other words or with other params. ``compared``: no query has a value on
+    both sides; ``unchanged``: nor has any another ranking. ``defined``: no query has a relevant
+    document, or none was answered. ``variants``: no query that scores above 0 has variants that
+    were answered. ``unanswered``: ``reads`` of ``holds`` variants were not. ``exists``: the
+    retriever cannot say which documents exist. ``candidates``: it does not say what its first stage
+    gave; ``kept candidates``: the baseline holds nothing of that.
+    """
+
+    kind: Literal[
+        "baseline",
+        "depth",
+        "documents",
+        "new",
+        "edited",
+        "compared",
+        "unchanged",
+        "defined",
+        "variants",
+        "unanswered",
+        "exists",
+        "candidates",
+        "kept candidates",
+    ]
+    reads: int | None = None
+    holds: int | None = None
+    queries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class WorstVariant:
+    """A variant by its ``text``, the ``query`` (id) it is of, and what the two score."""
+
+    query: str
+    text: str
+    own: float
+    value: float
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One demand held against one subject (a query's id, a tag, or ``""`` for the whole suite).
+
+    ``kind`` is the rule's, the guard's or the bound's; ``value`` and ``limit`` are unrounded, in
+    ``unit``: a plain number (""), "count", "seconds", or "share" (a fraction of the queries; of the
+    baseline's value where the kind limits a change). For such kinds ``value`` is the drop or rise,
+    taken from ``change``; None also where the value before was 0. ``fails`` is False for bounds
+    that warn. ``ranked`` are the documents that a rule or guard speaks of, ``queries`` how many
+    queries the value is over, ``lacks`` why there is none. ``broken_in`` of ``answers`` is how
+    often a rule was broken, where a query has several; ``wavering`` that a loss may be wavering, so
+    many other queries waver as much. ``variants`` is the kind of variants that a limit is about:
+    its ``change`` is from the queries (before) to the mean over their variants (now), and where it
+    is broken ``worst`` are those of the ``lost`` variants that lost most. Of a change
+    ``of`` is how many queries the limit is on, compared or not. ``as_returned``, where a limit
+    holds in the order of equal scores and would break as returned, is the value in that order; of a
+    guard how many queries break it then. Of kind "trend" ``queries`` counts changes, and ``since``
+    is the commit of the first that lost anything.
+    """
+
+    subject: str
+    kind: str
+    ok: bool
+    fails: bool = True
+    measure: str = ""
+    value: float | None = None
+    limit: float | None = None
+    queries: int = 0
+    unit: str = ""
+    ranked: tuple[RankedDocument, ...] = ()
+    change: Change | None = None
+    lacks: Lack | None = None
+    broken_in: int = 1
+    answers: int = 1
+    wavering: int = 0
+    variants: str = ""
+    worst: tuple[WorstVariant, ...] = ()
+    lost: int = 0
+    of: int = 0
+    as_returned: float | None = None
+    since: str = ""
+
+
+@dataclass(frozen=True)
+class VariantLoss:
+    """What variants lose of a measure: ``change`` is from the queries themselves (before) to the
+    mean over their variants (now). ``since`` is what the variants did since the baseline.
+    """
+
+    measure: str
+    change: Change
+    worst: tuple[WorstVariant, ...] = ()
+    since: Change | None = None
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """One kind of variants: how many of how many queries were ``asked``, and what they lose.
+
+    ``empty`` are those that find nothing though their query does, ``unanswered`` counts failed
+    calls, and ``cause`` is why most of them failed. ``texts`` are all variants of each query (by
+    id), so that each can be read and copied.
+    """
+
+    kind: str
+    variants: int
+    queries: int
+    losses: tuple[VariantLoss, ...] = ()
+    empty: tuple[WorstVariant, ...] = ()
+    unanswered: int = 0
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    cause: str = ""
+
+
+@dataclass(frozen=True)
+class Wavering:
+    """A query that is not answered alike each time: how its answers agree, and what that is worth.
+
+    ``answers`` counts them, ``overlap`` and ``rbo`` are means over pairs, ``low`` and ``high`` the
+    least and most that an answer scores of the first measure shown. ``documents`` (ids) are in some
+    answers' top results and not in others'.
+    """
+
+    query: str
+    answers: int
+    overlap: float
+    rbo: float
+    low: float | None
+    high: float | None
+    documents: tuple[RankedDocument, ...] = ()
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far the means of a side's units (builds, or answers) of a measure lie apart."""
+
+    measure: str
+    units: int
+    low: float
+    high: float
+    units_before: int = 0
+    low_before: float | None = None
+    high_before: float | None = None
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What unchanged code does. ``builds`` and ``builds_before``: of how many builds each side has
+    answers.
+
+    ``wavering`` are the queries whose answers of today differ, those that differ most first,
+    ``total`` how many there are.
+    """
+
+    answers: int
+    builds: int
+    answers_before: int
+    builds_before: int
+    spreads: tuple[Spread, ...] = ()
+    wavering: tuple[Wavering, ...] = ()
+    total: int = 0
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why some queries have no ranking: the words of the first, and the ids of all that failed
+    alike.
+    """
+
+    message: str
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A measure after one change. ``apart``: queries, judgments or depth are others than in the
+    point before.
+    """
+
+    commit: str
+    value: float
+    apart: bool = False
+
+
+@dataclass(frozen=True)
+class Trail:
+    """A measure over the last changes, today's last, and the ``limit`` it is held to, if any."""
+
+    measure: str
+    points: tuple[Point, ...]
+    limit: float | None = None

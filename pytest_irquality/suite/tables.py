@@ -72,6 +72,7 @@ def key(
     otherwise: str = "",
     *,
     name: str = "",
+    mistaken: tuple[str, ...] = (),
     wants_results: bool = False,
     shown: bool = False,
 ) -> T:
@@ -84,7 +85,12 @@ def key(
     if not otherwise and default is None:
         raise TypeError(f"say in words what {help!r} means where it is not written")
     entry = Key(
-        kind, help, otherwise or _as_text(default), wants_results=wants_results, shown=shown
+        kind,
+        help,
+        otherwise or _as_text(default),
+        mistaken=mistaken,
+        wants_results=wants_results,
+        shown=shown,
     )
     metadata = {"key": entry, "name": name}
     if default == {}:

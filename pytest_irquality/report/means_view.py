@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from math import inf
 
+from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.report.limit_view import LimitViews
 from pytest_irquality.report.query_view import QueryViews, side
 from pytest_irquality.report.views import Bar, Cell, MeansRow, State, percent
@@ -28,15 +31,20 @@ class MeansViews:
     queries: QueryViews
     limits: LimitViews
 
+    @cached_property
+    def queries_of(self) -> Mapping[str, int]:
+        """How many queries each tag has."""
+        return Counter(tag for query in self.result.queries for tag in {*query.slices})
+
     def mean(self, tag: str | None, measure: str) -> Mean | None:
         return self.queries.means.get((tag, measure))
 
     def row(self, tag: str | None) -> MeansRow:
         """The means of a tag, or of all queries."""
-        asked = [query for query in self.result.queries if tag is None or tag in query.slices]
+        asked = len(self.result.queries) if tag is None else self.queries_of[tag]
         cells = [self.cell(tag, measure) for measure in self.result.shown]
         name = "all queries" if tag is None else tag
-        return MeansRow(name, "", None, self.defined(tag, len(asked)), tuple(cells))
+        return MeansRow(name, "", None, self.defined(tag, asked), tuple(cells))
 
     def defined(self, tag: str | None, asked: int) -> str:
         """How many queries a row's first mean is over, of how many."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.report.answers_view import kinds, loss_rows, noise_view
 from pytest_irquality.report.change_view import changes
 from pytest_irquality.report.charts import charts
@@ -174,8 +174,9 @@ class SuiteView:
             coverage_bar=self.coverage_bar,
             changes=changed if changed and changed.bins else None,
             chips=self.queries.chips(queries),
-            queries=queries[:LISTED],
+            queries=tuple(self.queries.listed(queries[:LISTED])),
             table=table(self.queries, queries),
+            details=self.queries.details,
             unlisted=counted(unlisted, "more query", "more queries") if unlisted > 0 else "",
             left=result.baseline.left if result.baseline else (),
             losses=loss_rows(result),

@@ -6,10 +6,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import cycle, islice
 
+from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.retrieval.call import Call, RetrieverError, how_to_call, takes_batches
 from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, forget, in_turn

@@ -6,9 +6,10 @@ Knows files and git; of pytest nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.git import Repository, now, package_version, time_of
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import file_name as safe

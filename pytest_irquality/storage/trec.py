@@ -13,12 +13,13 @@ import math
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import compress, count, islice
 from operator import gt, ne
 from pathlib import Path
 from typing import BinaryIO
 
+from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.open import Allowed, bounded_lines, open_unpacked
 from pytest_irquality.edges.write import write
 from pytest_irquality.retrieval.run import Ranking, Run

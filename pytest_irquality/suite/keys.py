@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 from yaml.events import Event, MappingStartEvent, ScalarEvent, SequenceStartEvent
 
+from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.suite.blocks import (
     BLOCK,
     EACH_QUERY,
@@ -324,6 +325,15 @@ def _file(document: Document, event: Event) -> WrittenFile:
 # -- queries ---------------------------------------------------------------------------------------
 
 QUERY_IN_OTHER_TOOLS = ("q", "text", "search", "search_term", "keyword", "keywords", "question")
+RELEVANT_IN_OTHER_TOOLS = (
+    "expected",
+    "expected_ids",
+    "judgments",
+    "judgements",
+    "qrels",
+    "documents",
+)
+LIMITS_IN_OTHER_TOOLS = ("limit", "limits", "threshold", "assert", "fail_under")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -362,6 +372,7 @@ class WrittenQuery(RuleKeys, QuerySettings):
         " relevant.",
         Relevant({}, ()),
         "none",
+        mistaken=RELEVANT_IN_OTHER_TOOLS,
         wants_results=True,
     )
     passages: Relevant = key(
@@ -374,7 +385,9 @@ class WrittenQuery(RuleKeys, QuerySettings):
     match: Match | None = key(
         MATCH, "What stands under `relevant` and in rules here.", None, "the suite's"
     )
-    thresholds: tuple[LimitLine, ...] = key(BLOCK, "Limits of this query alone.", ())
+    thresholds: tuple[LimitLine, ...] = key(
+        BLOCK, "Limits of this query alone.", (), mistaken=LIMITS_IN_OTHER_TOOLS
+    )
     robustness: tuple[VariantBlock, ...] = key(
         ROBUSTNESS, "Limits on what this query's variants lose, by their kind.", ()
     )
@@ -566,8 +579,11 @@ class WrittenSuite(SuiteSettings):
         "Measures shown everywhere.",
         (),
         "those with limits, else ndcg, mrr and recall",
+        mistaken=("measures", "measure"),
     )
-    thresholds: tuple[LimitLine, ...] = key(BLOCK, "Limits over the whole suite.", ())
+    thresholds: tuple[LimitLine, ...] = key(
+        BLOCK, "Limits over the whole suite.", (), mistaken=LIMITS_IN_OTHER_TOOLS
+    )
     tags: tuple[TagBlock, ...] = key(
         TAG_BLOCKS, "Limits of one slice; `perturb` and `robustness` may stand there, too.", ()
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import NoReturn
 
+from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.metrics import Definition, Measure, MeasureError, parse_measure
 from pytest_irquality.suite.blocks import (

@@ -5,12 +5,13 @@ file.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Literal
 
+from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics import Judgments, Measure
 from pytest_irquality.suite.blocks import BoundKind, Guard, GuardKind, KnownIssue
 from pytest_irquality.suite.judges import UNNAMED, Votes
@@ -226,8 +227,13 @@ class Suite(SuiteSettings):
         """Every document and passage that a query's judgments and rules name, and those of all
         queries.
         """
-        rules = [*query.rules, *(check.rule for check in self.checks if check.rule)]
+        rules = (*query.rules, *self.rules_of_all)
         return frozenset(query.judgments.grades).union(*(rule.documents for rule in rules))
+
+    @cached_property
+    def rules_of_all(self) -> tuple[Rule, ...]:
+        """The rules that every query is held to."""
+        return tuple(check.rule for check in self.checks if check.rule)
 
     def reads_texts(self, query: Query) -> bool:
         """Whether it looks for any passage, in the texts of its results."""

@@ -9,11 +9,12 @@ reference.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any, Generic, NoReturn, TypeVar, get_args
 
 from yaml.events import Event
 
+from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.suite.yaml import Document, Place
 
 Schema = Mapping[str, Any]
@@ -71,6 +72,7 @@ def key(
     otherwise: str = "",
     *,
     name: str = "",
+    mistaken: tuple[str, ...] = (),
     wants_results: bool = False,
     shown: bool = False,
 ) -> T:
@@ -83,7 +85,12 @@ def key(
     if not otherwise and default is None:
         raise TypeError(f"say in words what {help!r} means where it is not written")
     entry = Key(
-        kind, help, otherwise or _as_text(default), wants_results=wants_results, shown=shown
+        kind,
+        help,
+        otherwise or _as_text(default),
+        mistaken=mistaken,
+        wants_results=wants_results,
+        shown=shown,
     )
     metadata = {"key": entry, "name": name}
     if default == {}:

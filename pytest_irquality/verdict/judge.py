@@ -5,10 +5,11 @@ anything.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 
+from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline

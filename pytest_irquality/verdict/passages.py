@@ -12,9 +12,10 @@ one document are one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
+from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics import Judgments, Scores, evaluate
 from pytest_irquality.passages import find, normal
 from pytest_irquality.retrieval.results import document_of
@@ -39,12 +40,12 @@ class Wanted:
 
 def wanted_by(suite: Suite, query: Query) -> Wanted | None:
     """What a query looks for, None where it goes by ids alone."""
-    rules = [*query.rules, *(check.rule for check in suite.checks if check.rule)]
-    grades = dict.fromkeys((document for rule in rules for document in rule.documents), -inf)
-    grades.update(query.judgments.grades)
     by_text = suite.by_text(query)
     if not by_text and not query.passages:
         return None
+    rules = [*query.rules, *suite.rules_of_all]
+    grades = dict.fromkeys((document for rule in rules for document in rule.documents), -inf)
+    grades.update(query.judgments.grades)
     passages = {name: grade for name, grade in grades.items() if by_text or name in query.passages}
     documents = {name: grade for name, grade in grades.items() if name not in passages}
     return Wanted(passages, documents, suite.share_of(query), not by_text)

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
+
+from pytest_irquality.edges.dataclass import dataclass
 
 COLLECTED, TOLD, ANSWERS, NOTES, RUNS = "collected", "told", "answers", "notes", "runs"
 

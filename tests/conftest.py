@@ -54,14 +54,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 # An inner run inherits this run's filters, under which a warning is an error.
-QUIET = (
-    "-p",
-    "no:hypothesispytest",
-    "-p",
-    "no:anyio",
-    "-W",
-    "default::pytest_irquality.IRQualityWarning",
-)
+QUIET = ("-W", "default::pytest_irquality.IRQualityWarning")
+
+# An inner run loads ours and xdist, and none of the others that are installed: hypothesis alone takes
+# longer to import than most runs take. (``tests/beside`` has the others.)
+ALONE = {
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PYTEST_PLUGINS": "pytest_irquality.plugin.hooks,xdist.plugin",
+}
 
 
 @dataclass
@@ -91,7 +91,6 @@ class Project:
         path.write_text("import pytest\n" + text, encoding="utf-8")
 
     def run(self, *args: str) -> pytest.RunResult:
-        # hypothesis and anyio take half a second of an inner run to import themselves again.
         return self.pytester.runpytest("--ir-suite", "--ir-json=out.json", *QUIET, *args)
 
     @property
@@ -109,10 +108,10 @@ class Project:
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
-    for name in (
-        "GITHUB_ACTIONS",
-        "GITHUB_STEP_SUMMARY",
-    ):  # an inner run must not speak to the CI around it
+    for name, value in ALONE.items():
+        monkeypatch.setenv(name, value)
+    # An inner run must not speak to the CI around it.
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "400")  # wide enough for every sentence to stand on one line
     return Project(pytester)

@@ -15,6 +15,8 @@ CONTROLS: Mapping[int, str] = {
     **{code: f"⟨U+{code:04X}⟩" for code in ACTING if chr(code) not in "\n\t"},
     **dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}"),
 }
+HIDDEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""The keys of ``CONTROLS``."""
 
 
 def visible(text: str) -> str:
@@ -22,7 +24,9 @@ def visible(text: str) -> str:
 
     Marks that letters need (joiners, left-to-right and right-to-left marks) stay.
     """
-    return text if text.isprintable() else text.translate(CONTROLS)
+    if text.isprintable():
+        return text
+    return HIDDEN.sub(lambda hidden: CONTROLS[ord(hidden[0])], text)
 
 
 # A command that a sentence of ours names. It is a command, too, where the sentence was cut within.

@@ -53,7 +53,6 @@ def html_report(
             page=page,
             style=asset("style.css"),
             script=asset("report.js"),
-            rows=Markup(page_data.rows(page.sections)),
-            details=Markup(page_data.details(page.sections)),
+            data=Markup(page_data.packed(page.sections)),
         )
     )

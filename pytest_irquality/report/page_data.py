@@ -1,25 +1,32 @@
-"""What the page's script draws from: the query tables as compact JSON, every text, document and
-grade once.
-
-Two blocks of one shape a section each: ``rows`` is all that a table, its filters and its search
-need, ``details`` what a row opens to, read only once something is opened.
+"""What the page's script draws from: the query tables and what their rows open to, every text,
+document and grade once, packed by zlib and written in base64.
 """
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from math import isfinite
+import re
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import field
+from functools import cache
 from typing import Any
 
+from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.printable import visible
 from pytest_irquality.report.query_view import KINDS
 from pytest_irquality.report.texts_view import chunks
-from pytest_irquality.report.views import Document, Query, Section, State
+from pytest_irquality.report.views import Column, Detail, Document, Query, Section, State
 from pytest_irquality.wording.words import cut
 
 TITLES = 1_800_000
 """Characters that all the titles of the page may take; with more, each is cut to its share."""
+LEVEL = 1
+"""Of zlib: five times as quick as its usual one, and what is packed a quarter larger."""
+SIDES = ("", "good", "bad")
+ESCAPE = re.compile(r"\\(?:u00..|.)")
+"""What stands for one character in a JSON text."""
 
 
 class Index(dict[Any, int]):
@@ -30,64 +37,68 @@ class Index(dict[Any, int]):
         return self[value]
 
 
-def rows(sections: Sequence[Section]) -> str:
-    """The tables: cells by column, the order of each column, the filters as bits."""
-    states: Index = Index()
-    made = [_rows(section, states) for section in sections]
-    return _json(
-        {"kinds": list(KINDS), "states": [_state(state) for state in states], "sections": made}
-    )
+@dataclass
+class Shared:
+    """What many queries have in common: where they have it, its number stands."""
 
+    documents: Index = field(default_factory=Index)
+    grades: Index = field(default_factory=Index)
+    moves: Index = field(default_factory=Index)
+    states: Index = field(default_factory=Index)
+    texts: Index = field(default_factory=Index)
+    wholes: Index = field(default_factory=Index)
 
-def details(sections: Sequence[Section]) -> str:
-    """What rows open to. A ranking is flat: four numbers a document: document, grade, move and
-    score.
-    """
-    documents, grades, moves, states, texts = Index(), Index(), Index(), Index(), Index()
-    wholes = Index()
-
-    def flat(ranking: Iterable[Document]) -> list[Any]:
-        return [
-            entry
-            for d in ranking
-            for entry in (
-                documents[d.id, d.title],
-                grades[d.css, d.grade],
-                moves[d.move],
-                float(d.score or "nan"),
+    def ranking(self, documents: Iterable[Document]) -> list[int | str]:
+        """Four entries a document: the numbers of it, its grade and its move, and its score."""
+        flat: list[int | str] = []
+        for d in documents:
+            flat += (
+                self.documents[d.id, d.title],
+                self.grades[d.css, d.grade],
+                self.moves[d.move],
+                d.score,
             )
-        ]
+        return flat
 
-    texts[""]  # number 0 is no text
-    made = [
-        [
-            {
-                **_detail(query, flat, states, texts),
-                **_chunks(query, section.texts, wholes, texts),
-            }
-            for query in section.table.queries
-        ]
-        for section in sections
+    def state(self, state: State, word: str = "") -> int:
+        """An outcome, in another word than its own where there is one."""
+        return self.states[state.css, state.symbol, word or state.word]
+
+
+def packed(sections: Sequence[Section]) -> str:
+    """All that the script is given, in characters that mean nothing to HTML."""
+    return base64.b64encode(zlib.compress(_json(_data(sections)).encode(), LEVEL)).decode()
+
+
+def _data(sections: Sequence[Section]) -> dict[str, Any]:
+    shared = Shared()
+    shared.texts[""]  # number 0 is no text
+    tables = [
+        {**_rows(section, shared), "details": _details(section, shared)} for section in sections
     ]
-    titles = [title for _, title in documents]
-    longest = max(20, TITLES // max(len(titles), 1))
-    if sum(map(len, titles)) > TITLES:
-        titles = [cut(title, longest) for title in titles]
-    return _json(
-        {
-            "ids": [id for id, _ in documents],
-            "titles": titles,
-            "grades": list(grades),
-            "moves": list(moves),
-            "texts": list(texts),
-            "wholes": list(wholes),
-            "states": [_state(state) for state in states],
-            "sections": made,
-        }
-    )
+    return {
+        "kinds": [*KINDS],
+        "sections": tables,
+        "ids": [id for id, _ in shared.documents],
+        "titles": _titles([title for _, title in shared.documents]),
+        "grades": [*shared.grades],
+        "moves": [*shared.moves],
+        "states": [*shared.states],
+        "texts": [*shared.texts],
+        "wholes": [*shared.wholes],
+    }
 
 
-def _rows(section: Section, states: Index) -> dict[str, Any]:
+def _titles(titles: Sequence[str]) -> Sequence[str]:
+    """Each cut to its share where they are too much together."""
+    if sum(map(len, titles)) <= TITLES:
+        return titles
+    longest = max(20, TITLES // len(titles))
+    return [cut(title, longest) for title in titles]
+
+
+def _rows(section: Section, shared: Shared) -> dict[str, Any]:
+    """A table: cells by column, the order of each column, the filters as bits."""
     queries = section.table.queries
     tags, said = Index(), Index()
     return {
@@ -98,68 +109,70 @@ def _rows(section: Section, states: Index) -> dict[str, Any]:
         "id": [query.id for query in queries],
         "tag": [[tags[tag] for tag in query.tags] for query in queries],
         "length": [tags[query.length] for query in queries],
-        "tags": list(tags),
-        "state": [states[State(q.state.css, q.state.symbol, q.outcome)] for q in queries],
+        "tags": [*tags],
+        "state": [shared.state(query.state, query.outcome) for query in queries],
         "said": [said[query.said] for query in queries],
-        "sayings": list(said),
-        "kind": [
-            sum(1 << bit for bit, kind in enumerate(KINDS) if kind in query.kinds)
-            for query in queries
-        ],
-        "columns": [
-            {
-                "key": column.key,
-                "label": column.label,
-                "about": column.about,
-                "cells": column.cells,
-                "sides": [("", "good", "bad").index(side) for side in column.sides],
-                "order": column.order,
-                "listed": column.listed,
-            }
-            for column in section.table.columns
-        ],
+        "sayings": [*said],
+        "kind": [_bits(query) for query in queries],
+        "columns": [_column(column) for column in section.table.columns],
         "compared": section.compared,
         "top": section.top_k,
-        "change": [change if change is not None else "" for change in section.table.changes],
+        "change": ["" if change is None else change for change in section.table.changes],
         "bad": section.state.css == "bad",
     }
 
 
-def _detail(query: Query, flat: Any, states: Index, texts: Index) -> dict[str, Any]:
-    """Only what there is: most queries have neither a fault nor a reason to exist. What many share
-    is numbered.
+def _bits(query: Query) -> int:
+    """The filters that let a query through, a bit each."""
+    return sum(1 << bit for bit, kind in enumerate(KINDS) if kind in query.kinds)
+
+
+def _column(column: Column) -> dict[str, Any]:
+    return {
+        "key": column.key,
+        "label": column.label,
+        "about": column.about,
+        "cells": column.cells,
+        "sides": [SIDES.index(side) for side in column.sides],
+        "order": column.order,
+        "listed": column.listed,
+    }
+
+
+def _details(section: Section, shared: Shared) -> list[dict[str, Any]]:
+    """What each row opens to. Only what there is: most queries have neither a fault nor a reason to
+    exist.
     """
-    told = {
-        "whole": query.whole,
-        "remarks": query.remarks,
-        "fault": query.fault,
-        "rules": [[states[rule.state], rule.text] for rule in query.rules],
-        "ranked": texts[query.ranked],
-        "now": flat(query.ranking),
-        "ranks": _ranks(query.ranking),
-        "rankedBefore": texts[query.ranked_before],
-        "before": flat(query.ranking_before),
-        "ranksBefore": _ranks(query.ranking_before),
-        "missing": flat(query.missing),
-        "whys": whys if any(whys := [texts[d.why] for d in query.missing]) else [],
-        "stages": texts[query.stages],
-        "told": query.told,
-        "place": texts[query.place],
-        "rerun": texts[query.rerun],
-    }
-    return {key: value for key, value in told.items() if value}
+    return [
+        {name: told for name, told in _detail(detail, section.texts, shared).items() if told}
+        for detail in section.details()
+    ]
 
 
-def _chunks(
-    query: Query, texts: Sequence[str], wholes: Index, words: Index
-) -> Mapping[str, list[Any]]:
-    """The whole texts of both rankings, or where they are."""
-    told: dict[str, Any] = {
-        "chunks": chunks(query.ranking, texts, wholes, words),
-        "chunksBefore": chunks(query.ranking_before, texts, wholes, words),
-        "elsewhere": words[query.texts_elsewhere],
+def _detail(detail: Detail, wholes: Sequence[str], shared: Shared) -> dict[str, Any]:
+    texts = shared.texts
+    whys = [texts[document.why] for document in detail.missing]
+    return {
+        "whole": detail.whole,
+        "remarks": detail.remarks,
+        "fault": detail.fault,
+        "rules": [[shared.state(rule.state), rule.text] for rule in detail.rules],
+        "ranked": texts[detail.ranked],
+        "now": shared.ranking(detail.ranking),
+        "ranks": _ranks(detail.ranking),
+        "chunks": chunks(detail.ranking, wholes, shared.wholes, texts),
+        "rankedBefore": texts[detail.ranked_before],
+        "before": shared.ranking(detail.ranking_before),
+        "ranksBefore": _ranks(detail.ranking_before),
+        "chunksBefore": chunks(detail.ranking_before, wholes, shared.wholes, texts),
+        "missing": shared.ranking(detail.missing),
+        "whys": whys if any(whys) else [],
+        "elsewhere": texts[detail.texts_elsewhere],
+        "stages": texts[detail.stages],
+        "told": detail.told,
+        "place": texts[detail.place],
+        "rerun": texts[detail.rerun],
     }
-    return {key: value for key, value in told.items() if value}
 
 
 def _ranks(ranking: Iterable[Document]) -> list[int]:
@@ -168,26 +181,13 @@ def _ranks(ranking: Iterable[Document]) -> list[int]:
     return [] if ranks == [*range(1, len(ranks) + 1)] else ranks
 
 
-def _state(state: State) -> list[str]:
-    return [state.css, state.symbol, state.word]
+def _json(data: object) -> str:
+    """JSON in which every text is made visible, also what JSON itself has escaped."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return ESCAPE.sub(lambda escape: _visible_escape(escape[0]), visible(text))
 
 
-def _json(data: Any) -> str:
-    """JSON that is safe inside a script element: no ``<`` at all."""
-    text = json.dumps(_plain(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c")
-
-
-def _plain(data: Any) -> Any:
-    """Every text made visible; a number only as long as it must be, and none where there is
-    none.
-    """
-    if isinstance(data, str):
-        return visible(data)
-    if isinstance(data, float):
-        return None if not isfinite(data) else int(data) if data.is_integer() else data
-    if isinstance(data, dict):
-        return {key: _plain(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):  # most of all there is are whole numbers
-        return [value if type(value) is int else _plain(value) for value in data]
-    return data
+@cache
+def _visible_escape(escape: str) -> str:
+    character = json.loads(f'"{escape}"')
+    return escape if visible(character) == character else visible(character)

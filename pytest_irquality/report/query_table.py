@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from pytest_irquality.report.query_view import QueryViews
 from pytest_irquality.report.views import Column, Query, Table
@@ -11,78 +12,59 @@ from pytest_irquality.verdict.result import QueryResult
 LISTED = 3
 """Measures that have a column; the others are seen in details, and can be sorted by."""
 
-Key = Callable[[QueryResult], "float | str | None"]
+Keys = Iterable["float | str | None"]
 
 
-def table(views: QueryViews, queries: Sequence[Query]) -> Table:
+def table(views: QueryViews, rows: Sequence[Query]) -> Table:
     """Text, tags and outcome are cells of their own kind in every row; the numbers are columns of
     plain text.
     """
-    results = views.ordered
+    queries, main = views.ordered, views.main
+    by_text = _order(query.text.casefold() for query in queries)
+    by_tags = _order(" ".join(query.tags).casefold() or None for query in queries)
+    changes = [None if main is None else views.change(query, main) for query in queries]
     return Table(
         (
-            Column("query", "Query", "", (), _order(results, lambda query: query.text.casefold())),
-            Column(
-                "tags",
-                "Tags",
-                "",
-                (),
-                _order(results, lambda query: " ".join(query.tags).casefold() or None),
-            ),
-            *_values(views, queries),
-            *_latency(results, queries),
-            Column("outcome", "Outcome", "", (), tuple(range(len(results)))),
+            Column("query", "Query", "", (), by_text),
+            Column("tags", "Tags", "", (), by_tags),
+            *_values(views),
+            *_latency(queries, rows),
+            Column("outcome", "Outcome", "", (), tuple(range(len(queries)))),
         ),
-        tuple(queries),
-        tuple(
-            views.change(query, views.main) if views.main is not None else None for query in results
-        ),
+        tuple(rows),
+        tuple(changes),
     )
 
 
-def _order(results: Sequence[QueryResult], key: Key) -> tuple[int, ...]:
-    keys = [key(query) for query in results]
-    return tuple(
-        sorted(
-            (row for row, at in enumerate(keys) if at is not None), key=lambda row: (keys[row], row)
-        )
-    )
+def _order(keys: Keys) -> tuple[int, ...]:
+    """The rows as sorted by their keys, those that have none left out."""
+    of_rows: dict[int, Any] = {row: key for row, key in enumerate(keys) if key is not None}
+    return tuple(sorted(of_rows, key=of_rows.__getitem__))
 
 
-def _values(views: QueryViews, queries: Sequence[Query]) -> Iterable[Column]:
+def _values(views: QueryViews) -> Iterator[Column]:
+    """A column for each measure; with a baseline two more: before it, and what changed behind."""
+    queries = views.ordered
     for n, measure in enumerate(views.result.shown):
         at = views.result.measures.index(measure)
-
-        def now(query: QueryResult, at: int = at) -> float | None:
-            return query.values[at]
-
-        def before(query: QueryResult, at: int = at) -> float | None:
-            return query.before[at] if query.before is not None else None
-
-        def change(query: QueryResult, at: int = at) -> float | None:
-            return views.change(query, at)
-
-        cells = [query.values[n] for query in queries]
         main = at == views.main
+        cells = [views.value(query, measure) for query in queries]
         if views.compared:
-            order = _order(views.ordered, before)
+            order = _order(query.before[at] if query.before else None for query in queries)
             told = tuple(value.before for value in cells)
             yield Column(f"{measure} before", "before", measure, told, order, listed=main)
-        order = _order(views.ordered, now)
+        order = _order(query.values[at] for query in queries)
         told = tuple(value.now for value in cells)
         yield Column(measure, measure, measure, told, order, listed=main or n < LISTED)
         if views.compared:
-            order = _order(views.ordered, change)
-            told, sides = (
-                tuple(value.change for value in cells),
-                tuple(value.css for value in cells),
-            )
+            order = _order(views.change(query, at) for query in queries)
+            told = tuple(value.change for value in cells)
+            sides = tuple(value.css for value in cells)
             yield Column(f"{measure} change", "change", measure, told, order, sides, listed=main)
 
 
-def _latency(results: Sequence[QueryResult], queries: Sequence[Query]) -> Iterable[Column]:
-    if any(query.seconds is not None for query in results):
-        order = _order(results, lambda query: query.seconds)
-        yield Column(
-            "latency", "Latency", "", tuple(query.latency for query in queries), order, listed=False
-        )
+def _latency(queries: Sequence[QueryResult], rows: Sequence[Query]) -> Iterator[Column]:
+    if any(query.seconds is not None for query in queries):
+        order = _order(query.seconds for query in queries)
+        told = tuple(row.latency for row in rows)
+        yield Column("latency", "Latency", "", told, order, listed=False)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property, lru_cache
 from math import inf
 
 from pytest_irquality.edges.dataclass import dataclass
@@ -13,9 +13,12 @@ from pytest_irquality.report.views import (
     EXPECTED,
     STATES,
     Chip,
+    Detail,
     Document,
+    Listed,
     Query,
     Rule,
+    State,
     Value,
     loudness,
 )
@@ -71,7 +74,7 @@ class QueryViews:
             value = query.values[self.main] if self.main is not None else None
             low = inf if value is None else value
             return (
-                loudness(self.outcome(query)),
+                loudness(self.outcomes[query.id]),
                 -self.damage.loss(query),
                 self.gain(query) or 0.0,
                 low * self.sign,
@@ -127,13 +130,9 @@ class QueryViews:
         if query.before is None or query.compared is None:
             return None
         before, now = query.before[column], query.compared[column]
-        return (
-            None
-            if before is None or now is None
-            else 0.0
-            if abs(now - before) <= EQUAL
-            else now - before
-        )
+        if before is None or now is None:
+            return None
+        return now - before if abs(now - before) > EQUAL else 0.0
 
     # -- outcomes ----------------------------------------------------------------------------------
 
@@ -155,7 +154,12 @@ class QueryViews:
                         found.setdefault(finding.subject, []).append((verdict, finding))
         return found
 
-    def outcome(self, query: QueryResult) -> str:
+    @cached_property
+    def outcomes(self) -> Mapping[str, str]:
+        """How each query ended, by id."""
+        return {query.id: self._outcome(query) for query in self.result.queries}
+
+    def _outcome(self, query: QueryResult) -> str:
         """The loudest of what its own rules say and of what the lines for each query say of it."""
         own = self.own.get(query.id)
         found = ["no rules"]
@@ -171,7 +175,7 @@ class QueryViews:
         return min(found, key=loudness)
 
     def kinds(self, query: QueryResult) -> frozenset[str]:
-        outcome, gain = self.outcome(query), self.gain(query)
+        outcome, gain = self.outcomes[query.id], self.gain(query)
         told = {
             "failed": outcome in BAD and outcome != "error",
             "worse": gain is not None and gain < -EQUAL,
@@ -191,53 +195,35 @@ class QueryViews:
             if self.compared or key not in COMPARED
         )
 
-    # -- the view ----------------------------------------------------------------------------------
+    # -- rows ------------------------------------------------------------------------------------
 
     def views(self) -> tuple[Query, ...]:
-        return tuple(map(self.view, self.ordered))
+        return tuple(map(self.row, self.ordered))
+
+    def listed(self, rows: Sequence[Query]) -> Iterator[Listed]:
+        """The first queries in full, as many as there are ``rows``."""
+        for row, query in zip(rows, self.ordered, strict=False):
+            values = (self.value(query, measure) for measure in self.result.shown)
+            yield Listed(row, tuple(values), self.detail(query))
 
     def anchor(self, id: str) -> str:
         return f"{self.prefix}-q{self.rows[id] + 1}" if id in self.rows else ""
 
-    def view(self, query: QueryResult) -> Query:
-        outcome, own = self.outcome(query), self.own.get(query.id)
-        issue = own.known_issue if own else None
-        state = STATES[outcome]
-        forbidden = frozenset(self.forbidden(query, own))
+    def row(self, query: QueryResult) -> Query:
+        outcome, own = self.outcomes[query.id], self.own.get(query.id)
+        state, issue = STATES[outcome], own.known_issue if own else None
         return Query(
             anchor=self.anchor(query.id),
             text=cut(query.text),
-            whole=query.text if len(query.text) > LONGEST else "",
             id=cut(query.id) if query.id != query.text else "",
             tags=query.tags,
             length=length_of(query.text),
-            values=tuple(self.value(query, measure) for measure in self.result.shown),
             state=state,
             outcome=f"known issue {issue}" if outcome == "known" and issue else state.word,
             said=self.said(query, own, outcome),
             kinds=self.kinds(query),
-            remarks=tuple((name.capitalize(), text) for name, text in query.remarks.items()),
-            fault=query.fault or "",
-            rules=tuple(self.rules(query, own)),
-            ranking=tuple(
-                self.document(d, _joined(_came(d, query), in_answers(d, query)), forbidden)
-                for d in query.ranking
-            ),
-            ranked=self.ranked(query),
-            ranking_before=tuple(self.document_before(d, query) for d in query.ranking_before),
-            ranked_before=self.ranked_before(query),
-            missing=(
-                tuple(self.absent(document, query) for document in query.missing)
-                if query.fault is None
-                else ()
-            ),
-            told=tuple(self.told(query)),
             opened=outcome in BAD and self.rows[query.id] < OPENED,
-            place=self.result.place(query),
-            texts_elsewhere=elsewhere(self.result) if query.texts_left_out else "",
-            stages=how_far(query.stages, self.result.top_k) if query.stages else "",
             latency=figure(query.seconds, "seconds") if query.seconds is not None else "",
-            rerun=rerun(self.result, query.check),
         )
 
     def value(self, query: QueryResult, measure: str) -> Value:
@@ -246,19 +232,13 @@ class QueryViews:
         now = query.compared[at] if query.compared is not None else returned
         before = query.before[at] if query.before is not None else None
         if before is None or now is None or change is None:
-            return Value(
-                measure, figure(now, unit), figure(before, unit) if query.before is not None else ""
-            )
+            then = figure(before, unit) if query.before is not None else ""
+            return Value(measure, figure(now, unit), then)
         then, today = apart(before, now, unit)
         if returned is not None and abs(returned - now) > EQUAL:
             today = f"{today} (as returned {figure(returned, unit)})"
-        return Value(
-            measure,
-            today,
-            then,
-            signed(change, unit) if change else "=",
-            side(change, self, measure),
-        )
+        said = signed(change, unit) if change else "="
+        return Value(measure, today, then, said, side(change, self, measure))
 
     def said(self, query: QueryResult, own: Verdict | None, outcome: str) -> str:
         """What the row says: why it is not green, or what there is to see."""
@@ -268,16 +248,15 @@ class QueryViews:
         guards = [demand(self.result, finding) for _, finding in self.guards.get(query.id, ())]
         if guards or query.fault is not None:
             return cut([*guards, query.fault or ""][0])
-        moved = self.moved(query)
+        if moved := self.moved(query):
+            return moved
         relevant = sum(document.relevant for document in query.ranking)
-        came = self.came(query)
-        return moved or (
-            f"{came}, {relevant} relevant among the shown" if query.ranking and relevant else came
-        )
+        of_them = f", {relevant} relevant among the shown" if relevant else ""
+        return self.came(query) + of_them
 
     def moved(self, query: QueryResult) -> str:
         """Which relevant document moved furthest, for a query whose value changed."""
-        if not self.kinds(query) & {"worse", "better"}:
+        if not self.gain(query):
             return ""
         lost = [d for d in query.ranking_before if d.relevant and d.rank is None]
         came = [d for d in query.ranking if d.relevant and d.before is None]
@@ -287,33 +266,50 @@ class QueryViews:
         went.sort(key=lambda d: -abs(_rise(d)))
         told = [
             *(f"lost {_named(d)} (was {d.before})" for d in lost),
-            *(
-                f"{_named(d)} {'rose' if (d.rank or 0) < (d.before or 0) else 'fell'} {d.before} →"
-                f" {d.rank}"
-                for d in went
-            ),
+            *(f"{_named(d)} {_rose_or_fell(d)} {d.before} → {d.rank}" for d in went),
             *(f"found {_named(d)} at {d.rank}" for d in came),
         ]
-        return (
-            cut(f"{told[0]}{f' and {len(told) - 1} more moved' if len(told) > 1 else ''}")
-            if told
-            else ""
-        )
+        if len(told) > 1:
+            return cut(f"{told[0]} and {len(told) - 1} more moved")
+        return cut(told[0]) if told else ""
 
     def came(self, query: QueryResult) -> str:
         if query.returned:
             return counted(query.returned, "result")
         return "no results, as expected" if query.expects_nothing else "no results"
 
+    # -- details -----------------------------------------------------------------------------------
+
+    def details(self) -> Iterator[Detail]:
+        """What the rows open to, one after the other."""
+        return map(self.detail, self.ordered)
+
+    def detail(self, query: QueryResult) -> Detail:
+        forbidden = frozenset(self.forbidden(query))
+        missing = query.missing if query.fault is None else ()
+        return Detail(
+            whole=query.text if len(query.text) > LONGEST else "",
+            remarks=tuple((name.capitalize(), text) for name, text in query.remarks.items()),
+            fault=query.fault or "",
+            rules=tuple(self.rules(query)),
+            ranking=tuple(self.document_now(d, query, forbidden) for d in query.ranking),
+            ranked=self.ranked(query),
+            ranking_before=tuple(self.document_before(d, query) for d in query.ranking_before),
+            ranked_before=self.ranked_before(query),
+            missing=tuple(self.absent(d, query) for d in missing),
+            told=tuple(self.told(query)),
+            place=self.result.place(query),
+            texts_elsewhere=elsewhere(self.result) if query.texts_left_out else "",
+            stages=how_far(query.stages, self.result.top_k) if query.stages else "",
+            rerun=rerun(self.result, query.check),
+        )
+
     def ranked(self, query: QueryResult) -> str:
         if query.fault is not None:
             return ""
-        cut_off = len(query.ranking) < query.returned
-        return (
-            f"the first {len(query.ranking)} of {query.returned} results"
-            if cut_off
-            else self.came(query)
-        )
+        if len(query.ranking) < query.returned:
+            return f"the first {len(query.ranking)} of {query.returned} results"
+        return self.came(query)
 
     def ranked_before(self, query: QueryResult) -> str:
         """What stands over the baseline's ranking; "" where there is no such column."""
@@ -321,31 +317,23 @@ class QueryViews:
             return ""
         if query.ranking_before:
             return counted(len(query.ranking_before), "result")
-        return (
-            "the same ranking" if query.ranking and query.ranking[0].before == 1 else "no results"
-        )
+        unchanged = query.ranking and query.ranking[0].before == 1
+        return "the same ranking" if unchanged else "no results"
 
-    def rules(self, query: QueryResult, own: Verdict | None) -> Iterable[Rule]:
-        for verdict, finding in [
-            *((own, f) for f in (own.findings if own else ())),
-            *self.guards.get(query.id, ()),
-        ]:
-            state = STATES["passed" if finding.ok else "failed" if finding.fails else "warned"]
-            if (
-                verdict is not None
-                and verdict.outcome in EXPECTED
-                and not finding.ok
-                and finding.fails
-            ):
-                state = STATES[verdict.outcome]
-            label = f"{verdict.label}: " if verdict is not None and verdict is not own else ""
-            yield Rule(state, cut(f"{label}{demand(self.result, finding)}"))
+    def demands(self, query: QueryResult) -> Iterator[tuple[Verdict, Finding]]:
+        """What its own rules and the lines for each query demand of a query."""
+        if own := self.own.get(query.id):
+            for finding in own.findings:
+                yield own, finding
+        yield from self.guards.get(query.id, ())
 
-    def forbidden(self, query: QueryResult, own: Verdict | None) -> Iterable[str]:
-        for finding in [
-            *(own.findings if own else ()),
-            *(f for _, f in self.guards.get(query.id, ())),
-        ]:
+    def rules(self, query: QueryResult) -> Iterator[Rule]:
+        for verdict, finding in self.demands(query):
+            label = f"{verdict.label}: " if verdict is not self.own.get(query.id) else ""
+            yield Rule(_state(verdict, finding), cut(f"{label}{demand(self.result, finding)}"))
+
+    def forbidden(self, query: QueryResult) -> Iterator[str]:
+        for _, finding in self.demands(query):
             if finding.kind == "must_not_find" and not finding.ok:
                 yield from (document.id for document in finding.ranked)
 
@@ -356,56 +344,47 @@ class QueryViews:
         documents = (d for query in self.result.queries for d in (*query.ranking, *query.missing))
         return max((document.grade or 0.0 for document in documents), default=0.0)
 
-    def document(
-        self, document: ShownDocument, move: str, forbidden: frozenset[str] = frozenset()
-    ) -> Document:
-        grade = document.grade
-        if document.id in forbidden:
-            css, said = "wrong forbidden", "⊘ forbidden"
-        elif grade is None:
-            css, said = "unjudged", "unjudged"
-        elif document.relevant:
-            part = grade / self.top_grade if self.top_grade > 0 else 1.0
-            css, said = f"grade{3 if part > 0.9 else 2 if part > 0.5 else 1}", f"{grade:g} ✓"
-        else:
-            css, said = "wrong", f"{grade:g} ✗"
+    def document(self, document: ShownDocument, move: str, query: QueryResult) -> Document:
+        """A document as every ranking shows it; ``move`` says where it was or went."""
+        title = document.title if document.title and document.title != document.id else ""
+        often = in_answers(document, query)
+        css, grade = _graded(document.grade, document.relevant, self.top_grade)
         return Document(
             rank=str(document.rank or ""),
             id=cut(document.id),
-            title=(
-                cut(document.title, LONG_TITLE)
-                if document.title and document.title != document.id
-                else ""
-            ),
+            title=cut(title, LONG_TITLE),
             css=css,
-            grade=said,
-            move=move,
+            grade=grade,
+            move=f"{move}, {often}" if move and often else move or often,
             score=f"{document.score:.4g}" if document.score is not None else "",
             chunk=document.chunk,
         )
 
+    def document_now(
+        self, document: ShownDocument, query: QueryResult, forbidden: AbstractSet[str]
+    ) -> Document:
+        """A document of today's ranking: where it was in the baseline."""
+        shown = self.document(document, _came(document, query), query)
+        if document.id in forbidden:
+            return shown._replace(css="wrong forbidden", grade="⊘ forbidden")
+        return shown
+
     def document_before(self, document: ShownDocument, query: QueryResult) -> Document:
         """A document of the baseline's ranking: its rank then, and where it is now."""
         then, now = document.before, document.rank
-        move = _joined("=" if now == then else f"→ {rank(document)}", in_answers(document, query))
-        shown_then = replace(self.document(document, move), rank=str(then or ""), score="")
+        shown = self.document(document, "=" if now == then else f"→ {rank(document)}", query)
         lost = now is None and document.relevant
-        return replace(shown_then, css=f"{shown_then.css} lost") if lost else shown_then
+        css = f"{shown.css} lost" if lost else shown.css
+        return shown._replace(rank=str(then or ""), score="", css=css)
 
     def absent(self, document: ShownDocument, query: QueryResult) -> Document:
         """A document that the shown ranking lacks: what it would have been worth, and where it is
         instead.
         """
-        beyond = document.rank is not None
         was = f", was {document.before}" if document.before is not None else ""
-        return replace(
-            self.document(
-                document, _joined(f"{place(document)}{was}", in_answers(document, query))
-            ),
-            why=because(document),
-            css="deep" if beyond else "lost",
-            rank="↓" if beyond else "✗",
-        )
+        shown = self.document(document, f"{place(document)}{was}", query)
+        css, symbol = ("lost", "✗") if document.rank is None else ("deep", "↓")
+        return shown._replace(why=because(document), css=css, rank=symbol)
 
     def told(self, query: QueryResult) -> Iterable[tuple[str, str]]:
         """What the retriever itself says of documents, once each."""
@@ -425,6 +404,27 @@ def side(change: float, views: QueryViews, measure: str) -> str:
     return "good" if (change > 0) == better else "bad"
 
 
+def _state(verdict: Verdict, finding: Finding) -> State:
+    """How a demand on one query ended."""
+    if finding.ok:
+        return STATES["passed"]
+    if not finding.fails:
+        return STATES["warned"]
+    return STATES[verdict.outcome if verdict.outcome in EXPECTED else "failed"]
+
+
+@lru_cache
+def _graded(grade: float | None, relevant: bool, top: float) -> tuple[str, str]:
+    """A grade's colour, by how near it comes to the highest, and the grade in words."""
+    if grade is None:
+        return "unjudged", "unjudged"
+    if not relevant:
+        return "wrong", f"{grade:g} ✗"
+    part = grade / top if top > 0 else 1.0
+    step = 3 if part > 0.9 else 2 if part > 0.5 else 1
+    return f"grade{step}", f"{grade:g} ✓"
+
+
 def _came(document: ShownDocument, query: QueryResult) -> str:
     """Where a document of today's ranking was in the baseline."""
     if query.before is None:
@@ -436,12 +436,12 @@ def _came(document: ShownDocument, query: QueryResult) -> str:
     return f"{'▲' if document.rank < document.before else '▼'} was {document.before}"
 
 
-def _joined(move: str, often: str) -> str:
-    return ", ".join(filter(None, (move, often)))
-
-
 def _rise(document: ShownDocument) -> int:
     return (document.before or 0) - (document.rank or 0)
+
+
+def _rose_or_fell(document: ShownDocument) -> str:
+    return "rose" if _rise(document) > 0 else "fell"
 
 
 def _named(document: ShownDocument) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -241,8 +242,9 @@ class SuiteView:
             coverage_bar=Bar("quiet", _percent(judged)) if judged is not None else None,
             changes=self.changes if self.changes and self.changes.bins else None,
             chips=self.queries.chips(views),
-            queries=views[:LISTED],
+            queries=tuple(self.queries.listed(views[:LISTED])),
             table=table(self.queries, views),
+            details=self.queries.details,
             unlisted=(
                 counted(len(views) - LISTED, "more query", "more queries")
                 if len(views) > LISTED
@@ -445,14 +447,19 @@ class SuiteView:
             for mean in found
         )
 
+    @cached_property
+    def tagged(self) -> Mapping[str, int]:
+        """How many queries each tag has."""
+        return Counter(tag for query in self.result.queries for tag in {*query.slices})
+
     def means_row(self, tag: str | None) -> Row:
-        asked = [query for query in self.result.queries if tag is None or tag in query.slices]
+        asked = len(self.result.queries) if tag is None else self.tagged[tag]
         cells = (self.cell(tag, measure, n == 0) for n, measure in enumerate(self.result.shown))
         return Row(
             "all queries" if tag is None else tag,
             "",
             None,
-            self.defined(tag, len(asked)),
+            self.defined(tag, asked),
             tuple(cells),
         )
 

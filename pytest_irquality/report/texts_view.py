@@ -23,6 +23,8 @@ def chunks(
     ``numbers`` and ``ids`` give what is new its number. Nothing where no document has a text.
     """
     rows: list[Any] = []
+    if not texts:
+        return rows
     for document in ranking:
         chunk = document.chunk
         if chunk is None:

@@ -4,7 +4,8 @@ compute.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.report.answers_view import KindTexts, LossRow, NoiseView
@@ -160,8 +161,7 @@ class Row:
     latency: str = ""
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(NamedTuple):
     """A document in a ranking. ``css`` is its grade's colour and ``grade`` that in words; ``move``
     where it went.
     """
@@ -185,8 +185,7 @@ class Rule:
     text: str
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(NamedTuple):
     """A measure's value for one query; ``before`` and ``change`` are "" where nothing is
     compared.
     """
@@ -200,19 +199,28 @@ class Value:
 
 @dataclass(frozen=True)
 class Query:
-    """A query's row, and what it opens to. ``kinds`` are the filters that let it through."""
+    """A query's row. ``kinds`` are the filters that let it through; ``opened``: its detail is seen
+    at once where no script runs.
+    """
 
     anchor: str
     text: str
-    whole: str
     id: str
     tags: tuple[str, ...]
     length: str
-    values: tuple[Value, ...]
     state: State
     outcome: str
     said: str
     kinds: frozenset[str]
+    opened: bool
+    latency: str
+
+
+@dataclass(frozen=True)
+class Detail:
+    """What a query's row opens to."""
+
+    whole: str
     remarks: tuple[tuple[str, str], ...]
     fault: str
     rules: tuple[Rule, ...]
@@ -222,12 +230,18 @@ class Query:
     ranked_before: str
     missing: tuple[Document, ...]
     told: tuple[tuple[str, str], ...]
-    opened: bool
     place: str
-    latency: str
     rerun: str
     stages: str = ""
     texts_elsewhere: str = ""
+
+
+class Listed(NamedTuple):
+    """A query as it stands on the page for readers without scripts."""
+
+    query: Query
+    values: tuple[Value, ...]
+    detail: Detail
 
 
 @dataclass(frozen=True)
@@ -361,8 +375,10 @@ class Chart:
 
 @dataclass(frozen=True)
 class Section:
-    """A suite and retriever. ``queries`` are the first of ``table``, for readers without
-    scripts.
+    """A suite and retriever. ``queries`` are the first of ``table``, for readers without scripts.
+
+    ``details`` gives what each row of ``table`` opens to, one after the other: all at once they
+    take much memory.
     """
 
     anchor: str
@@ -391,9 +407,10 @@ class Section:
     coverage_bar: Bar | None
     changes: Changes | None
     chips: tuple[Chip, ...]
-    queries: tuple[Query, ...]
+    queries: tuple[Listed, ...]
     unlisted: str
     table: Table
+    details: Callable[[], Iterator[Detail]]
     left: tuple[str, ...]
     losses: tuple[LossRow, ...] = ()
     kinds: tuple[KindTexts, ...] = ()

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import re
+import zlib
 from dataclasses import replace
+from typing import Any
 
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.verdict.findings import Change, Finding, RankedDocument
@@ -16,6 +21,14 @@ from pytest_irquality.verdict.result import (
 )
 
 HOSTILE = '<script>alert(1)</script></style></title>" onload="alert(1)\' javascript:alert(1) {{ 7*7 }} & \u202eevil \x1b[31m'
+
+
+def data_of(page: str) -> dict[str, Any]:
+    """What the page's script is given."""
+    block = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page, re.DOTALL)
+    assert block
+    data: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(block[1], validate=True)))
+    return data
 
 
 def query(id: str, value: float | None = 1.0, **more: object) -> QueryResult:

@@ -24,7 +24,7 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )
 from pytest_irquality.wording.words import age
-from tests.report.made import HOSTILE, check, compared, floor, query, suite
+from tests.report.made import HOSTILE, check, compared, data_of, floor, query, suite
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "base", "wbr"}
 
@@ -506,11 +506,15 @@ def test_hostile_text_stays_text() -> None:
 
     assert outline(hostile) == outline(plain)
     assert [script.attributes.get("type") for script in hostile.all("script")] == [
-        "application/json"
-    ] * 2 + [None]
+        "application/zlib;base64",
+        None,
+    ]
     shown = re.sub(r"\s+", " ", HOSTILE).replace("\u202e", "⟨U+202E⟩").replace("\x1b", "⟨U+001B⟩")
     assert shown in hostile.one("table", "queries").text
     assert not re.search("[\u202a-\u202e\x00-\x08\x0e-\x1f]", everything(HOSTILE))
+    told = repr(data_of(everything(HOSTILE)))
+    assert HOSTILE[:20] in told
+    assert not re.search(r"\\[xu]", told)
     for element in hostile.all():
         assert not [
             name for name in element.attributes if name.startswith("on") or name in ("src", "style")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,6 +12,7 @@ from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite import Suite
 from pytest_irquality.verdict import SuiteResult, texts
 from tests.conftest import Project
+from tests.report.made import data_of
 
 REFUNDS = "Refunds 😀 are **paid** within 14\ndays of the return, <b>always</b>."
 FIRST, REST = "Please keep the", "receipt until then. \u202eEvil </script>"
@@ -86,8 +84,8 @@ def test_the_most_damaged_queries_have_theirs_and_the_rest_say_where(
     result = judge(suite(tmp_path, 4), worst, before=run(BEFORE, 4))
     assert [query.texts_left_out for query in result.queries] == [False, True, False, True]
     assert all(d.chunk is None for d in result.queries[1].ranking)
-    page = html_report([result])
-    assert "--ir-save-runs=DIR keeps those of all queries in a file" in page
+    told = " ".join(data_of(html_report([result]))["texts"])
+    assert "--ir-save-runs=DIR keeps those of all queries in a file" in told
 
 
 def test_a_query_that_failed_comes_before_one_that_only_lost(tmp_path: Path) -> None:
@@ -112,14 +110,13 @@ def test_long_texts_are_cut_and_their_marks_with_them(
 
 
 def test_the_page_holds_each_text_once_and_places_in_the_scripts_own_units(tmp_path: Path) -> None:
-    page = html_report([judge(suite(tmp_path, 2), run(NOW, 2), before=run(BEFORE, 2))])
-    details = details_of(page)
-    assert page.count("Please keep the receipt until then.") == 1
-    assert details["wholes"][2].endswith("⟨U+202E⟩Evil </script>")
-    (row, *_) = details["sections"][0]
+    data = data_of(html_report([judge(suite(tmp_path, 2), run(NOW, 2), before=run(BEFORE, 2))]))
+    assert repr(data).count("Please keep the receipt until then.") == 1
+    assert data["wholes"][2].endswith("⟨U+202E⟩Evil </script>")
+    (row, *_) = data["sections"][0]["details"]
     number, id, start, end, whole = row["chunks"][0]
-    assert details["texts"][id] == "c1"
-    assert utf16(details["wholes"][number])[2 * start : 2 * end] == utf16("paid** within 14\ndays")
+    assert data["texts"][id] == "c1"
+    assert utf16(data["wholes"][number])[2 * start : 2 * end] == utf16("paid** within 14\ndays")
     assert whole == 1
 
 
@@ -127,8 +124,8 @@ def test_ids_have_no_texts(project: Project) -> None:
     project.suite("queries: [{query: q, relevant: [d1], must_find: [d1]}]")
     project.conftest("@pytest.fixture\ndef retriever():\n    return lambda q: [dict(id='d1', text='A text')]\n")  # fmt: skip
     project.run()
-    details = details_of((project.path / "ir-report.html").read_text(encoding="utf-8"))
-    assert details["wholes"] == []
+    data = data_of((project.path / "ir-report.html").read_text(encoding="utf-8"))
+    assert data["wholes"] == []
 
 
 def test_json_holds_no_whole_texts_and_workers_send_them(project: Project) -> None:
@@ -139,14 +136,7 @@ def test_json_holds_no_whole_texts_and_workers_send_them(project: Project) -> No
     project.run("--ir-save-runs=kept", "-n1")
     assert "Please keep" not in (project.path / "out.json").read_text(encoding="utf-8")
     page = (project.path / "ir-report.html").read_text(encoding="utf-8")
-    assert details_of(page)["wholes"] == [WHOLE, OTHER]
-
-
-def details_of(page: str) -> dict[str, Any]:
-    block = re.search(r'<script[^>]*id="details"[^>]*>(.*?)</script>', page, re.DOTALL)
-    assert block
-    details: dict[str, Any] = json.loads(block[1])
-    return details
+    assert data_of(page)["wholes"] == [WHOLE, OTHER]
 
 
 def utf16(text: str) -> bytes:

@@ -1,11 +1,17 @@
 "use strict";
-// Draws the query tables from the two JSON blocks of the page: filters, search, sorting, keyboard, what a row opens to.
+// Draws the query tables from the data block of the page: filters, search, sorting, keyboard, what a row opens to.
 // Everything a person reads was put into words before; text only ever enters the page as text.
-(() => {
-  const read = (id) => JSON.parse(document.getElementById(id).textContent);
-  const page = read("rows");
-  let loaded = null;
-  const details = () => (loaded ??= read("details"));
+(async () => {
+  // A stream of bytes, as the page may ask no network, its own file included.
+  function unpacked(base64) {
+    const binary = atob(base64);
+    const bytes = new Uint8Array(binary.length);
+    for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+  }
+  const unpacking = unpacked(document.getElementById("data").textContent);
+  document.documentElement.classList.add("js"); // at once: what is for readers without scripts is never seen
+  const page = await unpacking;
 
   const h = (tag, attributes, ...children) => {
     const element = document.createElement(tag);
@@ -83,10 +89,9 @@
         return (row) => table.change[row] !== "" && table.change[row] >= low - 1e-6 && table.change[row] <= (high ?? low) + 1e-6;
       }
       if (field) {
-        const documents = named(details().ids, wanted);
+        const documents = named(page.ids, wanted);
         const has = (flat) => (flat ?? []).some((entry, at) => at % 4 === 0 && documents.has(entry));
-        const told = details().sections[page.sections.indexOf(table)];
-        return (row) => has(told[row].now) || has(told[row].before) || has(told[row].missing);
+        return (row) => ["now", "before", "missing"].some((side) => has(table.details[row][side]));
       }
       return (row) => table.words[row].includes(wanted);
     });
@@ -312,8 +317,8 @@
   // -- what a row opens to ---------------------------------------------------------------------------------------------
 
   function opened(table, row) {
-    const told = details().sections[page.sections.indexOf(table)][row];
-    const { texts } = details();
+    const told = table.details[row];
+    const { texts } = page;
     const part = (value, make) => (value === undefined ? null : make(value));
     const latency = table.columns.find(({ key }) => key === "latency")?.cells[row];
     return h("div", { class: "detail" },
@@ -321,7 +326,7 @@
       part(told.remarks, (remarks) => remarks.map(([name, text]) => h("p", { class: "why" }, h("b", {}, `${name}: `), h("span", { dir: "auto" }, text)))),
       part(told.fault, (text) => [h("p", {}, h("b", {}, "The retriever did not answer:")), h("pre", { class: "fault", dir: "auto", tabindex: 0 }, text)]),
       part(told.rules, (rules) => h("ul", { class: "rules" }, rules.map(([state, text]) =>
-        h("li", {}, stated(details().states[state]), " ", h("span", { dir: "ltr" }, sentence(text)))))),
+        h("li", {}, stated(page.states[state]), " ", h("span", { dir: "ltr" }, sentence(text)))))),
       h("div", { class: "sides" },
         part(told.rankedBefore, (words) => h("div", {}, h("h4", {}, "Baseline ", h("small", { class: "muted" }, texts[words])), ranking(told.before, false, table.top, told.ranksBefore, told.chunksBefore))),
         told.ranked || told.missing ? h("div", {},
@@ -339,7 +344,7 @@
   // Of several answers the ranks are medians, of which two may be alike.
   function ranking(flat, missing = false, top = 0, ranks = null, chunks = null, whys = null) {
     if (!flat) return null;
-    const { ids, titles, grades, moves, texts } = details();
+    const { ids, titles, grades, moves, texts } = page;
     const list = h("ol", { class: "documents" });
     const rankOf = (at) => ranks?.[at / 4] ?? at / 4 + 1;
     for (let at = 0; at < flat.length; at += 4) {
@@ -347,10 +352,11 @@
       const rank = missing ? (css === "deep" ? "↓" : "✗") : String(rankOf(at));
       const last = top && rankOf(at) <= top && at + 4 < flat.length && rankOf(at + 4) > top;
       const move = moves[flat[at + 2]];
+      const score = parseFloat(flat[at + 3]);
       list.append(h("li", { class: last ? `${css} cutoff` : css, title: last ? `counting ends after rank ${top}` : null }, h("span", { class: "rank" }, rank), " ",
         h("span", { class: "document", dir: "auto" }, h("code", {}, ids[flat[at]]), ` ${titles[flat[at]]}`),
         move ? h("span", { class: "move" }, move) : null,
-        flat[at + 3] === null ? null : h("span", { class: "score" }, String(flat[at + 3])),
+        Number.isFinite(score) ? h("span", { class: "score" }, String(score)) : null,
         h("span", { class: "grade" }, grade), chunks?.[at / 4] ? chunk(chunks[at / 4]) : null,
         whys?.[at / 4] ? h("span", { class: "below" }, texts[whys[at / 4]]) : null));
     }
@@ -362,7 +368,7 @@
     const body = h("p", { class: "whole", dir: "auto" });
     const draw = () => {
       if (body.firstChild) return;
-      const whole = details().wholes[text];
+      const whole = page.wholes[text];
       let at = 0;
       for (let n = 0; n < marks.length; n += 3) {
         body.append(whole.slice(at, marks[n]), h("mark", { class: marks[n + 2] ? null : "part" }, whole.slice(marks[n], marks[n + 1])));
@@ -370,7 +376,7 @@
       }
       body.append(whole.slice(at));
     };
-    return h("details", { class: "chunk", ontoggle: draw }, h("summary", {}, "text of ", h("code", { dir: "auto" }, details().texts[id]), marks.length ? ", with a passage" : ""), body);
+    return h("details", { class: "chunk", ontoggle: draw }, h("summary", {}, "text of ", h("code", { dir: "auto" }, page.texts[id]), marks.length ? ", with a passage" : ""), body);
   }
 
   // Every measure's value on both sides, where there are two.
@@ -480,12 +486,10 @@
   addEventListener("resize", () => { redraw(); tables[state.s]?.measure(); });
   addEventListener("popstate", () => { fromAddress(); show(); });
 
-  document.documentElement.classList.add("js");
   document.querySelectorAll(".live").forEach((element) => { element.hidden = false; });
   fromAddress();
   show();
   if (state.open !== null) tables[state.s].focus(tables[state.s].at);
   document.documentElement.dataset.ready = "true";
   performance.mark("usable");
-  (window.requestIdleCallback ?? setTimeout)(details); // so that the first to be opened opens at once
 })();

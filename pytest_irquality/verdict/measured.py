@@ -499,14 +499,23 @@ class Measured:
         """Whether it is a result that stands for no passage: under ``match: text`` that is known,
         not unjudged.
         """
+        if self.suite.match != "text":
+            return False
         then = self.baseline_run.texts if self.baseline_run else {}
-        return self.suite.match == "text" and (document in self.run.texts or document in then)
+        return document in self.run.texts or document in then
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        """The titles of documents, as today's results have them or else the baseline's."""
+        sides = (self.run.candidates, self.baseline_run, self.run)
+        known = [side.titles for side in sides if side and side.titles]
+        if len(known) == 1:
+            return known[0]
+        return {id: title for titles in known for id, title in titles.items() if title}
 
     def title(self, document: str) -> str | None:
-        """A document's title, as today's results have it or else the baseline's."""
-        then = self.baseline_run.titles if self.baseline_run else {}
-        found = self.run.candidates.titles if self.run.candidates else {}
-        return self.run.titles.get(document) or then.get(document) or found.get(document)
+        """A document's title; None where it has none."""
+        return self.titles.get(document) or None
 
 
 def _places(answer: Measured, query: str) -> Mapping[str, int]:

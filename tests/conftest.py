@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +15,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+import pytest_irquality
+
 # pytester forgets modules that an inner run imports; libyaml's extension survives that only if it was here before.
 import pytest_irquality.plugin.checking
 import pytest_irquality.plugin.init
 import pytest_irquality.plugin.session
-import pytest_irquality.report.html  # noqa: F401
+import pytest_irquality.report.html
 
 pytest_plugins = ["pytester"]
 
@@ -54,14 +58,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 # An inner run inherits this run's filters, under which a warning is an error.
-QUIET = (
-    "-p",
-    "no:hypothesispytest",
-    "-p",
-    "no:anyio",
-    "-W",
-    "default::pytest_irquality.IRQualityWarning",
-)
+QUIET = ("-W", "default::pytest_irquality.IRQualityWarning")
+
+# The environment of an inner run. It loads our plugin and none of the others that are installed: Hypothesis alone takes
+# longer to import than most runs take. (``tests/beside`` has the others.) No bytecode of its files is kept: two versions
+# that were written within a second and are equally long have the same.
+ALONE = {
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PYTEST_PLUGINS": "pytest_irquality.plugin.hooks",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inner runs load every plugin that is installed, ours by its entry point, as a user's do."""
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    monkeypatch.delenv("PYTEST_PLUGINS")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the package, once: hundreds of inner runs import it, each in a process of its own."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(Path(pytest_irquality.__file__).parent, quiet=2)
 
 
 @dataclass
@@ -91,8 +109,8 @@ class Project:
         path.write_text("import pytest\n" + text, encoding="utf-8")
 
     def run(self, *args: str) -> pytest.RunResult:
-        # hypothesis and anyio take half a second of an inner run to import themselves again.
-        return self.pytester.runpytest("--ir-suite", "--ir-json=out.json", *QUIET, *args)
+        workers = ("-p", "xdist") if any(arg.startswith("-n") for arg in args) else ()
+        return self.pytester.runpytest("--ir-suite", "--ir-json=out.json", *QUIET, *workers, *args)
 
     @property
     def data(self) -> dict[str, Any]:
@@ -109,10 +127,11 @@ class Project:
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
-    for name in (
-        "GITHUB_ACTIONS",
-        "GITHUB_STEP_SUMMARY",
-    ):  # an inner run must not speak to the CI around it
+    for name, value in ALONE.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    # An inner run must not speak to the CI around it.
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "400")  # wide enough for every sentence to stand on one line
     return Project(pytester)

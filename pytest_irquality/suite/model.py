@@ -270,11 +270,13 @@ class Suite(SuiteSettings):
 
     @cached_property
     def slices(self) -> Mapping[str, tuple[Query, ...]]:
-        """The queries of each tag, and those of each length where there are several lengths."""
+        """The queries of each tag, and those of each length where there are several lengths, or a
+        limit is on the only one.
+        """
         lengths: dict[str, list[Query]] = {}
         for query in self.queries:
             lengths.setdefault(length_of(query.text), []).append(query)
-        if len(lengths) == 1:
+        if len(lengths) == 1 and lengths.keys().isdisjoint(check.tag for check in self.checks):
             return self.tags
         named = {name: tuple(lengths[name]) for name in LENGTHS if name in lengths}
         return {**self.tags, **named}

@@ -30,8 +30,8 @@ from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.noticed import can_fail, noticed
 from pytest_irquality.verdict.opinions import with_other_judges
 from pytest_irquality.verdict.passages import by_passages
+from pytest_irquality.verdict.query_result import query_result
 from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict
-from pytest_irquality.verdict.shown import query_result
 from pytest_irquality.verdict.texts import with_texts
 from pytest_irquality.verdict.trend import Past, lowest_since, measured_now, trails
 from pytest_irquality.verdict.wavering import unchanged_code

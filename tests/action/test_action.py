@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from pytest_irquality.plugin.options import PATTERNS
+from tests.conftest import ALONE
 
 ROOT = Path(__file__).parents[2]
 ACTIONS = [
@@ -79,8 +80,7 @@ def judge(
     output.write_text("")
     done = bash(
         "judge.sh", folder, IR_PYTHON=sys.executable, IR_ARGS=args, RUNNER_TEMP=str(folder / "temp"),
-        GITHUB_OUTPUT=str(output), PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_PLUGINS="pytest_irquality.plugin.hooks",
-        PYTHONPATH=str(ROOT), **environment,
+        GITHUB_OUTPUT=str(output), PYTHONPATH=str(ROOT), **ALONE, **environment,
     )  # fmt: skip
     return done, dict(line.split("=", 1) for line in output.read_text().splitlines())
 

@@ -36,7 +36,7 @@ class Beside:
         self.monkeypatch.setenv(name, value)
 
     def run(self, *args: str, plugins: Sequence[str]) -> pytest.RunResult:
-        self.set("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        self.set("PYTEST_PLUGINS", "")
         names = [f"-p{name}" for name in dict.fromkeys(("irquality", *plugins))]
         return self.project.pytester.runpytest_subprocess(*names, *args)
 

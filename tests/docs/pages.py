@@ -22,6 +22,7 @@ from sybil.parsers.markdown import CodeBlockParser, SkipParser
 
 from pytest_irquality import load_suite
 from pytest_irquality.plugin.options import Options
+from tests.conftest import ALONE
 
 ROOT = Path(__file__).parents[2]
 SUITE_KEYS = set(
@@ -127,14 +128,12 @@ def _run(command: str, folder: Path) -> str:
 
 
 def outer_environment() -> dict[str, str]:
-    """A reader's, who has this plugin and no other: the others are slow to import, and change what is printed."""
+    """A reader's, who has this plugin and no other: the others would change what is printed, too."""
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith("GITHUB_")},
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-        "PYTEST_PLUGINS": "pytest_irquality.plugin.hooks",
+        **ALONE,
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         "COLUMNS": "80",
-        "PYTHONDONTWRITEBYTECODE": "1",
     }
 
 

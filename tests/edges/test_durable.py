@@ -44,9 +44,8 @@ def shop(project: Project) -> Project:
 def start(
     shop: Project, turn: str, *args: str, before: Callable[[], object] | None = None
 ) -> subprocess.Popen[str]:
-    plugins = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:xdist")
     return subprocess.Popen(
-        [sys.executable, "-m", "pytest", "--ir-suite", "--ir-update-baseline", *plugins, *args],
+        [sys.executable, "-m", "pytest", "--ir-suite", "--ir-update-baseline", "-p", "no:cacheprovider", *args],
         cwd=shop.path, env={**os.environ, "TURN": turn}, text=True, preexec_fn=before,  # noqa: PLW1509
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
-from hypothesis import assume, given, settings
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_irquality.metrics import DEFINITIONS, Judgments, Measure, evaluate, parse_measure
 
-from .cases import Case, cases
+from .cases import DOCUMENTS, Case, batch, seeds, some_of, thousands
 
 EXTRA = [
     "map(by=min)@3",
@@ -26,84 +28,122 @@ ALL = [parse_measure(name, top_k) for name in NAMES for top_k in (1, 3, 20)] + [
 RELEVANCE = [measure for measure in ALL if measure.needs_relevant]
 # Moving a relevant document up into the cutoff adds a precision to the sum but also one to what it is divided by.
 MAY_FALL = {"map(by=found)@3"}
-often = settings(max_examples=300, deadline=None, database=None)
+ROWS = dict[str, dict[Measure, float | None]]
 
 
 def values(
-    case: Case, ranking: list[str], measures: list[Measure] = ALL, **more: Any
-) -> dict[Measure, float | None]:
-    scores = evaluate({"q": Judgments(case.grades)}, {"q": ranking}, measures, **more)
-    return dict(zip(measures, scores.values["q"], strict=True))
+    cases: dict[str, Case],
+    rankings: dict[str, list[str]],
+    measures: list[Measure] = ALL,
+    **more: Any,
+) -> ROWS:
+    """Every measure of other rankings for the same queries."""
+    qrels = {query: Judgments(case.grades) for query, case in cases.items()}
+    scores = evaluate(qrels, rankings, measures, **more)
+    return {query: dict(zip(measures, row, strict=True)) for query, row in scores.values.items()}
 
 
-@often
-@given(cases, st.sampled_from(["skip", "zero"]), st.lists(st.sampled_from("abcd"), unique=True))
-def test_values_are_within_their_range(case: Case, undefined: str, before: list[str]) -> None:
-    found = values(
-        case, case.ranking, undefined=undefined, seconds={"q": 0.1}, before={"q": before}
-    )
-    for measure, value in found.items():
-        low, high = measure.range
-        assert value is None or low <= value <= high, measure
+def returned(cases: dict[str, Case]) -> dict[str, list[str]]:
+    return {query: case.ranking for query, case in cases.items()}
 
 
-@often
-@given(cases, st.data())
-def test_moving_a_better_document_up_never_lowers_a_measure(
-    case: Case, data: st.DataObject
-) -> None:
+@pytest.mark.parametrize("undefined", ["skip", "zero"])
+@thousands
+@given(seeds)
+def test_values_are_within_their_range(undefined: str, seed: int) -> None:
+    cases, draw = batch(seed), Random(seed)
+    before = {query: some_of(DOCUMENTS, draw) for query in cases}
+    seconds = dict.fromkeys(cases, 0.1)
+    found = values(cases, returned(cases), undefined=undefined, seconds=seconds, before=before)
+    for query, row in found.items():
+        for measure, value in row.items():
+            low, high = measure.range
+            assert value is None or low <= value <= high, (str(measure), cases[query])
+
+
+@thousands
+@given(seeds)
+def test_moving_a_better_document_up_never_lowers_a_measure(seed: int) -> None:
     """Nor raises one where lower is better. An unjudged document and one of grade 0 or less are of the same worth."""
-    assume(len(case.ranking) > 1)
+    cases, draw = batch(seed), Random(seed)
+    climbed = {query: climb(case, draw) for query, case in cases.items()}
+    was, now = values(cases, returned(cases)), values(cases, climbed)
+    for query, case in cases.items():
+        for measure in RELEVANCE:
+            if str(measure) not in MAY_FALL:
+                old, new = was[query][measure], now[query][measure]
+                assert improved(measure, old, new), (str(measure), case, climbed[query])
+
+
+def climb(case: Case, draw: Random) -> list[str]:
+    """The ranking with one document before its neighbour of less worth, where there are such two."""
     worth = [max(case.grades.get(document, 0), 0) for document in case.ranking]
     climbs = [place for place in range(1, len(worth)) if worth[place] > worth[place - 1]]
-    assume(climbs)
-    place = data.draw(st.sampled_from(climbs))
     better = case.ranking.copy()
-    better[place - 1], better[place] = better[place], better[place - 1]
-    old, new = values(case, case.ranking), values(case, better)
-    for measure in RELEVANCE:
-        if str(measure) not in MAY_FALL:
-            was, now = old[measure], new[measure]
-            assert (was is None) == (now is None)
-            assert was is None or now is None or improved(measure, was, now), measure
+    if climbs:
+        place = draw.choice(climbs)
+        better[place - 1], better[place] = better[place], better[place - 1]
+    return better
 
 
-def improved(measure: Measure, was: float, now: float) -> bool:
-    """Not worse, but for the last bit of a sum."""
+def improved(measure: Measure, was: float | None, now: float | None) -> bool:
+    """Not worse, but for the last bit of a sum; and as undefined as before."""
+    if was is None or now is None:
+        return was is now
     return now >= was - 1e-12 if measure.higher_is_better else now <= was + 1e-12
 
 
-@often
-@given(cases, st.permutations([f"d{number}" for number in range(14)]))
-def test_names_of_documents_do_not_matter(case: Case, others: list[str]) -> None:
-    renamed = dict(zip([f"d{number}" for number in range(14)], others, strict=True))
-    grades = {renamed[document]: grade for document, grade in case.grades.items()}
-    ranking = [renamed[document] for document in case.ranking]
-    assert values(case, case.ranking) == values(Case(grades, ranking), ranking)
+@thousands
+@given(seeds)
+def test_names_of_documents_do_not_matter(seed: int) -> None:
+    cases, draw = batch(seed), Random(seed)
+    renamed = dict(zip(DOCUMENTS, draw.sample(DOCUMENTS, len(DOCUMENTS)), strict=True))
+    others = {
+        query: Case(
+            {renamed[document]: grade for document, grade in case.grades.items()},
+            [renamed[document] for document in case.ranking],
+        )
+        for query, case in cases.items()
+    }
+    assert values(cases, returned(cases)) == values(others, returned(others))
 
 
-@often
-@given(cases, st.data())
-def test_a_duplicate_changes_nothing(case: Case, data: st.DataObject) -> None:
-    assume(case.ranking)
-    copied = case.ranking.copy()
-    for document in data.draw(st.lists(st.sampled_from(case.ranking), min_size=1, max_size=3)):
-        copied.insert(data.draw(st.integers(0, len(copied))), document)
-    assert values(case, copied) == values(case, [*dict.fromkeys(copied)])
+@thousands
+@given(seeds)
+def test_a_duplicate_changes_nothing(seed: int) -> None:
+    cases, draw = batch(seed), Random(seed)
+    copied = {query: with_duplicates(case.ranking, draw) for query, case in cases.items()}
+    first = {query: [*dict.fromkeys(ranking)] for query, ranking in copied.items()}
+    assert values(cases, copied) == values(cases, first)
 
 
-@often
-@given(cases)
-def test_a_perfect_ranking_has_an_ndcg_of_exactly_one(case: Case) -> None:
-    best = sorted(case.grades, key=case.grades.__getitem__, reverse=True)
-    assume(best and case.grades[best[0]] > 0)
+def with_duplicates(ranking: list[str], draw: Random) -> list[str]:
+    copied = ranking.copy()
+    for document in draw.choices(ranking, k=3) if ranking else ():
+        copied.insert(draw.randint(0, len(copied)), document)
+    return copied
+
+
+@thousands
+@given(seeds)
+def test_a_perfect_ranking_has_an_ndcg_of_exactly_one(seed: int) -> None:
+    cases = {query: case for query, case in batch(seed).items() if gain(case)}
+    best = {
+        query: sorted(case.grades, key=case.grades.__getitem__, reverse=True)
+        for query, case in cases.items()
+    }
     measures = [
         parse_measure(f"ndcg(gains={gains})@{k}") for gains in ("lin", "exp") for k in (1, 3, 20)
     ]
-    assert set(values(case, best, measures).values()) == {1.0}
+    for row in values(cases, best, measures).values():
+        assert set(row.values()) == {1.0}
 
 
-@often
+def gain(case: Case) -> bool:
+    return any(grade > 0 for grade in case.grades.values())
+
+
+@settings(max_examples=300)
 @given(st.lists(st.floats(0, 5), min_size=1, max_size=8), st.randoms(use_true_random=False))
 def test_fractional_grades_keep_within_bounds(grades: list[float], draw: Any) -> None:
     """The sum of an ideal ranking and of one nearly so may differ in their last bit either way."""

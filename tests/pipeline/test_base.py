@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import QUIET, Project
+from tests.conftest import ALONE, QUIET, Project, installed
 from tests.repository import git
 
 SUITE = """\
@@ -360,7 +360,9 @@ def test_a_module_that_a_build_writes_is_missing_until_it_is_linked(shop: Projec
 
 
 @pytest.mark.parametrize("case", ["importlib", "an option that only the head has", "no plugin"])
-def test_pytest_is_set_up_otherwise_on_one_side(shop: Project, case: str) -> None:
+def test_pytest_is_set_up_otherwise_on_one_side(
+    shop: Project, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(shop, "shop.py", WORSE)
     if case == "importlib":
         result = shop.run(RUN, "--import-mode=importlib")
@@ -369,6 +371,7 @@ def test_pytest_is_set_up_otherwise_on_one_side(shop: Project, case: str) -> Non
         return
     options, said = ["--faster"], "unrecognized arguments: --faster"
     if case == "no plugin":
+        installed(monkeypatch)
         program = f"{sys.executable} -m pytest -p no:irquality"
         write(shop, "pytest.ini", f"[pytest]\npythonpath = .\nir_base_command = {program}\n")
         options, said = [], "unrecognized arguments: --ir-suite"
@@ -438,7 +441,10 @@ def test_data_is_todays_and_code_is_never_laid_over(shop: Project) -> None:
 # -- how it is run ------------------------------------------------------------------------------------------------------
 
 
-def test_the_bases_addopts_select_and_distribute_nothing(shop: Project) -> None:
+def test_the_bases_addopts_select_and_distribute_nothing(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_PLUGINS", ALONE["PYTEST_PLUGINS"] + ",xdist.plugin")
     git(shop.path, "checkout", "-q", "main")
     ini = "[pytest]\npythonpath = .\naddopts = -n2 -x --lf -k nothing --junitxml=j.xml --ir-json=b.json\n"
     write(shop, "pytest.ini", ini)
@@ -458,7 +464,7 @@ def test_under_xdist_the_controller_runs_it_once(shop: Project) -> None:
     git(shop.path, "checkout", "-q", "-B", "change")
     write(shop, "shop.py", WORSE)
     result = shop.pytester.runpytest_subprocess(
-        "--ir-suite", "--ir-json=out.json", "-n2", RUN, *QUIET
+        "--ir-suite", "--ir-json=out.json", "-p", "xdist", "-n2", RUN, *QUIET
     )
     assert result.ret == 1
     assert fell(shop)
@@ -466,7 +472,9 @@ def test_under_xdist_the_controller_runs_it_once(shop: Project) -> None:
     write(shop, "shop.py", "broken(\n")
     git(shop.path, "checkout", "-q", "main")
     commit(shop, "broken")
-    result = shop.pytester.runpytest_subprocess("--ir-suite", "-n2", "--dist=loadfile", RUN, *QUIET)
+    result = shop.pytester.runpytest_subprocess(
+        "--ir-suite", "-p", "xdist", "-n2", "--dist=loadfile", RUN, *QUIET
+    )
     assert result.ret == 4
     result.stderr.fnmatch_lines(
         ["ERROR: --ir-baseline run:main: the base * gave no answers*", "  | *SyntaxError*"]

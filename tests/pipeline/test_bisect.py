@@ -32,10 +32,7 @@ def run(project: Project, script: str) -> subprocess.CompletedProcess[str]:
         (folder / name).write_text(f'#!/bin/sh\nexec {sys.executable} {module} "$@"\n')
         (folder / name).chmod(0o755)
     environment = {**os.environ, **WHO, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
-    environment["PYTHONDONTWRITEBYTECODE"] = (
-        "1"  # checkouts of one second, which a .pyc cannot tell
-    )
-    environment["PYTEST_ADDOPTS"] = "-p no:hypothesispytest -p no:anyio -p no:cacheprovider"
+    environment["PYTEST_ADDOPTS"] = "-p no:cacheprovider"
     return subprocess.run(
         ["sh", "-e", "-c", script], cwd=project.path, env=environment, capture_output=True,
         text=True, timeout=120, check=False,

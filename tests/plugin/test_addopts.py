@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import QUIET, Project
+from tests.conftest import QUIET, Project, installed
 
 SUITE = "queries:\n  - {query: desk, must_find: {d1: 1}}\n  - {query: lamp, relevant: [d1]}\n"
 UNIT = "def test_unit():\n    pass\n"
@@ -49,8 +49,14 @@ def test_suites_run_beside_unit_tests(shop: Project) -> None:
     ids=str,
 )
 def test_where_no_suite_is_asked_for_nothing_is_said_or_written(
-    shop: Project, arguments: list[str], status: int, passed: int
+    shop: Project,
+    arguments: list[str],
+    status: int,
+    passed: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if "no:irquality" in arguments:
+        installed(monkeypatch)
     result = run(shop, *arguments)
     assert result.ret == status
     assert result.parseoutcomes().get("passed", 0) == passed
@@ -60,7 +66,7 @@ def test_where_no_suite_is_asked_for_nothing_is_said_or_written(
     assert not (shop.path / "ir-report.html").exists()
 
 
-@pytest.mark.parametrize("arguments", [[], ["-q"], ["-qq"], ["-n1"]], ids=str)
+@pytest.mark.parametrize("arguments", [[], ["-q"], ["-qq"], ["-p", "xdist", "-n1"]], ids=str)
 def test_an_editor_looks_for_tests(shop: Project, arguments: list[str]) -> None:
     """VS Code and PyCharm collect first, and want node ids and no more."""
     result = run(shop, "--collect-only", f"--rootdir={shop.path}", *arguments)

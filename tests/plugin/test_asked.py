@@ -22,7 +22,13 @@ def shop(project: Project) -> Project:
 
 @pytest.mark.parametrize(
     "args",
-    [("shop.ir.yaml", "-n1"), ("shop.ir.yaml",), (), ("-n1",), ("--rootdir=.", "./shop.ir.yaml")],
+    [
+        ("shop.ir.yaml",),
+        (),
+        ("--rootdir=.", "./shop.ir.yaml"),
+        ("-p", "xdist", "-n1", "shop.ir.yaml"),
+        ("-p", "xdist", "-n1"),
+    ],
     ids=str,
 )
 def test_whoever_reports_reports_however_suites_were_named(

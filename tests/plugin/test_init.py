@@ -114,7 +114,7 @@ def test_what_can_go_wrong_is_one_line_and_writes_nothing(project: Project) -> N
 def test_it_works_in_a_worker_of_xdist(project: Project) -> None:
     project.suite("a\n", "q.txt")
     project.answers({"a": ["d1"]})
-    result = init(project, "q.txt", "-n1")
+    result = init(project, "q.txt", "-p", "xdist", "-n1")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["wrote q.ir.yaml: 1 query,*"])
 

@@ -91,7 +91,7 @@ def test_reports_hold_plain_values_only(project: Project) -> None:
     assert json.dumps(project.data)
 
 
-@pytest.mark.parametrize("args", [(), ("-n1",)], ids=str)
+@pytest.mark.parametrize("args", [(), ("-p", "xdist", "-n1")], ids=str)
 def test_a_suite_outside_the_project_is_named_from_where_we_stand(
     project: Project, args: tuple[str, ...]
 ) -> None:

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from tests.conftest import QUIET, Project
+from tests.conftest import QUIET, Project, installed
 
 SUITE = "queries:\n  - {query: office chair, id: q14, tags: [head], relevant: [d1], must_find: [d1]}\n  - {query: desk, relevant: [d1]}\nthresholds:\n  ndcg@10: 0.5\ntags:\n  head:\n    mrr: {min: 0.5}\n"
 NAMES = ["q14", "desk", "ndcg-10", "head-mrr-10"]
@@ -115,10 +115,18 @@ def test_a_selection_says_that_it_is_one(shop: Project) -> None:
     )
 
 
+def test_it_loads_itself_as_pytest_loads_what_is_installed(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(monkeypatch)
+    result = shop.pytester.runpytest_subprocess("--ir-suite", "-p", "no:hypothesispytest")
+    result.assert_outcomes(passed=4)
+
+
 def test_it_can_be_named_where_plugins_do_not_load_themselves(
     shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_PLUGINS")
     shop.pytester.runpytest_subprocess("-p", "irquality", "--ir-suite").assert_outcomes(passed=4)
     shop.pytester.runpytest_subprocess(
         "-p", "irquality", "--ir-suite", "shop.ir.yaml"
@@ -238,9 +246,7 @@ def test_without_the_option_nothing_is_seen_or_felt(project: Project) -> None:
         "import sys\ndef test_it():\n    assert not {'yaml', 'jinja2', 'pytest_irquality.plugin.collect'} & set(sys.modules)\n",
         "test_it.py",
     )
-    result = project.pytester.runpytest_subprocess(
-        "-p", "no:anyio", "-p", "no:hypothesispytest", "-p", "no:randomly"
-    )
+    result = project.pytester.runpytest_subprocess()
     result.assert_outcomes(passed=1)
     assert "search quality" not in result.stdout.str()
     assert {

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from tests.conftest import Project, absent
+from tests.conftest import Project, absent, installed
 
 SUITE = """
 queries:
@@ -26,7 +26,8 @@ ANSWERS = (
 
 
 @pytest.fixture
-def beside(project: Project) -> Project:
+def beside(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    installed(monkeypatch)
     for name in ("pytest_html", "pytest_reportlog"):
         if importlib.util.find_spec(name) is None:
             absent(f"{name} is not installed (the extra 'browser')")

@@ -203,9 +203,7 @@ def test_under_xdist_files_are_written_as_without_and_told_once(shop: Project) -
         "--ir-save-runs=runs",
         "--ir-update-baseline",
         "-p",
-        "no:hypothesispytest",
-        "-p",
-        "no:anyio",
+        "xdist",
     )
     text = result.stdout.str()
     assert text.count("run kept: ") == 2

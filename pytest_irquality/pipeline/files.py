@@ -75,8 +75,8 @@ class Against(NamedTuple):
 class _Known:
     """What is compared with, and the file that an update replaces, with what is wrong with it."""
 
-    before: baseline.Found
-    old: baseline.Found
+    before: baseline.FoundBaseline
+    old: baseline.FoundBaseline
     damage: str = ""
 
 
@@ -140,19 +140,19 @@ class Files:
             self._read[key] = self._to_be_replaced(target)
         return self._read[key]
 
-    def _found(self, target: Target) -> baseline.Found:
+    def _found(self, target: Target) -> baseline.FoundBaseline:
         """What is compared with: the base's answer, or the baseline. Raises ``StoredRunError``."""
         if self._answers is None:
             return self._kept_baseline(target) or self._place(target).find()
         answer = self._answer(target)
         source, commit = f"run:{self._answers.ref}", self._answers.commit[:7]
         if answer.run is None:
-            return baseline.Found(source, None, "suite", commit, self._answers.time)
+            return baseline.FoundBaseline(source, None, "suite", commit, self._answers.time)
         assert self.base is not None
         stored = read_run(self.base / RUNS / answer.run, source)
-        return baseline.Found(source, stored, "", commit, self._answers.time)
+        return baseline.FoundBaseline(source, stored, "", commit, self._answers.time)
 
-    def _kept_baseline(self, target: Target) -> baseline.Found | None:
+    def _kept_baseline(self, target: Target) -> baseline.FoundBaseline | None:
         """Kept runs that are compared with, found as those of ``--ir-runs`` are: several builds, a
         TREC run, or one deeper in the folder. None where another baseline is asked for.
         """
@@ -166,8 +166,8 @@ class Files:
         shown = f"{len(given)} builds ({few(list(given[:2]), len(given))})"
         source = shown if self.builds else option
         if stored is None:
-            return baseline.Found(source) if self.builds else None
-        return baseline.Found(source, stored, "", stored.header.commit, stored.header.time)
+            return baseline.FoundBaseline(source) if self.builds else None
+        return baseline.FoundBaseline(source, stored, "", stored.header.commit, stored.header.time)
 
     def _exists(self, given: str) -> bool:
         return (self.start / given).exists()
@@ -186,7 +186,7 @@ class Files:
 
     def _to_be_replaced(self, target: Target) -> _Known:
         place = self._place(target)
-        old, damage = baseline.Found(place.shown), ""
+        old, damage = baseline.FoundBaseline(place.shown), ""
         try:
             old = place.here()
         except DamagedRunError as error:  # which writing it anew mends
@@ -453,8 +453,8 @@ class Files:
         taken.file.unlink(missing_ok=True)
         yield f"removed: {taken.name}"
 
-    def _place(self, target: Target) -> baseline.Place:
-        return baseline.Place(
+    def _place(self, target: Target) -> baseline.BaselineLocation:
+        return baseline.BaselineLocation(
             target.suite, target.file, target.retriever, self.compared, self.start, self.root,
             self.allowed(target.file), self._trees,
         )  # fmt: skip

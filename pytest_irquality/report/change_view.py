@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from math import ceil, floor, log2
 
 from pytest_irquality.report.query_view import QueryViews, side
-from pytest_irquality.report.views import Bin, Changes, Dot, Mover, Step, Tick
+from pytest_irquality.report.views import Bin, ChangeBar, Changes, Dot, Mover, Tick
 from pytest_irquality.verdict.result import QueryResult
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.numbers import counted, figure, signed
@@ -84,7 +84,7 @@ def _span(largest: float) -> float:
     return next((span for span in SPANS if largest <= span + EQUAL), largest)
 
 
-def _steps(both: Sequence[Pair], views: QueryViews, measure: str) -> Iterable[Step]:
+def _steps(both: Sequence[Pair], views: QueryViews, measure: str) -> Iterable[ChangeBar]:
     """Every query's change from the worst to the best, neighbours together where there are more
     than there is room.
     """
@@ -99,7 +99,7 @@ def _steps(both: Sequence[Pair], views: QueryViews, measure: str) -> Iterable[St
         low, high = (changed(pair) for pair in (group[0], group[-1]))
         low, high = min(low, high), max(low, high)
         named = ", ".join(cut(query.text, 40) for _, query, *_ in group[:NAMED])
-        yield Step(
+        yield ChangeBar(
             css=side(mean, views, measure) or "quiet",
             x=round(at * width, 1),
             y=round(FALL if views.sign * mean < 0 else FALL - tall, 1),

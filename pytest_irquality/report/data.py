@@ -20,8 +20,9 @@ from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.pool import Pool
 from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
+from pytest_irquality.wording.notes import note, notes
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.sentences import note, notes, sentence, warnings
+from pytest_irquality.wording.sentences import sentence, warnings
 from pytest_irquality.wording.story import Story
 
 VERSION: Literal[1] = 1

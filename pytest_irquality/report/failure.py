@@ -10,11 +10,11 @@ from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.wording.answers import broken_by, kind_name, lost_by
-from pytest_irquality.wording.losses import because
+from pytest_irquality.wording.losses import because, in_brackets
 from pytest_irquality.wording.moves import LEFT_INDEX, in_answers, name
 from pytest_irquality.wording.numbers import figure, grouped, probability, signed
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.sentences import demand, in_brackets, otherwise, sentence
+from pytest_irquality.wording.sentences import demand, otherwise, sentence
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import ON_CHANGE, fitted, one_line, quoted, wrapped
 

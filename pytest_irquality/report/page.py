@@ -7,8 +7,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from pytest_irquality.report.means_view import Sides
 from pytest_irquality.report.suite_view import SuiteView
-from pytest_irquality.report.views import AuditView, Name, Page, Reason, State, loudness
+from pytest_irquality.report.views import (
+    AuditView,
+    MeansRow,
+    MeasureName,
+    Page,
+    Reason,
+    State,
+    loudness,
+)
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
 from pytest_irquality.wording.accepted import accepted
@@ -31,15 +40,13 @@ def page_view(
     """The page as values; suites and retrievers the worst first."""
     stories = worst_first(results)
     named = list(dict.fromkeys(measure for result in results for measure in result.shown))
-    names = {m: Name(m, f"measure-{n}" if m in definitions else "") for n, m in enumerate(named, 1)}
+    names = {}
+    for number, measure in enumerate(named, 1):
+        anchor = f"measure-{number}" if measure in definitions else ""
+        names[measure] = MeasureName(measure, anchor)
     several = len(results) > 1
     views = [SuiteView(story.result, f"s{n}", names, now) for n, story in enumerate(stories, 1)]
-    sides = {
-        (table.path, retriever, row.measure): side
-        for table in side_by_side(results)
-        for row in table.rows
-        for retriever, side in zip(table.retrievers, row.sides, strict=True)
-    }
+    sides = _sides(results)
     state, words = _headline(stories, not_evaluated)
     reasons = [reason for view in views for reason in view.reasons(several)]
     broken, others, most = _beside_worst(views, reasons)
@@ -53,7 +60,7 @@ def page_view(
         broken=tuple(broken),
         reasons=tuple(_foremost(others, most)),
         more=f"and {more} more, below" if more > 0 else "",
-        facts=() if several or not views else views[0].facts,
+        facts=() if several or not views else tuple(views[0].facts()),
         not_evaluated=tuple(not_evaluated),
         generated=generated,
         compared=tuple(names.values()),
@@ -62,9 +69,23 @@ def page_view(
             for n, (path, told) in enumerate(audit_of(results).items(), 1)
         ),
         sections=tuple(view.section for view in views),
-        rows=tuple(view.compared(named, sides) for view in views) if several else (),
+        rows=tuple(_row(view, named, sides) for view in views) if several else (),
         definitions=tuple((names[m], definitions[m]) for m in named if m in definitions),
     )
+
+
+def _sides(results: Sequence[SuiteResult]) -> Sides:
+    """What each retriever scored beside the others of its suite."""
+    sides = {}
+    for table in side_by_side(results):
+        for row in table.rows:
+            for retriever, side in zip(table.retrievers, row.sides, strict=True):
+                sides[table.path, retriever, row.measure] = side
+    return sides
+
+
+def _row(view: SuiteView, measures: Sequence[str], sides: Sides) -> MeansRow:
+    return view.means.row_of_several(measures, sides, view.story, view.title, view.state)
 
 
 def _word(state: State, stories: Sequence[Story]) -> str:

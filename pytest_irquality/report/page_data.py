@@ -17,7 +17,7 @@ from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.printable import visible
 from pytest_irquality.report.query_view import KINDS
 from pytest_irquality.report.texts_view import chunks
-from pytest_irquality.report.views import Column, Detail, Document, Query, Section, State
+from pytest_irquality.report.views import Column, Detail, DocumentRow, QueryRow, Section, State
 from pytest_irquality.wording.words import cut
 
 TITLES = 1_800_000
@@ -48,7 +48,7 @@ class Shared:
     texts: Index = field(default_factory=Index)
     wholes: Index = field(default_factory=Index)
 
-    def ranking(self, documents: Iterable[Document]) -> list[int | str]:
+    def ranking(self, documents: Iterable[DocumentRow]) -> list[int | str]:
         """Four entries a document: the numbers of it, its grade and its move, and its score."""
         flat: list[int | str] = []
         for d in documents:
@@ -122,7 +122,7 @@ def _rows(section: Section, shared: Shared) -> dict[str, Any]:
     }
 
 
-def _bits(query: Query) -> int:
+def _bits(query: QueryRow) -> int:
     """The filters that let a query through, a bit each."""
     return sum(1 << bit for bit, kind in enumerate(KINDS) if kind in query.kinds)
 
@@ -175,7 +175,7 @@ def _detail(detail: Detail, wholes: Sequence[str], shared: Shared) -> dict[str, 
     }
 
 
-def _ranks(ranking: Iterable[Document]) -> list[int]:
+def _ranks(ranking: Iterable[DocumentRow]) -> list[int]:
     """The ranks where they are not 1, 2, 3 and so on: the medians of several answers."""
     ranks = [int(document.rank or 0) for document in ranking]
     return [] if ranks == [*range(1, len(ranks) + 1)] else ranks

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pytest_irquality.report.query_view import QueryViews
-from pytest_irquality.report.views import Column, Query, Table
+from pytest_irquality.report.views import Column, QueryRow, Table
 from pytest_irquality.verdict.result import QueryResult
 
 LISTED = 3
@@ -15,7 +15,7 @@ LISTED = 3
 Keys = Iterable["float | str | None"]
 
 
-def table(views: QueryViews, rows: Sequence[Query]) -> Table:
+def table(views: QueryViews, rows: Sequence[QueryRow]) -> Table:
     """Text, tags and outcome are cells of their own kind in every row; the numbers are columns of
     plain text.
     """
@@ -63,7 +63,7 @@ def _values(views: QueryViews) -> Iterator[Column]:
             yield Column(f"{measure} change", "change", measure, told, order, sides, listed=main)
 
 
-def _latency(queries: Sequence[QueryResult], rows: Sequence[Query]) -> Iterator[Column]:
+def _latency(queries: Sequence[QueryResult], rows: Sequence[QueryRow]) -> Iterator[Column]:
     if any(query.seconds is not None for query in queries):
         order = _order(query.seconds for query in queries)
         told = tuple(row.latency for row in rows)

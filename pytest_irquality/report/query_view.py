@@ -13,11 +13,11 @@ from pytest_irquality.report.views import (
     EXPECTED,
     STATES,
     Chip,
+    DemandRow,
     Detail,
-    Document,
+    DocumentRow,
     Listed,
-    Query,
-    Rule,
+    QueryRow,
     State,
     Value,
     loudness,
@@ -188,7 +188,7 @@ class QueryViews:
         }
         return frozenset(kind for kind, holds in told.items() if holds)
 
-    def chips(self, views: Sequence[Query]) -> tuple[Chip, ...]:
+    def chips(self, views: Sequence[QueryRow]) -> tuple[Chip, ...]:
         return tuple(
             Chip(key, label, sum(key in view.kinds for view in views))
             for key, label in KINDS.items()
@@ -197,10 +197,10 @@ class QueryViews:
 
     # -- rows ------------------------------------------------------------------------------------
 
-    def views(self) -> tuple[Query, ...]:
+    def views(self) -> tuple[QueryRow, ...]:
         return tuple(map(self.row, self.ordered))
 
-    def listed(self, rows: Sequence[Query]) -> Iterator[Listed]:
+    def listed(self, rows: Sequence[QueryRow]) -> Iterator[Listed]:
         """The first queries in full, as many as there are ``rows``."""
         for row, query in zip(rows, self.ordered, strict=False):
             values = (self.value(query, measure) for measure in self.result.shown)
@@ -209,10 +209,10 @@ class QueryViews:
     def anchor(self, id: str) -> str:
         return f"{self.prefix}-q{self.rows[id] + 1}" if id in self.rows else ""
 
-    def row(self, query: QueryResult) -> Query:
+    def row(self, query: QueryResult) -> QueryRow:
         outcome, own = self.outcomes[query.id], self.own.get(query.id)
         state, issue = STATES[outcome], own.known_issue if own else None
-        return Query(
+        return QueryRow(
             anchor=self.anchor(query.id),
             text=cut(query.text),
             id=cut(query.id) if query.id != query.text else "",
@@ -327,10 +327,10 @@ class QueryViews:
                 yield own, finding
         yield from self.guards.get(query.id, ())
 
-    def rules(self, query: QueryResult) -> Iterator[Rule]:
+    def rules(self, query: QueryResult) -> Iterator[DemandRow]:
         for verdict, finding in self.demands(query):
             label = f"{verdict.label}: " if verdict is not self.own.get(query.id) else ""
-            yield Rule(_state(verdict, finding), cut(f"{label}{demand(self.result, finding)}"))
+            yield DemandRow(_state(verdict, finding), cut(f"{label}{demand(self.result, finding)}"))
 
     def forbidden(self, query: QueryResult) -> Iterator[str]:
         for _, finding in self.demands(query):
@@ -344,12 +344,12 @@ class QueryViews:
         documents = (d for query in self.result.queries for d in (*query.ranking, *query.missing))
         return max((document.grade or 0.0 for document in documents), default=0.0)
 
-    def document(self, document: ShownDocument, move: str, query: QueryResult) -> Document:
+    def document(self, document: ShownDocument, move: str, query: QueryResult) -> DocumentRow:
         """A document as every ranking shows it; ``move`` says where it was or went."""
         title = document.title if document.title and document.title != document.id else ""
         often = in_answers(document, query)
         css, grade = _graded(document.grade, document.relevant, self.top_grade)
-        return Document(
+        return DocumentRow(
             rank=str(document.rank or ""),
             id=cut(document.id),
             title=cut(title, LONG_TITLE),
@@ -362,14 +362,14 @@ class QueryViews:
 
     def document_now(
         self, document: ShownDocument, query: QueryResult, forbidden: AbstractSet[str]
-    ) -> Document:
+    ) -> DocumentRow:
         """A document of today's ranking: where it was in the baseline."""
         shown = self.document(document, _came(document, query), query)
         if document.id in forbidden:
             return shown._replace(css="wrong forbidden", grade="⊘ forbidden")
         return shown
 
-    def document_before(self, document: ShownDocument, query: QueryResult) -> Document:
+    def document_before(self, document: ShownDocument, query: QueryResult) -> DocumentRow:
         """A document of the baseline's ranking: its rank then, and where it is now."""
         then, now = document.before, document.rank
         shown = self.document(document, "=" if now == then else f"→ {rank(document)}", query)
@@ -377,7 +377,7 @@ class QueryViews:
         css = f"{shown.css} lost" if lost else shown.css
         return shown._replace(rank=str(then or ""), score="", css=css)
 
-    def absent(self, document: ShownDocument, query: QueryResult) -> Document:
+    def absent(self, document: ShownDocument, query: QueryResult) -> DocumentRow:
         """A document that the shown ranking lacks: what it would have been worth, and where it is
         instead.
         """

@@ -24,14 +24,14 @@ MARKS = {
     "fixed": "✗ FIXED",
     "not evaluated": "✗ not evaluated",
 }
-Row = tuple[str, str, str, str, str, str, str, str]
-HEAD: Row = ("measure", "before", "now", "change", "worse/better", "limit", "", "queries")
+Cells = tuple[str, str, str, str, str, str, str, str]
+HEAD: Cells = ("measure", "before", "now", "change", "worse/better", "limit", "", "queries")
 DISPENSABLE = (7, 4)
 """Columns that go where a terminal is too narrow for all."""
 MOST_ROWS = 12
 
 
-def rows_of(story: Story) -> Iterator[Row]:
+def rows_of(story: Story) -> Iterator[Cells]:
     """The measures shown, and every limit that has no plain tick, most damage first; what holds is
     counted elsewhere.
     """
@@ -56,7 +56,7 @@ def rows_of(story: Story) -> Iterator[Row]:
         yield (f"and {grouped(len(others) - MOST_ROWS)} more", "", "", "", "", "", "✗", "")
 
 
-def _limit_row(result: SuiteResult, verdict: Verdict) -> Row:
+def _limit_row(result: SuiteResult, verdict: Verdict) -> Cells:
     """A limit on tags or queries: the one that broke worst, and how many did."""
     findings = verdict.broken or verdict.findings
     known = [finding for finding in findings if finding.value is not None]
@@ -92,7 +92,7 @@ def _outcome(verdict: Verdict) -> str:
     return "!" if verdict.warned else MARKS[verdict.outcome]
 
 
-def _row(label: str, mean: Mean, limit: str, verdict: Verdict | None, on: str = "") -> Row:
+def _row(label: str, mean: Mean, limit: str, verdict: Verdict | None, on: str = "") -> Cells:
     """A measure over the suite or a tag, with the digits that tell its figures from the limits
     they break.
 
@@ -132,7 +132,7 @@ def _digits(broken: Sequence[Finding], mean: Mean, on_change: bool) -> int:
     return max((digits_apart(value, limit, mean.unit) for value, limit in pairs), default=3)
 
 
-def aligned(rows: Sequence[Row], width: int) -> Iterator[str]:
+def aligned(rows: Sequence[Cells], width: int) -> Iterator[str]:
     """Aligned columns in the width there is: without those that are empty, then without what is
     dispensable.
     """
@@ -152,7 +152,7 @@ def aligned(rows: Sequence[Row], width: int) -> Iterator[str]:
         yield fitted(terminal(f"  {line}".rstrip()), width)
 
 
-def _wide(rows: Sequence[Row], kept: Sequence[int]) -> int:
+def _wide(rows: Sequence[Cells], kept: Sequence[int]) -> int:
     return sum(max(cells(row[n]) for row in rows) + 2 for n in kept)
 
 

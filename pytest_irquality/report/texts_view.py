@@ -8,14 +8,17 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pytest_irquality.edges.printable import visible
-from pytest_irquality.report.views import Document
+from pytest_irquality.report.views import DocumentRow
 from pytest_irquality.verdict.result import Mark, SuiteResult
 
 KEPT = "run kept: "
 
 
 def chunks(
-    ranking: Iterable[Document], texts: Sequence[str], numbers: dict[Any, int], ids: dict[Any, int]
+    ranking: Iterable[DocumentRow],
+    texts: Sequence[str],
+    numbers: dict[Any, int],
+    ids: dict[Any, int],
 ) -> list[Any]:
     """A row for each document: the number of its text, that of its own id, and three numbers a
     mark (first, behind its last, whether it is a whole passage); 0 where there is no text.

@@ -50,13 +50,18 @@ LOUDEST_FIRST = (
 )
 
 
+def percent(part: float) -> str:
+    """A part of a bar's width, never beyond either end."""
+    return f"{100 * min(max(part, 0.0), 1.0):.4g}"
+
+
 def loudness(outcome: str) -> int:
     """Where an outcome stands in a list that begins with the worst."""
     return LOUDEST_FIRST.index(outcome)
 
 
 @dataclass(frozen=True)
-class Name:
+class MeasureName:
     """A measure, with the anchor of its definition ("" where the page has none)."""
 
     text: str
@@ -91,7 +96,7 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Held:
+class BoundRow:
     """One demand of a line of limits, as a row."""
 
     subject: str
@@ -108,8 +113,10 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Line:
-    """A line of limits: one demand tells it whole, of several only the broken are spread out."""
+class LimitView:
+    """A limit. ``only``: its one demand, which then says all. Of several, ``rows`` are listed and
+    ``held_rows`` folded away under ``held_title``, since they hold.
+    """
 
     anchor: str
     label: str
@@ -117,11 +124,11 @@ class Line:
     state: State
     reason: str
     rerun: str
-    only: Held | None
-    spread: tuple[Held, ...]
-    kept: tuple[Held, ...]
-    folded: str
-    unsaid: str
+    only: BoundRow | None
+    rows: tuple[BoundRow, ...]
+    held_rows: tuple[BoundRow, ...]
+    held_title: str
+    unlisted: str
     otherwise: str = ""
 
 
@@ -146,7 +153,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class MeansRow:
     """A tag's means, or a suite's; of a suite also how many checks failed, what queries did and
     how long calls took.
     """
@@ -161,7 +168,7 @@ class Row:
     latency: str = ""
 
 
-class Document(NamedTuple):
+class DocumentRow(NamedTuple):
     """A document in a ranking. ``css`` is its grade's colour and ``grade`` that in words; ``move``
     where it went.
     """
@@ -178,7 +185,7 @@ class Document(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rule:
+class DemandRow:
     """A demand on this query, kept or not."""
 
     state: State
@@ -198,7 +205,7 @@ class Value(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Query:
+class QueryRow:
     """A query's row. ``kinds`` are the filters that let it through; ``opened``: its detail is seen
     at once where no script runs.
     """
@@ -223,12 +230,12 @@ class Detail:
     whole: str
     remarks: tuple[tuple[str, str], ...]
     fault: str
-    rules: tuple[Rule, ...]
-    ranking: tuple[Document, ...]
+    rules: tuple[DemandRow, ...]
+    ranking: tuple[DocumentRow, ...]
     ranked: str
-    ranking_before: tuple[Document, ...]
+    ranking_before: tuple[DocumentRow, ...]
     ranked_before: str
-    missing: tuple[Document, ...]
+    missing: tuple[DocumentRow, ...]
     told: tuple[tuple[str, str], ...]
     place: str
     rerun: str
@@ -239,7 +246,7 @@ class Detail:
 class Listed(NamedTuple):
     """A query as it stands on the page for readers without scripts."""
 
-    query: Query
+    query: QueryRow
     values: tuple[Value, ...]
     detail: Detail
 
@@ -302,7 +309,7 @@ class Tick:
 
 
 @dataclass(frozen=True)
-class Step:
+class ChangeBar:
     """Some neighbours among all queries in the order of their change, as a bar; ``find`` lists
     them.
     """
@@ -325,7 +332,7 @@ class Changes:
     measure: str
     tally: tuple[tuple[str, str, str], ...]
     said: str
-    steps: tuple[Step, ...]
+    steps: tuple[ChangeBar, ...]
     bins: tuple[Bin, ...]
     bin_ticks: tuple[Tick, ...]
     dots: tuple[Dot, ...]
@@ -357,7 +364,7 @@ class Table:
     """All the queries of a section, worst first."""
 
     columns: tuple[Column, ...]
-    queries: tuple[Query, ...]
+    queries: tuple[QueryRow, ...]
     changes: tuple[float | None, ...] = ()
 
 
@@ -395,12 +402,12 @@ class Section:
     notes: tuple[str, ...]
     charts: tuple[Chart, ...]
     compared: bool
-    measures: tuple[Name, ...]
-    lines: tuple[Line, ...]
-    total: Row
-    tags: tuple[Row, ...]
+    measures: tuple[MeasureName, ...]
+    lines: tuple[LimitView, ...]
+    total: MeansRow
+    tags: tuple[MeansRow, ...]
     tags_title: str
-    tags_same: tuple[Row, ...]
+    tags_same: tuple[MeansRow, ...]
     tags_folded: str
     coverage: str
     coverage_top: str
@@ -441,8 +448,8 @@ class Page:
     facts: tuple[str, ...]
     not_evaluated: tuple[str, ...]
     generated: str
-    compared: tuple[Name, ...]
+    compared: tuple[MeasureName, ...]
     audits: tuple[AuditView, ...]
     sections: tuple[Section, ...]
-    rows: tuple[Row, ...]
-    definitions: tuple[tuple[Name, str], ...]
+    rows: tuple[MeansRow, ...]
+    definitions: tuple[tuple[MeasureName, str], ...]

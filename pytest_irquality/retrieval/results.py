@@ -13,6 +13,7 @@ import numbers
 import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from math import isfinite
 from operator import attrgetter, itemgetter
@@ -69,12 +70,22 @@ ONE_WORD = re.compile(
 )  # where an id has a digit, a dash or the like
 FIRST = 3
 TITLE_LENGTH = 80
-GAPS = ("  ", "\n ", " \n")  # white space that a title on a line of its own should not have
 
 __all__ = ["Returned", "UnreadableResult", "apart", "read_result", "split_batch"]
 
 Getter = Callable[[Any], Any]
-Column = Sequence[Any]
+Hits = Sequence[Any]
+
+
+class Column(NamedTuple):
+    """What stands at one place of each hit, with all its types."""
+
+    values: Sequence[Any]
+    kinds: AbstractSet[type]
+
+
+def _typed(values: Sequence[Any]) -> Column:
+    return Column(values, {*map(type, values)})
 
 
 class Returned(NamedTuple):
@@ -168,13 +179,14 @@ def _digest(text: str) -> str:
     ]
 
 
-def _read(hits: Column, looked: Looked) -> Returned:
+def _read(hits: Hits, looked: Looked) -> Returned:
     if not hits:
         return Returned(())
-    kinds = set(map(type, hits))
+    column = _typed(hits)
+    kinds = column.kinds
     if looked.texts and kinds == {str} and _has_prose(hits):
         return _texts_alone(hits, None)
-    if (ids := _ids(hits, kinds)) is not None:
+    if (ids := _ids(column)) is not None:
         return _bare(ids, looked)
     if all(map(_is_number, kinds)):
         raise UnreadableResult(
@@ -205,13 +217,14 @@ def _texts_alone(texts: Sequence[str], scores: tuple[float, ...] | None) -> Retu
 # -- ids and scores, a column at a time ----------------------------------------
 
 
-def _ids(column: Column, kinds: Iterable[type]) -> tuple[str, ...] | None:
+def _ids(column: Column) -> tuple[str, ...] | None:
     """The column as ids, or None if it holds anything else."""
-    if kinds == {str}:
-        return tuple(column) if all(column) else None
-    if not all(map(_is_id, kinds)):
+    if column.kinds == {str}:
+        ids = tuple(column.values)
+    elif all(map(_is_id, column.kinds)):
+        ids = tuple(map(str, column.values))
+    else:
         return None
-    ids = tuple(map(str, column))
     return ids if all(ids) else None
 
 
@@ -235,14 +248,17 @@ def _is_fraction(kind: type) -> bool:
 
 def _scores(column: Column) -> tuple[float, ...] | None:
     """The column as scores, or None if any is missing or no number."""
-    kinds = set(map(type, column))
-    if not all(map(_is_number, kinds)):
+    if column.kinds == {float}:
+        scores = tuple(column.values)
+    elif all(map(_is_number, column.kinds)):
+        try:
+            scores = tuple(map(float, column.values))
+        except (TypeError, ValueError, OverflowError):  # a whole number of hundreds of digits
+            return None
+    else:
         return None
-    try:
-        scores = tuple(column) if kinds == {float} else tuple(map(float, column))
-    except (TypeError, ValueError, OverflowError):  # a whole number of hundreds of digits
-        return None
-    return scores if all(map(isfinite, scores)) else None
+    # One that is not finite makes the sum so, too.
+    return scores if isfinite(sum(scores)) or all(map(isfinite, scores)) else None
 
 
 def _is_prose(value: object) -> bool:
@@ -264,30 +280,30 @@ def _has_prose(values: Iterable[str]) -> bool:
 # -- hits that are rows ----------------------------------------
 
 
-def _rows(hits: Column, looked: Looked) -> Returned:
+def _rows(hits: Hits, looked: Looked) -> Returned:
     """``(id, score)``, ``(score, id)``, or rows of a table: told apart by type over the whole
     list.
     """
     if len(set(map(len, hits))) > 1:
         raise UnreadableResult("its rows are of different lengths")
-    columns = list(zip(*hits, strict=True))
-    kinds = [set(map(type, column)) - {type(None)} for column in columns]
+    columns = [_typed(values) for values in zip(*hits, strict=True)]
+    kinds = [column.kinds - {type(None)} for column in columns]
     if len(columns) == 1 and all(map(_is_id, kinds[0])):
-        return _read(columns[0], looked)
+        return _read(columns[0].values, looked)
     place = _place(looked.id_field)
     at, score = _id_and_score(columns, kinds, place, _is_text if looked.texts else _is_prose)
     scores = _scores(columns[score]) if score is not None else None
-    words = [column for i, column in enumerate(columns) if kinds[i] == {str} and i != at]
+    words = [column.values for i, column in enumerate(columns) if kinds[i] == {str} and i != at]
     if looked.texts and words:
         in_texts = _place(looked.text_field)
         whole = words[-1] if in_texts is None else _words(columns[in_texts])
-        ids = _ids(columns[at], set(map(type, columns[at])))
+        ids = _ids(columns[at])
         if ids is None:
             return _texts_alone(whole, scores)
         known: dict[str, str] = {}
         ids = apart(ids, whole, known)
         return Returned(ids, scores, _by_id(ids, map(_title, words[0])), known)
-    read = _read(columns[at], looked if place is None else looked._replace(id_field=None))
+    read = _read(columns[at].values, looked if place is None else looked._replace(id_field=None))
     titles = read.titles or (_by_id(read.ids, map(_title, words[0])) if words else {})
     return read._replace(scores=scores or read.scores, titles=titles)
 
@@ -299,7 +315,7 @@ def _place(field: str | None) -> int | None:
 
 def _id_and_score(
     columns: Sequence[Column],
-    kinds: Sequence[set[type]],
+    kinds: Sequence[AbstractSet[type]],
     place: int | None,
     is_prose: Callable[[object], bool],
 ) -> tuple[int, int | None]:
@@ -313,7 +329,9 @@ def _id_and_score(
     fractions = [i for i in numeric if any(map(_is_fraction, kinds[i]))]
     settled = pair and len(fractions) == 1  # whatever the other side holds is the id
     prose = [
-        i for i in every if not settled and kinds[i] == {str} and any(map(is_prose, columns[i]))
+        i
+        for i in every
+        if not settled and kinds[i] == {str} and any(map(is_prose, columns[i].values))
     ]
     if not columns or not (numeric or all(map(_is_id, set().union(*kinds)))):
         raise UnreadableResult(
@@ -333,7 +351,7 @@ def _id_and_score(
 # -- hits with named fields ----------------------------------------
 
 
-def _fields(hits: Column, looked: Looked) -> Returned:
+def _fields(hits: Hits, looked: Looked) -> Returned:
     first, id_field, texts = hits[:FIRST], looked.id_field, looked.texts
     tried = (id_field,) if id_field else ID_KEYS if is_mapping(hits[0]) else ID_ATTRIBUTES
     get = _settle(first, tried, _are_ids, attributes=tried is ID_ATTRIBUTES)
@@ -354,7 +372,7 @@ def _fields(hits: Column, looked: Looked) -> Returned:
     if texts or not named or not all(named):  # where there is no title, a text has to do
         text_places = [place + name for name in TEXTS for place in inside]
         get_text = _settle_text(hits if texts else first, looked, text_places)
-    get_score = _settle(first, SCORES, lambda values: _scores(values) is not None)
+    get_score = _settle(first, SCORES, lambda column: _scores(column) is not None)
     scores = _scores(_column(hits, get_score)) if get_score else None
     whole = _words(_column(hits, get_text)) if get_text else [""] * len(hits)
     if texts and get_text is None:
@@ -372,7 +390,7 @@ def _fields(hits: Column, looked: Looked) -> Returned:
     return Returned(ids, scores, _by_id(ids, _titles(named)), known)
 
 
-def _settle_text(hits: Column, looked: Looked, places: Sequence[str]) -> Getter | None:
+def _settle_text(hits: Hits, looked: Looked, places: Sequence[str]) -> Getter | None:
     """The place of the texts. The first chunks may be empty: the next that has a text tells."""
     if looked.text_field:
         places = [looked.text_field]
@@ -385,7 +403,7 @@ def _settle_text(hits: Column, looked: Looked, places: Sequence[str]) -> Getter 
 
 
 def _settle(
-    first: Column,
+    first: Hits,
     places: Iterable[str],
     accept: Callable[[Column], bool],
     *,
@@ -456,7 +474,7 @@ def _got(hit: Any, get: Getter) -> Any:
         return None
 
 
-def _column(hits: Column, get: Getter) -> list[Any]:
+def _column(hits: Hits, get: Getter) -> Column:
     """What stands there in each hit; the one value of a stored field that could hold several is
     that value.
     """
@@ -464,37 +482,37 @@ def _column(hits: Column, get: Getter) -> list[Any]:
         values = [*(get.over(hits) if isinstance(get, _Walk) else map(get, hits))]
     except Exception:
         values = [_got(hit, get) for hit in hits]
-    return [*map(_alone, values)] if list in set(map(type, values)) else values
+    column = _typed(values)
+    return _typed([*map(_alone, values)]) if list in column.kinds else column
 
 
 def _alone(value: Any) -> Any:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-def _are_ids(values: Column) -> bool:
-    return _ids(values, set(map(type, values))) is not None
+def _are_ids(column: Column) -> bool:
+    return _ids(column) is not None
 
 
-def _are_texts(values: Column) -> bool:
-    return any(text and not text.isspace() for text in _words(values))
+def _are_texts(column: Column) -> bool:
+    return any(text and not text.isspace() for text in _words(column))
 
 
-def _read_ids(hits: Column, get: Getter) -> tuple[str, ...]:
-    values = _column(hits, get)
-    ids = _ids(values, set(map(type, values)))
-    if ids is not None:
+def _read_ids(hits: Hits, get: Getter) -> tuple[str, ...]:
+    column = _column(hits, get)
+    if (ids := _ids(column)) is not None:
         return ids
     rank, value = next(
-        (i, value) for i, value in enumerate(values, 1) if _ids([value], {type(value)}) is None
+        (i, value) for i, value in enumerate(column.values, 1) if _ids(_typed([value])) is None
     )
     raise UnreadableResult(
         "not every hit has a document id", f"that of the hit at rank {rank} is {value!r}"
     )
 
 
-def _words(values: Sequence[Any]) -> Sequence[str]:
+def _words(column: Column) -> Sequence[str]:
     """The values that are text, or parts of a text, and nothing for the others."""
-    return values if set(map(type, values)) == {str} else [*map(_text_of, values)]
+    return column.values if column.kinds == {str} else [*map(_text_of, column.values)]
 
 
 def _text_of(value: Any) -> str:
@@ -511,9 +529,8 @@ def _text_of(value: Any) -> str:
 
 def _titles(words: Sequence[str]) -> Sequence[str]:
     """Titles on one line and not too long; all at once where they are so already."""
-    lines = "\n".join(("", *words, ""))
-    in_order = "".join(words).isprintable() and not any(gap in lines for gap in GAPS)
-    if in_order and len(max(words, key=len)) <= TITLE_LENGTH:
+    row = f" {' '.join(words)} "  # two spaces in it are more than a title should have in a row
+    if row.isprintable() and "  " not in row and len(max(words, key=len)) <= TITLE_LENGTH:
         return words
     return [*map(_title, words)]
 

@@ -42,7 +42,7 @@ DIGITS = 6  # of the values kept
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundBaseline:
     """A baseline and where it came from; ``stored`` is None where there is none.
 
     ``new``: the suite did not exist at the revision asked for, or had no baseline there and this
@@ -81,7 +81,7 @@ def below(folder: Path, suite: Suite, name: str) -> Path:
 
 
 @dataclass(frozen=True)
-class Place:
+class BaselineLocation:
     """Where the baseline of one suite and retriever is, after the value of ``--ir-baseline``.
 
     ``file`` is the suite's own, ``start`` the folder that paths are relative to, ``root`` pytest's
@@ -140,7 +140,7 @@ class Place:
             return True
         return self.trees.here.of(self.suite, self.file) is not None
 
-    def find(self) -> Found:
+    def find(self) -> FoundBaseline:
         """What to compare with. Raises ``StoredRunError``: damaged, of another suite, or a revision
         that git lacks.
         """
@@ -161,35 +161,39 @@ class Place:
             pass
         return None, None if at else time_of(file.stat().st_mtime)
 
-    def here(self) -> Found:
+    def here(self) -> FoundBaseline:
         """What an update writes over. Raises ``StoredRunError``."""
         try:
             stored = read_run(self.path, self.shown, self.allowed)
         except (FileNotFoundError, NotADirectoryError):
             at_default = self.option is None or self.in_git
-            return self._elsewhere(self.trees.here, self.shown) if at_default else Found(self.shown)
+            return (
+                self._elsewhere(self.trees.here, self.shown)
+                if at_default
+                else FoundBaseline(self.shown)
+            )
         except OSError as error:
             raise StoredRunError(
                 f"{self.shown}: cannot be read: {error.strerror or error}"
             ) from None
         return self._own(stored, self.shown)
 
-    def _elsewhere(self, tree: Tree, source: str, at: str | None = None) -> Found:
+    def _elsewhere(self, tree: Tree, source: str, at: str | None = None) -> FoundBaseline:
         """What lies under another name; nothing, as a rule."""
         taken = tree.of(self.suite, self.file, self.retriever)
         if taken is None:
-            return Found(source)
+            return FoundBaseline(source)
         stored = taken.read()
         commit, time = self._provenance(stored, taken.file, at)
-        return Found(taken.name, stored, "", commit, time, taken, taken.of)
+        return FoundBaseline(taken.name, stored, "", commit, time, taken, taken.of)
 
-    def _own(self, stored: StoredRun, source: str, at: str | None = None) -> Found:
+    def _own(self, stored: StoredRun, source: str, at: str | None = None) -> FoundBaseline:
         """What has the right name: refuse the file of another suite or retriever, unless the user
         named this very file.
 
         A suite that was renamed together with its baseline has the old name in it still.
         """
-        found = Found(source, stored, "", *self._provenance(stored, self.path, at))
+        found = FoundBaseline(source, stored, "", *self._provenance(stored, self.path, at))
         header, made_by = stored.header, self.file.with_name(Path(stored.header.path).name)
         if self.option is not None and self.path == self.start / self.option:
             if stored.queries and not stored.matching(self.suite).same:
@@ -210,7 +214,7 @@ class Place:
             )
         return replace(found, of=theirs)
 
-    def _at(self, option: str) -> Found:
+    def _at(self, option: str) -> FoundBaseline:
         source = f"{option} {self.shown}"
         try:
             repository = Repository.holding(self.root)
@@ -266,7 +270,7 @@ def _named(path: str, retriever: str) -> str:
 
 
 def compare_with(
-    found: Found, suite: Suite, retriever: str
+    found: FoundBaseline, suite: Suite, retriever: str
 ) -> tuple[Run, Baseline] | tuple[None, None]:
     """What ``judge`` is given: the baseline's rankings of today's queries, and where they come
     from.
@@ -309,7 +313,9 @@ def header_of(suite: Suite, run: Run, commit: str | None, shard: str | None = No
     )  # fmt: skip
 
 
-def update(place: Place, found: Found, run: Run, damage: str = "") -> tuple[str, ...]:
+def update(
+    place: BaselineLocation, found: FoundBaseline, run: Run, damage: str = ""
+) -> tuple[str, ...]:
     """Write what was retrieved over the baseline that was found, and say in a few lines what that
     changes.
 

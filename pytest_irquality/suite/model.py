@@ -143,7 +143,7 @@ class Query(QuerySettings):
     @property
     def expects_nothing(self) -> bool:
         """Whether an empty ranking is the right answer; such a query is in no mean."""
-        return any(rule.kind == "expect_no_results" for rule in self.rules)
+        return bool(self.rules) and any(rule.kind == "expect_no_results" for rule in self.rules)
 
 
 @dataclass(frozen=True)
@@ -270,11 +270,13 @@ class Suite(SuiteSettings):
 
     @cached_property
     def slices(self) -> Mapping[str, tuple[Query, ...]]:
-        """The queries of each tag, and those of each length where there are several lengths."""
+        """The queries of each tag, and those of each length where there are several lengths, or a
+        limit is on the only one.
+        """
         lengths: dict[str, list[Query]] = {}
         for query in self.queries:
             lengths.setdefault(length_of(query.text), []).append(query)
-        if len(lengths) == 1:
+        if len(lengths) == 1 and lengths.keys().isdisjoint(check.tag for check in self.checks):
             return self.tags
         named = {name: tuple(lengths[name]) for name in LENGTHS if name in lengths}
         return {**self.tags, **named}
@@ -304,6 +306,11 @@ class Suite(SuiteSettings):
     def measures(self) -> tuple[Measure, ...]:
         """Every measure that is shown or held to a limit, shown ones first, each once."""
         return tuple(dict.fromkeys([*self.metrics, *self.limited]))
+
+    @cached_property
+    def column_of(self) -> Mapping[Measure, int]:
+        """The place of each measure in a row of values."""
+        return {measure: place for place, measure in enumerate(self.measures)}
 
     @property
     def measures_candidates(self) -> bool:

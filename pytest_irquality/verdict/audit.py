@@ -231,7 +231,7 @@ def _without(
     if check.scope == "each_tag":
         known = {query.id for query in seen}
         groups = [[q for q in some if q.id in known] for some in now.suite.tags.values()]
-    place = now.suite.measures.index(measure)
+    place = now.suite.column_of[measure]
     best = measure.higher_is_better is not False
 
     def worth(query: Query) -> float:
@@ -310,7 +310,7 @@ def resolution(now: Measured) -> Iterator[Resolution]:
             continue
         told.add((str(measure), check.tag))
         queries = [q for q in suite.needed(check) if q.id in now.rankings]
-        place = suite.measures.index(measure)
+        place = suite.column_of[measure]
         differences = [
             then_now[1] - then_now[0]
             for q in queries

@@ -1,6 +1,6 @@
 """What a reader of a result must know beside its verdicts, as facts.
 
-Each kind of fact has one sentence in ``wording/sentences.py``.
+Each kind of fact has one sentence in ``wording/notes.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What judging a run gives: plain values, so that one object is a report, a JSON file and a message
 through xdist.
 
-No sentences: ``wording.sentences`` says what these facts say.
+No sentences: they are made in ``wording/``.
 """
 
 from __future__ import annotations

@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, get_args
+from typing import get_args
 
-from pytest_irquality.verdict.findings import Candidate, Holder, Loss, LossKind
+from pytest_irquality.verdict.findings import Holder, Loss, LossKind, RankedDocument
+from pytest_irquality.verdict.result import ShownDocument
 from pytest_irquality.wording.numbers import few
 from pytest_irquality.wording.stages import staged
 
 SHOWN = 6  # differing words
 
 
-class Lost(Protocol):
-    """What is told to be lost: facts' and results' documents alike."""
-
-    @property
-    def rank(self) -> int | None:
-        """Its rank today, None where it was not returned."""
-
-    @property
-    def loss(self) -> Loss | None:
-        """Why a passage was not found."""
-
-    @property
-    def gone(self) -> bool:
-        """Whether it left the index."""
-
-    @property
-    def candidate(self) -> Candidate | None:
-        """What the first stage made of it."""
+Document = RankedDocument | ShownDocument
+"""A document as findings name it, or as results list it."""
 
 
 def loss(loss: Loss) -> str:
@@ -37,7 +22,7 @@ def loss(loss: Loss) -> str:
     return LOSSES[loss.kind](loss)
 
 
-def because(document: Lost) -> str:
+def because(document: Document) -> str:
     """Why a document is not where it should be, behind "it was not returned", which says all of a
     passage that was not retrieved; "" where nothing is known.
     """
@@ -45,6 +30,12 @@ def because(document: Lost) -> str:
     why = "" if found is None or found.kind == "not retrieved" else loss(found)
     stage = "" if document.gone else staged(document.candidate, document.rank)
     return "; ".join(filter(None, (why, stage)))
+
+
+def in_brackets(document: Document) -> str:
+    """Why a document is not where it should be, behind its name; "" where nothing is known."""
+    why = because(document)
+    return f" ({why})" if why else ""
 
 
 def _holder(holder: Holder) -> str:

@@ -4,86 +4,80 @@ returned".
 
 from __future__ import annotations
 
-from typing import Protocol
+from dataclasses import replace
 
+from pytest_irquality.verdict.result import QueryResult, ShownDocument
+from pytest_irquality.wording.losses import Document, in_brackets
+
+MOVES = 2
+"""How many documents of a query are named."""
 NOT_RETURNED = "not returned"
 LEFT_INDEX = "left the index"
 
 
-class Moved(Protocol):
-    """What a move is told of: facts' and results' documents alike."""
-
-    @property
-    def id(self) -> str:
-        """The document's id."""
-
-    @property
-    def title(self) -> str | None:
-        """Its title, where one is known."""
-
-    @property
-    def rank(self) -> int | None:
-        """Its rank today, None where it was not returned."""
-
-    @property
-    def before(self) -> int | None:
-        """Its rank in the baseline."""
-
-    @property
-    def gone(self) -> bool:
-        """Whether the retriever says that it left the index."""
-
-
-class Held(Protocol):
-    """What may be in some of a query's answers."""
-
-    @property
-    def in_answers(self) -> int | None:
-        """How many answers hold it; None where there is one."""
-
-
-class Answered(Protocol):
-    """A query with one answer or several."""
-
-    @property
-    def answers(self) -> int:
-        """How many there are."""
-
-
-def in_answers(document: Held, query: Answered) -> str:
+def in_answers(document: ShownDocument, query: QueryResult) -> str:
     """How often a document was returned, where that is not always: ``in 2 of 3 answers``."""
     if document.in_answers is None or document.in_answers in (0, query.answers):
         return ""
     return f"in {document.in_answers} of {query.answers} answers"
 
 
-def name(document: Moved) -> str:
+def name(document: Document) -> str:
     """A document's id with its title, where one is known: ``sku-601 (Office chair)``."""
     if not document.title or document.title == document.id:
         return document.id
     return f"{document.id} ({document.title})"
 
 
-def rank(document: Moved) -> str:
+def rank(document: Document) -> str:
     """A document's rank, or that there is none."""
     if document.rank is not None:
         return str(document.rank)
     return LEFT_INDEX if document.gone else NOT_RETURNED
 
 
-def place(document: Moved) -> str:
+def place(document: Document) -> str:
     """Where a document is: ``at rank 3``."""
     return rank(document) if document.rank is None else f"at rank {document.rank}"
 
 
-def seen(document: Moved) -> str:
+def seen(document: Document) -> str:
     """Where a document is, as the end of a sentence: ``it is at rank 3``."""
     if document.rank is not None:
         return f"it is at rank {document.rank}"
     return f"it {LEFT_INDEX}" if document.gone else f"it was {NOT_RETURNED}"
 
 
-def move(document: Moved) -> str:
+def move(document: Document) -> str:
     """Where a document was and is: ``sku-601 (Office chair) 1 → not returned``."""
     before = NOT_RETURNED if document.before is None else document.before
     return f"{name(document)} {before} → {rank(document)}"
+
+
+def moves(query: QueryResult, *, titled: bool = True) -> str:
+    """The relevant documents that sank, those that are not returned first."""
+    documents = {d.id: d for d in (*query.ranking_before, *query.missing, *query.ranking)}
+    sunk = [document for document in documents.values() if document.relevant and _sank(document)]
+    sunk.sort(key=lambda document: (document.rank is not None, document.before or 0))
+    named = [
+        f"{move(document if titled else replace(document, title=None))}{in_brackets(document)}"
+        for document in sunk[:MOVES]
+    ]
+    return ", ".join(named) + (" …" if len(sunk) > MOVES else "")
+
+
+def shortcomings(query: QueryResult, *, titled: bool = True) -> str:
+    """Where the first relevant document is, if not on top, and those that are not returned."""
+    first = next((document for document in query.ranking if document.relevant), None)
+    low = [first] if first and first.rank != 1 else []
+    low += [document for document in query.missing if document.relevant]
+    named = [
+        f"{name(document) if titled else document.id} {place(document)}" for document in low[:MOVES]
+    ]
+    return ", ".join(named) + (" …" if len(low) > MOVES else "")
+
+
+def _sank(document: ShownDocument) -> bool:
+    if document.before is None:
+        return False
+    return document.rank is None or document.rank > document.before

@@ -1,13 +1,12 @@
-"""The story of a run, told once for every report: what got worse, how badly, why, what that rests
+"""The story of a run, the same in every report: what got worse, how badly, why, what that rests
 on, what to do.
 
-Reports only lay it out; a part that has nothing to say is empty.
+Reports only lay it out. A part that does not apply is empty.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import Literal, get_args
@@ -23,13 +22,14 @@ from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import (
     BAD,
     QueryResult,
-    ShownDocument,
     SuiteResult,
     Verdict,
 )
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.caveats import caveats, with_urgent
-from pytest_irquality.wording.moves import move, name, place
+from pytest_irquality.wording.counts import counts, holding
+from pytest_irquality.wording.moves import moves, name, shortcomings
+from pytest_irquality.wording.notes import note
 from pytest_irquality.wording.numbers import (
     apart,
     counted,
@@ -42,10 +42,9 @@ from pytest_irquality.wording.numbers import (
     signed,
 )
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.sentences import causes, in_brackets, moved, note
+from pytest_irquality.wording.sentences import causes, moved
 from pytest_irquality.wording.words import ON_CHANGE, age, quoted, revision
 
-MOVES = 2
 SLOWER = 2.0
 """How much longer calls must take to be worth a word."""
 CAUSES: tuple[type[Fact], ...] = (
@@ -55,7 +54,7 @@ CAUSES: tuple[type[Fact], ...] = (
     facts.OtherVersion,
 )
 """Facts that may be why search got worse, the most telling first."""
-TOLD: tuple[type[Fact], ...] = (
+IN_STORY: tuple[type[Fact], ...] = (
     facts.Unanswered,
     *CAUSES,
     facts.RestsOnUnjudged,
@@ -67,7 +66,7 @@ TOLD: tuple[type[Fact], ...] = (
     facts.Selected,
     facts.NoiseUnknown,
 )
-"""Facts that the story tells in its own place; the others are notes."""
+"""Facts that have a place of their own in the story; the others are notes."""
 NOT_COMPARED = ("baseline", "depth", "documents", "edited", "compared")
 """What a limit on a change lacks where it fails for want of anything to compare with."""
 State = Literal["failed", "partial", "passed"]
@@ -169,37 +168,7 @@ class Story:
     @property
     def counts(self) -> tuple[str, ...]:
         """How many checks ended how: ``19 of 70 queries broke a rule``."""
-        verdicts = self.result.verdicts
-        own = [verdict.outcome for verdict in verdicts if verdict.query is not None]
-        limits = [verdict.outcome for verdict in verdicts if verdict.query is None]
-        both = [*own, *limits]
-        counts = (
-            _of(own, "failed", "query", "queries", "broke a rule"),
-            _of(limits, "failed", "limit", "limits", "broken"),
-            _some(own, "error", "query had no answer", "queries had no answer"),
-            _some(limits, "error", "limit is undecided", "limits are undecided"),
-            _some(both, "fixed", "known issue is fixed", "known issues are fixed"),
-            _some(both, "not evaluated", "check was not evaluated", "checks were not evaluated"),
-        )
-        told = [count for count in counts if count]
-        if not told:
-            told = [counted(len(self.result.queries), "query", "queries")]
-            if self._holding and self.result.gated:
-                told.append(counted(len(self._holding), "limit holds", "limits hold"))
-            warned = sum(v.query is None and v.warned for v in verdicts)
-            if warned:
-                told.append(counted(warned, "limit warns", "limits warn"))
-            if not self.result.gated:
-                told.append("no rule and no limit that could fail")
-        drops = both.count("accepted")
-        if drops:
-            told.append(counted(drops, "accepted drop"))
-        known = both.count("known")
-        if known:
-            told.append(counted(known, "known issue"))
-        if self.result.interrupted:
-            told.append(f"stopped after {counted(len(self.result.queries), 'query', 'queries')}")
-        return tuple(told)
+        return counts(self.result)
 
     @property
     def headline(self) -> str:
@@ -255,30 +224,27 @@ class Story:
         mean = self.result.whole.get(measure)
         if mean is None or mean.change is None or abs(mean.change.difference) <= EQUAL:
             return
-        limit = next(
-            (finding for finding in self._broken_on(measure) if finding.kind in ("min", "max")),
-            None,
-        )
-        beside = f" (limit {figure(limit.limit, limit.unit)})" if limit else ""
-        said = f"the mean {moved(mean.change, mean.unit)}{beside}"
-        fact = self._fact(facts.Resolution)
-        if (
-            fact
-            and fact.measure == measure
-            and fact.got_worse
-            and fact.decided
-            and fact.significant
-        ):
-            said = f"{said}, which chance does not explain ({probability(fact.change.p or 0.0)})"
-        yield said
+        words = f"the mean {moved(mean.change, mean.unit)}{self._broken_limit(measure)}"
+        resolution = self._resolution
+        if resolution and resolution.measure == measure and _got_surely_worse(resolution):
+            p = probability(resolution.change.p or 0.0)
+            words += f", which chance does not explain ({p})"
+        yield words
 
-    def _broken_on(self, measure: str) -> Iterator[Finding]:
+    def _broken_limit(self, measure: str) -> str:
+        """The floor or ceiling of a mean that is broken, in brackets; else ""."""
         for verdict in self.result.verdicts:
             if verdict.scope == "suite":
-                yield from (finding for finding in verdict.broken if finding.measure == measure)
+                for finding in verdict.broken:
+                    if finding.measure == measure and finding.kind in ("min", "max"):
+                        return f" (limit {figure(finding.limit, finding.unit)})"
+        return ""
 
-    def _fact(self, kind: type[facts.Resolution]) -> facts.Resolution | None:
-        return next((fact for fact in self.result.facts if isinstance(fact, kind)), None)
+    @property
+    def _resolution(self) -> facts.Resolution | None:
+        """What the suite can tell of a change."""
+        found = (fact for fact in self.result.facts if isinstance(fact, facts.Resolution))
+        return next(found, None)
 
     @property
     def compared_with(self) -> str:
@@ -318,8 +284,8 @@ class Story:
 
     def worst(self, most: int) -> tuple[Worse, ...]:
         """The queries that lost most; of a failure by which no query lost those that are lowest."""
-        told = self._low if self.lowest else self.worsened
-        return tuple(map(told, self.losers[:most]))
+        in_words = self._low if self.lowest else self.worsened
+        return tuple(map(in_words, self.losers[:most]))
 
     @property
     def losers(self) -> Sequence[QueryResult]:
@@ -339,9 +305,9 @@ class Story:
     def _low(self, query: QueryResult) -> Worse:
         """A query's value where nothing is compared, and what keeps it low."""
         value = query.values[self.damage.column or 0] or 0.0
-        said = figure(value, self.result.unit(self.damage.measure))
+        words = figure(value, self.result.unit(self.damage.measure))
         short = shortcomings(query, titled=False)
-        return Worse(query, value - 1, said, "", shortcomings(query), short)
+        return Worse(query, value - 1, words, "", shortcomings(query), short)
 
     def worsened(self, query: QueryResult) -> Worse:
         """What one query lost, and which documents moved."""
@@ -349,8 +315,7 @@ class Story:
         unit = self.result.unit(self.damage.measure)
         change = sides[1] - sides[0]
         before, now = apart(*sides, unit)
-        digits = digits_apart(*sides, unit)
-        lost = signed(change, unit, digits)
+        lost = signed(change, unit, digits_apart(*sides, unit))
         short = moves(query, titled=False)
         return Worse(query, change, lost, f"{before} → {now}", moves(query), short)
 
@@ -359,16 +324,13 @@ class Story:
         """The tags that lost most."""
         measure, sign = self.damage.measure, self.damage.sign
         tags = {tag for query in self.result.queries for tag in query.tags}
-        lost = [
-            (
-                sign * mean.change.difference,
-                f"{mean.tag} {signed(mean.change.difference, mean.unit)}",
-            )
-            for mean in self.result.means
-            if mean.tag in tags and mean.measure == measure and mean.change
-        ]
-        worst = sorted(pair for pair in lost if pair[0] < -EQUAL)
-        return few([words for _, words in worst])
+        lost = []
+        for mean in self.result.means:
+            if mean.tag in tags and mean.measure == measure and mean.change:
+                difference = mean.change.difference
+                if sign * difference < -EQUAL:
+                    lost.append((sign * difference, f"{mean.tag} {signed(difference, mean.unit)}"))
+        return few([words for _, words in sorted(lost)])
 
     # -- what it rests on --------------------------------------------------------------------------
 
@@ -393,11 +355,11 @@ class Story:
 
     def _noise(self) -> Iterator[str]:
         """Whether the mean could have moved so far by chance; said already where it could not."""
-        fact = self._fact(facts.Resolution)
-        if fact is None or (fact.got_worse and fact.decided and fact.significant):
+        resolution = self._resolution
+        if resolution is None or _got_surely_worse(resolution):
             return
-        if fact.got_worse or not fact.decided:
-            yield note(fact, self.result)
+        if resolution.got_worse or not resolution.decided:
+            yield note(resolution, self.result)
 
     @property
     def on_baseline(self) -> bool:
@@ -424,12 +386,11 @@ class Story:
         if not result.returned:
             return ""
         unjudged = share(result.returned - result.judged, result.returned)
-        said = f"{unjudged} results in the top {result.top_k} are not judged"
-        if before and before.returned:
-            said = (
-                f"{said}; {share(before.returned - before.judged, before.returned)} in the baseline"
-            )
-        return said
+        words = f"{unjudged} results in the top {result.top_k} are not judged"
+        if not before or not before.returned:
+            return words
+        unjudged_before = share(before.returned - before.judged, before.returned)
+        return f"{words}; {unjudged_before} in the baseline"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -437,7 +398,7 @@ class Story:
         return tuple(
             note(fact, self.result)
             for fact in self.result.facts
-            if not isinstance(fact, TOLD) or _as_before(fact)
+            if not isinstance(fact, IN_STORY) or _as_before(fact)
         )
 
     # -- what broke --------------------------------------------------------------------------------
@@ -446,41 +407,20 @@ class Story:
         """The failures with their reasons, most damage first; limits that are undecided for one
         cause are one.
         """
-        told: dict[str, Verdict] = {}
+        by_reason: dict[str, Verdict] = {}
         for verdict in self.damage.failures:
-            told.setdefault(reason(self.result, verdict), verdict)
-        return tuple((verdict, why) for why, verdict in told.items())
+            by_reason.setdefault(reason(self.result, verdict), verdict)
+        return tuple((verdict, why) for why, verdict in by_reason.items())
 
     @property
     def held(self) -> str:
         """``7 limits hold; nearest: ndcg@10, 0.012 left``."""
-        if not self._holding:
+        limits = holding(self.result)
+        if not limits:
             return ""
-        said = counted(len(self._holding), "limit holds", "limits hold")
-        nearest = self._nearest(self._holding)
-        return f"{said}; nearest: {nearest}" if nearest else said
-
-    @property
-    def _holding(self) -> Sequence[Verdict]:
-        """The limits that hold in all that they demand, over something that was compared."""
-        passed = [v for v in self.result.verdicts if v.query is None and v.outcome == "passed"]
-        return [verdict for verdict in passed if not verdict.caveat and not verdict.warned]
-
-    def _nearest(self, passed: Sequence[Verdict]) -> str:
-        """The limit that is nearest to breaking; limits on counts and times are no nearer for
-        their smaller units.
-        """
-        near = [
-            (margin(finding), verdict, finding)
-            for verdict in passed
-            for finding in verdict.findings
-            if finding.fails and finding.ok and finding.value is not None and not finding.unit
-        ]
-        if not near:
-            return ""
-        left, verdict, finding = min(near, key=lambda entry: entry[0])
-        which = f" of {finding.subject}" if verdict.scope == "each_tag" and finding.subject else ""
-        return f"{verdict.label}{which}, {figure(max(left, 0.0))} left"
+        number = counted(len(limits), "limit holds", "limits hold")
+        nearest = _nearest(limits)
+        return f"{number}; nearest: {nearest}" if nearest else number
 
     # -- what next ---------------------------------------------------------------------------------
 
@@ -502,6 +442,25 @@ class Story:
             yield Step("list what to judge first", "pytest --ir-suite --ir-unjudged=judge.csv")
 
 
+def _nearest(limits: Sequence[Verdict]) -> str:
+    """The limit that is nearest to breaking. Those on counts and times are left out: they would
+    not be nearer for their smaller units.
+    """
+    nearest: tuple[float, Verdict, Finding] | None = None
+    for verdict in limits:
+        for finding in verdict.findings:
+            if finding.fails and finding.ok and finding.value is not None and not finding.unit:
+                left = margin(finding)
+                if nearest is None or left < nearest[0]:
+                    nearest = left, verdict, finding
+    if nearest is None:
+        return ""
+    left, verdict, finding = nearest
+    of_tag = verdict.scope == "each_tag" and finding.subject
+    which = f" of {finding.subject}" if of_tag else ""
+    return f"{verdict.label}{which}, {figure(max(left, 0.0))} left"
+
+
 def _causes(fact: Fact, kind: type[Fact]) -> bool:
     return isinstance(fact, kind) and not _as_before(fact)
 
@@ -509,35 +468,6 @@ def _causes(fact: Fact, kind: type[Fact]) -> bool:
 def _as_before(fact: Fact) -> bool:
     """Whether a fact is of queries that return nothing, as they did in the baseline."""
     return isinstance(fact, facts.ReturnedNothing) and bool(fact.compared) and not fact.newly
-
-
-def moves(query: QueryResult, most: int = MOVES, *, titled: bool = True) -> str:
-    """The relevant documents that sank, those that are not returned first."""
-    documents = {d.id: d for d in (*query.ranking_before, *query.missing, *query.ranking)}
-    sunk = [document for document in documents.values() if document.relevant and _sank(document)]
-    sunk.sort(key=lambda document: (document.rank is not None, document.before or 0))
-    rest = " …" if len(sunk) > most else ""
-    shown = sunk if titled else [replace(document, title=None) for document in sunk]
-    told = (f"{move(document)}{in_brackets(document)}" for document in shown[:most])
-    return f"{', '.join(told)}{rest}"
-
-
-def shortcomings(query: QueryResult, most: int = MOVES, *, titled: bool = True) -> str:
-    """Where the first relevant document stands if not on top, and those that are not returned."""
-    missed = [document for document in query.missing if document.relevant]
-    first = next((document for document in query.ranking if document.relevant), None)
-    below = [first] if first and first.rank != 1 else []
-    low = [*below, *missed]
-    rest = " …" if len(low) > most else ""
-    named = [name(document) if titled else document.id for document in low[:most]]
-    told = (f"{named} {place(document)}" for named, document in zip(named, low, strict=False))
-    return f"{', '.join(told)}{rest}"
-
-
-def _sank(document: ShownDocument) -> bool:
-    if document.before is None:
-        return False
-    return document.rank is None or document.rank > document.before
 
 
 def provenance(baseline: Baseline, now: datetime | None = None) -> str:
@@ -563,14 +493,14 @@ def called(stories: Sequence[Story]) -> str:
 
 def caveats_of(stories: Sequence[Story]) -> tuple[str, ...]:
     """What must be known with the verdict on several suites, each once, as a headline takes it."""
-    said: dict[str, list[str]] = {}
+    by_caveat: dict[str, list[str]] = {}
     for story in stories:
         for caveat in story.caveats:
-            said.setdefault(caveat, []).append(story.name)
-    each = [
-        f"{caveat} ({names[0] if len(names) == 1 else counted(len(names), called(stories))})"
-        for caveat, names in said.items()
-    ]
+            by_caveat.setdefault(caveat, []).append(story.name)
+    each = []
+    for caveat, names in by_caveat.items():
+        whose = names[0] if len(names) == 1 else counted(len(names), called(stories))
+        each.append(f"{caveat} ({whose})")
     if in_part := [story.name for story in stories if story.qualified and not story.caveats]:
         each.append(f"not all was compared: see {few(in_part)}")
     return (few(each),) if each else ()
@@ -585,14 +515,9 @@ def _sum(total: float, unit: str) -> str:
     return figure(total, unit, 2) if not unit else figure(total, unit)
 
 
-def _of(outcomes: Sequence[str], which: str, one: str, many: str, did: str) -> str:
-    number = outcomes.count(which)
-    return f"{grouped(number)} of {counted(len(outcomes), one, many)} {did}" if number else ""
-
-
-def _some(outcomes: Sequence[str], which: str, one: str, many: str) -> str:
-    number = outcomes.count(which)
-    return counted(number, one, many) if number else ""
+def _got_surely_worse(resolution: facts.Resolution) -> bool:
+    """Whether a measure fell by more than chance explains."""
+    return resolution.got_worse and resolution.decided and resolution.significant
 
 
 def _on_baseline(finding: Finding) -> bool:

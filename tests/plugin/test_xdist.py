@@ -9,7 +9,7 @@ import pytest
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.joined import joined
 from pytest_irquality.verdict.result import Outcome, QueryResult, ShownDocument
-from pytest_irquality.wording.sentences import notes
+from pytest_irquality.wording.notes import notes
 from tests.conftest import Project
 
 pytest.importorskip("xdist")

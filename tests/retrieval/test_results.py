@@ -16,7 +16,7 @@ from pytest_irquality.metrics import Judgments
 from pytest_irquality.retrieval import Ranking, Run, UnreadableResult
 from pytest_irquality.retrieval.results import read_result, split_batch
 from pytest_irquality.suite import Query, Suite
-from pytest_irquality.wording.sentences import notes
+from pytest_irquality.wording.notes import notes
 from tests.conftest import shown
 
 

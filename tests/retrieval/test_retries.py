@@ -15,7 +15,7 @@ from pytest_irquality.retrieval.retries import is_retried, status_in, wait_befor
 from pytest_irquality.retrieval.run import Fault
 from pytest_irquality.suite import Query, Suite
 from pytest_irquality.suite.keys import Retry
-from pytest_irquality.wording.sentences import notes
+from pytest_irquality.wording.notes import notes
 
 
 class Limited(Exception):

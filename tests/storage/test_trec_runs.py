@@ -122,16 +122,21 @@ def test_what_is_written_comes_back_in_its_order_under_its_ids(tmp_path: Path, n
 
 
 @pytest.mark.parametrize("tag", ["t", "pytest-irquality:bm25"])
-@pytest.mark.parametrize("odd", ["\n", "q1\u00a0 0 d 1 1 t\n", "other 0 d\x1c 1 1 t\r\n"])
+@pytest.mark.parametrize(
+    "odd", ["\n", "q1\u00a0 0 d 1 1 t\n", "other 0 d\x1c 1 1 t\r\n", "the first line"]
+)
 def test_many_lines_at_a_time_say_what_each_line_says(tmp_path: Path, tag: str, odd: str) -> None:
-    queries = [(f"q{at % 3}" if at < 3000 else f"later-{at // 40}", at) for at in range(9000)]
-    content = "".join(
-        f"{query} Q0 d%20{at * 7919 % 9000:04} 1 {at * 31 % 700 / 8} {tag}\n"
-        for query, at in queries
-    )
+    lines = [
+        f"later-{at // 40} Q0 d%20{at * 7919 % 9000:04} 1 {at * 31 % 700 / 8} {tag}\n"
+        for at in range(9000)
+    ]
+    apart = [*lines[1:], lines[0]] if odd == "the first line" else [*lines, odd]
     rankings = []
-    for name, text in (("alike.run", content), ("odd.run", content + odd)):
-        (tmp_path / name).write_text(text, newline="")  # any odd line, and each is read by itself
+    for name, written in (("alike.run", lines), ("odd.run", apart)):
+        text = "".join(
+            written
+        )  # any odd line, or one away from its query's: each is read by itself
+        (tmp_path / name).write_text(text, newline="")
         rankings.append(read_trec(tmp_path / name))
     alike, one_by_one = rankings
     assert sum(len(ranking.ids) for ranking in alike.values()) == 9000

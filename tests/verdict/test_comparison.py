@@ -20,6 +20,7 @@ from pytest_irquality.retrieval import Ranking, Run
 from pytest_irquality.verdict import Baseline, SuiteResult
 from pytest_irquality.verdict.findings import RankedDocument
 from pytest_irquality.wording import sentences
+from pytest_irquality.wording.notes import notes as notes_of
 from pytest_irquality.wording.reasons import reason
 
 Lists = Mapping[str, Sequence[str]]
@@ -51,7 +52,7 @@ def outcomes(result: SuiteResult) -> dict[str, str]:
 
 
 def notes(result: SuiteResult) -> str:
-    return "\n".join(sentences.notes(result))
+    return "\n".join(notes_of(result))
 
 
 def twenty(limits: str) -> str:

@@ -13,8 +13,8 @@ from pytest_irquality.retrieval import Run
 from pytest_irquality.suite import Query, Suite
 from pytest_irquality.suite.model import Check, Place, Rule
 from pytest_irquality.verdict import SuiteResult
+from pytest_irquality.wording.notes import notes
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.sentences import notes
 from tests.conftest import Project
 
 MEASURES = (

@@ -10,7 +10,7 @@ import pytest
 from pytest_irquality import judge, load_suite
 from pytest_irquality.retrieval import Run
 from pytest_irquality.verdict import SuiteResult
-from pytest_irquality.wording.sentences import notes
+from pytest_irquality.wording.notes import notes
 from tests.conftest import Project
 from tests.verdict.test_comparison import FIRST, judged, outcomes, run_of, sunk, twenty
 

@@ -15,8 +15,8 @@ from pytest_irquality.report.text import quiet, summary
 from pytest_irquality.retrieval import Ranking, Run
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.verdict import SuiteResult
+from pytest_irquality.wording.notes import notes
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.sentences import notes
 from pytest_irquality.wording.story import Story
 from tests.conftest import Project
 

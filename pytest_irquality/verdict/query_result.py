@@ -14,8 +14,8 @@ from pytest_irquality.verdict.losses import Losses
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.result import QueryResult, ShownDocument
 
-SHOWN_RESULTS = 10
-MOST_SHOWN = 20
+LEAST_LISTED = 10
+MOST_LISTED = 20
 NOTHING = Ranking(())
 
 
@@ -25,7 +25,7 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
     ids, before = now.top(query), now.top_before(query)
     is_compared = query.id in now.before and not now.renumbered
     documents = _Documents(now, query, losses)
-    most = min(max(SHOWN_RESULTS, suite.top_k), MOST_SHOWN)
+    most = min(max(LEAST_LISTED, suite.top_k), MOST_LISTED)
     own, own_before = _results(run, query, most), _results(then, query, most)
     is_other = before[:most] != ids[:most] or (bool(before) and own != own_before)
     undefined = (None,) * len(suite.measures)

@@ -1,0 +1,168 @@
+"""The means of a suite, tag by tag, and beside those of its other retrievers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from math import inf
+
+from pytest_irquality.edges.dataclass import dataclass
+from pytest_irquality.report.limit_view import LimitViews
+from pytest_irquality.report.query_view import QueryViews, side
+from pytest_irquality.report.views import Bar, Cell, MeansRow, State, percent
+from pytest_irquality.verdict.result import Mean, SuiteResult
+from pytest_irquality.verdict.side_by_side import Side
+from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.caveats import whole
+from pytest_irquality.wording.numbers import figure, probability, signed
+from pytest_irquality.wording.story import Story
+
+Sides = Mapping[tuple[str, str, str], Side]
+"""What a retriever scored beside the others of its suite, by path, retriever and measure."""
+
+
+@dataclass(frozen=True)
+class MeansViews:
+    """The means of a result, marked where a limit on them is broken."""
+
+    result: SuiteResult
+    queries: QueryViews
+    limits: LimitViews
+
+    @cached_property
+    def queries_of(self) -> Mapping[str, int]:
+        """How many queries each tag has."""
+        return Counter(tag for query in self.result.queries for tag in {*query.slices})
+
+    def mean(self, tag: str | None, measure: str) -> Mean | None:
+        return self.queries.means.get((tag, measure))
+
+    def row(self, tag: str | None) -> MeansRow:
+        """The means of a tag, or of all queries."""
+        asked = len(self.result.queries) if tag is None else self.queries_of[tag]
+        cells = [self.cell(tag, measure) for measure in self.result.shown]
+        name = "all queries" if tag is None else tag
+        return MeansRow(name, "", None, self.defined(tag, asked), tuple(cells))
+
+    def defined(self, tag: str | None, asked: int) -> str:
+        """How many queries a row's first mean is over, of how many."""
+        first = self.mean(tag, self.result.shown[0]) if self.result.shown else None
+        if first is None or first.queries == asked:
+            return str(asked)
+        return f"{first.queries}/{asked}"
+
+    # -- tags --------------------------------------------------------------------------------------
+
+    def tags(self) -> tuple[tuple[MeansRow, ...], tuple[MeansRow, ...]]:
+        """A row each, most damaged first; apart from them, where something is compared, the tags in
+        which nothing changed and nothing is broken.
+        """
+        tags = dict.fromkeys(mean.tag for mean in self.result.means if mean.tag is not None)
+        listed, unchanged = [], []
+        for tag in sorted(tags, key=self.most_damaged_first):
+            if self.queries.compared and self.is_unchanged(tag):
+                unchanged.append(self.row(tag))
+            else:
+                listed.append(self.row(tag))
+        if not listed:
+            return tuple(unchanged), ()
+        return tuple(listed), tuple(unchanged)
+
+    def most_damaged_first(self, tag: str) -> tuple[bool, float, float, str]:
+        """Broken limits, then the largest loss, then the lowest value."""
+        main, sign = self.queries.main, self.queries.sign
+        mean = self.mean(tag, self.result.measures[main]) if main is not None else None
+        change = mean.change.difference if mean and mean.change else 0.0
+        value = inf if mean is None or mean.value is None else mean.value
+        return not self.is_broken(tag), sign * change, sign * value, tag
+
+    def is_broken(self, tag: str) -> bool:
+        return any((tag, measure) in self.limits.broken for measure in self.result.measures)
+
+    def is_unchanged(self, tag: str) -> bool:
+        means = [self.mean(tag, measure) for measure in self.result.shown]
+        changes = [mean.change.difference for mean in means if mean and mean.change]
+        return not self.is_broken(tag) and all(abs(change) <= EQUAL for change in changes)
+
+    # -- one mean ----------------------------------------------------------------------------------
+
+    def cell(self, tag: str | None, measure: str, *, of_several: bool = False) -> Cell:
+        """A mean. The first of a row is drawn, too, unless it stands beside other retrievers'."""
+        first = self.result.shown[0]
+        is_drawn = measure == first and not of_several
+        mean, first_mean = self.mean(tag, measure), self.mean(tag, first)
+        value, change = (mean.value, mean.change) if mean else (None, None)
+        if change:
+            value = change.now  # that over all queries is another, and is noted as ``over``
+        difference = change.difference if change else 0.0
+        unit = self.queries.unit(measure)
+        notes = []
+        if mean and first_mean and mean.queries != first_mean.queries:
+            notes.append(f"of {mean.queries}")
+        if mean and whole(mean):
+            notes.append(whole(mean))
+        state = self.limits.broken.get((tag or "", measure))
+        return Cell(
+            measure=measure,
+            before=figure(change.before, unit) if change else "",
+            value=figure(value, unit),
+            change=signed(difference, unit) if is_drawn and abs(difference) > EQUAL else "",
+            css=side(difference, self.queries, measure),
+            over="; ".join(notes),
+            state=state,
+            bar=self.bar(tag, measure, value, state) if is_drawn else None,
+        )
+
+    def bar(
+        self, tag: str | None, measure: str, value: float | None, state: State | None
+    ) -> Bar | None:
+        """A mean drawn on [0, 1]; None where it is beyond."""
+        if value is None or not 0 <= value <= 1:
+            return None
+        css = state.css if state else "quiet"
+        limit = self.limits.held_to.get((tag or "", measure))
+        limit_tick = percent(limit) if limit is not None and 0 <= limit <= 1 else None
+        mean = self.mean(tag, measure)
+        before_tick = percent(mean.change.before) if mean and mean.change else None
+        return Bar(css, percent(value), limit_tick, before_tick)
+
+    # -- beside other retrievers and suites --------------------------------------------------------
+
+    def row_of_several(
+        self, measures: Sequence[str], sides: Sides, story: Story, title: str, state: State
+    ) -> MeansRow:
+        """A row among those of all suites and retrievers."""
+        result = self.result
+        cells = [
+            self.beside_others(measure, sides.get((result.path, result.retriever, measure)))
+            for measure in measures
+        ]
+        return MeansRow(
+            title,
+            self.queries.prefix,
+            state,
+            self.defined(None, len(result.queries)),
+            tuple(cells),
+            str(len(story.damage.failures) or ""),
+            story.tally,
+            self.latency,
+        )
+
+    def beside_others(self, measure: str, side: Side | None) -> Cell:
+        """A mean, and how far it is from the best that a retriever of the suite has."""
+        if measure not in self.result.shown:
+            return Cell(measure, "", "", "", "", "", None, None)
+        cell = self.cell(None, measure, of_several=True)
+        if side is None or side.best or not (side.better or side.equal or side.worse):
+            return replace(cell, best=side is not None and side.best)
+        tested = f"; two-sided {probability(side.p)}" if side.p is not None else ""
+        note = f"{side.worse} worse, {side.better} better than the best{tested}"
+        return replace(cell, note=note)
+
+    @property
+    def latency(self) -> str:
+        """The median time of a call."""
+        times = sorted(q.seconds for q in self.result.queries if q.seconds is not None)
+        return figure(times[len(times) // 2], "seconds") if times else ""

@@ -1,0 +1,57 @@
+"""How many checks ended how, for headlines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_irquality.verdict.result import SuiteResult, Verdict
+from pytest_irquality.wording.numbers import counted, grouped
+
+
+def counts(result: SuiteResult) -> tuple[str, ...]:
+    """How many checks ended how: ``19 of 70 queries broke a rule``."""
+    found = list(_bad(result)) or list(_good(result))
+    outcomes = [verdict.outcome for verdict in result.verdicts]
+    if drops := outcomes.count("accepted"):
+        found.append(counted(drops, "accepted drop"))
+    if known := outcomes.count("known"):
+        found.append(counted(known, "known issue"))
+    if result.interrupted:
+        found.append(f"stopped after {counted(len(result.queries), 'query', 'queries')}")
+    return tuple(found)
+
+
+def holding(result: SuiteResult) -> Sequence[Verdict]:
+    """The limits that hold in all that they demand, over something that was compared."""
+    passed = [v for v in result.verdicts if v.query is None and v.outcome == "passed"]
+    return [verdict for verdict in passed if not verdict.caveat and not verdict.warned]
+
+
+def _bad(result: SuiteResult) -> Iterator[str]:
+    queries = [verdict.outcome for verdict in result.verdicts if verdict.query is not None]
+    limits = [verdict.outcome for verdict in result.verdicts if verdict.query is None]
+    if failed := queries.count("failed"):
+        yield f"{grouped(failed)} of {counted(len(queries), 'query', 'queries')} broke a rule"
+    if failed := limits.count("failed"):
+        yield f"{grouped(failed)} of {counted(len(limits), 'limit')} broken"
+    if errors := queries.count("error"):
+        yield counted(errors, "query had no answer", "queries had no answer")
+    if errors := limits.count("error"):
+        yield counted(errors, "limit is undecided", "limits are undecided")
+    both = [*queries, *limits]
+    if fixed := both.count("fixed"):
+        yield counted(fixed, "known issue is fixed", "known issues are fixed")
+    if missing := both.count("not evaluated"):
+        yield counted(missing, "check was not evaluated", "checks were not evaluated")
+
+
+def _good(result: SuiteResult) -> Iterator[str]:
+    yield counted(len(result.queries), "query", "queries")
+    limits = holding(result)
+    if limits and result.gated:
+        yield counted(len(limits), "limit holds", "limits hold")
+    warning = sum(verdict.query is None and verdict.warned for verdict in result.verdicts)
+    if warning:
+        yield counted(warning, "limit warns", "limits warn")
+    if not result.gated:
+        yield "no rule and no limit that could fail"

@@ -1,0 +1,399 @@
+"""What each fact of a result says, in one line for every report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import singledispatch
+
+from pytest_irquality.verdict import facts
+from pytest_irquality.verdict.facts import Fact
+from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.wording.losses import loss
+from pytest_irquality.wording.moves import move, name
+from pytest_irquality.wording.numbers import apart, counted, few, grouped, probability, share
+from pytest_irquality.wording.sentences import causes, queries, query
+from pytest_irquality.wording.stages import how_far
+from pytest_irquality.wording.words import quoted, rerun
+
+
+def notes(result: SuiteResult) -> tuple[str, ...]:
+    """Every fact of a result in one line each."""
+    # What a change accepts begins every report, in words of its own.
+    others = (fact for fact in result.facts if not isinstance(fact, facts.Accepted))
+    return tuple(note(fact, result) for fact in others)
+
+
+@singledispatch
+def note(fact: Fact, result: SuiteResult) -> str:
+    """One fact in one line."""
+    raise NotImplementedError(f"wording/notes.py says nothing of {type(fact).__name__}")
+
+
+@note.register
+def _(fact: facts.Accepted, result: SuiteResult) -> str:
+    return f"{counted(len(fact.queries), 'ranking is', 'rankings are')} accepted as committed"
+
+
+@note.register
+def _(fact: facts.Remark, result: SuiteResult) -> str:
+    return fact.text
+
+
+@note.register
+def _(fact: facts.Interrupted, result: SuiteResult) -> str:
+    return f"PARTIAL: interrupted after {counted(fact.queries, 'query', 'queries')}"
+
+
+@note.register
+def _(fact: facts.Selected, result: SuiteResult) -> str:
+    selected = share(fact.queries, fact.total)
+    return f"only {selected} queries were selected; every figure is over these"
+
+
+@note.register
+def _(fact: facts.Unanswered, result: SuiteResult) -> str:
+    allowed = f"; 'errors' allows {fact.allowed}" if fact.allowed else ""
+    faulty = share(len(fact.queries), fact.total)
+    why = causes(result, fact.queries)
+    return f"{faulty} queries could not be answered and are in no figure{allowed}: {why}"
+
+
+@note.register
+def _(fact: facts.ReturnedNothing, result: SuiteResult) -> str:
+    empty = f"{share(len(fact.queries), fact.total)} queries returned nothing{_scoring(fact)}"
+    if not fact.compared:
+        return f"{empty}: {queries(result, fact.queries)}"
+    if not fact.newly:
+        return f"{empty}, as before: {queries(result, fact.queries)}"
+    all_new = len(fact.newly) == len(fact.queries)
+    new = "all of them" if all_new else f"{grouped(len(fact.newly))} of them"
+    return f"{empty}; {new} returned something before: {queries(result, fact.newly)}"
+
+
+def _scoring(fact: facts.ReturnedNothing) -> str:
+    """What empty rankings count for."""
+    if not fact.undefined:
+        return " and score 0"
+    if fact.undefined == len(fact.queries):
+        return ", and are in no mean of relevance"
+    return f"; {fact.undefined} are in no mean of relevance, the others score 0"
+
+
+@note.register
+def _(fact: facts.ReturnsFewer, result: SuiteResult) -> str:
+    fewer = f"{share(len(fact.queries), fact.total)} queries return fewer results than before"
+    example = f"{query(result, fact.queries[0])} {fact.now}, not {fact.before}"
+    return f"{fewer}: {few([example], len(fact.queries))}"
+
+
+@note.register
+def _(fact: facts.WithoutRelevant, result: SuiteResult) -> str:
+    what = "score 0" if fact.score_0 else "are left out of relevance means"
+    return f"{share(fact.queries, fact.total)} queries have no relevant document and {what}"
+
+
+@note.register
+def _(fact: facts.ReturnedTwice, result: SuiteResult) -> str:
+    twice = f"{query(result, fact.query)} returned {name(fact.document)} twice"
+    return (
+        f"{share(fact.queries, fact.total)} queries returned a document more than once, credited"
+        f" once and the ranks closed up: {few([twice], fact.queries)}"
+    )
+
+
+LOOKS = {"row numbers": "row numbers", "made up": "ids that the engine made up"}
+
+
+@note.register
+def _(fact: facts.UnknownIds, result: SuiteResult) -> str:
+    ids, named = ", ".join(fact.returned), ", ".join(fact.named)
+    which = f"they look like {LOOKS[fact.like]} ({ids})" if fact.like else f"they are {ids}"
+    return (
+        f"no query returned any document that this suite names: {which}, and the suite names"
+        f" {named}; if a result keeps that id in another place, say where with 'id_field'"
+    )
+
+
+@note.register
+def _(fact: facts.LowestSince, result: SuiteResult) -> str:
+    better = result.whole[fact.measure].higher_is_better if fact.measure in result.whole else True
+    word = "lowest" if better else "highest"
+    return (
+        f"{fact.measure} is the {word} since {fact.commit}, {counted(fact.changes, 'change')} ago"
+    )
+
+
+@note.register
+def _(fact: facts.NewSuite, result: SuiteResult) -> str:
+    missing = f"{fact.source} does not exist, so no limit on a drop applies"
+    if fact.first:
+        return f"this change brings the first baseline of {result.path}: {missing}"
+    return f"{result.path} is new: {missing}"
+
+
+@note.register
+def _(fact: facts.TakenOver, result: SuiteResult) -> str:
+    taken = f"compared with {fact.source}, the baseline of {fact.of}"
+    return f"{taken}; the next update takes it over"
+
+
+@note.register
+def _(fact: facts.NewQueries, result: SuiteResult) -> str:
+    new, texts = len(fact.queries), queries(result, fact.queries)
+    if fact.retriever:
+        lacks = share(new, fact.total)
+        return (
+            f"{fact.source} has no answer to {lacks} queries, to which no limit on a drop applies:"
+            f" {texts}"
+        )
+    if new == fact.total:
+        return f"none of today's queries is in the baseline ({fact.source})"
+    return f"{counted(new, 'query is', 'queries are')} new: floors apply, drops do not: {texts}"
+
+
+@note.register
+def _(fact: facts.OtherVersion, result: SuiteResult) -> str:
+    return (
+        f"the retriever is of version {fact.now} now; the baseline is that of version {fact.before}"
+    )
+
+
+@note.register
+def _(fact: facts.Renamed, result: SuiteResult) -> str:
+    renamed = counted(fact.queries, "query has", "queries have")
+    return f"{renamed} another id in the baseline, and the same text and params: compared with it"
+
+
+@note.register
+def _(fact: facts.LeftSuite, result: SuiteResult) -> str:
+    left = counted(len(fact.queries), "query", "queries")
+    return f"{left} of the baseline left the suite: {few(list(map(quoted, fact.queries)))}"
+
+
+@note.register
+def _(fact: facts.Moved, result: SuiteResult) -> str:
+    if fact.rankings:
+        what = "ranking" if fact.total == 1 else "rankings"
+        return f"{share(fact.rankings, fact.total)} {what} changed"
+    if fact.total == 1:
+        return "the one ranking has not changed"
+    return f"none of {fact.total} rankings changed"
+
+
+@note.register
+def _(fact: facts.NoiseUnknown, result: SuiteResult) -> str:
+    again = rerun(result, None)
+    return f"noise is unknown, with one answer to each query: `{again} --ir-repeat=3` asks again"
+
+
+@note.register
+def _(fact: facts.TiesMoved, result: SuiteResult) -> str:
+    only = f"{share(fact.rankings, fact.total)} rankings differ in the order of equal scores only"
+    moves = few(list(map(move, fact.documents)))
+    return f"{only}, which is no drift: {query(result, fact.query)} {moves}"
+
+
+@note.register
+def _(fact: facts.JudgmentsChanged, result: SuiteResult) -> str:
+    was, today = apart(fact.then, fact.today, fact.unit)
+    if fact.new > 0:
+        return (
+            f"{counted(fact.new, 'new judgment')} since the baseline was saved: {fact.measure}"
+            f" {was} → {today} on its {counted(fact.rankings, 'unchanged ranking')}; the change"
+            " above is that of rankings alone"
+        )
+    return (
+        f"judgments of {counted(fact.queries, 'query', 'queries')} changed since the baseline was"
+        f" saved: over its {counted(fact.rankings, 'ranking')} {fact.measure} was {was}, and is"
+        f" {today} today; the change above is that of rankings alone"
+    )
+
+
+@note.register
+def _(fact: facts.Resolution, result: SuiteResult) -> str:
+    """One sentence on what this suite can and cannot tell."""
+    worth = f"one query is worth up to {fact.worth:.2g} {fact.measure} here; " if fact.worth else ""
+    if not fact.decided:
+        return f"{worth}{_too_few(fact)}: no test could tell this from chance{_stands(fact)}"
+    least, n = fact.change.detectable, fact.change.queries
+    shows = f"; {n} queries can show a worsening of about {least:.2g}" if least else ""
+    return f"{worth}{_chance(fact)}{shows}"
+
+
+def _too_few(fact: facts.Resolution) -> str:
+    changed, n = fact.change.better + fact.change.worse, fact.change.queries
+    if changed < n:
+        return f"only {changed} of {n} queries changed in {fact.measure}"
+    return f"only {counted(n, 'query is', 'queries are')} compared"
+
+
+def _stands(fact: facts.Resolution) -> str:
+    return "; the failures above do not rest on it" if fact.apart else ""
+
+
+def _chance(fact: facts.Resolution) -> str:
+    p = probability(fact.change.p or 0.0)
+    if not fact.got_worse:
+        return f"{fact.measure} got no worse{_stands(fact)}"
+    if not fact.significant:
+        return f"the mean of {fact.measure} alone cannot be told from chance ({p}){_stands(fact)}"
+    return f"the change of {fact.measure} is more than chance ({p})"
+
+
+@note.register
+def _(fact: facts.RestsOnUnjudged, result: SuiteResult) -> str:
+    return f"without unjudged documents {few(list(map(repr, fact.checks)))} would hold"
+
+
+@note.register
+def _(fact: facts.JudgeFirst, result: SuiteResult) -> str:
+    documents = [
+        f"{name(some.document)} ({counted(some.queries, 'query', 'queries')}, best rank"
+        f" {some.document.rank})"
+        for some in fact.documents
+    ]
+    return f"judge these first: {few(documents, fact.total)}"
+
+
+@note.register
+def _(fact: facts.InNoRanking, result: SuiteResult) -> str:
+    lost = counted(
+        len(fact.documents),
+        "relevant document of the baseline is",
+        "relevant documents of the baseline are",
+    )
+    return f"{lost} in no ranking now: {few(list(map(name, fact.documents)))}"
+
+
+@note.register
+def _(fact: facts.NeverFound, result: SuiteResult) -> str:
+    when = ", neither now nor before" if fact.compared else ""
+    return f"{share(fact.documents, fact.total)} relevant documents are in no ranking{when}"
+
+
+@note.register
+def _(fact: facts.LeftIndex, result: SuiteResult) -> str:
+    left = counted(len(fact.documents), "document has", "documents have")
+    least = "at least " if fact.at_least else ""
+    named = few(list(map(name, fact.documents)))
+    words = f"{least}{left} left the index, which no ranking can mend: {named}"
+    if not fact.queries:
+        return words
+    verb = "it decides" if len(fact.documents) == 1 else "they decide"
+    return f"{words}; {verb} {queries(result, fact.queries)}"
+
+
+@note.register
+def _(fact: facts.SeveralJudges, result: SuiteResult) -> str:
+    pairs = counted(fact.pairs, "pair was", "pairs were")
+    judges = few([judge or "nobody named" for judge in fact.judges])
+    return f"{pairs} graded by more than one judge ({judges}): {HOW[fact.counts.split(':')[0]]}"
+
+
+HOW: Mapping[str, str] = {
+    "mean": "their mean counts, and half of them make a document relevant",
+    "median": "the median counts",
+    "majority": "the grade given most often counts",
+    "{prefer": "the judge preferred by the suite counts",
+}
+
+
+@note.register
+def _(fact: facts.OtherJudge, result: SuiteResult) -> str:
+    pairs = counted(fact.pairs, "pair", "pairs")
+    would = [
+        f"{few(list(map(repr, labels)))} would {verb}"
+        for labels, verb in ((fact.fails, "fail"), (fact.passes, "pass"))
+        if labels
+    ]
+    return f"under the grades of {fact.judge} alone, other on {pairs}, {' and '.join(would)}"
+
+
+@note.register
+def _(fact: facts.InNoChunk, result: SuiteResult) -> str:
+    lost = [
+        f"{quoted(one.passage)} of {query(result, one.query)} is {loss(one.loss)}"
+        for one in fact.passages
+    ]
+    return (
+        f"{share(len(fact.passages), fact.total)} passages stand in no chunk of the corpus, so no"
+        f" ranking can find them: {few(lost)}"
+    )
+
+
+@note.register
+def _(fact: facts.FewerThanAsked, result: SuiteResult) -> str:
+    results = counted(fact.results, "result")
+    if fact.collapsed:
+        return (
+            f"{share(fact.queries, fact.total)} queries have fewer than {fact.k} documents once the"
+            f" chunks of one are one (the fewest: {fact.results}): ask for more with 'depth:"
+            f" {3 * fact.k}'"
+        )
+    return (
+        f"no query returned more than {results}: recall@{fact.k} and its like are over {results};"
+        f" let the retriever return {fact.k}, or name the cutoff that it has"
+    )
+
+
+@note.register
+def _(fact: facts.LostInStages, result: SuiteResult) -> str:
+    over = counted(fact.queries, "query", "queries")
+    stages = how_far(fact.now, fact.k, fact.before)
+    return (
+        f"relevant documents by stage, over {over} with up to {fact.depth} candidates each:"
+        f" {stages}"
+    )
+
+
+@note.register
+def _(fact: facts.CandidatesUnknown, result: SuiteResult) -> str:
+    unknown = share(len(fact.queries), fact.total)
+    why = few([cause.message for cause in fact.causes])
+    return f"the candidates of {unknown} queries could not be had: {why}"
+
+
+@note.register
+def _(fact: facts.Retried, result: SuiteResult) -> str:
+    were = "was" if fact.calls == 1 else "were"
+    return (
+        f"{counted(fact.calls, 'failed call')} {were} made again ('retry'); waits are in no latency"
+    )
+
+
+@note.register
+def _(fact: facts.EmptyChunks, result: SuiteResult) -> str:
+    holds = "holds" if fact.results == 1 else "hold"
+    return (
+        f"{counted(fact.results, 'result')} of {counted(fact.queries, 'query', 'queries')} had an"
+        f" empty text, and so {holds} no passage"
+    )
+
+
+@note.register
+def _(fact: facts.NothingGated, result: SuiteResult) -> str:
+    return "nothing gated: this suite has no rule and no limit that could fail"
+
+
+@note.register
+def _(fact: facts.Unnoticed, result: SuiteResult) -> str:
+    return (
+        "nothing was returned for any query, and every check holds: an engine that is down would"
+        " pass; let a query say what it must find"
+    )
+
+
+@note.register
+def _(fact: facts.Disputed, result: SuiteResult) -> str:
+    other = counted(fact.queries, "query", "queries")
+    words = (
+        f"{other} had other answers in another worker: the retriever is not the same in every"
+        " process"
+    )
+    if not fact.checks:
+        return words
+    return f"{words}; the worse verdict stands for {few(list(map(repr, fact.checks)))}"
+
+
+_wordless = {kind for kind in Fact.__subclasses__() if kind not in note.registry}
+assert not _wordless, f"wording/notes.py says nothing of {_wordless}"

@@ -41,8 +41,10 @@ class Judgments:
     # few of its queries.
 
     @cached_property
-    def gains(self) -> dict[str, float]:
+    def gains(self) -> Mapping[str, float]:
         """The positive grades."""
+        if min(self.grades.values(), default=0) > 0:  # as where only what is relevant is listed
+            return self.grades
         return {document: grade for document, grade in self.grades.items() if grade > 0}
 
     @cached_property

@@ -36,9 +36,14 @@ class Scores:
         """The values of each measure, over all queries."""
         return tuple(zip(*self.values.values(), strict=True)) or ((),) * len(self.measures)
 
+    @cached_property
+    def column_of(self) -> Mapping[Measure, int]:
+        """The place of each measure in a row of values."""
+        return {measure: place for place, measure in enumerate(self.measures)}
+
     def value(self, query: str, measure: Measure) -> float | None:
         """What one query scored."""
-        return self.values[query][self.measures.index(measure)]
+        return self.values[query][self.column_of[measure]]
 
     def aggregate(
         self,
@@ -49,7 +54,7 @@ class Scores:
         """What many queries scored together: all of them, or those named. A weight that is not
         given is 1.
         """
-        place = self.measures.index(measure)
+        place = self.column_of[measure]
         column: Sequence[float | None] = self.columns[place]
         chosen = list(self.values if queries is None else queries)
         if queries is not None:

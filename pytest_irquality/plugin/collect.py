@@ -384,6 +384,8 @@ def variant(item: pytest.Item) -> str:
     """``bm25`` of the item ``ndcg-10[bm25]``: which retriever of a parametrised fixture."""
     assert isinstance(item, pytest.Function)
     assert isinstance(item.parent, SuiteModule)
+    if not hasattr(item, "callspec"):  # nothing is parametrised
+        return ""
     if VARIANT not in item.stash:
         item.stash[VARIANT] = made_of(item, item.parent.suite.retriever)
     return item.stash[VARIANT]

@@ -227,9 +227,9 @@ def pytest_runtest_makereport(
     report = yield
     if not isinstance(item.parent, SuiteModule) or not isinstance(item, pytest.Function):
         return report
-    broken = call.excinfo.value if call.excinfo else None
-    said_safely(report, terminal)
-    first_line_only(report, _short(broken))
+    if not report.passed:
+        said_safely(report, terminal)
+        first_line_only(report, _short(call.excinfo.value if call.excinfo else None))
     vars(report)["ir_item"] = [item.parent.suite.path, variant(item), item.originalname]
     if report.when == "setup" and report.failed:
         outcome = item.parent.stash[OUTCOMES].get(variant(item))

@@ -143,7 +143,7 @@ class Query(QuerySettings):
     @property
     def expects_nothing(self) -> bool:
         """Whether an empty ranking is the right answer; such a query is in no mean."""
-        return any(rule.kind == "expect_no_results" for rule in self.rules)
+        return bool(self.rules) and any(rule.kind == "expect_no_results" for rule in self.rules)
 
 
 @dataclass(frozen=True)
@@ -306,6 +306,11 @@ class Suite(SuiteSettings):
     def measures(self) -> tuple[Measure, ...]:
         """Every measure that is shown or held to a limit, shown ones first, each once."""
         return tuple(dict.fromkeys([*self.metrics, *self.limited]))
+
+    @cached_property
+    def column_of(self) -> Mapping[Measure, int]:
+        """The place of each measure in a row of values."""
+        return {measure: place for place, measure in enumerate(self.measures)}
 
     @property
     def measures_candidates(self) -> bool:

@@ -236,7 +236,7 @@ def _losing(
     """A tenth of these queries (ids), of each tag where each is held to the limit: those whose loss
     costs most.
     """
-    place = now.suite.measures.index(measure)
+    place = now.suite.column_of[measure]
     sign = -1.0 if measure.higher_is_better is False else 1.0
 
     def worth(query: Query) -> float:
@@ -324,7 +324,7 @@ def resolution(now: Measured) -> Iterator[Resolution]:
 
 def _resolution(now: Measured, check: Check, measure: Measure) -> Resolution | None:
     """From how far the changes of its queries spread; where none changed, the values."""
-    place = now.suite.measures.index(measure)
+    place = now.suite.column_of[measure]
     queries = [query for query in now.suite.needed(check) if query.id in now.rankings]
     values = [now.scores.values[query.id][place] for query in queries]
     differences = [_difference(now, query, place) for query in queries]

@@ -68,34 +68,40 @@ class CheckJudge:
         faults, answered = self.faults(check), self.answered(check)
         unanswered = tuple(query.id for query in needed if query.id in faults)
         unasked = sum(query.id not in answered and query.id not in faults for query in needed)
-        verdict = Verdict(
+        issue: str | None = None
+        findings: tuple[Finding, ...] = ()
+        if unanswered and (check.query or len(faults) > self.suite.max_errors):
+            outcome: Outcome = "error"
+        elif unasked:
+            outcome = "not evaluated"
+        else:
+            issue = self.known_issue(check)
+            outcome, findings = self.decided(tuple(self.findings(check, needed)), issue)
+        return Verdict(
             check.name,
             check.label,
             check.place.line,
-            "passed",
-            file=check.place.path,
+            outcome,
+            findings,
             scope="query" if check.query else check.scope,
             query=check.query.id if check.query else None,
             tag=check.tag,
+            known_issue=issue,
+            file=check.place.path,
             needed=len(needed),
             unanswered=unanswered,
             unasked=unasked,
             allowed=(check.guard.most or 0) if check.guard else 0,
         )
-        if unanswered and (check.query or len(faults) > self.suite.max_errors):
-            return replace(verdict, outcome="error")
-        if unasked:
-            return replace(verdict, outcome="not evaluated")
-        return self.decided(check, verdict, tuple(self.findings(check, needed)))
 
-    def decided(self, check: Check, verdict: Verdict, findings: tuple[Finding, ...]) -> Verdict:
-        """The verdict with its findings, and what they and a known issue come to."""
-        issue = self.known_issue(check)
+    def decided(
+        self, findings: tuple[Finding, ...], issue: str | None
+    ) -> tuple[Outcome, tuple[Finding, ...]]:
+        """What findings and a known issue come to, and the findings as they count."""
         anything_broken = any(finding.fails and not finding.ok for finding in findings)
         if self.updating:
             findings = tuple(map(self.while_updating, findings))
-        outcome = _outcome(findings, issue, anything_broken)
-        return replace(verdict, outcome=outcome, findings=findings, known_issue=issue)
+        return _outcome(findings, issue, anything_broken), findings
 
     def known_issue(self, check: Check) -> str | None:
         """The reference of the known issue that a check has for this retriever."""

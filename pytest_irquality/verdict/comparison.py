@@ -84,7 +84,7 @@ class Comparison:
         """How many of some queries a limit on the measure's change is on: those that have a value
         today.
         """
-        column = self.measured.suite.measures.index(measure)
+        column = self.measured.suite.column_of[measure]
         values = self.measured.scores.values
         return sum(
             values[query.id][column] is not None
@@ -128,7 +128,7 @@ class Comparison:
         order.
         """
         measured = self.measured
-        column = measured.suite.measures.index(measure)
+        column = measured.suite.column_of[measure]
         then = measured.scores_before.values
         today = (measured.scores_returned if returned else measured.scores_compared).values
         found = []
@@ -177,7 +177,7 @@ class Comparison:
         """
         measured, name = self.measured, str(measure)
         scored = measured.baseline_run.scored if measured.baseline_run else {}
-        column = measured.suite.measures.index(measure)
+        column = measured.suite.column_of[measure]
         pairs = []
         for id, row in measured.scores_before.values.items():
             today, then = row[column], scored.get(id, {}).get(name)

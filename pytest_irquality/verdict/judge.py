@@ -194,9 +194,7 @@ class _Judging:
         suite, now = self.suite, self.now
         judged, returned = now.judged_share(now.rankings)
         losses = Losses(now, self.nowhere)
-        verdicts = [
-            replace(verdict, findings=losses.named(verdict.findings)) for verdict in self.verdicts
-        ]
+        verdicts = tuple(map(losses.named, self.verdicts))
         items = {check.query.id: check.name for check in suite.checks if check.query}
         variants = self.check_judge.variants.values()
         return SuiteResult(
@@ -212,7 +210,7 @@ class _Judging:
             queries=tuple(
                 query_result(now, query, items.get(query.id), losses) for query in now.asked
             ),
-            verdicts=tuple(verdicts),
+            verdicts=verdicts,
             facts=tuple(self.facts()),
             causes=tuple(now.causes),
             gated=any(map(can_fail, suite.checks)),

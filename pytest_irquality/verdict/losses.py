@@ -4,7 +4,7 @@ and never credited.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import field, replace
 
 from pytest_irquality.edges.dataclass import dataclass
@@ -12,6 +12,7 @@ from pytest_irquality.passages import nearest, normal, parts
 from pytest_irquality.suite.model import Query
 from pytest_irquality.verdict.findings import Finding, Holder, Loss, RankedDocument
 from pytest_irquality.verdict.measured import Measured
+from pytest_irquality.verdict.result import Verdict
 
 MOST = 300  # passages of a suite that are looked into; the first that failures name come first
 
@@ -39,11 +40,13 @@ class Losses:
             self.known[key] = self._look(query, passage)
         return self.known[key]
 
-    def named(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        """The findings with why for each passage that a failure names and that was not found, and
+    def named(self, verdict: Verdict) -> Verdict:
+        """The verdict with why for each passage that a failure names and that was not found, and
         with what the first stage made of each document.
         """
-        return tuple(map(self._named, findings))
+        if all(finding.ok for finding in verdict.findings):
+            return verdict
+        return replace(verdict, findings=tuple(map(self._named, verdict.findings)))
 
     def _named(self, finding: Finding) -> Finding:
         query = self.now.suite.by_id.get(finding.subject)

@@ -400,7 +400,7 @@ class Measured:
             query.id for query in queries if query.id in self.rankings and counts(measure, query)
         ]
         if measure.unit == "seconds" and self.run.again:
-            place = self.suite.measures.index(measure)
+            place = self.suite.column_of[measure]
             calls = [answer.scores.values[id][place] for answer in self.answers for id in ids]
             took = [call for call in calls if call is not None]
             return Aggregate(together(measure.aggregate, took), len(took), len(calls) - len(took))

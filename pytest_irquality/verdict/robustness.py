@@ -45,7 +45,7 @@ class Variants:
         """Each query's own value, and the mean over its variants. One that scores 0 itself has
         nothing to lose.
         """
-        column = self.queries.suite.measures.index(measure)
+        column = self.queries.suite.column_of[measure]
         own, reworded = self.queries.scores.values, self.variants.scores.values
         pairs = []
         for query in queries:
@@ -130,7 +130,7 @@ class Variants:
 
     def _lost(self, measure: Measure, pairs: Iterable[Pair]) -> Sequence[WorstVariant]:
         """The variants that lose anything, each with its text, those that lose most first."""
-        column = self.queries.suite.measures.index(measure)
+        column = self.queries.suite.column_of[measure]
         sign = -1.0 if measure.higher_is_better is False else 1.0
         lost = []
         for pair in pairs:

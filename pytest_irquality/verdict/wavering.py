@@ -65,7 +65,7 @@ def unit_means(
     total = 1.0 if measure.aggregate == "sum" else fsum(weights.values())
     means = []
     for unit in units:
-        column = unit[0].suite.measures.index(measure)
+        column = unit[0].suite.column_of[measure]
         rows = [scored(answer).values for answer in unit]
         weighed = (
             weight * (row[id][column] or 0.0) for row in rows for id, weight in weights.items()
@@ -207,7 +207,7 @@ def _spread(measured: Measured, measure: Measure, now: Units, before: Units) -> 
 
 def _plain_means(measured: Measured, measure: Measure, units: Units) -> list[float]:
     """What each unit scores over the queries that define the measure on all sides."""
-    column = measured.suite.measures.index(measure)
+    column = measured.suite.column_of[measure]
     answers = [answer.scores.values for unit in units for answer in unit]
     weights = {}
     for query in measured.suite.queries:
@@ -231,9 +231,7 @@ def _wavering(measured: Measured, query: Query) -> Wavering | None:
     pairs = list(combinations(tops, 2))
     overlap = fsum(shared(one, other) for one, other in pairs) / len(pairs)
     rbo = fsum(biased_overlap(one, other) for one, other in pairs) / len(pairs)
-    first = (
-        measured.suite.measures.index(measured.suite.metrics[0]) if measured.suite.metrics else None
-    )
+    first = measured.suite.column_of[measured.suite.metrics[0]] if measured.suite.metrics else None
     values = [
         value
         for answer in measured.answers

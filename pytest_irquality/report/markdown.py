@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 
 from pytest_irquality.edges.printable import (
@@ -34,6 +34,7 @@ QUERIES = 10
 LINES = 40
 TAGS = 30
 NOTES = 20
+BROKEN = 5
 CELL = 200
 SHORT, MOVED = 32, 40
 """Characters of a query, and of what moved, that stand on one line of a pull request's table."""
@@ -102,8 +103,8 @@ def _first_screen(story: Story, now: datetime) -> Iterator[str]:
     if story.tally:
         rest = f"; {markdown(story.balance)}" if story.balance else ""
         yield f"**{markdown(story.tally)}**{rest}.\n"
-    told, _ = _points(story)
-    yield _list(markdown_sentence(_point(text)) for text in told)
+    points, _ = _points(story)
+    yield _list(markdown_sentence(_point(text)) for text in points)
     before = story.result.baseline
     beside = f"compared with {markdown(provenance(before, now))}" if before else ""
     yield _worst([story], beside)
@@ -135,10 +136,13 @@ def _point(text: str) -> str:
 def _broken(story: Story) -> str:
     """The broken limits by name, and how many hold."""
     broken = [f"✗ {markdown(verdict.label)}" for verdict in story.damage.failed_limits]
-    more = [f"and {len(broken) - 5} more"] if len(broken) > 5 else []
-    held = [markdown(story.held.partition(";")[0] if broken else story.held)] if story.held else []
-    limits = " · ".join([*broken[:5], *more, *held])
-    return f"**Limits** {limits}" if limits else ""
+    parts = broken[:BROKEN]
+    if len(broken) > BROKEN:
+        parts.append(f"and {len(broken) - BROKEN} more")
+    if story.held:
+        number, _, _ = story.held.partition(";")
+        parts.append(markdown(number if broken else story.held))
+    return f"**Limits** {' · '.join(parts)}" if parts else ""
 
 
 def _suites(stories: Sequence[Story]) -> str:
@@ -155,14 +159,16 @@ def _worst(stories: Sequence[Story], beside: str = "") -> str:
     """The worst queries of all suites, how many more there are, and what stands beside that."""
     entries = [(story, worse) for story in stories for worse in story.worst(WORST)]
     entries.sort(key=lambda entry: -entry[0].damage.loss(entry[1].query))
-    shown = entries[:WORST]
-    measures = {story.damage.measure for story, _ in shown}
-    rows = [_worst_row(story, worse, len(stories) > 1, len(measures) > 1) for story, worse in shown]
-    more = sum(len(story.damage.worse) for story in stories) - len(rows)
-    got_worse = f"and {counted(more, 'more query', 'more queries')} got worse" if more > 0 else ""
+    worst = entries[:WORST]
+    measures = {story.damage.measure for story, _ in worst}
+    rows = [_worst_row(story, worse, len(stories) > 1, len(measures) > 1) for story, worse in worst]
     head = ["Worst queries", "lost", ", ".join(measures), "what moved"]
-    below = " · ".join(filter(None, (got_worse if rows else "", beside)))
-    return "\n".join(filter(None, (_table(head, rows), f"{below}\n" if below else "")))
+    more = sum(len(story.damage.worse) for story in stories) - len(rows)
+    below = [beside] if beside else []
+    if rows and more > 0:
+        below.insert(0, f"and {counted(more, 'more query', 'more queries')} got worse")
+    text = f"{' · '.join(below)}\n" if below else ""
+    return "\n".join(filter(None, (_table(head, rows), text)))
 
 
 def _worst_row(story: Story, worse: Worse, several: bool, measured: bool) -> list[str]:
@@ -204,7 +210,7 @@ def _rest(story: Story, now: datetime, *, alone: bool) -> Iterator[str]:
     yield f"<details><summary>{html(title)}</summary>\n"
     if not alone:
         yield from _first_screen(story, now)
-    lines = [row for verdict in _lines(story) for row in _line(result, verdict)]
+    lines = [row for verdict in _limits(story) for row in _limit_rows(result, verdict)]
     yield _table(["", "Limit", "before", "now", "limit", "what was seen"], lines[:LINES])
     yield f"{counted(len(lines) - LINES, 'more line')}\n" if len(lines) > LINES else ""
     _, others = _points(story)
@@ -222,13 +228,14 @@ def _rest(story: Story, now: datetime, *, alone: bool) -> Iterator[str]:
     yield "</details>\n"
 
 
-def _lines(story: Story) -> Sequence[Verdict]:
+def _limits(story: Story) -> Sequence[Verdict]:
     """The limits, the broken ones first."""
     broken = list(story.damage.failed_limits)
-    return [*broken, *(v for v in story.result.verdicts if v.query is None and v not in broken)]
+    limits = [verdict for verdict in story.result.verdicts if verdict.query is None]
+    return [*broken, *(verdict for verdict in limits if verdict not in broken)]
 
 
-def _line(result: SuiteResult, verdict: Verdict) -> Iterator[list[str]]:
+def _limit_rows(result: SuiteResult, verdict: Verdict) -> Iterator[list[str]]:
     """A row for each broken demand of a limit; one for a limit that holds."""
     symbol = CAVEATS[verdict.caveat] if verdict.caveat else SYMBOLS[verdict.outcome]
     if verdict.warned and not verdict.caveat:
@@ -262,38 +269,36 @@ def _queries(story: Story) -> Iterator[str]:
     """What failed or got worse, most damage first, with its documents."""
     result, damage = story.result, story.damage
     own = {verdict.query: verdict for verdict in damage.failed_queries}
-    guarded = {
-        finding.subject
-        for verdict in result.verdicts
-        if verdict.scope == "each_query"
-        for finding in verdict.broken
-    }
-    told = [
-        query
-        for query in result.queries
-        if query.id in own or query.id in guarded or query.fault or (damage.gain(query) or 0) < 0
-    ]
-    told.sort(key=damage.loss, reverse=True)
-    for query in told[:QUERIES]:
-        yield _folded(cut(query.text, 80), _detail(story, query, own.get(query.id)))
-    more = len(told) - QUERIES
+    broken = _broken_by_query(result)
+
+    def is_bad(query: QueryResult) -> bool:
+        failed = query.id in own or query.id in broken or query.fault
+        return bool(failed) or (damage.gain(query) or 0) < 0
+
+    bad = sorted(filter(is_bad, result.queries), key=damage.loss, reverse=True)
+    for query in bad[:QUERIES]:
+        verdict = own.get(query.id)
+        demands = [*(verdict.findings if verdict else ()), *broken.get(query.id, ())]
+        yield _folded(cut(query.text, 80), _detail(result, query, demands))
+    more = len(bad) - QUERIES
     if more > 0:
         yield f"{counted(more, 'more query', 'more queries')} failed or got worse.\n"
 
 
-def _detail(story: Story, query: QueryResult, verdict: Verdict | None) -> str:
-    result = story.result
-    findings = list(verdict.findings if verdict else ())
-    findings += [
-        finding
-        for line in result.verdicts
-        if line.scope == "each_query"
-        for finding in line.broken
-        if finding.subject == query.id
-    ]
+def _broken_by_query(result: SuiteResult) -> Mapping[str, Sequence[Finding]]:
+    """What limits, rules and guards on each query found broken, by the query's id."""
+    broken: dict[str, list[Finding]] = {}
+    for verdict in result.verdicts:
+        if verdict.scope == "each_query":
+            for finding in verdict.broken:
+                broken.setdefault(finding.subject, []).append(finding)
+    return broken
+
+
+def _detail(result: SuiteResult, query: QueryResult, demands: Sequence[Finding]) -> str:
     rules = _list(
         f"{'✓' if finding.ok else '✗'} {markdown_sentence(cut(demand(result, finding), CELL))}"
-        for finding in findings[:NOTES]
+        for finding in demands[:NOTES]
     )
     remarks = "".join(
         f"{markdown(key.capitalize())}: {markdown(cut(text, CELL))}\n\n"
@@ -306,12 +311,12 @@ def _detail(story: Story, query: QueryResult, verdict: Verdict | None) -> str:
         [_document(document, query) for document in [*moved, *query.missing][:NOTES]],
     )
     explained = {d.id: d.explanation for d in (*query.missing, *query.ranking) if d.explanation}
-    told = _list(
+    explanations = _list(
         f"{markdown_code(id)}: {markdown(cut(text, CELL))}" for id, text in explained.items()
     )
     place = markdown(result.place(query))
     again = markdown_code(rerun(result, query.check))
-    return f"{remarks}{fault}{rules}\n{documents}\n{told}\n{place} · {again}\n"
+    return f"{remarks}{fault}{rules}\n{documents}\n{explanations}\n{place} · {again}\n"
 
 
 def _document(document: ShownDocument, query: QueryResult) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compileall
+import gc
 import json
 import os
 import re
@@ -47,6 +48,13 @@ def absent(what: str) -> None:
     if os.environ.get("IRQUALITY_BROWSER") == "required":
         pytest.fail(what, pytrace=False)
     pytest.skip(what)
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage less often: all that is loaded by now stays, and each inner run would look through it again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -5,7 +5,7 @@ asked.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -59,13 +59,15 @@ def wait_before(round: int, errors: Iterable[BaseException]) -> float:
 
 
 def _retry_after(error: BaseException) -> float | None:
+    """What the engine asks for, 0 too, on the error or in the headers of its response."""
     for holder in (error, getattr(error, "response", None)):
-        value: Any = getattr(holder, "retry_after", None)
         headers = getattr(holder, "headers", None)
-        if value is None and (isinstance(headers, Mapping) or hasattr(headers, "get")):
-            value = headers.get("Retry-After") or headers.get("retry-after")  # type: ignore[union-attr]
-        if (seconds := _seconds(value)) is not None:
-            return seconds
+        header: Callable[[str], Any] = getattr(headers, "get", lambda name: None)
+        named = (getattr(holder, "retry_after", None), header("Retry-After"), header("retry-after"))
+        for value in named:
+            seconds = _seconds(value)
+            if seconds is not None:
+                return seconds
     return None
 
 

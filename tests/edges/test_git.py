@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from pytest_irquality.edges.git import HARMLESS, Repository, checkout_above, commit
 from tests.conftest import Project
+from tests.repository import git
 
 SUITE = "queries: [{query: a, relevant: [d1]}]\nthresholds: {mrr: {max_drop: 0.1}}\n"
-
-
-def git(folder: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
-    command = ["git", "-C", str(folder), *identity, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import re
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 from pytest_irquality import SuiteError, load_suite
 from tests.conftest import Project
+from tests.repository import git
 
 SUITE = "queries: [{query: a, relevant: [d1], must_find: [d1]}]\nthresholds: {mrr: 0.9}\n"
 GOOD = "@pytest.fixture\ndef retriever(): return lambda query: ['d1']\n"
@@ -109,8 +109,8 @@ def test_two_largest_weights_stay_finite(shop: Project) -> None:
 
 
 def bomb() -> bytes:
-    """A line of 200 MB, packed a thousandfold."""
-    return gzip.compress(b"a Q0 d1 1 1 " + b"t" * (200 << 20), 1)
+    """A line of 200 MB, packed a thousandfold: parts that a reader joins."""
+    return gzip.compress(b"a Q0 d1 1 1 ") + 200 * gzip.compress(b"t" * (1 << 20))
 
 
 def plant(path: Path, kind: str) -> None:
@@ -244,11 +244,6 @@ def test_no_text_acts_in_any_medium(shop: Project, monkeypatch: pytest.MonkeyPat
 # -- git ----------------------------------------------------------------------------------------------
 
 
-def git(folder: Path, *args: str) -> None:
-    names = ("-c", "user.name=a", "-c", "user.email=a@b.c")
-    subprocess.run(["git", *names, *args], cwd=folder, check=True, capture_output=True)
-
-
 def test_s31_a_planted_repository_commands_escapes_and_an_endless_baseline(
     shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -265,6 +260,7 @@ def test_s31_a_planted_repository_commands_escapes_and_an_endless_baseline(
     git(shop.path, "commit", "-qm", "base")
     planted = shop.path / "search"
     git(planted, "init", "-q", "--bare", ".")
+    (planted / "hooks").mkdir()
     hook = planted / "hooks" / "post-checkout"
     for file in (hook, planted / "hooks" / "reference-transaction", planted / "run"):
         file.write_text(f"#!/bin/sh\ntouch {shop.path}/ran\n")

@@ -13,6 +13,7 @@ import pytest
 
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.write import append, write, write_new, write_text
+from tests.repository import git
 
 
 def test_lines_end_as_they_stand_and_half_a_pair_is_its_escape(tmp_path: Path) -> None:
@@ -96,10 +97,10 @@ def test_a_link_leads_as_far_as_is_allowed(tmp_path: Path) -> None:
 def test_a_link_that_a_commit_brought_never_leads_out(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    subprocess.run(["git", "init", "-q", project], check=True)
+    git(project, "init", "-q")
     for name in ("report.html", "folder", "mine"):
         (project / name).symlink_to("../outside")
-    subprocess.run(["git", "-C", project, "add", "report.html", "folder"], check=True)
+    git(project, "add", "report.html", "folder")
     for name in ("report.html", "folder/report.html"):
         with pytest.raises(OSError, match="is a link in git that leads out of the project"):
             write_text(project / name, "x")

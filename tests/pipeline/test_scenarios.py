@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Project
+from tests.repository import git
 from tools.pages import (
     BLOCK,
     PICTURES,
@@ -369,19 +369,27 @@ def test_s14_the_example_is_able_to_fail(project: Project, broken: str) -> None:
     assert list(project.outcomes().values()).count("failed") > 10
 
 
+@pytest.fixture(scope="module")
+def red(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """What the example prints where the pages break it, and the folder of its report."""
+    folder = tmp_path_factory.mktemp("red")
+    return red_example(folder), folder
+
+
 @pytest.mark.parametrize(
     "page", ["example_project/README.md", "README.md", "docs/start/reading.md"]
 )
-def test_what_the_pages_show_of_a_red_build_is_what_one_sees(tmp_path: Path, page: str) -> None:
-    shown = blocks(red_example(tmp_path))
+def test_what_the_pages_show_of_a_red_build_is_what_one_sees(
+    red: tuple[str, Path], page: str
+) -> None:
+    shown = blocks(red[0])
     text = (EXAMPLE.parent / page).read_text(encoding="utf-8")
     assert set(BLOCK.findall(text)), "the page shows nothing of the example"
     assert timeless(renewed(text, shown)) == timeless(text), "run python tools/pages.py"
 
 
-def test_the_pictures_show_what_the_report_says(tmp_path: Path) -> None:
-    red_example(tmp_path)
-    said = first_screen(tmp_path / "ir-report.html")
+def test_the_pictures_show_what_the_report_says(red: tuple[str, Path]) -> None:
+    said = first_screen(red[1] / "ir-report.html")
     assert "mechanical keyboard" in said
     for name in PICTURES:
         shown = stamp_of((EXAMPLE.parent / name).read_bytes())
@@ -453,13 +461,9 @@ def test_s16_a_change_that_updates_its_own_baseline_still_shows_the_drop(project
     project.suite(queries(4) + "thresholds: {mrr: {max_drop: 0.05}}\n")
     project.answers({f"q{i}": [f"d{i}"] for i in range(4)})
     save_baseline(project)
-    who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    for command in (
-        ["init", "-q", "-b", "main"],
-        ["add", "."],
-        [*who, "commit", "-q", "-m", "baseline"],
-    ):
-        subprocess.run(["git", "-C", str(project.path), *command], check=True)
+    git(project.path, "init", "-q", "-b", "main")
+    git(project.path, "add", ".")
+    git(project.path, "commit", "-qm", "baseline")
     project.answers({f"q{i}": ["x", f"d{i}"] for i in range(4)})
     result = project.run("--ir-update-baseline")
     assert result.ret == 0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from pytest_irquality import check
 from tests.conftest import QUIET, Project
+from tests.repository import git
 
 NOTHING = "@pytest.fixture\ndef retriever(): return lambda query: []\n"
 GOOD = "@pytest.fixture\ndef retriever(): return lambda query: ['d1']\n"
@@ -84,12 +84,6 @@ def test_ir_check_says_it_too(project: Project) -> None:
 
 
 # -- a kept run ------------------------------------------------------------------------------------
-
-
-def git(folder: Path, *args: str) -> str:
-    names = ("-c", "user.name=a", "-c", "user.email=a@b.c")
-    done = subprocess.run(["git", *names, *args], cwd=folder, check=True, capture_output=True)
-    return done.stdout.decode().strip()
 
 
 def test_a_kept_run_says_of_which_commit_it_is_and_how_old(project: Project) -> None:

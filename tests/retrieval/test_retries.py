@@ -53,6 +53,7 @@ def test_how_long_to_wait() -> None:
     assert [wait_before(n, [Limited(429)]) for n in range(3)] == [1, 2, 4]
     assert wait_before(0, [Limited(429, "7"), Limited(429, 3)]) == 7
     assert wait_before(0, [Limited(429, 1e9)]) == 120
+    assert wait_before(3, [Limited(429, 0)]) == 0
     assert wait_before(0, [Limited(429, formatdate(time.time() - 60, usegmt=True))]) == 0
     assert wait_before(1, [Limited(429, "soon")]) == 2
 

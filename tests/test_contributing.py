@@ -133,7 +133,7 @@ class Copy:
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Run Python with this copy as the package, in a folder beside it."""
         env = {name: text for name, text in os.environ.items() if not name.startswith("GITHUB_")}
-        env |= {**ALONE, "PYTHONPATH": str(self.folder), "PYTHONUTF8": "1"}
+        env |= {**ALONE, "PYTHONPATH": str(self.folder), "PYTHONUTF8": "1", "COLUMNS": "400"}
         return subprocess.run(
             [sys.executable, *command],
             cwd=self.folder, env=env, text=True, capture_output=True, check=False,

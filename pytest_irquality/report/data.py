@@ -82,7 +82,7 @@ SAID: Mapping[type, Mapping[str, Any]] = {
 
 def encode(result: SuiteResult | Pool) -> str:
     """One result, or what there is to grade, as one line of JSON."""
-    return json.dumps(result, default=_fields, allow_nan=False)
+    return json.dumps(result, default=_unusual, allow_nan=False)
 
 
 def decode(text: str) -> SuiteResult:
@@ -131,8 +131,30 @@ def kind_of(fact: type[Fact]) -> str:
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    kind = {"kind": kind_of(type(value))} if isinstance(value, Fact) else {}
-    return {**kind, **{field.name: getattr(value, field.name) for field in fields(value)}}
+    return _of_kind(value, {name: getattr(value, name) for name in _defaults(value.__class__)})
+
+
+def _unusual(value: Any) -> dict[str, Any]:
+    """Only the fields that are not as the class declares them: of a large result half of the
+    text.
+    """
+    told = {
+        name: entry
+        for name, default in _defaults(value.__class__).items()
+        if (entry := getattr(value, name)) is not default
+    }
+    return _of_kind(value, told)
+
+
+def _of_kind(value: Any, told: dict[str, Any]) -> dict[str, Any]:
+    """With its kind, where it is a fact."""
+    return {"kind": kind_of(type(value)), **told} if isinstance(value, Fact) else told
+
+
+@cache
+def _defaults(kind: Any) -> Mapping[str, Any]:
+    """Every field of a class by its name, those without a default with none."""
+    return {field.name: field.default for field in fields(kind)}
 
 
 def _suite(result: SuiteResult) -> dict[str, Any]:
@@ -160,8 +182,10 @@ def _suite(result: SuiteResult) -> dict[str, Any]:
 
 
 def _without(value: Any) -> dict[str, Any]:
-    left_out = LEFT_OUT.get(type(value), ())
-    return {name: entry for name, entry in _fields(value).items() if name not in left_out}
+    told = _fields(value)
+    for name in LEFT_OUT.get(type(value), ()):
+        del told[name]
+    return told
 
 
 def _verdict(

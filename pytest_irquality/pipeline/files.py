@@ -28,7 +28,7 @@ from pytest_irquality.storage import baseline
 from pytest_irquality.storage.history import Entry, HistoryError, read_history
 from pytest_irquality.storage.jsonl import parse_run, read_run, write_run
 from pytest_irquality.storage.kept import Kept
-from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.storage.provenance import Baseline, run_name
 from pytest_irquality.storage.renamed import Shelved, Trees
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import (
@@ -38,6 +38,7 @@ from pytest_irquality.storage.stored import (
     stored_run,
 )
 from pytest_irquality.storage.trec import is_trec, write_trec
+from pytest_irquality.storage.update import header_of, update
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.accepted import Accepting
 from pytest_irquality.verdict.facts import Loud, Moved, Remark, TiesMoved
@@ -55,10 +56,10 @@ class Target(NamedTuple):
     file: Path
     retriever: str
 
-
-def _name(target: Target) -> str:
-    path, retriever = target.suite.path, target.retriever
-    return f"{path} [{retriever}]" if retriever else path
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return run_name(self.suite.path, self.retriever)
 
 
 class Against(NamedTuple):
@@ -73,7 +74,9 @@ class Against(NamedTuple):
 
 @dataclass(frozen=True)
 class _Known:
-    """What is compared with, and the file that an update replaces, with what is wrong with it."""
+    """What is compared with, and the ``old`` file that an update replaces, with what is wrong with
+    it (``damage``).
+    """
 
     before: baseline.FoundBaseline
     old: baseline.FoundBaseline
@@ -163,8 +166,9 @@ class Files:
             return None
         kept = Kept(given, self.start, "--ir-baseline")
         stored = kept.stored(target.suite, target.file, target.retriever)
-        shown = f"{len(given)} builds ({few(list(given[:2]), len(given))})"
-        source = shown if self.builds else option
+        source = option
+        if self.builds:
+            source = f"{len(given)} builds ({few(list(given[:2]), len(given))})"
         if stored is None:
             return baseline.FoundBaseline(source) if self.builds else None
         return baseline.FoundBaseline(source, stored, "", stored.header.commit, stored.header.time)
@@ -238,9 +242,9 @@ class Files:
                 " name a folder, or one suite"
             )
         if (self.updating or self.saved) and (other := self._shares_a_file(target)):
-            ours, theirs = (_name(some) for some in (target, other))
             raise StoredRunError(
-                f"{ours} and {theirs} would be kept in one file: give one of them another name"
+                f"{target.name} and {other.name} would be kept in one file: give one of them"
+                " another name"
             )
         known = self.read_baseline(target)
         if known.damage and len(needed) < len(target.suite.queries):
@@ -262,9 +266,8 @@ class Files:
             entries = read_history(self.history, self.history.name)
         except HistoryError as error:
             raise StoredRunError(str(error)) from None
-        mine = [
-            e for e in entries if (e.suite, e.retriever) == (target.suite.path, target.retriever)
-        ]
+        of_target = (target.suite.path, target.retriever)
+        mine = [entry for entry in entries if (entry.suite, entry.retriever) == of_target]
         return Past(mine, self.commit or provenance.now(), self.commit_time)
 
     @cached_property
@@ -314,13 +317,14 @@ class Files:
             oldest.setdefault(header.commit, header.time)
         for commit, time in oldest.items():
             of = f"commit {revision(commit)}" if commit else "an unknown commit"
-            old = time and age(time, datetime.now(timezone.utc))
-            said = f"a kept run is judged, of {of}{f', {old}' if old else ''}"
+            judged = f"a kept run is judged, of {of}"
+            if time and (old := age(time, datetime.now(timezone.utc))):
+                judged += f", {old}"
             if commit and self.commit and not _same_commit(commit, self.commit):
                 here = f"here is {revision(self.commit)}"
-                yield Loud(f"{said}; {here}", f"the kept run is of {of}, and {here}")
+                yield Loud(f"{judged}; {here}", f"the kept run is of {of}, and {here}")
             else:
-                yield Remark(said)
+                yield Remark(judged)
 
     def _notes(self, target: Target) -> Iterator[str]:
         if self.shard:
@@ -333,7 +337,10 @@ class Files:
 
         if self._answers is not None:
             answer = self._answer(target)
-            yield from (*([answer.new] if answer.new else ()), *answer.notes, *self._answers.notes)
+            if answer.new:
+                yield answer.new
+            yield from answer.notes
+            yield from self._answers.notes
 
     def _one_service(self, result: SuiteResult) -> Iterator[Loud]:
         """Where the base's code answered everything as today's, whether it was its code at all."""
@@ -364,11 +371,11 @@ class Files:
                 )
 
     def _write(self, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
-        for shown, write in ((self.saved, self._save), (self._place(target).shown, self._update)):
+        for file, write in ((self.saved, self._save), (self._place(target).shown, self._update)):
             try:
                 yield from write(target, run, result)
             except OSError as error:
-                yield f"NOT WRITTEN: {shown}: {error.strerror or error}"
+                yield f"NOT WRITTEN: {file}: {error.strerror or error}"
 
     def resumed(
         self, target: Target, needed: Collection[str], version: str | None, *, staged: bool
@@ -401,7 +408,7 @@ class Files:
             return
         path = self.kept_path(target)
         shard = str(self.shard) if self.shard else None
-        header = baseline.header_of(target.suite, run, self.commit, shard)
+        header = header_of(target.suite, run, self.commit, shard)
         stored = with_others(stored_run(target.suite, run, header), self._so_far(target))
         write_run(path, stored, Allowed.project(folder))
         yield f"run kept: {self._kept.shown(path)}"
@@ -424,14 +431,13 @@ class Files:
                 " not with a file"
             )
             return
-        faulty = {
-            query.id for query in result.queries if query.fault
-        }  # what the suite calls one counts, too
+        # Also those whose answer the suite calls a fault.
+        faulty = {query.id for query in result.queries if query.fault}
         good = {id: ranking for id, ranking in run.rankings.items() if id not in faulty}
         answered = replace(run, rankings=good, faults=dict.fromkeys(faulty, Fault("")))
         scored = {query.id: _values(target.suite, query) for query in result.queries}
         known, place = self.read_baseline(target), self._place(target)
-        yield from baseline.update(place, known.old, replace(answered, scored=scored), known.damage)
+        yield from update(place, known.old, replace(answered, scored=scored), known.damage)
         if known.old.taken and place.path.is_file():
             yield from self._put_away(known.old.taken, target)
 

@@ -55,6 +55,7 @@ KINDS: Mapping[str, str] = {
 COMPARED = ("worse", "better", "new")
 LONG_TITLE = 160
 OPENED = 3
+MOST_MISSING = 100  # documents that a query expects and did not find, as its detail lists them
 
 
 @dataclass(frozen=True)
@@ -296,7 +297,8 @@ class QueryViews:
             ranked=self.ranked(query),
             ranking_before=tuple(self.document_before(d, query) for d in query.ranking_before),
             ranked_before=self.ranked_before(query),
-            missing=tuple(self.absent(d, query) for d in missing),
+            missing=tuple(self.absent(d, query) for d in missing[:MOST_MISSING]),
+            listed=_listed(len(missing)),
             told=tuple(self.told(query)),
             place=self.result.place(query),
             texts_elsewhere=elsewhere(self.result) if query.texts_left_out else "",
@@ -394,6 +396,11 @@ class QueryViews:
             if document.explanation
         }
         return said.items()
+
+
+def _listed(missing: int) -> str:
+    """How many of the missing documents are listed, where that is not all."""
+    return f"the first {MOST_MISSING} of {missing:,}" if missing > MOST_MISSING else ""
 
 
 def side(change: float, views: QueryViews, measure: str) -> str:

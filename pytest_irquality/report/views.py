@@ -236,6 +236,7 @@ class Detail:
     ranking_before: tuple[DocumentRow, ...]
     ranked_before: str
     missing: tuple[DocumentRow, ...]
+    listed: str
     told: tuple[tuple[str, str], ...]
     place: str
     rerun: str

@@ -1,21 +1,21 @@
-"""The baseline: which stored run a suite is compared with, and how it is brought up to date.
+"""The baseline: which stored run a suite is compared with.
 
 Knows files and git; of pytest nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from pytest_irquality.edges.dataclass import dataclass
-from pytest_irquality.edges.git import Repository, now, package_version, time_of
+from pytest_irquality.edges.git import Repository, time_of
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import file_name as safe
 from pytest_irquality.retrieval.run import Run
-from pytest_irquality.storage.jsonl import parse_run, read_run, write_run
-from pytest_irquality.storage.provenance import UPDATE, Baseline, New
+from pytest_irquality.storage.jsonl import parse_run, read_run
+from pytest_irquality.storage.provenance import UPDATE, Baseline, New, run_name
 from pytest_irquality.storage.renamed import (
     FOLDER,
     Shelved,
@@ -25,20 +25,14 @@ from pytest_irquality.storage.renamed import (
     shares_half,
 )
 from pytest_irquality.storage.stored import (
-    Header,
-    StoredQuery,
     StoredRun,
     StoredRunError,
-    answered,
-    digest,
-    stored_variants,
 )
 from pytest_irquality.suite.model import Suite
 
 GIT, RUN = "git:", "run:"
 COMMITS = (GIT, RUN)
-SHOWN_QUERIES, SHOWN_MOVES = 5, 3
-DIGITS = 6  # of the values kept
+SUITE_SUFFIXES = (".ir.yaml", ".ir.yml", ".yaml", ".yml")
 
 
 @dataclass(frozen=True)
@@ -72,11 +66,8 @@ def below(folder: Path, suite: Suite, name: str) -> Path:
     """Where a folder of runs keeps the one of a suite: as deep in it as the suite stands in the
     project.
     """
-    parts = [
-        part
-        for part in Path(suite.path).parent.parts
-        if part not in ("..", Path(suite.path).anchor)
-    ]
+    path = Path(suite.path)
+    parts = [part for part in path.parent.parts if part not in ("..", path.anchor)]
     return Path(folder, *parts, name)
 
 
@@ -166,12 +157,9 @@ class BaselineLocation:
         try:
             stored = read_run(self.path, self.shown, self.allowed)
         except (FileNotFoundError, NotADirectoryError):
-            at_default = self.option is None or self.in_git
-            return (
-                self._elsewhere(self.trees.here, self.shown)
-                if at_default
-                else FoundBaseline(self.shown)
-            )
+            if self.option is None or self.in_git:
+                return self._elsewhere(self.trees.here, self.shown)
+            return FoundBaseline(self.shown)
         except OSError as error:
             raise StoredRunError(
                 f"{self.shown}: cannot be read: {error.strerror or error}"
@@ -203,10 +191,8 @@ class BaselineLocation:
             return found
         if (made_by, header.retriever) == (self.file, self.retriever):
             return found
-        theirs, ours = (
-            _named(path.name, retriever)
-            for path, retriever in ((made_by, header.retriever), (self.file, self.retriever))
-        )
+        theirs = run_name(made_by.name, header.retriever)
+        ours = run_name(self.file.name, self.retriever)
         theirs_too = made_by.is_file() and file_name(made_by, header.retriever) == self.path.name
         if theirs_too or not shares_half(stored, self.suite):
             raise StoredRunError(
@@ -242,15 +228,13 @@ def suites_in_git(root: Path) -> Iterator[Path]:
         listed = repository.output("ls-files", "-z").decode(errors="surrogateescape").split("\0")
     except OSError:
         return
-    kept = [PurePosixPath(name) for name in listed if f"{FOLDER}/" in name]
-    for file in kept:
+    for file in (PurePosixPath(name) for name in listed if f"{FOLDER}/" in name):
         if file.parent.name == FOLDER and file.suffix == ".jsonl":
             folder = repository.top / file.parent.parent
-            stem = file.stem
-            for name in (stem, stem.rpartition(".")[0]):
-                for suffix in (".ir.yaml", ".ir.yml", ".yaml", ".yml"):
-                    if name and (path := folder / f"{name}{suffix}").is_file():
-                        yield path
+            # The last part of the name may be that of a retriever.
+            for name in filter(None, (file.stem, file.stem.rpartition(".")[0])):
+                candidates = (folder / f"{name}{suffix}" for suffix in SUITE_SUFFIXES)
+                yield from (path for path in candidates if path.is_file())
 
 
 def unknown_revision(root: Path, option: str) -> str | None:
@@ -260,10 +244,6 @@ def unknown_revision(root: Path, option: str) -> str | None:
     except OSError as error:
         return f"--ir-baseline {option}: {error}"
     return None
-
-
-def _named(path: str, retriever: str) -> str:
-    return f"{path} [{retriever}]" if retriever else path
 
 
 # -- comparing -------------------------------------------------------------------------------------
@@ -300,192 +280,3 @@ def compare_with(
         of=found.of,
     )
     return found.stored.run(suite), known
-
-
-# -- updating --------------------------------------------------------------------------------------
-
-
-def header_of(suite: Suite, run: Run, commit: str | None, shard: str | None = None) -> Header:
-    """What is known of a run that was just made and is to be kept."""
-    return Header(
-        suite.name, suite.path, suite.depth, run.retriever, digest(suite), shard, run.version,
-        commit, now(), package_version(), run.candidates.depth if run.candidates else None,
-    )  # fmt: skip
-
-
-def update(
-    place: BaselineLocation, found: FoundBaseline, run: Run, damage: str = ""
-) -> tuple[str, ...]:
-    """Write what was retrieved over the baseline that was found, and say in a few lines what that
-    changes.
-
-    ``damage`` is what is wrong with a file that is to be written anew, which takes an answer to
-    every query.
-
-    Queries that were not asked or not answered keep their line; those that left the suite lose it.
-    Where no ranking changed the file is not touched. Raises ``OSError``.
-    """
-    suite, old = place.suite, found.stored
-    was = _under_todays_ids(old, suite) if old else {}
-    queries: dict[str, StoredQuery] = {}
-    changed: list[StoredQuery] = []
-    new = 0
-    for query in suite.queries:
-        before = was.get(query.id)
-        fresh = (
-            _to_keep(suite, answered(suite, query, run), run) if query.id in run.rankings else None
-        )
-        # Scores wobble from machine to machine: a line stands as long as its ranking does.
-        stands = (
-            before
-            if fresh is None or (before is not None and before.same_ranking(fresh))
-            else fresh
-        )
-        if stands is not None:
-            queries[query.id] = stands
-        if fresh is not None and stands is fresh:
-            if before is not None and before.same_question(fresh):
-                changed.append(fresh)
-            else:
-                new += 1
-    if damage and len(queries) < len(suite.queries):
-        lack = len(suite.queries) - len(queries)
-        return (f"NOT WRITTEN: {damage} (which takes an answer to every query: {lack} had none)",)
-    if not queries and not was:
-        return (f"baseline not written: {place.shown}: no query was answered",)
-    removed = len(was.keys() - queries.keys())
-    renamed = len(old.matching(suite).renamed) if old else 0
-    partial = old is not None and not queries.keys() <= run.rankings.keys()
-    depth = min(suite.depth, old.header.depth) if old and partial else suite.depth
-    counts = [
-        (len(changed), f"ranking{'s' * (len(changed) != 1)} changed"),
-        (new, "new"),
-        (removed, "removed"),
-        (renamed, "under a new id"),
-    ]
-    said = [f"{count} {words}" for count, words in counts if count]
-    if found.of:
-        said.append(f"taken over from {found.of}")
-    if old and old.header.depth != depth:
-        said.append(f"depth {old.header.depth} → {depth}")
-    stay = f"; {len(run.faults)} could not be answered, and stay as they were" if run.faults else ""
-    if damage:
-        said = [f"{len(queries)} rankings, all anew, since the file could not be read"]
-    variants = _variants_to_keep(suite, old, run)
-    if not said and variants != _variants_of(old):
-        said = ["other wordings changed"]
-    if not said:
-        return (
-            (
-                f"baseline unchanged: {place.shown}: {len(queries)}"
-                f" ranking{'s' * (len(queries) != 1)}{stay}"
-            ),
-        )
-    # Nothing in it changes from update to update, nor with the folder that pytest was called in:
-    # branches must merge.
-    header = Header(
-        suite.name,
-        place.file.name,
-        depth,
-        run.retriever,
-        candidates=_depth_of_candidates(suite, old, queries),
-    )
-    write_run(place.path, StoredRun(header, {**queries, **variants}), place.allowed)
-    return (f"baseline written: {place.shown}: {', '.join(said)}{stay}", *_moves(was, changed))
-
-
-def _variants_of(old: StoredRun | None) -> Mapping[str, StoredQuery]:
-    return {id: line for id, line in old.queries.items() if line.of} if old else {}
-
-
-def _variants_to_keep(suite: Suite, old: StoredRun | None, run: Run) -> Mapping[str, StoredQuery]:
-    """The lines of today's other wordings: as they stand where nothing changed or nothing was
-    asked.
-    """
-    was = _variants_of(old)
-    fresh = stored_variants(suite, run)
-    kept: dict[str, StoredQuery] = {}
-    for variant in suite.reworded:
-        before, now = was.get(variant.id), fresh.get(variant.id)
-        if now is None or now.ranking is None:
-            stands = before
-        else:
-            now = _without_time(now)
-            stands = before if before is not None and before.same_ranking(now) else now
-        if stands is not None:
-            kept[variant.id] = stands
-    return kept
-
-
-def _depth_of_candidates(
-    suite: Suite, old: StoredRun | None, queries: Mapping[str, StoredQuery]
-) -> int | None:
-    """How many candidates were asked for of those that are kept: the fewest, where some are old."""
-    held = [query.candidates for query in queries.values() if query.candidates]
-    then = old.header.candidates if old else None
-    before = [query.candidates for query in old.queries.values()] if old else []
-    if not held or then is None or not any(one in before for one in held):
-        return suite.candidates_depth if held else None
-    return min(then, suite.candidates_depth)
-
-
-def _to_keep(suite: Suite, query: StoredQuery, run: Run) -> StoredQuery:
-    """A line of a baseline: no times, which never are the same, but what the ranking scores
-    today, and candidates only where the suite measures them, without their titles.
-    """
-    candidates = query.candidates
-    if candidates and (candidates.ranking is None or not suite.measures_candidates):
-        candidates = None
-    query = replace(query, candidates=candidates and replace(candidates, titles=()))
-    scored = run.scored.get(query.id, {})
-    values = {measure: round(value, DIGITS) for measure, value in scored.items()}
-    return replace(_without_time(query), version=run.version, values=values)
-
-
-def _without_time(query: StoredQuery) -> StoredQuery:
-    ranking = replace(query.ranking, seconds=None) if query.ranking else None
-    return replace(
-        query,
-        ranking=ranking,
-        answers=tuple(map(_without_time, query.answers)),
-        candidates=query.candidates and _without_time(query.candidates),
-    )
-
-
-def _under_todays_ids(old: StoredRun, suite: Suite) -> Mapping[str, StoredQuery]:
-    """The stored queries by the ids that they have today. Those that left have theirs, where no
-    other has it.
-    """
-    same = old.matching(suite).same
-    was = {id: replace(old.queries[stored], id=id) for id, stored in same.items()}
-    matched = {*same.values()}
-    rest = {id: query for id, query in old.queries.items() if id not in matched and not query.of}
-    return {**rest, **was}
-
-
-def _moves(was: Mapping[str, StoredQuery], changed: list[StoredQuery]) -> Iterator[str]:
-    for query in changed[:SHOWN_QUERIES]:
-        before = was[query.id]
-        sides = [
-            dict.fromkeys(stored.ranking.ids if stored.ranking else ())
-            for stored in (before, query)
-        ]
-        old, now = ({document: rank for rank, document in enumerate(side, 1)} for side in sides)
-        titles = before.by_document(before.titles) | query.by_document(query.titles)
-        moved = sorted(
-            (min(rank for rank in (old.get(id), now.get(id)) if rank), id)
-            for id in dict.fromkeys([*old, *now])
-            if old.get(id) != now.get(id)
-        )
-        said = [
-            f"{id}{f' ({titles[id]})' if titles.get(id, id) != id else ''} {old.get(id, '–')} →"
-            f" {now.get(id, '–')}"
-            for _, id in moved[:SHOWN_MOVES]
-        ]
-        if not said:
-            alike = (*before.texts,) == (*query.texts,)
-            said = ["other candidates" if alike else "other texts under the same ids"]
-        more = f" and {len(moved) - SHOWN_MOVES} more" if len(moved) > SHOWN_MOVES else ""
-        yield f"  {query.text!r}: {', '.join(said)}{more}"
-    if len(changed) > SHOWN_QUERIES:
-        yield f"  and {len(changed) - SHOWN_QUERIES} more queries"

@@ -18,6 +18,7 @@ from pytest_irquality.edges.open import Allowed, Unreadable, files_below
 from pytest_irquality.retrieval.run import Ranking, Run, one_side
 from pytest_irquality.storage.baseline import file_name
 from pytest_irquality.storage.jsonl import read_header, read_run
+from pytest_irquality.storage.provenance import run_name
 from pytest_irquality.storage.shards import join
 from pytest_irquality.storage.stored import (
     Header,
@@ -54,10 +55,13 @@ class Kept:
         builds = self._builds(suite, file, retriever)
         if not builds:
             return self._one(suite, file, retriever, needed)
-        runs, notes = zip(
-            *(build._one(suite, file, retriever, needed) for build in builds), strict=True
-        )
-        return joined_builds(runs), tuple(dict.fromkeys(note for some in notes for note in some))
+        runs: list[Run] = []
+        notes: dict[str, None] = {}
+        for build in builds:
+            run, notes_of_build = build._one(suite, file, retriever, needed)
+            runs.append(run)
+            notes.update(dict.fromkeys(notes_of_build))
+        return joined_builds(runs), tuple(notes)
 
     def stored(self, suite: Suite, file: Path, retriever: str) -> StoredRun | None:
         """What a baseline of these files and folders is: whole runs, whatever they hold of today's
@@ -67,7 +71,7 @@ class Kept:
         found = [build._whole(suite, file, retriever) for build in builds]
         runs = [run for run in found if run is not None]
         if len(runs) > 1:
-            return stored_together(_name(suite.path, retriever), runs)
+            return stored_together(run_name(suite.path, retriever), runs)
         return next(iter(runs), None)
 
     def _whole(self, suite: Suite, file: Path, retriever: str) -> StoredRun | None:
@@ -91,7 +95,7 @@ class Kept:
         of_one_build = headers and all(shards) and len({*shards}) == len(shards)
         if len(holding) < 2 or of_one_build:
             return ()
-        _of_one_commit(_name(suite.path, retriever), headers)
+        _of_one_commit(run_name(suite.path, retriever), headers)
         for one, other in combinations(holding, 2):
             copied = one._held_by(other, suite, file, retriever)
             if copied:
@@ -124,7 +128,7 @@ class Kept:
         stored = self._stored(suite, retriever)
         if stored is None:
             return self._trec(suite, file, retriever, needed)
-        _check_enough(stored, suite, _name(suite.path, retriever))
+        _check_enough(stored, suite, run_name(suite.path, retriever))
         run = stored.run(suite)
         rankings = {id: ranking for id, ranking in run.rankings.items() if id in needed}
         faults = {id: fault for id, fault in run.faults.items() if id in needed}
@@ -167,7 +171,7 @@ class Kept:
         if whole and len(chosen) > 1:
             files = ", ".join(self.shown(path) for path, _ in chosen)
             raise StoredRunError(
-                f"{_name(suite.path, retriever)} has more than one kept run: {files}; of several"
+                f"{run_name(suite.path, retriever)} has more than one kept run: {files}; of several"
                 f" builds give each its own {self.option}"
             )
         runs = [
@@ -187,7 +191,7 @@ class Kept:
         # The only file there is may have any name, but never stands for one retriever of several.
         found = named or (self._trec_files if not retriever else [])
         if len(found) != 1:
-            raise StoredRunError(self._none_or_many(_name(suite.path, retriever), found, names))
+            raise StoredRunError(self._none_or_many(run_name(suite.path, retriever), found, names))
         shown = self.shown(found[0])
         if suite.match == "text":
             raise StoredRunError(f"{shown} has no texts, which 'match: text' of {suite.path} needs")
@@ -218,18 +222,16 @@ class Kept:
                 f"more than one TREC run may be that of {name}: {files}; name one {names[0]}.run,"
                 " or give it alone"
             )
-        held = sorted({_name(header.path, header.retriever) for _, header in self._headers})
+        held = sorted({run_name(header.path, header.retriever) for _, header in self._headers})
         held += [self.shown(path) for path in self._trec_files]
         there = f"there is {', '.join(held)}" if held else "there is none of any suite"
         return f"no kept run of {name} in {', '.join(self.given)}: {there}{self._unread}"
 
     def shown(self, path: Path) -> str:
         """A path as messages name it."""
-        return (
-            path.relative_to(self.start).as_posix()
-            if path.is_relative_to(self.start)
-            else str(path)
-        )
+        if path.is_relative_to(self.start):
+            return path.relative_to(self.start).as_posix()
+        return str(path)
 
     @cached_property
     def _files(self) -> Mapping[Path, Allowed | None]:
@@ -318,10 +320,6 @@ def _is_timed(path: Path) -> bool:
         return b'"seconds":' in file.read(LOOKED_AT)
 
 
-def _name(path: str, retriever: str) -> str:
-    return f"{path} [{retriever}]" if retriever else path
-
-
 def _some(texts: Sequence[str], of: int) -> str:
     more = f" and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
     return f"{len(texts)} of {of} queries ({', '.join(map(repr, texts[:NAMED]))}{more})"
@@ -335,10 +333,11 @@ def joined_builds(runs: Sequence[Run]) -> Run:
             replace(answer, build=number[answer.build], again=(), variants=None)
             for answer in run.answers
         )
+    joined = one_side(answers)
     variants = [run.variants for run in runs if run.variants]
-    return replace(
-        one_side(answers), variants=joined_builds(variants) if len(variants) == len(runs) else None
-    )
+    if len(variants) < len(runs):
+        return replace(joined, variants=None)
+    return replace(joined, variants=joined_builds(variants))
 
 
 def stored_together(name: str, runs: Sequence[StoredRun]) -> StoredRun:

@@ -19,6 +19,7 @@ from pytest_irquality.edges.git import Repository
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.metrics.errors import MeasureError
 from pytest_irquality.storage.jsonl import parse_run, read_header, read_run
+from pytest_irquality.storage.provenance import run_name
 from pytest_irquality.storage.stored import Header, StoredRun, StoredRunError
 from pytest_irquality.suite import SuiteError, load_suite
 from pytest_irquality.suite.model import Suite
@@ -46,8 +47,7 @@ class Shelved:
     @property
     def of(self) -> str:
         """The suite that made it, and the retriever, as messages name them."""
-        retriever = self.header.retriever
-        return f"{self.suite.name} [{retriever}]" if retriever else self.suite.name
+        return run_name(self.suite.name, self.header.retriever)
 
     def shares_half(self, suite: Suite) -> bool:
         """As the function does; a damaged file shares nothing."""

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, floor, inf
 
 from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Ranking, Run
-from pytest_irquality.suite.model import Check, Query, Suite
+from pytest_irquality.suite.model import Check, Limits, Query, Suite
 from pytest_irquality.verdict.audit_facts import (
     Audit,
     Dead,
@@ -98,12 +98,12 @@ def dead(now: Measured, exists: Mapping[str, bool]) -> Iterator[Dead]:
     found = []
     for document, is_there in exists.items():
         if not is_there and document not in returned:
-            decided = tuple(
+            decided = [
                 query.text
                 for query in now.suite.queries
                 if document in query.judgments.relevant or document in _demanded(query)
-            )
-            found.append(Dead(document, now.title(document) or "", decided))
+            ]
+            found.append(Dead(document, now.title(document) or "", tuple(decided)))
     yield from sorted(found, key=lambda one: (-len(one.queries), one.document))
 
 
@@ -136,12 +136,11 @@ def unprotected(now: Measured, toothless: Iterable[str]) -> Iterator[Query]:
         if not check.query and check.name not in skipped
     ]
     for query in suite.queries:
-        own = bool(query.rules) or any(
-            bound.fails for limits in query.thresholds for bound in limits.bounds
-        )
-        if not own and not any(
-            query.id in scope and _protects(now, check, query) for check, scope in scopes
-        ):
+        bounds = [bound for limits in query.thresholds for bound in limits.bounds]
+        if query.rules or any(bound.fails for bound in bounds):
+            continue
+        checks = (check for check, ids in scopes if query.id in ids)
+        if not any(_protects(now, check, query) for check in checks):
             yield query
 
 
@@ -179,85 +178,95 @@ def weak_limits(now: Measured, result: SuiteResult, judged: Judged) -> Iterator[
     """The limits that hold whichever query in ten loses every relevant document: those lose them
     whose loss costs the measure most. Only limits that hold today can be weak.
     """
-    suite = now.suite
     passed = {verdict.check for verdict in result.verdicts if verdict.outcome == "passed"}
-    for check in suite.checks:
-        limits = check.limits
-        if limits is None or check.name not in passed or check.scope == "robustness":
-            continue
-        measure, failing = limits.measure, [b for b in limits.bounds if b.fails]
-        if not failing or not (measure.needs_relevant or counts_zero(measure)):
-            continue
-        staged = now.staged(measure)
-        if staged is None:
-            continue
-        seen = [
-            query
-            for query in suite.needed(check)
-            if query.id in staged.rankings and defined_for(suite, measure, query)
-            and (check.scope != "each_tag" or query.tags)
-        ]  # fmt: skip
-        if not seen:
-            continue
-        lost_run, losing = _without(staged, measure, seen, check)
-        if measure.of_candidates:
-            lost_run = replace(now.run, candidates=lost_run)
-        only = replace(suite, metrics=(measure,), checks=(check,), default_guard=False)
-        then = judged(only, lost_run, [check]).verdicts[0]
-        broken = {finding.kind for finding in then.findings if finding.fails and not finding.ok}
-        weak = WeakLimit(
-            check.name, check.label, check.place.line, str(measure), not broken, len(seen), losing
-        )
-        floors = [
-            bound for bound in failing if bound.kind == "min" and check.scope in ("suite", "tag")
-        ]
-        for bound in floors:
-            lost = next((f.value for f in then.findings if f.kind == "min"), None)
-            value = now.aggregate(measure, suite.needed(check)).value
-            if "min" not in broken and lost is not None and value is not None and not bound.share:
-                write = floor_between(lost, value)
-                yield replace(weak, floor=bound.value, value=value, lost=lost, write=write)
-        if not broken and not floors:
-            yield weak
+    for check in now.suite.checks:
+        if check.limits and check.name in passed and check.scope != "robustness":
+            yield from _weak(now, check, check.limits, judged)
 
 
-def _without(
-    now: Measured, measure: Measure, seen: Sequence[Query], check: Check
-) -> tuple[Run, int]:
-    """The run in which a tenth of these queries, of each tag where each is held to the limit, found
-    nothing relevant; and how many they are.
-    """
-    groups: list[Sequence[Query]] = [seen]
+def _weak(now: Measured, check: Check, limits: Limits, judged: Judged) -> Iterator[WeakLimit]:
+    """One entry for each floor that would hold, or one where no bound would break."""
+    measure = limits.measure
+    failing = [bound for bound in limits.bounds if bound.fails]
+    staged = now.staged(measure)
+    if not failing or staged is None or not (measure.needs_relevant or counts_zero(measure)):
+        return
+    seen = _seen_by(check, measure, staged)
+    if not seen:
+        return
+    losing = _losing(staged, measure, seen, check)
+    lost_run = _without(staged, measure, losing, staged.run)
+    if measure.of_candidates:
+        lost_run = replace(now.run, candidates=lost_run)
+    only = replace(now.suite, metrics=(measure,), checks=(check,), default_guard=False)
+    then = judged(only, lost_run, [check]).verdicts[0]
+    broken = {finding.kind for finding in then.broken}
+    weak = WeakLimit(
+        check.name,
+        check.label,
+        check.place.line,
+        str(measure),
+        toothless=not broken,
+        queries=len(seen),
+        losing=len(losing),
+    )
+    floors = [b for b in failing if b.kind == "min" and check.scope in ("suite", "tag")]
+    lost = next((finding.value for finding in then.findings if finding.kind == "min"), None)
+    value = now.aggregate(measure, now.suite.needed(check)).value
+    for bound in floors:
+        if "min" not in broken and lost is not None and value is not None and not bound.share:
+            write = floor_between(lost, value)
+            yield replace(weak, floor=bound.value, value=value, lost=lost, write=write)
+    if not broken and not floors:
+        yield weak
+
+
+def _seen_by(check: Check, measure: Measure, staged: Measured) -> Sequence[Query]:
+    """The queries that a limit reads: those that were answered and define its measure."""
+    suite = staged.suite
+    queries = [query for query in suite.needed(check) if query.id in staged.rankings]
     if check.scope == "each_tag":
-        known = {query.id for query in seen}
-        groups = [[q for q in some if q.id in known] for some in now.suite.tags.values()]
+        queries = [query for query in queries if query.tags]
+    return [query for query in queries if defined_for(suite, measure, query)]
+
+
+def _losing(
+    now: Measured, measure: Measure, seen: Sequence[Query], check: Check
+) -> Collection[str]:
+    """A tenth of these queries (ids), of each tag where each is held to the limit: those whose loss
+    costs most.
+    """
     place = now.suite.column_of[measure]
-    best = measure.higher_is_better is not False
+    sign = -1.0 if measure.higher_is_better is False else 1.0
 
     def worth(query: Query) -> float:
         value = now.scores.values[query.id][place]
         if value is None or counts_zero(measure):
             return 0.0 if now.rankings[query.id] else -inf
-        return value * query.weight if best else -value * query.weight
+        return sign * value * query.weight
 
-    losing = {
-        query.id
-        for group in groups
-        for query in sorted(group, key=worth, reverse=True)[: ceil(len(group) / LOST_SHARE)]
-    }
+    groups: list[Sequence[Query]] = [seen]
+    if check.scope == "each_tag":
+        known = {query.id for query in seen}
+        groups = [
+            [query for query in tagged if query.id in known] for tagged in now.suite.tags.values()
+        ]
+    losing: set[str] = set()
+    for group in groups:
+        most_worth_first = sorted(group, key=worth, reverse=True)
+        losing.update(query.id for query in most_worth_first[: ceil(len(group) / LOST_SHARE)])
+    return losing
 
-    def stripped(query: Query, ranking: Ranking) -> Ranking:
+
+def _without(now: Measured, measure: Measure, losing: Collection[str], run: Run) -> Run:
+    """The run in which these queries found nothing relevant."""
+    rankings = dict(run.rankings)
+    for id in losing & rankings.keys():
+        query = now.suite.by_id[id]
         everything = counts_zero(measure) or now.suite.reads_texts(query)
-        return _stripped(ranking, query, everything)
-
-    def left(run: Run) -> Run:
-        rankings = {
-            id: stripped(now.suite.by_id[id], ranking) if id in losing else ranking
-            for id, ranking in run.rankings.items()
-        }
-        return replace(run, rankings=rankings, again=tuple(map(left, run.again)), variants=None)
-
-    return left(now.run), len(losing)
+        rankings[id] = _stripped(rankings[id], query, everything)
+    again = tuple(_without(now, measure, losing, answer) for answer in run.again)
+    return replace(run, rankings=rankings, again=again, variants=None)
 
 
 def _stripped(ranking: Ranking, query: Query, everything: bool) -> Ranking:
@@ -296,46 +305,45 @@ def small_tags(now: Measured) -> Iterator[SmallTag]:
 
 def resolution(now: Measured) -> Iterator[Resolution]:
     """For each limit on a mean over the suite or a tag, what its queries can show."""
-    suite = now.suite
-    told: set[tuple[str, str | None]] = set()
-    for check in suite.checks:
+    reported: set[tuple[str, str | None]] = set()
+    for check in now.suite.checks:
         limits = check.limits
         if limits is None or check.scope not in ("suite", "tag") or limits.measure.unit:
             continue
         measure = limits.measure
-        fails = any(bound.fails for bound in limits.bounds)
-        if not fails or not measure.needs_relevant or measure.aggregate != "mean":
+        if not measure.needs_relevant or measure.aggregate != "mean":
             continue
-        if (str(measure), check.tag) in told:
+        subject = str(measure), check.tag
+        if subject in reported or not any(bound.fails for bound in limits.bounds):
             continue
-        told.add((str(measure), check.tag))
-        queries = [q for q in suite.needed(check) if q.id in now.rankings]
-        place = suite.column_of[measure]
-        differences = [
-            then_now[1] - then_now[0]
-            for q in queries
-            if (then_now := _both(now, q, place)) is not None
-        ]
-        values = [v for q in queries if (v := now.scores.values[q.id][place]) is not None]
-        error = standard_error(differences)
-        spread = differences if error is not None else values
-        error = error if error is not None else standard_error(values)
-        if error is None:
-            continue
-        detectable = SMALLEST_SHOWN * error
-        needed = ceil(len(spread) * (detectable / SMALL_DROP) ** 2 - 1e-9)
-        yield Resolution(
-            check.label, str(measure), len(spread), detectable, needed, spread is values
-        )
+        reported.add(subject)
+        found = _resolution(now, check, measure)
+        if found:
+            yield found
 
 
-def _both(now: Measured, query: Query, place: int) -> tuple[float, float] | None:
+def _resolution(now: Measured, check: Check, measure: Measure) -> Resolution | None:
+    """From how far the changes of its queries spread; where none changed, the values."""
+    place = now.suite.column_of[measure]
+    queries = [query for query in now.suite.needed(check) if query.id in now.rankings]
+    values = [now.scores.values[query.id][place] for query in queries]
+    differences = [_difference(now, query, place) for query in queries]
+    for spread, assumed in ((differences, False), (values, True)):
+        known = [value for value in spread if value is not None]
+        error = standard_error(known)
+        if error is not None:
+            detectable = SMALLEST_SHOWN * error
+            needed = ceil(len(known) * (detectable / SMALL_DROP) ** 2 - 1e-9)
+            return Resolution(check.label, str(measure), len(known), detectable, needed, assumed)
+    return None
+
+
+def _difference(now: Measured, query: Query, place: int) -> float | None:
     if query.id not in now.before:
         return None
-    before, after = (
-        scores.values[query.id][place] for scores in (now.scores_before, now.scores_compared)
-    )
-    return None if before is None or after is None else (before, after)
+    before = now.scores_before.values[query.id][place]
+    after = now.scores_compared.values[query.id][place]
+    return None if before is None or after is None else after - before
 
 
 # -- queries ---------------------------------------------------------------------------------------
@@ -355,10 +363,9 @@ def alike(queries: Iterable[Query]) -> Iterator[tuple[str, ...]]:
 
 def words_of(text: str) -> tuple[str, ...]:
     """The words of a query, sorted, without case and marks."""
-    plain = unicodedata.normalize("NFKD", text.casefold())
-    return tuple(
-        sorted(re.findall(r"\w+", "".join(c for c in plain if not unicodedata.combining(c))))
-    )
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    plain = "".join(c for c in decomposed if not unicodedata.combining(c))
+    return tuple(sorted(re.findall(r"\w+", plain)))
 
 
 def is_perfect(now: Measured, query: Query) -> bool:

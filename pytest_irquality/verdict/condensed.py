@@ -4,9 +4,8 @@ another.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import compress, count
 from operator import is_
 
 from pytest_irquality.retrieval.run import Ranking, Run
@@ -25,14 +24,14 @@ def condensed(measured: Measured) -> Measured | None:
     if all(map(suite.reads_texts, suite.queries)) or (before is None and not _judges_both(suite)):
         return None
     unchanged: set[str] = set()
-    known: dict[str, set[str]] = {}
+    known: dict[str, list[Sequence[str]]] = {}
     for answer in before.answers if before else ():
         for id, ranking in answer.rankings.items():
             today = measured.run.rankings.get(id)
             if today is not None and today.ids == ranking.ids and not measured.several:
                 unchanged.add(id)  # nothing came
             else:
-                known.setdefault(id, set()).update(ranking.ids)
+                known.setdefault(id, []).append(ranking.ids)
     answers = [
         _without_unjudged(suite, answer, known, unchanged) for answer in measured.run.answers
     ]
@@ -49,20 +48,18 @@ def _judges_both(suite: Suite) -> bool:
 
 
 def _without_unjudged(
-    suite: Suite, run: Run, known: Mapping[str, Collection[str]], unchanged: Collection[str]
+    suite: Suite, run: Run, known: Mapping[str, Sequence[Sequence[str]]], unchanged: Collection[str]
 ) -> Run:
-    rankings = {}
-    changed = False
+    fewer = {}
     for id, ranking in run.rankings.items():
-        reads_texts = id in suite.by_id and suite.reads_texts(suite.by_id[id])
-        if reads_texts or id in unchanged:
-            rankings[id] = ranking  # whoever lists passages judges no results
-            continue
-        kept_ids = {*known.get(id, ())}
-        if id in suite.by_id:
-            kept_ids.update(suite.by_id[id].judgments.grades)
-        kept = [*compress(count(), map(kept_ids.__contains__, ranking.ids))]
-        changed |= len(kept) < len(ranking.ids)
-        scores = None if ranking.scores is None else tuple(ranking.scores[place] for place in kept)
-        rankings[id] = Ranking(tuple(ranking.ids[place] for place in kept), scores, ranking.seconds)
-    return replace(run, rankings=rankings) if changed else run
+        query = suite.by_id.get(id)
+        if id in unchanged or (query and suite.reads_texts(query)):
+            continue  # whoever lists passages judges no results
+        judged = query.judgments.grades if query else ()
+        unjudged = {*ranking.ids}.difference(judged, *known.get(id, ()))
+        if unjudged:
+            kept = [place for place, document in enumerate(ranking.ids) if document not in unjudged]
+            scores = ranking.scores and tuple(ranking.scores[place] for place in kept)
+            ids = tuple(ranking.ids[place] for place in kept)
+            fewer[id] = Ranking(ids, scores, ranking.seconds)
+    return replace(run, rankings={**run.rankings, **fewer}) if fewer else run

@@ -86,17 +86,22 @@ def _retrieval(now: Measured) -> Iterator[Fact]:
         yield facts.Unanswered(tuple(now.faults), len(asked), suite.max_errors)
     if now.empty:
         yield _returned_nothing(now)
-    counted = {id: (now.returned_before(id) or 0, now.returned(id) or 0) for id in now.before}
-    fewer = [id for id, (before, after) in counted.items() if 0 < after < before]
-    if fewer:
-        before, after = counted[fewer[0]]
-        yield facts.ReturnsFewer(tuple(fewer), len(now.before), before, after)
+    yield from _returns_fewer(now)
     undefined = [q for q in asked if not q.expects_nothing and not q.judgments.relevant]
     if undefined:
         yield facts.WithoutRelevant(len(undefined), len(asked), suite.undefined == "zero")
     if now.duplicated and suite.duplicates == "collapse":
         id, twice = next(iter(now.duplicated.items()))
         yield facts.ReturnedTwice(len(now.duplicated), len(asked), id, _document(now, twice[0]))
+
+
+def _returns_fewer(now: Measured) -> Iterator[Fact]:
+    """The queries that return fewer results than before; the first is the example."""
+    counts = {id: (now.returned_before(id) or 0, now.returned(id) or 0) for id in now.before}
+    fewer = [id for id, (before, today) in counts.items() if 0 < today < before]
+    if fewer:
+        before, today = counts[fewer[0]]
+        yield facts.ReturnsFewer(tuple(fewer), len(now.before), before, today)
 
 
 def _returned_nothing(now: Measured) -> Fact:
@@ -147,23 +152,26 @@ def _few_results(now: Measured) -> Iterator[Fact]:
     """That measures see fewer results than their cutoff says, and that some of these hold
     nothing.
     """
-    k = now.suite.top_k
-    found = {id: len(ids) for id, ids in now.rankings.items() if ids}
+    k, depth = now.suite.top_k, now.suite.depth
+    documents = {id: len(ids) for id, ids in now.rankings.items() if ids}
+    # Enough results, and too few documents: several results are chunks of one.
     collapsed = [
-        id for id, many in found.items()
-        if many < k <= len(now.run.rankings[id].raw[: now.suite.depth])
-    ]  # fmt: skip
+        number
+        for id, number in documents.items()
+        if number < k <= len(now.run.rankings[id].raw[:depth])
+    ]
     if collapsed:
-        fewest = min(found[id] for id in collapsed)
-        yield facts.FewerThanAsked(len(collapsed), len(found), k, fewest, True)
-    elif len(found) > 1 and max(found.values()) < k:
-        yield facts.FewerThanAsked(len(found), len(found), k, max(found.values()), False)
-    hollow = {result for result, text in now.run.texts.items() if text == ""}
-    if not hollow:
+        fewest = min(collapsed)
+        yield facts.FewerThanAsked(len(collapsed), len(documents), k, fewest, True)
+    elif len(documents) > 1 and max(documents.values()) < k:
+        most = max(documents.values())
+        yield facts.FewerThanAsked(len(documents), len(documents), k, most, False)
+    without_text = {result for result, text in now.run.texts.items() if text == ""}
+    if not without_text:
         return
-    empty = (sum(result in hollow for result in now.run.rankings[id].raw) for id in found)
-    if held := [many for many in empty if many]:
-        yield facts.EmptyChunks(sum(held), len(held))
+    empty = [sum(map(without_text.__contains__, now.run.rankings[id].raw)) for id in documents]
+    if any(empty):
+        yield facts.EmptyChunks(sum(empty), len(documents) - empty.count(0))
 
 
 def _stages(now: Measured) -> Iterator[Fact]:
@@ -176,8 +184,8 @@ def _stages(now: Measured) -> Iterator[Fact]:
             for cause in now.candidates.causes
         ]
         asked = tuple(query.id for query in now.asked if query.id in unknown)
-        told = tuple(cause for cause in causes if cause.queries)
-        yield facts.CandidatesUnknown(asked, len(now.asked), told)
+        causes = [cause for cause in causes if cause.queries]
+        yield facts.CandidatesUnknown(asked, len(now.asked), tuple(causes))
     both = [(now.stages(query), now.stages_before(query)) for query in now.asked]
     known = [(stages, before) for stages, before in both if stages]
     if known:
@@ -279,9 +287,9 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[Fact
         change = sides.over(measure, None)
         if change is None or change.p is None:
             continue
-        rest = [verdict for verdict in verdicts if verdict.outcome == "failed"]
-        broken = [finding for verdict in rest for finding in verdict.broken]
-        tests = any(finding.kind == "max_significant_drop" for finding in broken)
+        failed = [verdict for verdict in verdicts if verdict.outcome == "failed"]
+        broken = [finding for verdict in failed for finding in verdict.broken]
+        rests_on_test = any(finding.kind == "max_significant_drop" for finding in broken)
         yield facts.Resolution(
             measure=str(measure),
             change=change,
@@ -289,7 +297,7 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[Fact
             got_worse=_got_worse(measure, change),
             decided=0.5 ** (change.better + change.worse) < SIGNIFICANT,
             significant=(change.p if change.adjusted is None else change.adjusted) < SIGNIFICANT,
-            apart=bool(rest) and not tests,
+            apart=bool(failed) and not rests_on_test,
         )
         return
 
@@ -314,18 +322,21 @@ def _unjudged(now: Measured, pardoned: Sequence[str]) -> Iterator[Fact]:
     if not pardoned:
         return
     yield facts.RestsOnUnjudged(tuple(pardoned))
-    seen: dict[str, list[int]] = {}
+    ranks: dict[str, list[int]] = {}
     for id, ids in now.rankings.items():
         grades = now.suite.by_id[id].judgments.grades
         for rank, document in enumerate(ids[: now.suite.top_k], 1):
             if document not in grades:
-                seen.setdefault(document, []).append(rank)
-    first = sorted(seen, key=lambda document: (-sum(1 / rank for rank in seen[document]), document))
-    few = (
-        facts.Unjudged(_document(now, document, min(seen[document])), len(seen[document]))
-        for document in first[:FEW]
-    )
-    yield facts.JudgeFirst(tuple(few), len(first))
+                ranks.setdefault(document, []).append(rank)
+
+    def heaviest_first(document: str) -> tuple[float, str]:
+        return -sum(1 / rank for rank in ranks[document]), document
+
+    first = [
+        facts.Unjudged(_document(now, document, min(ranks[document])), len(ranks[document]))
+        for document in sorted(ranks, key=heaviest_first)[:FEW]
+    ]
+    yield facts.JudgeFirst(tuple(first), len(ranks))
 
 
 def _in_no_ranking(now: Measured) -> Iterator[Fact]:
@@ -335,7 +346,7 @@ def _in_no_ranking(now: Measured) -> Iterator[Fact]:
     if now.faults or len(now.asked) < len(now.suite.queries):
         return
     relevant = {document for query in now.asked for document in query.judgments.relevant}
-    # What an equal score stands for at the cut is not lost.
+    # A document that an equal score replaced at the cut is not lost.
     aligned = (ids for id, ids in now.aligned.items() if ids is not now.rankings[id])
     in_ties = _among(relevant, aligned)
     returned = in_ties | _returned(relevant, now.run, now.rankings)

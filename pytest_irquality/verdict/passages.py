@@ -1,4 +1,5 @@
-"""``match: text``: a run told by passages, so that all that follows speaks of documents and ranks.
+"""``match: text``: a run with passages in place of ids, so that all that follows knows only
+documents and ranks.
 
 A passage is found at the rank of the first result whose text holds it, whatever chunk that is. The
 result then stands for the passage: of several that it is the first to hold, for the one with the
@@ -64,56 +65,69 @@ def by_passages(suite: Suite, run: Run, today: Run | None = None) -> Run:
         for query in (*suite.queries, *suite.reworded)
         if (found := wanted_by(suite, query))
     }
-    return _told(suite, wanted, run, today) if wanted else run
+    return _found_in(suite, wanted, run, today) if wanted else run
 
 
-def _told(
+def _found_in(
     suite: Suite,
     wanted: Mapping[str, Wanted],
     run: Run,
     today: Run | None,
     of_candidates: bool = False,
 ) -> Run:
+    """A run, all its answers, its candidates and its variants by the passages that they hold."""
     by_text = {id for id, found in wanted.items() if not found.ids_too}
-    depth = suite.candidates_depth if of_candidates else suite.depth
     if today is not None:
         run = _by_ids_of(today, run, by_text)
     passages = {passage for found in wanted.values() for passage in found.passages}
     run = _apart_from(passages, run, wanted.keys())
+    depth = suite.candidates_depth if of_candidates else suite.depth
     rankings = dict(run.rankings)
     faults = dict(run.faults)
-    chunks: dict[str, set[str]] = {}
     for id, found in wanted.items():
-        if (ranking := rankings.get(id)) is None:
+        if id not in rankings:
             continue
-        if lacks := next((result for result in ranking.ids if result not in run.texts), None):
+        ranking = rankings[id]
+        without_text = next((result for result in ranking.ids if result not in run.texts), None)
+        if without_text is None:
+            rankings[id] = _by_what_it_holds(found, ranking, run.texts, depth)
+        else:
             del rankings[id]
-            faults[id] = Fault(
-                f"'match: text' needs the text of each result, and of {lacks} there is none"
-            )
-            continue
-        rankings[id] = _by_what_it_holds(found, ranking, run.texts, depth)
-        for passage, result in rankings[id].holders.items():
-            chunks.setdefault(passage, set()).add(result)
-    near = {passage for ranking in rankings.values() for passage in ranking.shares}
-    where = {
-        passage: f"{'≈ ' if passage in near else ''}in {min(results)}"
-        for passage, results in chunks.items()
-        if len(results) == 1
-    }
-    others = [_told(suite, wanted, other, today) for other in run.again]
+            message = f"needs the text of each result, and of {without_text} there is none"
+            faults[id] = Fault(f"'match: text' {message}")
+    candidates = run.candidates
+    if candidates:
+        before = today.candidates if today else None
+        candidates = _found_in(suite, wanted, candidates, before, of_candidates=True)
     first = replace(
         run,
         rankings=rankings,
         faults=faults,
-        titles={**run.titles, **where},
+        titles={**run.titles, **_chunks_of(rankings[id] for id in wanted if id in rankings)},
         again=(),
         variants=None,
-        candidates=run.candidates
-        and _told(suite, wanted, run.candidates, today and today.candidates, of_candidates=True),
+        candidates=candidates,
     )
-    variants = run.variants and _told(suite, wanted, run.variants, None)
+    others = [_found_in(suite, wanted, other, today) for other in run.again]
+    variants = run.variants and _found_in(suite, wanted, run.variants, None)
     return replace(one_side([first, *others]), variants=variants)
+
+
+def _chunks_of(rankings: Iterable[Ranking]) -> Mapping[str, str]:
+    """Where each passage was found, as its title: ``in chunk-7``; nothing where queries found it in
+    several chunks. ``≈``: not word for word.
+    """
+    chunks: dict[str, set[str]] = {}
+    near: set[str] = set()
+    for ranking in rankings:
+        near.update(ranking.shares)
+        for passage, chunk in ranking.holders.items():
+            chunks.setdefault(passage, set()).add(chunk)
+    return {
+        passage: f"{'≈ ' if passage in near else ''}in {min(found)}"
+        for passage, found in chunks.items()
+        if len(found) == 1
+    }
 
 
 def _by_what_it_holds(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf, log2
 
 from pytest_irquality.edges.dataclass import dataclass
@@ -69,12 +70,10 @@ class Pool:
     def joined(self, other: Pool) -> Pool:
         """The same suite's pool with what another of its retrievers returned."""
         more = {query.id: query for query in other.queries}
-        both = [
-            replace(query, documents=_union([query, more.pop(query.id)]))
-            if query.id in more
-            else query
-            for query in self.queries
-        ]
+        both = []
+        for query in self.queries:
+            same = more.pop(query.id, None)
+            both.append(replace(query, documents=_union(query, same)) if same else query)
         return replace(self, queries=(*both, *more.values()))
 
     @property
@@ -138,9 +137,9 @@ def _judges(query: Query, document: str) -> tuple[str, ...]:
     return tuple(query.votes.get(document, unnamed))
 
 
-def _union(queries: Iterable[PooledQuery]) -> tuple[Pooled, ...]:
+def _union(one: PooledQuery, other: PooledQuery) -> tuple[Pooled, ...]:
     documents: dict[str, Pooled] = {}
-    for document in (document for query in queries for document in query.documents):
+    for document in (*one.documents, *other.documents):
         known = documents.get(document.id, document)
         documents[document.id] = replace(
             known,
@@ -193,27 +192,21 @@ def _ordered(one: Pool, results: Sequence[SuiteResult]) -> Pool:
 
     def weight(query: PooledQuery, document: Pooled) -> Weight:
         seen_by = limits.get(query.id, ())
-        moved = [limit.moved_by(document.rank) for limit in seen_by]
-        turns = any(
-            limit.broken and share >= 1 for limit, share in zip(seen_by, moved, strict=True)
-        )
-        return turns, sum(moved), -document.rank
+        shares = [limit.moved_by(document.rank) for limit in seen_by]
+        broken = [limit.moved_by(document.rank) for limit in seen_by if limit.broken]
+        turns_a_failure = any(share >= 1 for share in broken)
+        return turns_a_failure, sum(shares), -document.rank
 
     def most(query: PooledQuery) -> Weight:
-        """That of the document to grade that matters most; those of others count for less."""
+        """The weight of the ungraded document that matters most."""
         to_grade = [document for document in query.documents if not document.judges]
         return max((weight(query, document) for document in to_grade), default=(False, -1.0, -inf))
 
-    queries = [
-        replace(
-            query,
-            documents=tuple(
-                sorted(query.documents, key=lambda d, q=query: weight(q, d), reverse=True)  # type: ignore[misc]
-            ),
-        )
-        for query in one.queries
-    ]
-    return replace(one, queries=tuple(sorted(queries, key=most, reverse=True)))
+    queries = []
+    for query in sorted(one.queries, key=most, reverse=True):
+        documents = sorted(query.documents, key=partial(weight, query), reverse=True)
+        queries.append(replace(query, documents=tuple(documents)))
+    return replace(one, queries=tuple(queries))
 
 
 def _limits(result: SuiteResult) -> Iterator[tuple[str, Limit]]:

@@ -70,23 +70,31 @@ class Variants:
         change = change_of(limits.measure, pairs, tested=True)
         wanted = [variant for query in queries for variant in self.of.get(query.id, ())]
         about = Subject(subject, wanted, change)
-        silent = self._silent(queries)
+        unanswered = self._unanswered(queries)
         for finding in hold(Comparison(self.variants), limits, about):
             lacks = finding.lacks
             if change is None and lacks:
                 lacks = Lack("variants")
-            if len(silent) > self.queries.suite.max_errors:
-                lacks = Lack("unanswered", len(silent), len(silent) + len(wanted))
-            ok = finding.ok and not lacks
-            lost = () if ok else silent if lacks else self._lost(limits.measure, pairs)
+            if len(unanswered) > self.queries.suite.max_errors:
+                lacks = Lack("unanswered", len(unanswered), len(unanswered) + len(wanted))
+            lost: Sequence[WorstVariant] = ()
+            if lacks:
+                lost = unanswered
+            elif not finding.ok:
+                lost = self._lost(limits.measure, pairs)
             yield replace(
-                finding, ok=ok, lacks=lacks, variants=self.kind, of=0,
-                worst=tuple(lost[:WORST]), lost=len(lost),
-            )  # fmt: skip
+                finding,
+                ok=finding.ok and not lacks,
+                lacks=lacks,
+                variants=self.kind,
+                of=0,
+                worst=tuple(lost[:WORST]),
+                lost=len(lost),
+            )
 
-    def _silent(self, queries: Iterable[Query]) -> Sequence[WorstVariant]:
+    def _unanswered(self, queries: Iterable[Query]) -> Sequence[WorstVariant]:
         """The variants of some queries that were not answered, or that a kept run does not have. A
-        limit over the others would pass on what was not seen.
+        limit over the others alone could pass although these would break it.
         """
         ids = {query.id for query in queries if query.id in self.queries.rankings}
         return [
@@ -107,12 +115,14 @@ class Variants:
 
     def robustness(self) -> Robustness:
         """All that reports show of the kind."""
-        shown = [
+        # Times and comparisons with the baseline are no loss by rewording, and stability is of
+        # several answers to one wording.
+        measures = [
             measure
             for measure in self.queries.suite.metrics
             if measure.unit != "seconds"
             and not measure.definition.compares
-            and measure.definition.name != "stability"  # which is of answers, not of wordings
+            and measure.definition.name != "stability"
         ]
         texts: dict[str, list[str]] = {}
         for variant in self.variants.asked:
@@ -121,7 +131,7 @@ class Variants:
             self.kind,
             sum(map(len, texts.values())),
             len(texts),
-            tuple(filter(None, map(self.loss, shown))),
+            tuple(filter(None, map(self.loss, measures))),
             tuple(WorstVariant(variant.of, variant.text, 1.0, 0.0) for variant in self.empty),
             len(self.variants.faults),
             {query: tuple(of) for query, of in texts.items()},

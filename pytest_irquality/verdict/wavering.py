@@ -106,7 +106,8 @@ def lost(measured: Measured, finds: Finds) -> Lost:
         if all(then) and not any(today):
             gone.append(query)
         elif found == len(before) and (any(then) or not all(today)):
-            wavering += 1  # but for one that flipped wholly upwards, which tells nothing
+            # All but those found in no unit before and in all of today's: these only got better.
+            wavering += 1
     beyond = exceeds_wavering(len(gone), wavering, len(before), len(now))
     return Lost(tuple(gone), wavering, beyond)
 
@@ -160,7 +161,7 @@ def _rank(finding: Finding, document: str) -> int | None:
 
 # -- what unchanged code does ----------------------------------------------------------------------
 
-SHOWN = 10
+MOST_LISTED = 10
 
 
 def unchanged_code(measured: Measured) -> Noise | None:
@@ -170,7 +171,8 @@ def unchanged_code(measured: Measured) -> Noise | None:
     if not measured.several:
         return None
     now, before = units_now(measured), units_before(measured)
-    wavering = [found for query in measured.asked if (found := _wavering(measured, query))]
+    of_queries = [_wavering(measured, query) for query in measured.asked]
+    wavering = [found for found in of_queries if found is not None]
     wavering.sort(key=lambda found: found.overlap)
     return Noise(
         len(measured.answers),
@@ -178,7 +180,7 @@ def unchanged_code(measured: Measured) -> Noise | None:
         len(measured.answers_before),
         len({answer.run.build for answer in measured.answers_before}),
         tuple(_spread(measured, measure, now, before) for measure in _shown(measured)),
-        tuple(wavering[:SHOWN]),
+        tuple(wavering[:MOST_LISTED]),
         len(wavering),
     )
 
@@ -220,6 +222,15 @@ def _plain_means(measured: Measured, measure: Measure, units: Units) -> list[flo
     return unit_means(units, measure, weights, as_returned) if weights else []
 
 
+def _values_of_first_measure(measured: Measured, query: Query) -> Sequence[float]:
+    """What each answer to a query scores of the first measure shown, where it is defined."""
+    if not measured.suite.metrics:
+        return []
+    first = measured.suite.column_of[measured.suite.metrics[0]]
+    values = [answer.scores.values[query.id][first] for answer in measured.answers]
+    return [value for value in values if value is not None]
+
+
 def _wavering(measured: Measured, query: Query) -> Wavering | None:
     """A query whose answers of today differ."""
     k = measured.suite.top_k
@@ -231,12 +242,7 @@ def _wavering(measured: Measured, query: Query) -> Wavering | None:
     pairs = list(combinations(tops, 2))
     overlap = fsum(shared(one, other) for one, other in pairs) / len(pairs)
     rbo = fsum(biased_overlap(one, other) for one, other in pairs) / len(pairs)
-    first = measured.suite.column_of[measured.suite.metrics[0]] if measured.suite.metrics else None
-    values = [
-        value
-        for answer in measured.answers
-        if first is not None and (value := answer.scores.values[query.id][first]) is not None
-    ]
+    values = _values_of_first_measure(measured, query)
     often = counted_in(tops)
     come_and_go = [id for id, times in often.items() if times < len(tops)]
     return Wavering(
@@ -248,6 +254,6 @@ def _wavering(measured: Measured, query: Query) -> Wavering | None:
         max(values, default=None),
         tuple(
             RankedDocument(id, title=measured.title(id), in_answers=often[id])
-            for id in come_and_go[:SHOWN]
+            for id in come_and_go[:MOST_LISTED]
         ),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_irquality import check as check_suite
@@ -44,6 +45,17 @@ def test_the_page_lists_twenty_queries_where_no_script_runs_and_counts_the_rest(
     assert "3 more queries: seen where scripts may run." in page
     twenty = html_report([suite(*map(query, NAMES[:20]))])
     assert "seen where scripts may run" not in twenty
+
+
+def test_the_page_lists_a_hundred_missing_documents_of_a_query_and_says_of_how_many() -> None:
+    missing = tuple(ShownDocument(None, f"lost-{n}", relevant=True) for n in range(1_250))
+    page = html_report([suite(replace(query("desk"), missing=missing))])
+    assert "lost-99" in page
+    assert "lost-100" not in page
+    assert "the first 100 of 1,250" in page
+    few = html_report([suite(replace(query("desk"), missing=missing[:100]))])
+    assert "lost-99" in few
+    assert "the first 100" not in few
 
 
 def test_markdown_lists_twenty_of_each() -> None:

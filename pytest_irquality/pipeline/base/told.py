@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_irquality.edges.dataclass import dataclass
+from pytest_irquality.storage.provenance import run_name
 
 COLLECTED, TOLD, ANSWERS, NOTES, RUNS = "collected", "told", "answers", "notes", "runs"
 
@@ -22,7 +23,7 @@ class RunOf(NamedTuple):
     retriever: str
 
     def __str__(self) -> str:
-        return f"{self.suite} [{self.retriever}]" if self.retriever else self.suite
+        return run_name(self.suite, self.retriever)
 
 
 @dataclass(frozen=True)

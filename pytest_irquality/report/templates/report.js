@@ -331,7 +331,7 @@
         part(told.rankedBefore, (words) => h("div", {}, h("h4", {}, "Baseline ", h("small", { class: "muted" }, texts[words])), ranking(told.before, false, table.top, told.ranksBefore, told.chunksBefore))),
         told.ranked || told.missing ? h("div", {},
           part(told.ranked, (words) => [h("h4", {}, "This run ", h("small", { class: "muted" }, texts[words])), ranking(told.now, false, table.top, told.ranks, told.chunks)]),
-          part(told.missing, (flat) => [h("h4", {}, "Expected, but not among them"), ranking(flat, true, 0, null, null, told.whys)])) : null),
+          part(told.missing, (flat) => [h("h4", {}, "Expected, but not among them ", part(told.listed, (words) => h("small", { class: "muted" }, texts[words]))), ranking(flat, true, 0, null, null, told.whys)])) : null),
       part(told.elsewhere, (words) => h("p", { class: "muted" }, texts[words])),
       part(told.stages, (words) => h("p", { class: "stages" }, h("b", {}, "Relevant documents: "), texts[words])),
       part(told.told, (all) => [h("h4", {}, "What the retriever says"), h("dl", { class: "told" }, all.map(([id, text]) =>

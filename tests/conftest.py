@@ -34,7 +34,7 @@ settings.register_profile("same", patient, derandomize=True)
 settings.register_profile("search", patient, derandomize=False)
 settings.load_profile("same")
 
-SHARED = Path(os.environ.get("IRQUALITY_SHARED", Path(__file__).parents[2] / "shared"))
+SHARED = Path(os.environ.get("IRQUALITY_SHARED") or Path(__file__).parents[2] / "shared")
 
 
 def shown(value: object) -> str:

@@ -77,6 +77,37 @@ TEAM_USED = """\
             suite = replace(suite, name=f"{options.team}: {suite.name}")
 """
 
+MISSES = """\
+def misses(k: int) -> Compute:
+    \"\"\"Whether none of the first k results is relevant.\"\"\"
+
+    def score(hits: Hits) -> float:
+        return 0.0 if hits.relevant and hits.relevant[0] <= k else 1.0
+
+    return score
+
+
+"""
+MISSES_DEFINED = """\
+    Definition(
+        name="misses",
+        title="Misses",
+        formula="1 where none of the first k results is relevant, else 0",
+        make=misses,
+        source="ours",
+        higher_is_better=False,
+    ),
+"""
+PIPED = """\
+def piped(lines: Iterable[str]) -> Iterator[Record]:
+    \"\"\"``id|document|grade``.\"\"\"
+    for number, line in meaningful(lines):
+        id, document, grade = line.strip().split("|")
+        yield Record(number, line, {"id": id, "document": document, "grade": grade})
+
+
+"""
+
 
 class Copy:
     """A copy of the package, and which of its files were changed."""
@@ -102,17 +133,19 @@ class Copy:
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Run Python with this copy as the package, in a folder beside it."""
         env = {name: text for name, text in os.environ.items() if not name.startswith("GITHUB_")}
-        env |= {**ALONE, "PYTHONPATH": str(self.folder), "PYTHONUTF8": "1"}
+        env |= {**ALONE, "PYTHONPATH": str(self.folder), "PYTHONUTF8": "1", "COLUMNS": "400"}
         return subprocess.run(
             [sys.executable, *command],
             cwd=self.folder, env=env, text=True, capture_output=True, check=False,
         )  # fmt: skip
 
-    def judge(self, suite: str, *options: str) -> subprocess.CompletedProcess[str]:
+    def judge(
+        self, suite: str, *options: str, returned: str = "['d2', 'd1']"
+    ) -> subprocess.CompletedProcess[str]:
         """Run pytest over a suite, with an engine that returns d2 before d1."""
         self.folder.joinpath("shop.ir.yaml").write_text(suite, encoding="utf-8")
         self.folder.joinpath("conftest.py").write_text(
-            "import pytest\n@pytest.fixture\ndef retriever(): return lambda query: ['d2', 'd1']\n",
+            f"import pytest\n@pytest.fixture\ndef retriever(): return lambda query: {returned}\n",
             encoding="utf-8",
         )
         return self.run(
@@ -229,3 +262,72 @@ def test_a_setting_without_a_sentence_fails_at_import(copy: Copy) -> None:
     ran = copy.run("-c", "import pytest_irquality.plugin.hooks")
     assert ran.returncode == 1
     assert "'help'" in ran.stderr.splitlines()[-1]
+
+
+def test_a_measure_is_an_entry_of_its_family(copy: Copy) -> None:
+    copy.insert("metrics/families/binary.py", "def success(", MISSES)
+    copy.insert(
+        "metrics/families/binary.py", '    Definition(\n        name="recall"', MISSES_DEFINED
+    )
+    assert len(copy.changed) <= MOST_FILES
+    ran = copy.judge("queries: [{query: a, relevant: [d1]}]\nthresholds: {misses@1: 0.5}\n")
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "misses@1 is 1.000, above its ceiling 0.500" in ran.stdout
+    assert '"misses' in copy.run("-m", "pytest_irquality.suite.schema").stdout
+
+
+def test_a_measure_without_a_formula_fails_at_import(copy: Copy) -> None:
+    formula = '        formula="1 where none of the first k results is relevant, else 0",\n'
+    copy.insert("metrics/families/binary.py", "def success(", MISSES)
+    copy.insert(
+        "metrics/families/binary.py",
+        '    Definition(\n        name="recall"',
+        MISSES_DEFINED.replace(formula, ""),
+    )
+    ran = copy.run("-c", "import pytest_irquality.metrics")
+    assert ran.returncode == 1
+    assert "'formula'" in ran.stderr.splitlines()[-1]
+
+
+ENGINE = "{'took': 3, 'winners': [{'id': 'd2'}, {'id': 'd1'}]}"
+FOUND = "queries: [{query: a, must_find: {d1: 2}}]\n"
+
+
+def test_the_response_of_an_engine_is_a_name_of_the_table(copy: Copy) -> None:
+    unknown = copy.judge(FOUND, returned=ENGINE)
+    assert unknown.returncode == 1
+    assert "this one holds no single list of hits" in unknown.stdout
+    copy.insert("retrieval/wrappers.py", '"hits", "documents", ', '"winners", ')
+    assert len(copy.changed) <= MOST_FILES
+    ran = copy.judge(FOUND, returned=ENGINE)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+FORMAT = [
+    ("suite/files/formats.py", "def topics(", PIPED),
+    ("suite/files/source.py", "    plain,\n", "    piped,\n"),
+    ("suite/files/source.py", '"quepid", "jsonl", "csv", "tsv")\nNAMES', '"piped", '),
+    ("suite/files/source.py", '    "topics": Format(', '    "piped": Format("pipes", piped, words=False),\n'),
+]  # fmt: skip
+
+
+def test_a_format_is_its_reader_and_its_entry(copy: Copy) -> None:
+    for step in FORMAT:
+        copy.insert(*step)
+    assert len(copy.changed) <= MOST_FILES
+    copy.folder.joinpath("graded.txt").write_text("a|d1|1\n", encoding="utf-8")
+    ran = copy.judge(
+        "queries: [{id: a, query: chair}]\njudgments: {file: graded.txt, format: piped}\n"
+        "thresholds: {mrr: 0.6}\n"
+    )
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "mrr@10 is 0.500, below its floor 0.600" in ran.stdout
+
+
+def test_a_format_that_holds_nothing_fails_at_import(copy: Copy) -> None:
+    for step in FORMAT:
+        if "NAMES" not in step[1]:
+            copy.insert(*step)
+    ran = copy.run("-c", "import pytest_irquality.suite.files.source")
+    assert ran.returncode == 1
+    assert "every format holds queries, or judgments, or both" in ran.stderr.splitlines()[-1]

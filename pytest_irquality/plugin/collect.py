@@ -230,24 +230,7 @@ class SuiteModule(pytest.Module):
         return self._made
 
     def _make(self) -> types.ModuleType:
-        path = shown_path(self.config, self.path)
-        if terminal(path) != path or "::" in path:
-            raise self.CollectError(
-                f"{terminal(path)}: a suite's path may hold no '::' and nothing that a terminal or"
-                " CI would act on"
-            )
-        try:
-            files, own = self.config.stash[FILES], self._own_measures()
-            self.suite = load_suite(
-                self.path,
-                shown=path,
-                definitions=with_own(own),
-                perturbations=self._perturbations(),
-                allowed=files.allowed(self.path),
-            )
-            self.suite = self._as_asked(self.suite)
-        except (SuiteError, MeasureError) as error:
-            raise self.CollectError(str(error)) from None
+        self.suite = self._as_asked(self._load())
         self.checks = {check.name: check for check in self.suite.checks}
         module = types.ModuleType(slug(self.suite.name))
         module.__file__ = str(self.path)
@@ -263,6 +246,25 @@ class SuiteModule(pytest.Module):
                 self.file_of(check.place), check.place.line, name, module.__name__
             )
         return module
+
+    def _load(self) -> Suite:
+        """The suite as its file says it."""
+        path = shown_path(self.config, self.path)
+        if terminal(path) != path or "::" in path:
+            raise self.CollectError(
+                f"{terminal(path)}: a suite's path may hold no '::' and nothing that a terminal or"
+                " CI would act on"
+            )
+        try:
+            return load_suite(
+                self.path,
+                shown=path,
+                definitions=with_own(self._own_measures()),
+                perturbations=self._perturbations(),
+                allowed=self.config.stash[FILES].allowed(self.path),
+            )
+        except (SuiteError, MeasureError) as error:
+            raise self.CollectError(str(error)) from None
 
     def _as_asked(self, suite: Suite) -> Suite:
         """The suite with what options add to it."""

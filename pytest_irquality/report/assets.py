@@ -8,12 +8,14 @@ import json
 import re
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 import jinja2
 from markupsafe import Markup, escape
 
 from pytest_irquality.edges.printable import visible, with_commands
+from pytest_irquality.report.compiled import Compiled
 from pytest_irquality.wording.numbers import grouped
 
 
@@ -35,10 +37,11 @@ def asset(name: str) -> Asset:
 def environment() -> jinja2.Environment:
     """The templates, in which every text is escaped and shows what would hide or turn it.
 
-    One a process: compiling them takes longer than drawing a page of a few queries.
+    One a process, which keeps them as it has compiled them.
     """
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("pytest_irquality.report"),
+        bytecode_cache=Compiled(Path(__file__).parent / "templates" / "__pycache__"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

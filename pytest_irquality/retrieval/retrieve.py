@@ -66,34 +66,18 @@ def retrieve(
     own = {query.id for query in asked}
     variants = tuple(variant for variant in suite.reworded if variant.of in own)
     concurrency = concurrency or suite.concurrency or 1
-    jobs_of = _batches if takes_batches(retriever) else _singles
-    read_hits = partial(_read, suite, details)
-    jobs: deque[Job] = deque()
-    for answer in range(suite.repeat):  # a whole round before the next: repeats lie apart
-        for job in jobs_of(suite, retriever, (*asked, *variants), read_hits):
-            jobs.append(replace(job, answer=answer))
+    jobs = deque(_rounds(suite, retriever, (*asked, *variants), details))
     warmup = deque(islice(cycle(jobs), suite.warmup))
     first_stage = getattr(retriever, "candidates", None)
     if callable(first_stage):
-        read_candidates = partial(_read, suite, False, depth=suite.candidates_depth)
-        for job in _singles(suite, first_stage, asked, read_candidates, suite.candidates_depth):
-            jobs.append(replace(job, answer=CANDIDATES))
+        jobs.extend(_of_first_stage(suite, first_stage, asked))
     kept = _Kept(jobs, max(GIVE_UP, 3 * concurrency), progress)
-    interrupted = False
     try:
         _ask([(warmup, _forget), (jobs, kept.keep)], concurrency, suite.timeout)
-        for round in range(suite.retry.times):
-            again = kept.to_retry(suite.retry.on)
-            if not again or kept.in_a_row >= kept.give_up_after:
-                break
-            time.sleep(wait_before(round, kept.errors(again)))
-            kept.retries += len(again)
-            _ask([(deque(again), kept.keep)], concurrency, suite.timeout)
+        _ask_again(suite, kept, concurrency)
     except KeyboardInterrupt:
-        interrupted = True
-    kept.interrupted = interrupted
-    # No query of a batch has a time of its own.
-    timed = not takes_batches(retriever)
+        kept.interrupted = True
+    timed = not takes_batches(retriever)  # no query of a batch has a time of its own
     runs = []
     for answer in range(suite.repeat):
         run = kept.run(suite, name, asked, answer, timed)
@@ -102,8 +86,8 @@ def retrieve(
         runs.append(run)
     run = one_side(runs)
     if callable(first_stage):
-        of_candidates = kept.run(suite, name, asked, CANDIDATES, timed=True)
-        run = replace(run, candidates=replace(of_candidates, depth=suite.candidates_depth))
+        candidates = kept.run(suite, name, asked, CANDIDATES, timed=True)
+        run = replace(run, candidates=replace(candidates, depth=suite.candidates_depth))
     return run
 
 
@@ -124,6 +108,11 @@ class _Kept:
     def __post_init__(self) -> None:
         self.total = sum(len(job.subject) for job in self.jobs)
         self.made = tuple(self.jobs)
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether the last calls all timed out, too many of them to go on."""
+        return self.in_a_row >= self.give_up_after
 
     def to_retry(self, on: Iterable[str]) -> list[Job]:
         """The calls that failed in one of these ways, as they were made first."""
@@ -195,6 +184,27 @@ class _Kept:
         return Fault(f"not asked: {self.give_up_after} calls in a row had timed out")
 
 
+def _rounds(
+    suite: Suite, retriever: object, queries: Sequence[Query], details: bool
+) -> Iterator[Job]:
+    """The calls of every round: each query has its answer before any has its second."""
+    __tracebackhide__ = True
+    jobs_of = _batches if takes_batches(retriever) else _singles
+    read_hits = partial(_read, suite, details)
+    for answer in range(suite.repeat):
+        for job in jobs_of(suite, retriever, queries, read_hits):
+            yield replace(job, answer=answer)
+
+
+def _of_first_stage(suite: Suite, first_stage: object, queries: Sequence[Query]) -> Iterator[Job]:
+    """The calls that ask for candidates."""
+    __tracebackhide__ = True
+    depth = suite.candidates_depth
+    read_hits = partial(_read, suite, False, depth=depth)
+    for job in _singles(suite, first_stage, queries, read_hits, depth):
+        yield replace(job, answer=CANDIDATES)
+
+
 def _singles(
     suite: Suite,
     retriever: object,
@@ -205,10 +215,9 @@ def _singles(
     """A call for each query, for ``depth`` results (None: as many as the suite reads)."""
     __tracebackhide__ = True
     depth = depth or suite.depth
-    asked_by_names = {
-        frozenset(query.params): query for query in asked
-    }  # by the names given, not by their values
-    calls = {names: _settle(suite, retriever, query) for names, query in asked_by_names.items()}
+    # How to call depends on the names that are given, not on their values.
+    of_each_kind = {frozenset(query.params): query for query in asked}
+    calls = {names: _settle(suite, retriever, query) for names, query in of_each_kind.items()}
 
     def job(query: Query) -> Job:
         call, params = calls[frozenset(query.params)], {**suite.params, **query.params}
@@ -304,6 +313,18 @@ def _ask(
                     run(in_loop(jobs, done, concurrency, timeout))
                 finally:
                     forget(jobs)
+
+
+def _ask_again(suite: Suite, kept: _Kept, concurrency: int) -> None:
+    """Make failed calls again, as often as the suite says."""
+    __tracebackhide__ = True
+    for round in range(suite.retry.times):
+        again = kept.to_retry(suite.retry.on)
+        if not again or kept.gave_up:
+            return
+        time.sleep(wait_before(round, kept.errors(again)))
+        kept.retries += len(again)
+        _ask([(deque(again), kept.keep)], concurrency, suite.timeout)
 
 
 def _forget(job: Job, answer: Answer) -> None:

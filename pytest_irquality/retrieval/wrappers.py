@@ -56,16 +56,15 @@ def hits_of(result: object, depth: int, id_field: str | None = None) -> list[Any
     """The first ``depth`` hits of what a call returned, whatever they are. Raises
     ``UnreadableResult``.
     """
-    wanted = Wanted(
-        depth, (id_field, id_field.split(".")[0], *ID_COLUMNS) if id_field else ID_COLUMNS
-    )
+    columns: tuple[str, ...] = ID_COLUMNS
+    if id_field:
+        columns = (id_field, id_field.split(".")[0], *ID_COLUMNS)
+    wanted = Wanted(depth, columns)
     for _ in range(DEEPEST):
-        opened = next(
-            (inside for opener in OPENERS if (inside := opener(result, wanted)) is not None), None
-        )
-        if opened is None:
+        inside = _opened(result, wanted)
+        if inside is None:
             break
-        result = opened
+        result = inside
     for is_such, why in REFUSED:
         if is_such(result):
             raise UnreadableResult(why)
@@ -77,6 +76,15 @@ def hits_of(result: object, depth: int, id_field: str | None = None) -> list[Any
     if isinstance(result, (list, tuple)):
         return list(result[:depth])
     return list(islice(result, depth))  # type: ignore[call-overload]  # it may be endless
+
+
+def _opened(thing: Any, wanted: Wanted) -> object:
+    """What the first opener that knows such a thing finds inside; None where none does."""
+    for opener in OPENERS:
+        inside = opener(thing, wanted)
+        if inside is not None:
+            return inside
+    return None
 
 
 def results_of(result: object, queries: int) -> list[Any]:
@@ -197,16 +205,25 @@ def _mapping(thing: Any, wanted: Wanted) -> object:
     inside = _inside(thing)
     if inside is not None:
         return inside
-    components = {str(key): value for key in keys if _opens(value := _value(thing, key))}
-    if len(keys) > 1:
-        components = {
-            name: value
-            for name, value in components.items()
-            if is_mapping(value) and _inside(value) is not None
-        }
+    return _only_component({str(key): _value(thing, key) for key in keys})
+
+
+def _only_component(values: Mapping[str, object]) -> object:
+    """What the one component of a pipeline gave that gave documents; None where none did.
+
+    Beside others a component is known by what it holds: not every list is one of hits.
+    """
+    if len(values) == 1:
+        components = {name: value for name, value in values.items() if _opens(value)}
+    else:
+        components = {name: value for name, value in values.items() if _holds_hits(value)}
     if len(components) > 1:
         raise _several(list(components))
     return next(iter(components.values()), None)
+
+
+def _holds_hits(value: object) -> bool:
+    return _opens(value) and is_mapping(value) and _inside(value) is not None
 
 
 def _several(names: Sequence[str]) -> UnreadableResult:

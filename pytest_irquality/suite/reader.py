@@ -81,6 +81,13 @@ def load_suite(
         raise
 
 
+def _held(query: Query, entry: WrittenQuery, limits: LimitReader) -> Query:
+    """The query with the limits on its own variants, whose kinds are known by now."""
+    if not entry.robustness:
+        return query
+    return replace(query, robustness=tuple(limits.of_variants(entry.robustness)))
+
+
 @dataclass(frozen=True)
 class _Assembly:
     """What was written, put together now that every key is known."""
@@ -117,12 +124,7 @@ class _Assembly:
         reworded = tuple(self._reworded(queries))
         limits = replace(self.limits, kinds=dict.fromkeys(variant.kind for variant in reworded))
         queries = tuple(
-            (
-                replace(query, robustness=tuple(limits.of_variants(entry.robustness)))
-                if entry.robustness
-                else query
-            )
-            for query, entry in zip(queries, entries, strict=True)
+            _held(query, entry, limits) for query, entry in zip(queries, entries, strict=True)
         )
         checks = [*self._query_checks(queries), *limits.checks(written, queries)]
         named = list(check_names(checks))

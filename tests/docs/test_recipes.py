@@ -174,16 +174,15 @@ def commit(clone: Path, message: str) -> None:
     git(clone, "commit", "-qm", message)
 
 
-@pytest.fixture
-def team(tmp_path: Path) -> Team:
+def made(folder: Path) -> Team:
     """A project without a suite on main."""
-    team = Team(tmp_path, Service(tmp_path))
-    git(tmp_path, "init", "-q", "--bare", "-b", "main", str(team.origin))
+    team = Team(folder, Service(folder))
+    git(folder, "init", "-q", "--bare", "-b", "main", str(team.origin))
     for name, script in (("pip", "#!/bin/sh\n"), ("gh", GH.format(python=sys.executable))):
-        write(tmp_path / "bin", name, script)
-        (tmp_path / "bin" / name).chmod(0o755)
-    first = tmp_path / "first"
-    git(tmp_path, "clone", "-q", str(team.origin), str(first))
+        write(folder / "bin", name, script)
+        (folder / "bin" / name).chmod(0o755)
+    first = folder / "first"
+    git(folder, "clone", "-q", str(team.origin), str(first))
     git(first, "checkout", "-q", "-B", "main")
     for name, text in FILES.items():
         if not name.startswith("tests/"):
@@ -193,19 +192,31 @@ def team(tmp_path: Path) -> Team:
     return team
 
 
-@pytest.fixture
-def guarded(team: Team) -> Team:
+@pytest.fixture(scope="module")
+def guarded_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with a suite and its baseline."""
-    clone = team.folder / "first"
+    folder = tmp_path_factory.mktemp("guarded")
+    team = made(folder)
+    clone = folder / "first"
     for name, text in FILES.items():
         write(clone, name, text)
     team.types(clone, "pytest -q --ir-suite --ir-update-baseline")
     commit(clone, "Guard search")
     git(clone, "push", "-q", "origin", "main")
+    return folder
+
+
+@pytest.fixture
+def guarded(guarded_once: Path, tmp_path: Path) -> Team:
+    """A copy of it."""
+    shutil.copytree(guarded_once, tmp_path, dirs_exist_ok=True)
+    team = Team(tmp_path, Service(tmp_path))
+    git(tmp_path / "first", "remote", "set-url", "origin", str(team.origin))
     return team
 
 
-def test_the_first_baseline_and_the_history_of_main(team: Team) -> None:
+def test_the_first_baseline_and_the_history_of_main(tmp_path: Path) -> None:
+    team = made(tmp_path)
     clone = team.clone("ours")
     for name, text in FILES.items():
         write(clone, name, text)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-SHARED = Path(os.environ.get("IRQUALITY_SHARED") or ROOT.parent / "shared")
+from tests.conftest import SHARED
 
 
 def shared(path: str) -> Path:

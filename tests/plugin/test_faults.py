@@ -72,7 +72,7 @@ def test_two_causes_are_told_once_each_with_a_count(project: Project) -> None:
 def test_a_hung_call_is_an_error_under_a_time_out_and_keeps_nothing_from_ending(
     project: Project,
 ) -> None:
-    project.suite(SUITE + LINE + "timeout: 2s\nerrors: {max: 1}\n")
+    project.suite(SUITE + LINE + "timeout: 1s\nerrors: {max: 1}\n")
     project.conftest(
         "import threading\ndef ask(query):\n    if query == 'q3': threading.Event().wait()\n"
         "    return ['d' + query[1:]]\n@pytest.fixture\ndef retriever(): return ask\n"
@@ -82,7 +82,7 @@ def test_a_hung_call_is_an_error_under_a_time_out_and_keeps_nothing_from_ending(
     )
     result.assert_outcomes(passed=10, errors=1)
     result.stdout.fnmatch_lines(
-        ["'q3': no answer within 2 s; the call was left running in its thread"]
+        ["'q3': no answer within 1 s; the call was left running in its thread"]
     )
     assert project.outcomes()["ndcg-10"] == "passed"
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Project
+from tests.repository import git
 
 QUERIES = [f"query {n}" for n in range(6)]
 GOOD = {text: [f"d{n}", "x", "y"] for n, text in enumerate(QUERIES)}
@@ -197,17 +197,9 @@ def test_a_damaged_orphan_is_in_nobodys_way(shop: Project) -> None:
     result.stdout.fnmatch_lines(["*there is no baseline; make one*"])
 
 
-def git(folder: Path, *arguments: str) -> None:
-    who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    subprocess.run(
-        ["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True, timeout=300
-    )
-
-
 @pytest.fixture
-def repository(shop: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+def repository(shop: Project) -> Project:
     """The same, committed as main; the change is on a branch."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "")
     git(shop.path, "init", "-q", "-b", "main")
     git(shop.path, "add", "shop.ir.yaml", ".ir-baseline")
     git(shop.path, "commit", "-qm", "a baseline")

@@ -16,16 +16,8 @@ from pytest_irquality.retrieval import Ranking, Run
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.trec import read_trec, write_trec
 from pytest_irquality.suite.model import Query, Suite
-from tests.conftest import SHARED, Project
-
-
-def shared(path: str) -> Path:
-    found = SHARED / "data" / path
-    if not found.exists():
-        pytest.skip(
-            f"{path} is not there; IRQUALITY_SHARED may name the folder that has data/{path}"
-        )
-    return found
+from tests.conftest import Project
+from tests.metrics.shared import shared
 
 
 def qrels(path: Path) -> dict[str, dict[str, float]]:

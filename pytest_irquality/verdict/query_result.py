@@ -89,7 +89,7 @@ class _Documents:
 
     def beyond(self, most: int) -> Sequence[str]:
         """What is expected and not among the first ones: the best first, then what rules name."""
-        best_first = sorted(self.relevant, key=lambda id: (-self.grades[id], id))
+        best_first = sorted(sorted(self.relevant), key=self.grades.__getitem__, reverse=True)
         rules = [rule for rule in self.query.rules if rule.kind != "must_not_find"]
         expected = dict.fromkeys(chain(best_first, *(rule.documents for rule in rules)))
         return [id for id in expected if self.ranks.get(id, most + 1) > most]

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_irquality.edges import bounds
-from pytest_irquality.edges.dataclass import dataclass
 
 if TYPE_CHECKING:
     import subprocess

@@ -14,6 +14,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import partial
 from itertools import count
@@ -21,7 +22,6 @@ from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
 from pytest_irquality.edges import bounds
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.git import checkout_above
 
 BLOCK = 2**16

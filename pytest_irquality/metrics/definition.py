@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics.hits import Hits
 
 Value = float | str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics.definition import Aggregation, Compute, Definition, Unit, Value
 from pytest_irquality.metrics.judgments import Judgments
 

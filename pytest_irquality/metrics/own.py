@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Real
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics.catalogue import with_own
 from pytest_irquality.metrics.definition import Compute, Definition
 from pytest_irquality.metrics.errors import MeasureError

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, fsum
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics.errors import MeasureError
 from pytest_irquality.metrics.measure import Measure
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import groupby
 from typing import NamedTuple
 from unicodedata import is_normalized, normalize
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.passages.characters import BELOW, FOLD, UNSPACED, joins, marks
 from pytest_irquality.passages.markup import Pass, Stays, passes
 

@@ -9,12 +9,11 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.git import checkout_above
 from pytest_irquality.metrics import Definition, with_own
 from pytest_irquality.pipeline.files import Against, Files, Target

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from pytest_irquality.edges import git as provenance
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.git import Repository
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.pipeline.base.told import RUNS, BaseAnswer, BaseAnswers, RunOf

@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar, overload
 
 import pytest
-
-from pytest_irquality.edges.dataclass import dataclass
 
 Value = TypeVar("Value")
 Word = TypeVar("Word", bound=str)

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.metrics import MeasureError

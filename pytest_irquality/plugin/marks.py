@@ -8,12 +8,11 @@ evaluated. One that a strict mark expected to fail, and that passed, is a known 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import pytest
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.plugin.internals import passed_strictly, why_skipped
 from pytest_irquality.verdict import SuiteResult, Verdict
 

@@ -9,10 +9,9 @@ function needs it imports itself: this module is imported by every run of pytest
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.plugin.declared import JUDGMENTS, REPORTS, Declared, Text
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.verdict.findings import Noise, Robustness, VariantLoss
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.answers import (

@@ -10,11 +10,10 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, Literal
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.verdict.facts import Fact
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.pool import Pool

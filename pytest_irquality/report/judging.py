@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.printable import GRADED_COLUMNS, visible
 from pytest_irquality.report.assets import asset, environment, script_json
 from pytest_irquality.verdict.pool import Pool, Pooled, PooledQuery

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.report.query_view import QueryViews
 from pytest_irquality.report.views import (
     EXPECTED,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.report.limit_view import LimitViews
 from pytest_irquality.report.query_view import QueryViews, side
 from pytest_irquality.report.views import Bar, Cell, MeansRow, State, percent

@@ -9,11 +9,10 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.printable import visible
 from pytest_irquality.report.query_view import KINDS
 from pytest_irquality.report.texts_view import chunks

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import inf
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.report.texts_view import elsewhere
 from pytest_irquality.report.views import (
     EXPECTED,

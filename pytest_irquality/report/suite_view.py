@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.report.answers_view import kinds, loss_rows, noise_view
 from pytest_irquality.report.change_view import changes
 from pytest_irquality.report.charts import charts

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.report.answers_text import unchanged_code, wordings
 from pytest_irquality.report.failure import remarks_lines

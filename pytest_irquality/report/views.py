@@ -5,9 +5,9 @@ compute.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.report.answers_view import KindTexts, LossRow, NoiseView
 from pytest_irquality.verdict.result import Chunk
 from pytest_irquality.wording.audit import AuditPart

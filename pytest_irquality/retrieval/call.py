@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from inspect import Parameter
 from typing import Any
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.retrieval.pipelines import (
     PipelineError,
     asked_as_function,

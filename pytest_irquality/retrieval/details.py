@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.retrieval.wrappers import is_mapping
 
 LONGEST_TEXT = 4000

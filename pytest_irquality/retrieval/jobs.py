@@ -6,10 +6,8 @@ import inspect
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
-
-from pytest_irquality.edges.dataclass import dataclass
 
 NO_FAULTS: set[type[BaseException]] = {KeyboardInterrupt, GeneratorExit}
 """What is not a call's own but meant for whoever runs the pass: Ctrl-C, and what a caller adds."""

@@ -14,12 +14,12 @@ import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.passages.characters import UNSPACED
 from pytest_irquality.retrieval.details import Details, details_of
 from pytest_irquality.retrieval.wrappers import (

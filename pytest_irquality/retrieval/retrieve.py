@@ -6,11 +6,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import cycle, islice
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.retrieval.call import Call, RetrieverError, how_to_call, takes_batches
 from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, forget, in_turn

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from urllib.parse import quote, quote_plus
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.results import UnreadableResult, apart
 from pytest_irquality.retrieval.retries import UNIT, status_in, status_of

@@ -12,9 +12,8 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextvars import copy_context
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, attempt
 
 TICK = 0.25  # seconds; a wait without an end would not be woken by Ctrl-C on every platform

@@ -6,10 +6,9 @@ Knows files and git; of pytest nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.git import Repository, time_of
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import file_name as safe

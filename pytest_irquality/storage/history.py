@@ -7,10 +7,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.open import Unreadable, bounded_lines, open_bytes
 from pytest_irquality.edges.write import write
 from pytest_irquality.retrieval.run import Run

@@ -5,7 +5,7 @@ shares, JSONL or TREC, and how several builds are one side.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from filecmp import cmp as compare
 from functools import cached_property
 from itertools import combinations, product
@@ -13,7 +13,6 @@ from os.path import samefile
 from pathlib import Path
 from typing import TypeVar
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.open import Allowed, Unreadable, files_below
 from pytest_irquality.retrieval.run import Ranking, Run, one_side
 from pytest_irquality.storage.baseline import file_name

@@ -8,10 +8,9 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
-
-from pytest_irquality.edges.dataclass import dataclass
 
 WORD = re.compile(r"\w+")
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
-
-from pytest_irquality.edges.dataclass import dataclass
 
 New = Literal["", "suite", "baseline"]
 UPDATE = "pytest --ir-suite --ir-update-baseline"

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.git import Repository
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.metrics.errors import MeasureError

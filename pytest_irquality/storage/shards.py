@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.storage.stored import StoredRun, StoredRunError, digest
 from pytest_irquality.suite.model import Suite
 

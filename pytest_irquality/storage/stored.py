@@ -8,11 +8,10 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.open import Allowed, Unreadable, open_bytes
 from pytest_irquality.retrieval.results import apart
 from pytest_irquality.retrieval.run import Fault, Ranking, Run

@@ -13,13 +13,12 @@ import math
 import re
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import gt
 from pathlib import Path
 from typing import BinaryIO
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.open import Allowed, bounded_lines, open_unpacked
 from pytest_irquality.edges.write import write
 from pytest_irquality.retrieval.run import Ranking, Run

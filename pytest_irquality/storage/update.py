@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.git import now, package_version
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.baseline import BaselineLocation, FoundBaseline

@@ -7,12 +7,11 @@ see ``limit_reader.py``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, cast
 
 from yaml.events import Event, MappingStartEvent
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics import DEFINITIONS
 from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS
 from pytest_irquality.suite.rules import RANKS, Demand, RuleKind

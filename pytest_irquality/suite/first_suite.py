@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.suite.sampling import Sample, Way
 

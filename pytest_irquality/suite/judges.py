@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from math import fsum
 from statistics import median
 from typing import Literal
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics import Judgments
 
 How = Literal["mean", "median", "majority", "prefer"]

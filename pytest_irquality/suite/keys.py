@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 from yaml.events import Event, MappingStartEvent, ScalarEvent, SequenceStartEvent
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.suite.blocks import (
     BLOCK,
     EACH_QUERY,

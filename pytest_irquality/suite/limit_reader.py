@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 from typing import NoReturn
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.metrics import Definition, Measure, MeasureError, parse_measure
 from pytest_irquality.suite.blocks import (

@@ -5,13 +5,12 @@ file.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Literal
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics import Judgments, Measure
 from pytest_irquality.suite.blocks import BoundKind, Guard, GuardKind, KnownIssue
 from pytest_irquality.suite.judges import UNNAMED, Votes

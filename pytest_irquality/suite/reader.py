@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_irquality.edges import bounds
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.edges.open import Allowed, Unreadable, read_text
 from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments, Measure

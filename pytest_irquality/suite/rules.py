@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal, cast
 
 from yaml.events import Event, SequenceStartEvent
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.suite.tables import Kind, Schema, complete, key, keys_of
 from pytest_irquality.suite.values import ANY_TEXT, CUTOFF, cutoff, distinct, ref, texts
 from pytest_irquality.suite.yaml import Document, Place, short

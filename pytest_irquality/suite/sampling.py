@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 from typing import Literal
-
-from pytest_irquality.edges.dataclass import dataclass
 
 Way = Literal["proportional", "stratified"]
 WAYS: tuple[Way, ...] = ("proportional", "stratified")

@@ -9,12 +9,11 @@ reference.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, NoReturn, TypeVar, get_args
 
 from yaml.events import Event
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.suite.yaml import Document, Place
 
 Schema = Mapping[str, Any]

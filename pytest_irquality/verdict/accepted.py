@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import fsum, sqrt
 from statistics import fmean
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.verdict import facts, guards
 from pytest_irquality.verdict.findings import Finding, RankedDocument

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_irquality.edges.dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)

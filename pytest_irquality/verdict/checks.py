@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics import Measure
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline

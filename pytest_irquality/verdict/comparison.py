@@ -5,12 +5,11 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import fsum
 from typing import NamedTuple
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics import Measure
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Query

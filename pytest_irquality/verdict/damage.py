@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from functools import cached_property
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.verdict.findings import Finding, RankedDocument
 from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import (

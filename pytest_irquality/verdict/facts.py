@@ -5,9 +5,9 @@ Each kind of fact has one sentence in ``wording/notes.py``.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.verdict.findings import Cause, Change, Loss, RankedDocument, Stages
 
 

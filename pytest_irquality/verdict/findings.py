@@ -7,10 +7,8 @@ Numbers and ids only; the sentences about them are in ``wording/``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
-
-from pytest_irquality.edges.dataclass import dataclass
 
 LossKind = Literal["cut", "changed", "further down", "in no chunk", "not retrieved"]
 

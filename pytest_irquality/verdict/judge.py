@@ -5,11 +5,10 @@ anything.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline

@@ -5,9 +5,8 @@ and never credited.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.passages import nearest, normal, parts
 from pytest_irquality.suite.model import Query
 from pytest_irquality.verdict.findings import Finding, Holder, Loss, RankedDocument

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from math import fsum, inf
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
 from pytest_irquality.metrics.scores import together
 from pytest_irquality.retrieval.run import JUDGMENTS, Run

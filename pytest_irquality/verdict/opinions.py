@@ -5,10 +5,9 @@ the grades of one of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite.judges import UNNAMED
 from pytest_irquality.suite.model import Check, Suite

@@ -13,10 +13,9 @@ one document are one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics import Judgments, Scores, evaluate
 from pytest_irquality.passages import find, normal
 from pytest_irquality.retrieval.results import document_of

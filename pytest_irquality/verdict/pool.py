@@ -10,11 +10,10 @@ verdict stand before all others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log2
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.judges import UNNAMED
 from pytest_irquality.suite.model import Query, Suite

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.verdict.facts import LeftIndex
 from pytest_irquality.verdict.findings import Finding, Loss, RankedDocument
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict

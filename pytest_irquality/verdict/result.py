@@ -7,11 +7,10 @@ No sentences: they are made in ``wording/``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import length_of

@@ -8,11 +8,10 @@ query's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import fsum
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics import Measure
 from pytest_irquality.suite.model import Limits, Query, Suite
 from pytest_irquality.verdict.comparison import Comparison, Pair, change_of

@@ -5,9 +5,8 @@ more than chance.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.verdict.result import Mean, QueryResult, SuiteResult
 from pytest_irquality.verdict.statistics import EQUAL, holm, sign_flip, win_tie_loss
 

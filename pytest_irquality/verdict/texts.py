@@ -5,10 +5,9 @@ the places of the passages in it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.passages import find, normal, placed_words
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Query

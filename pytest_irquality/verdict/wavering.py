@@ -8,11 +8,10 @@ A unit is a build of the index or, where a side has one build, an answer; the ru
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import fsum
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.metrics import Measure, Scores
 from pytest_irquality.metrics.families.agreement import biased_overlap, shared
 from pytest_irquality.suite.model import Query, Rule

@@ -7,11 +7,11 @@ Reports only lay it out. A part that does not apply is empty.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Literal, get_args
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.storage.provenance import UPDATE, Baseline
 from pytest_irquality.suite.model import GuardKind
 from pytest_irquality.verdict import facts

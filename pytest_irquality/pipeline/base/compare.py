@@ -8,11 +8,10 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.git import Repository
 from pytest_irquality.pipeline.base import guard
 from pytest_irquality.pipeline.base.guard import under

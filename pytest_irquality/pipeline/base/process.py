@@ -10,9 +10,9 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.pipeline.base.guard import under
 from pytest_irquality.pipeline.base.worktree import BaseError
 

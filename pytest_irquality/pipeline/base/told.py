@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.storage.provenance import run_name
 
 COLLECTED, TOLD, ANSWERS, NOTES, RUNS = "collected", "told", "answers", "notes", "runs"

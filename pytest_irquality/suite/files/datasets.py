@@ -11,9 +11,9 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.suite.files.formats import DECODER, Bad, Record, cells_of, meaningful, rows
 
 LONGEST_JSON = 256 * 2**20  # characters of a file that is one JSON value, and so is read as a whole

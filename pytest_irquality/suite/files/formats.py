@@ -10,10 +10,9 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.edges.printable import OUR_COLUMNS, from_csv
 from pytest_irquality.suite.yaml import as_number, short

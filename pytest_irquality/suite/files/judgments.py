@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import chain
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.suite.files.formats import BEIR_HEADER, Record
 from pytest_irquality.suite.files.source import FORMATS, JUDGMENTS, Source
 from pytest_irquality.suite.judges import UNNAMED, NamedVotes, Said, Vote

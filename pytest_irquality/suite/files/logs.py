@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.suite.files.formats import Bad, Record
 from pytest_irquality.suite.yaml import SuiteError, as_number, short
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from glob import has_magic
 from pathlib import Path
 from typing import NoReturn
 
-from pytest_irquality.edges.dataclass import dataclass
 from pytest_irquality.edges.open import Allowed, Lines, Unreadable, matching, open_lines
 from pytest_irquality.suite.files.formats import (
     OF_QUERIES,

@@ -51,9 +51,7 @@ def absent(what: str) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage less often: all that is loaded by now stays, and each inner run would look through it again."""
-    gc.collect()
-    gc.freeze()
+    """Collect garbage less often: each inner run would look again through all that is loaded by now."""
     gc.set_threshold(50_000, 20, 20)
 
 
@@ -66,7 +64,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 # An inner run inherits this run's filters, under which a warning is an error.
-QUIET = ("-W", "default::pytest_irquality.IRQualityWarning")
+# It is told of the plugin by name, too late for its assertions to be rewritten, which some ways of installing make a warning.
+QUIET = (
+    "-W",
+    "default::pytest_irquality.IRQualityWarning",
+    "-W",
+    "ignore:Module already imported:pytest.PytestAssertRewriteWarning",
+)
 
 # The environment of an inner run. It loads our plugin and none of the others that are installed: Hypothesis alone takes
 # longer to import than most runs take. (``tests/beside`` has the others.) No bytecode of its files is kept: two versions

@@ -13,6 +13,8 @@ import pytest
 
 from tests.conftest import ALONE
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(__file__).parents[1] / "pytest_irquality"
 MOST_FILES = 3
 

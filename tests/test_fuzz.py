@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 
 from pytest_irquality import SuiteError, load_suite
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data" / "files"
 CASES = int(os.environ.get("IRQUALITY_FUZZ", "1500"))

@@ -24,9 +24,10 @@ ACTIONS = [
 ]
 STEPS = [step for action in ACTIONS for step in action["runs"]["steps"]]
 HOOK = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))[0]
-pytestmark = pytest.mark.skipif(
-    sys.platform == "win32" or not shutil.which("bash"), reason="needs bash"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32" or not shutil.which("bash"), reason="needs bash"),
+]
 
 GREEN = "queries: [{query: office chair, relevant: [d1]}, {query: desk, relevant: [d2]}]\nthresholds: {mrr@10: 0.9}\n"
 RED = GREEN.replace("relevant: [d1]", "must_find: [d9]")

@@ -23,9 +23,10 @@ from tests.docs.jobs import Job, Service
 from tests.docs.pages import ROOT, outer_environment
 from tests.repository import WHO, git
 
-pytestmark = pytest.mark.skipif(
-    sys.platform == "win32" or not shutil.which("bash"), reason="needs bash"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32" or not shutil.which("bash"), reason="needs bash"),
+]
 RECIPES = ROOT / "docs" / "recipes"
 FILES = {
     ".gitignore": "__pycache__\n.pytest_cache\nir-report.html\njunit.xml\n",

@@ -133,6 +133,7 @@ def test_ctrl_c_during_an_update_leaves_the_old_baseline(
     assert not temporary(shop.path)
 
 
+@pytest.mark.slow
 def test_two_updaters_at_once_leave_the_baseline_of_one(shop: Project) -> None:
     both = [start(shop, turn, "--ir-report=none") for turn in ("one", "two")]
     said = [process.communicate()[0] for process in both]

@@ -18,6 +18,8 @@ import pytest
 from tests.conftest import ALONE, QUIET, Project, installed
 from tests.repository import git
 
+pytestmark = pytest.mark.slow
+
 SUITE = """\
 queries:
   - {query: desk, relevant: [d1]}

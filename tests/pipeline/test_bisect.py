@@ -13,6 +13,8 @@ import pytest
 from tests.conftest import Project
 from tests.repository import WHO, git
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(__file__).parents[2] / "docs" / "recipes" / "bisect.md"
 SUITE = "queries: [{query: desk, relevant: [d1]}]\nthresholds: {mrr: {min: 0.9}}\n"
 IGNORED = "ir-report.html\nout.json\nhistory.jsonl\n__pycache__\n.pytest_cache\n"

@@ -54,6 +54,7 @@ def lines(project: Project) -> list[dict[str, object]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
+@pytest.mark.slow
 def test_s30_thirty_small_losses_are_red_together_and_say_where_they_began(shop: Project) -> None:
     """Each loses 0.002; the limit of one change is 0.05, that of twenty together 0.03."""
     queries = "".join(f'{{"query": "q{n}", "relevant": ["d"]}}\n' for n in range(250))
@@ -98,6 +99,7 @@ def test_s30_thirty_small_losses_are_red_together_and_say_where_they_began(shop:
     assert "it began with c11" in str(lines(shop)[-1]["reason"])
 
 
+@pytest.mark.slow
 def test_a_line_of_the_trend_names_its_changes_and_the_summary_the_lowest(shop: Project) -> None:
     shop.run(HISTORY)
     commits = []

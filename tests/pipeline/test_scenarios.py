@@ -347,6 +347,7 @@ def test_s12_a_broad_small_drop_is_red_with_its_size_its_certainty_and_the_slice
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "broken",
     [
@@ -444,6 +445,7 @@ def test_s15_against_a_baseline_the_mean_rises_and_the_slice_alone_is_red(projec
     assert means[None]["now"] > means[None]["before"]
 
 
+@pytest.mark.slow
 def test_s13_equal_runs_give_equal_bytes(project: Project) -> None:
     project.suite(queries(5) + "thresholds: {ndcg@10: 0.9}\n")
     project.suite(queries(3) + "thresholds: {mrr: 0.9}\n", "b.ir.yaml")

@@ -200,6 +200,7 @@ def test_a_kept_run_holds_them(shop: Project) -> None:
     )
 
 
+@pytest.mark.slow
 def test_workers_of_xdist_tell_the_same(shop: Project) -> None:
     shop.run()
     alone = shop.data

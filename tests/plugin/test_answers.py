@@ -55,6 +55,7 @@ def test_however_many_calls_are_in_flight(project: Project, options: tuple[str, 
     assert figures(project) == MEANS
 
 
+@pytest.mark.slow
 def test_beside_xdist(project: Project) -> None:
     pytest.importorskip("xdist")
     project.suite(SUITE)

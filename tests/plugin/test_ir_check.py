@@ -46,6 +46,7 @@ def test_it_fails_with_the_text_of_the_suites_items(shop: Project) -> None:
     assert not (shop.path / "ir-report.html").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "xdist"])
 def test_it_joins_the_reports_by_its_node_id(shop: Project, workers: tuple[str, ...]) -> None:
     result = shop.run("sub/test_shop.py", *workers)

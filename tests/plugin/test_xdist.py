@@ -27,6 +27,7 @@ RETRIEVER = (
 )
 
 
+@pytest.mark.slow
 def test_s13_every_mode_gives_the_same_report_and_the_same_outcomes(project: Project) -> None:
     project.suite(QUERIES + LINES + "errors: {max: 1}\n")
     project.suite(QUERIES + LINES, "deep/b.ir.yaml")

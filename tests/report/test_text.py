@@ -79,6 +79,7 @@ def test_junit_has_in_full_what_the_terminal_shortens(
     assert (project.path / "junit.xml").read_text("utf-8").count("  rank  was") == 19
 
 
+@pytest.mark.slow
 def test_the_headline_ends_the_section_alike_with_and_without_workers(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

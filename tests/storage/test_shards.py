@@ -196,6 +196,7 @@ def test_bulk_queries_are_shared_out_too(project: Project) -> None:
     )
 
 
+@pytest.mark.slow
 def test_under_xdist_files_are_written_as_without_and_told_once(shop: Project) -> None:
     result = shop.pytester.runpytest_subprocess(
         "--ir-suite",

@@ -115,6 +115,7 @@ def test_a_digest_stands_for_the_questions_alone() -> None:
     assert digest(SUITE) != digest(replace(SUITE, params={}))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a forked process")
 def test_a_kill_at_any_line_leaves_the_old_file_or_the_new_one(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"

@@ -499,6 +499,7 @@ scored = st.lists(
 ).map(lambda hits: sorted(hits, key=lambda hit: -hit[1]))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_no_change_that_changes_nothing_is_an_alarm(data: st.DataObject) -> None:

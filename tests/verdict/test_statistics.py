@@ -70,6 +70,7 @@ def test_equal_sums_are_equal_up_to_fifty_queries(units: list[int]) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("queries", [25, 32, 41, 50])
 def test_reciprocal_ranks_are_exact_however_many_differ(queries: int) -> None:
     """The more of them, the sooner an error in the unit would grow until it shows."""

@@ -313,7 +313,7 @@ class Measured:
         for ids in chain(self.rankings.values(), judged):
             if len(known) >= KNOWN * len(top):  # also where passages are found by their words
                 return False
-            known.update(filter(top.__contains__, ids))
+            known.update(top.intersection(ids))
         return len(known) < KNOWN * len(top)
 
     @cached_property

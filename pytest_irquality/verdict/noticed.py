@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum, inf
 from typing import Literal
 
@@ -358,7 +358,7 @@ def _in_no_ranking(now: Measured) -> Iterator[Fact]:
         yield facts.NeverFound(never, len(relevant), bool(before))
 
 
-def _returned(names: Set[str], run: Run | None, rankings: Mapping[str, Sequence[str]]) -> set[str]:
+def _returned(names: set[str], run: Run | None, rankings: Mapping[str, Sequence[str]]) -> set[str]:
     """Which of some documents and passages stand in some rankings, or are held by a result."""
     if run is None:
         return set()
@@ -368,10 +368,10 @@ def _returned(names: Set[str], run: Run | None, rankings: Mapping[str, Sequence[
     return found | _among(names, (ranking.ids for ranking in held)) if run.again else found
 
 
-def _among(names: Set[str], rankings: Iterable[Iterable[str]]) -> set[str]:
+def _among(names: set[str], rankings: Iterable[Iterable[str]]) -> set[str]:
     found: set[str] = set()
     for ids in rankings:
-        found.update(filter(names.__contains__, ids))
+        found.update(names.intersection(ids))
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import chain
 from statistics import fmean
 
@@ -136,7 +135,7 @@ class _Documents:
         found = self.missed(id) if is_lost else self.shown(id)
         then = self.now.baseline_run
         place = then.titles.get(id) if then and self.reads_texts else None
-        return replace(found, title=place) if place else found
+        return found._replace(title=place) if place else found
 
 
 def _results(run: Run | None, query: Query, most: int) -> Sequence[str]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Query
-from pytest_irquality.verdict.findings import Candidate, Loss
 from pytest_irquality.verdict.losses import Losses
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.result import QueryResult, ShownDocument
@@ -34,15 +32,15 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
         line=query.place.line,
         file=query.place.path,
         values=now.scores.values.get(query.id, undefined),
-        ranking=tuple(map(documents.shown, documents.first(ids, most))),
-        missing=tuple(map(documents.missed, documents.beyond(most))),
+        ranking=documents.shown(documents.first(ids, most)),
+        missing=documents.missed(documents.beyond(most)),
         returned=now.returned(query.id) or 0,
         returned_before=now.returned_before(query.id),
         expects_nothing=query.expects_nothing,
         fault=now.faults.get(query.id),
         before=now.scores_before.values[query.id] if is_compared else None,
         compared=now.scores_compared.values[query.id] if is_compared else None,
-        ranking_before=tuple(map(documents.was_there, before[:most])) if is_other else (),
+        ranking_before=documents.were_there(before[:most]) if is_other else (),
         stages=now.stages(query),
         new=now.is_new(query),
         check=check,
@@ -76,6 +74,7 @@ class _Documents:
         self.several = bool(now.run.again)  # whose scores differ as their ranks do
         self.scores = () if self.several else self.ranking.scores or ()
         self.is_in_order = self.ranking.distinct and not self.ranking.besides
+        self.is_plain = self.is_in_order and not self.several and now.suite.match != "text"
         self.has_reasons = self.reads_texts or now.candidates is not None
 
     def first(self, ids: Sequence[str], most: int) -> Sequence[str]:
@@ -88,54 +87,76 @@ class _Documents:
 
     def beyond(self, most: int) -> Sequence[str]:
         """What is expected and not among the first ones: the best first, then what rules name."""
-        best_first = sorted(sorted(self.relevant), key=self.grades.__getitem__, reverse=True)
+        missing = [id for id in self.relevant if self.ranks.get(id, most + 1) > most]
+        missing.sort()
+        missing.sort(key=self.grades.__getitem__, reverse=True)
+        if not self.query.rules:
+            return missing
         rules = [rule for rule in self.query.rules if rule.kind != "must_not_find"]
-        expected = dict.fromkeys(chain(best_first, *(rule.documents for rule in rules)))
-        return [id for id in expected if self.ranks.get(id, most + 1) > most]
+        named = [id for rule in rules for id in rule.documents]
+        missing += [id for id in named if self.ranks.get(id, most + 1) > most]
+        return [*dict.fromkeys(missing)]
 
-    def shown(
-        self, id: str, loss: Loss | None = None, candidate: Candidate | None = None
-    ) -> ShownDocument:
-        """One of any ranking."""
-        grade = self.grades.get(id)
+    def shown(self, ids: Iterable[str]) -> tuple[ShownDocument, ...]:
+        """Some of any ranking."""
+        rank_of, rank_before_of = self.ranks.get, self.ranks_before.get
+        title_of, grade_of = self.now.titles.get, self.grades.get
+        relevant, scores = self.relevant, self.scores
+        documents = []
+        for id in ids:
+            rank = rank_of(id)
+            score = scores[rank - 1] if scores and rank else None
+            documents.append(
+                ShownDocument(
+                    rank, id, title_of(id) or None, grade_of(id), id in relevant, score,
+                    rank_before_of(id),
+                )
+            )  # fmt: skip
+        return tuple(documents if self.is_plain else map(self.with_more, documents))
+
+    def with_more(self, document: ShownDocument) -> ShownDocument:
+        """One with what only passages, documents that came twice and several answers have."""
+        id, grade = document.id, document.grade
         if grade is None and self.now.lacks_passages(id):
             grade = 0.0
-        rank = self.ranks.get(id)
-        return ShownDocument(
-            rank,
-            id,
-            self.now.title(id),
-            grade,
-            id in self.relevant,
-            self.score(id, rank),
-            self.ranks_before.get(id),
+        return document._replace(
+            grade=grade,
+            score=self.score(document),
             share=self.ranking.shares.get(id),
-            loss=loss,
             in_answers=self.often.get(id, 0) if self.several else None,
-            candidate=candidate,
         )
 
-    def score(self, id: str, rank: int | None) -> float | None:
+    def score(self, document: ShownDocument) -> float | None:
         """What the retriever gave it; a passage has that of the result that it stands in."""
-        if rank is None or not self.scores:
-            return None
-        if self.is_in_order:
-            return self.scores[rank - 1]
-        return self.scores[self.ranking.ids.index(self.ranking.besides.get(id, id))]
+        if self.is_in_order or document.rank is None or not self.scores:
+            return document.score
+        own = self.ranking.besides.get(document.id, document.id)
+        return self.scores[self.ranking.ids.index(own)]
 
-    def missed(self, id: str) -> ShownDocument:
-        """One that is expected and not among the first, with why."""
-        if not self.has_reasons:
-            return self.shown(id)
-        return self.shown(id, self.losses.of(self.query, id), self.now.candidate(self.query, id))
+    def missed(self, ids: Iterable[str]) -> tuple[ShownDocument, ...]:
+        """Some that are expected and not among the first, with why."""
+        documents = self.shown(ids)
+        return tuple(map(self.with_reason, documents)) if self.has_reasons else documents
 
-    def was_there(self, id: str) -> ShownDocument:
-        """One of the baseline; a passage with the chunk that it stood in there."""
-        is_lost = id in self.relevant and id not in self.ranks
-        found = self.missed(id) if is_lost else self.shown(id)
+    def with_reason(self, document: ShownDocument) -> ShownDocument:
+        """One with why it is not among the first."""
+        return document._replace(
+            loss=self.losses.of(self.query, document.id),
+            candidate=self.now.candidate(self.query, document.id),
+        )
+
+    def were_there(self, ids: Iterable[str]) -> tuple[ShownDocument, ...]:
+        """Some of the baseline."""
+        documents = self.shown(ids)
+        return tuple(map(self.was_there, documents)) if self.has_reasons else documents
+
+    def was_there(self, document: ShownDocument) -> ShownDocument:
+        """One of the baseline with why it is lost; a passage with the chunk that it stood in."""
+        if document.relevant and document.rank is None:
+            document = self.with_reason(document)
         then = self.now.baseline_run
-        place = then.titles.get(id) if then and self.reads_texts else None
-        return found._replace(title=place) if place else found
+        place = then.titles.get(document.id) if then and self.reads_texts else None
+        return document._replace(title=place) if place else document
 
 
 def _results(run: Run | None, query: Query, most: int) -> Sequence[str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, Literal
 
+from pytest_irquality.verdict.deferred import Deferred
 from pytest_irquality.verdict.facts import Fact
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.pool import Pool
@@ -133,10 +134,12 @@ def _fields(value: Any) -> dict[str, Any]:
     return _of_kind(value, {name: getattr(value, name) for name in names_of(value.__class__)})
 
 
-def _unusual(value: Any) -> dict[str, Any]:
+def _unusual(value: Any) -> Any:
     """Only the fields that are not as the class declares them: of a large result half of the
     text.
     """
+    if isinstance(value, Deferred):
+        return value.made
     told = {
         name: entry
         for name, default in _defaults(value.__class__).items()
@@ -310,7 +313,7 @@ def _reader(kind: Any) -> Callable[[Any], Any] | None:
             return kind(*data)
 
         return build_tuple
-    if typing.get_origin(kind) is tuple:
+    if typing.get_origin(kind) in (tuple, Sequence):
         one = _reader(typing.get_args(kind)[0])
         return tuple if one is None else lambda entries: tuple(map(one, entries))
     if isinstance(kind, types.UnionType):

@@ -10,7 +10,7 @@ import dataclasses
 import json
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,8 @@ def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         return {"$ref": f"#/$defs/{name}"}
     if typing.get_origin(kind) is typing.Literal:
         return {"enum": list(parts)}
+    if typing.get_origin(kind) is Sequence:
+        return {"type": "array", "items": _schema(parts[0], definitions)}
     if typing.get_origin(kind) is tuple:
         if len(parts) == 2 and parts[1] is Ellipsis:
             return {"type": "array", "items": _schema(parts[0], definitions)}

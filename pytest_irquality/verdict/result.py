@@ -6,7 +6,7 @@ No sentences: they are made in ``wording/``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -171,15 +171,15 @@ class QueryResult:
     text: str
     line: int
     values: tuple[float | None, ...]
-    ranking: tuple[ShownDocument, ...] = ()
-    missing: tuple[ShownDocument, ...] = ()
+    ranking: Sequence[ShownDocument] = ()
+    missing: Sequence[ShownDocument] = ()
     returned: int = 0
     returned_before: int | None = None
     expects_nothing: bool = False
     fault: str | None = None
     before: tuple[float | None, ...] | None = None
     compared: tuple[float | None, ...] | None = None
-    ranking_before: tuple[ShownDocument, ...] = ()
+    ranking_before: Sequence[ShownDocument] = ()
     new: bool = False
     check: str | None = None
     tags: tuple[str, ...] = ()

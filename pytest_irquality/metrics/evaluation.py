@@ -35,6 +35,21 @@ def evaluate(
     if undefined not in ("skip", "zero"):
         raise MeasureError(f"undefined is 'skip' or 'zero', not {undefined!r}")
     hits = see(qrels, run, measures)
+    return scored(
+        hits, measures, undefined=undefined, seconds=seconds, before=before, others=others
+    )
+
+
+def scored(
+    hits: Sequence[Hits],
+    measures: Sequence[Measure],
+    *,
+    undefined: str = "skip",
+    seconds: Mapping[str, float] | None = None,
+    before: Mapping[str, Sequence[str]] | None = None,
+    others: Mapping[str, Sequence[Sequence[str]]] | None = None,
+) -> Scores:
+    """As ``evaluate``, where the judged documents were found already."""
     for name, given in (("seconds", seconds), ("before", before), ("others", others)):
         if given:
             for seen in hits:
@@ -45,17 +60,22 @@ def evaluate(
         may_lack = undefined == "skip" and (measure.rel is not None or not all_have_relevant)
         score = where_defined(measure) if may_lack else measure.compute()
         columns.append([score(seen) for seen in hits])
-    rows = zip(*columns, strict=True) if columns else [()] * len(run)
-    return Scores(tuple(measures), dict(zip(run, rows, strict=True)))
+    rows = zip(*columns, strict=True) if columns else [()] * len(hits)
+    queries = (seen.query for seen in hits)
+    return Scores(tuple(measures), dict(zip(queries, rows, strict=True)))
 
 
 def see(
     qrels: Mapping[str, Judgments],
     run: Mapping[str, Sequence[str]],
     measures: Sequence[Measure],
+    depth: int | None = 0,
 ) -> list[Hits]:
-    """Find each query's judged documents, as deep as the measures ask."""
-    depth, at_least_all_relevant = depth_of(measures)
+    """Find each query's judged documents, as deep as the measures ask, and at least to ``depth``
+    (None: everywhere).
+    """
+    asked, at_least_all_relevant = depth_of(measures)
+    depth = None if depth is None or asked is None else max(depth, asked)
     top_grade = min((measure.top_grade for measure in measures), default=INFINITE)
     limited = top_grade < INFINITE
     hits = []

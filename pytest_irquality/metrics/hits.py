@@ -58,6 +58,11 @@ class Hits:
         self.before: Sequence[str] | None = None
         self.others: Sequence[Sequence[str]] | None = None
 
+    @property
+    def ranks(self) -> dict[str, int]:
+        """The documents with a positive grade, each with its rank."""
+        return {self.ranking[rank - 1]: rank for rank, _ in self.gains}
+
     def at(self, relevant_from: float) -> Hits:
         """The same ranking, seen with another lowest relevant grade."""
         seen = copy(self)

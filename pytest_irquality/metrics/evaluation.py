@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from sys import maxsize
+from typing import TypeVar
 
-from pytest_irquality.metrics.definition import Compute
 from pytest_irquality.metrics.errors import MeasureError
-from pytest_irquality.metrics.hits import Hits
+from pytest_irquality.metrics.hits import Hits, Ranking, find, relevant_ranks
 from pytest_irquality.metrics.judgments import Judgments
 from pytest_irquality.metrics.measure import Measure
 from pytest_irquality.metrics.scores import Scores
 
+T = TypeVar("T")
 UNJUDGED = Judgments({})
 INFINITE = float("inf")
 
@@ -34,62 +36,75 @@ def evaluate(
     """
     if undefined not in ("skip", "zero"):
         raise MeasureError(f"undefined is 'skip' or 'zero', not {undefined!r}")
-    hits = see(qrels, run, measures)
-    for name, given in (("seconds", seconds), ("before", before), ("others", others)):
-        if given:
-            for seen in hits:
-                setattr(seen, name, given.get(seen.query))
-    all_have_relevant = all(seen.relevant or seen.judgments.relevant for seen in hits)
-    columns = []
-    for measure in measures:
-        may_lack = undefined == "skip" and (measure.rel is not None or not all_have_relevant)
-        score = where_defined(measure) if may_lack else measure.compute()
-        columns.append([score(seen) for seen in hits])
+    hits = see(qrels, run, measures)._replace(
+        seconds=of_each(run, seconds), before=of_each(run, before), others=of_each(run, others)
+    )
+    columns = [column(measure, hits, undefined == "zero") for measure in measures]
     rows = zip(*columns, strict=True) if columns else [()] * len(run)
     return Scores(tuple(measures), dict(zip(run, rows, strict=True)))
 
 
-def see(
-    qrels: Mapping[str, Judgments],
-    run: Mapping[str, Sequence[str]],
-    measures: Sequence[Measure],
-) -> list[Hits]:
-    """Find each query's judged documents, as deep as the measures ask."""
-    depth, at_least_all_relevant = depth_of(measures)
-    top_grade = min((measure.top_grade for measure in measures), default=INFINITE)
-    limited = top_grade < INFINITE
-    hits = []
-    for query, ranking in run.items():
-        judgments = qrels.get(query, UNJUDGED)
-        if limited and judgments.top_grade > top_grade:
-            raise beyond_scale(query, judgments, measures)
-        reach = depth
-        if at_least_all_relevant and depth is not None:
-            reach = max(depth, len(judgments.gains))
-        hits.append(Hits(query, ranking, judgments, reach))
-    return hits
-
-
-def depth_of(measures: Sequence[Measure]) -> tuple[int | None, bool]:
-    """How deep to look for judged documents (None: everywhere), and whether at least to the number
-    of relevant ones.
+def column(measure: Measure, hits: Hits, everywhere: bool) -> Sequence[float | None]:
+    """What each query scores; None where the judgments do not allow it, unless it is wanted
+    everywhere.
     """
-    deepest: int | None = 0
-    for measure in measures:
-        if measure.needs_relevant and deepest is not None:
-            depth = measure.depth(0)
-            deepest = None if depth is None else max(depth, deepest)
+    seen = hits if measure.rel is None else hits.at(measure.rel)
+    score = measure.compute()
+    if everywhere or all(seen.relevant_counts):
+        return score(seen)
+    defined = [measure.defined_for(judgments) for judgments in seen.judgments]
+    values = iter(score(seen.where(defined)))
+    return [next(values) if is_defined else None for is_defined in defined]
+
+
+def see(
+    qrels: Mapping[str, Judgments], run: Mapping[str, Ranking], measures: Sequence[Measure]
+) -> Hits:
+    """Find each query's judged documents, as deep as the measures ask."""
+    judgments = [qrels.get(query, UNJUDGED) for query in run]
+    check_scale(run, judgments, measures)
+    depth, at_least_all_relevant = depth_of(measures)
+    rankings, gains = [], []
+    for ranking, judged in zip(run.values(), judgments, strict=True):
+        reach = max(depth, len(judged.gains)) if at_least_all_relevant else depth
+        distinct, found = find(ranking, judged.gains, reach)
+        rankings.append(distinct)
+        gains.append(found)
+    return Hits(
+        queries=[*run],
+        rankings=rankings,
+        judgments=judgments,
+        gains=gains,
+        relevant=[*map(relevant_ranks, rankings, judgments, gains)],
+        relevant_counts=[judged.relevant_count for judged in judgments],
+    )
+
+
+def of_each(run: Mapping[str, Ranking], given: Mapping[str, T] | None) -> Sequence[T | None]:
+    """What is given of each query, in the order of the run."""
+    return [given.get(query) for query in run] if given else [None] * len(run)
+
+
+def depth_of(measures: Sequence[Measure]) -> tuple[int, bool]:
+    """How deep to look for judged documents, and whether at least to the number of relevant
+    ones.
+    """
+    depths = [measure.depth(0) for measure in measures if measure.needs_relevant]
+    deepest = max((maxsize if depth is None else depth for depth in depths), default=0)
     return deepest, any(measure.definition.reach == "relevant" for measure in measures)
 
 
-def where_defined(measure: Measure) -> Compute:
-    """The measure's function, None where the judgments do not allow it."""
-    score = measure.compute()
-    return lambda hits: score(hits) if measure.defined_for(hits.judgments) else None
-
-
-def beyond_scale(query: str, judgments: Judgments, measures: Sequence[Measure]) -> MeasureError:
-    """A grade that the formula of one of the measures cannot take."""
-    measure = min(measures, key=lambda measure: measure.top_grade)
-    top = f"the highest that {measure} can take is {measure.top_grade:g}"
-    return MeasureError(f"the query {query!r} has the grade {judgments.top_grade}, but {top}")
+def check_scale(
+    run: Iterable[str], judgments: Iterable[Judgments], measures: Sequence[Measure]
+) -> None:
+    """Refuse a grade that the formula of one of the measures cannot take."""
+    strictest = min(measures, key=lambda measure: measure.top_grade, default=None)
+    if strictest is None or strictest.top_grade == INFINITE:
+        return
+    top = strictest.top_grade
+    for query, judged in zip(run, judgments, strict=True):
+        if judged.top_grade > top:
+            raise MeasureError(
+                f"the query {query!r} has the grade {judged.top_grade}, but the highest that"
+                f" {strictest} can take is {top:g}"
+            )

@@ -7,7 +7,8 @@ from __future__ import annotations
 from pytest_irquality.metrics.catalogue import DEFINITIONS, with_own
 from pytest_irquality.metrics.definition import Definition, Parameter
 from pytest_irquality.metrics.errors import MeasureError
-from pytest_irquality.metrics.evaluation import evaluate
+from pytest_irquality.metrics.evaluation import evaluate, scored, see
+from pytest_irquality.metrics.hits import Hits
 from pytest_irquality.metrics.judgments import Judgments
 from pytest_irquality.metrics.measure import Measure
 from pytest_irquality.metrics.names import parse_measure
@@ -18,6 +19,7 @@ __all__ = [
     "DEFINITIONS",
     "Aggregate",
     "Definition",
+    "Hits",
     "Judgments",
     "Measure",
     "MeasureError",
@@ -26,5 +28,7 @@ __all__ = [
     "evaluate",
     "own_measure",
     "parse_measure",
+    "scored",
+    "see",
     "with_own",
 ]

@@ -36,12 +36,36 @@ def evaluate(
     """
     if undefined not in ("skip", "zero"):
         raise MeasureError(f"undefined is 'skip' or 'zero', not {undefined!r}")
-    hits = see(qrels, run, measures)._replace(
-        seconds=of_each(run, seconds), before=of_each(run, before), others=of_each(run, others)
+    hits = see(qrels, run, measures)
+    return scored(
+        hits, measures, undefined=undefined, seconds=seconds, before=before, others=others
+    )
+
+
+def scored(
+    hits: Hits,
+    measures: Sequence[Measure],
+    *,
+    undefined: str = "skip",
+    seconds: Mapping[str, float] | None = None,
+    before: Mapping[str, Ranking] | None = None,
+    others: Mapping[str, Sequence[Ranking]] | None = None,
+) -> Scores:
+    """As ``evaluate``, where the judged documents were found already."""
+    queries = hits.queries
+    hits = hits._replace(
+        seconds=of_each(queries, seconds),
+        before=of_each(queries, before),
+        others=of_each(queries, others),
     )
     columns = [column(measure, hits, undefined == "zero") for measure in measures]
-    rows = zip(*columns, strict=True) if columns else [()] * len(run)
-    return Scores(tuple(measures), dict(zip(run, rows, strict=True)))
+    rows = zip(*columns, strict=True) if columns else [()] * len(queries)
+    return Scores(tuple(measures), dict(zip(queries, rows, strict=True)))
+
+
+def of_each(queries: Sequence[str], given: Mapping[str, T] | None) -> Sequence[T | None]:
+    """What is given of each query."""
+    return [*map(given.get, queries)] if given else [None] * len(queries)
 
 
 def column(measure: Measure, hits: Hits, everywhere: bool) -> Sequence[float | None]:
@@ -58,15 +82,21 @@ def column(measure: Measure, hits: Hits, everywhere: bool) -> Sequence[float | N
 
 
 def see(
-    qrels: Mapping[str, Judgments], run: Mapping[str, Ranking], measures: Sequence[Measure]
+    qrels: Mapping[str, Judgments],
+    run: Mapping[str, Ranking],
+    measures: Sequence[Measure],
+    depth: int | None = 0,
 ) -> Hits:
-    """Find each query's judged documents, as deep as the measures ask."""
+    """Find each query's judged documents, as deep as the measures ask, and at least to ``depth``
+    (None: everywhere).
+    """
     judgments = [qrels.get(query, UNJUDGED) for query in run]
     check_scale(run, judgments, measures)
-    depth, at_least_all_relevant = depth_of(measures)
+    deepest = max(depth_of(measures), maxsize if depth is None else depth)
+    at_least_all_relevant = any(measure.definition.reach == "relevant" for measure in measures)
     rankings, gains = [], []
     for ranking, judged in zip(run.values(), judgments, strict=True):
-        reach = max(depth, len(judged.gains)) if at_least_all_relevant else depth
+        reach = max(deepest, len(judged.gains)) if at_least_all_relevant else deepest
         distinct, found = find(ranking, judged.gains, reach)
         rankings.append(distinct)
         gains.append(found)
@@ -80,18 +110,10 @@ def see(
     )
 
 
-def of_each(run: Mapping[str, Ranking], given: Mapping[str, T] | None) -> Sequence[T | None]:
-    """What is given of each query, in the order of the run."""
-    return [given.get(query) for query in run] if given else [None] * len(run)
-
-
-def depth_of(measures: Sequence[Measure]) -> tuple[int, bool]:
-    """How deep to look for judged documents, and whether at least to the number of relevant
-    ones.
-    """
+def depth_of(measures: Sequence[Measure]) -> int:
+    """How deep to look for judged documents."""
     depths = [measure.depth(0) for measure in measures if measure.needs_relevant]
-    deepest = max((maxsize if depth is None else depth for depth in depths), default=0)
-    return deepest, any(measure.definition.reach == "relevant" for measure in measures)
+    return max((maxsize if depth is None else depth for depth in depths), default=0)
 
 
 def check_scale(

@@ -37,6 +37,11 @@ class Hits(NamedTuple):
     before: Sequence[Ranking | None] = ()
     others: Sequence[Sequence[Ranking] | None] = ()
 
+    def ranks(self, place: int) -> dict[str, int]:
+        """A query's documents with a positive grade, each with its rank."""
+        ranking = self.rankings[place]
+        return {ranking[rank - 1]: rank for rank, _ in self.gains[place]}
+
     def at(self, relevant_from: float) -> Hits:
         """The same rankings, seen with another lowest relevant grade."""
         judgments = [judged.at(relevant_from) for judged in self.judgments]

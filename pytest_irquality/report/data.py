@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, Literal
 
+from pytest_irquality.verdict.deferred import Deferred
 from pytest_irquality.verdict.facts import Fact
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.pool import Pool
@@ -130,13 +131,15 @@ def kind_of(fact: type[Fact]) -> str:
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    return _of_kind(value, {name: getattr(value, name) for name in _defaults(value.__class__)})
+    return _of_kind(value, {name: getattr(value, name) for name in names_of(value.__class__)})
 
 
-def _unusual(value: Any) -> dict[str, Any]:
+def _unusual(value: Any) -> Any:
     """Only the fields that are not as the class declares them: of a large result half of the
     text.
     """
+    if isinstance(value, Deferred):
+        return value.made
     told = {
         name: entry
         for name, default in _defaults(value.__class__).items()
@@ -148,6 +151,12 @@ def _unusual(value: Any) -> dict[str, Any]:
 def _of_kind(value: Any, told: dict[str, Any]) -> dict[str, Any]:
     """With its kind, where it is a fact."""
     return {"kind": kind_of(type(value)), **told} if isinstance(value, Fact) else told
+
+
+@cache
+def names_of(kind: Any) -> Sequence[str]:
+    """The names of the fields of a dataclass or a named tuple."""
+    return kind._fields if issubclass(kind, tuple) else [field.name for field in fields(kind)]
 
 
 @cache
@@ -168,7 +177,7 @@ def _suite(result: SuiteResult) -> dict[str, Any]:
     timeless = [(fact, text) for fact, text in said if not is_timed(text)]
     return {
         **_without(untimed),
-        "queries": [_without(query) for query in untimed.queries],
+        "queries": [_query(query) for query in untimed.queries],
         "verdicts": [
             _verdict(result, verdict, blank, timed)
             for verdict, blank in zip(result.verdicts, untimed.verdicts, strict=True)
@@ -184,6 +193,14 @@ def _without(value: Any) -> dict[str, Any]:
     told = _fields(value)
     for name in LEFT_OUT.get(type(value), ()):
         del told[name]
+    return told
+
+
+def _query(query: QueryResult) -> dict[str, Any]:
+    """A query with its documents, which are tuples and would be lists without names."""
+    told = _without(query)
+    for name in ("ranking", "missing", "ranking_before"):
+        told[name] = [_without(document) for document in told[name]]
     return told
 
 
@@ -265,17 +282,19 @@ def _untimed(result: SuiteResult, timed: frozenset[str]) -> SuiteResult:
     )
 
 
+def _readers(kind: Any) -> Mapping[str, Callable[[Any], Any]]:
+    """What makes values of the fields that JSON does not have as they are."""
+    hints = typing.get_type_hints(kind)
+    return {name: read for name, hint in hints.items() if (read := _reader(hint))}
+
+
 @cache
 def _reader(kind: Any) -> Callable[[Any], Any] | None:
     """What makes a value of a declared type from JSON's; None where JSON already has it."""
     if kind is Fact:
         return _fact
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        of = {
-            name: read
-            for name, hint in typing.get_type_hints(kind).items()
-            if (read := _reader(hint))
-        }
+        of = _readers(kind)
 
         def build(data: dict[str, Any]) -> Any:
             for name, read in of.items():
@@ -284,7 +303,17 @@ def _reader(kind: Any) -> Callable[[Any], Any] | None:
             return kind(**data)
 
         return build
-    if typing.get_origin(kind) is tuple:
+    if isinstance(kind, type) and issubclass(kind, tuple):  # a named one, an array in JSON
+        at = {names_of(kind).index(name): read for name, read in _readers(kind).items()}
+
+        def build_tuple(data: list[Any]) -> Any:
+            for place, read in at.items():
+                if data[place] is not None:
+                    data[place] = read(data[place])
+            return kind(*data)
+
+        return build_tuple
+    if typing.get_origin(kind) in (tuple, Sequence):
         one = _reader(typing.get_args(kind)[0])
         return tuple if one is None else lambda entries: tuple(map(one, entries))
     if isinstance(kind, types.UnionType):

@@ -1,4 +1,4 @@
-"""The JSON Schema of the JSON report, made from the dataclasses it is made of.
+"""The JSON Schema of the JSON report, made from the classes it is made of.
 
 ``python -m pytest_irquality.report.schema`` writes it beside this file; a test holds the two
 together.
@@ -10,12 +10,12 @@ import dataclasses
 import json
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
-from pytest_irquality.report.data import LEFT_OUT, SAID, VERSION, Report, kind_of
+from pytest_irquality.report.data import LEFT_OUT, SAID, VERSION, Report, kind_of, names_of
 from pytest_irquality.verdict.facts import Fact
 
 FILE = Path(__file__).with_name("schema.json")
@@ -39,7 +39,7 @@ def schema() -> dict[str, Any]:
 def _object(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     hints = typing.get_type_hints(kind)
     left_out = LEFT_OUT.get(kind, ())
-    fields = [field.name for field in dataclasses.fields(kind) if field.name not in left_out]
+    fields = [name for name in names_of(kind) if name not in left_out]
     hints.update(SAID.get(kind, {}))
     fields += SAID.get(kind, {})
     properties = {name: _schema(hints[name], definitions) for name in fields}
@@ -57,14 +57,16 @@ def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     parts = typing.get_args(kind)
     if kind is Fact:
         return {"anyOf": [_schema(fact, definitions) for fact in Fact.__subclasses__()]}
-    if dataclasses.is_dataclass(kind):
-        name = kind.__name__  # type: ignore[union-attr]
+    if dataclasses.is_dataclass(kind) or hasattr(kind, "_fields"):
+        name = kind.__name__
         if name not in definitions:
             definitions[name] = {}
             definitions[name] = _object(kind, definitions)
         return {"$ref": f"#/$defs/{name}"}
     if typing.get_origin(kind) is typing.Literal:
         return {"enum": list(parts)}
+    if typing.get_origin(kind) is Sequence:
+        return {"type": "array", "items": _schema(parts[0], definitions)}
     if typing.get_origin(kind) is tuple:
         if len(parts) == 2 and parts[1] is Ellipsis:
             return {"type": "array", "items": _schema(parts[0], definitions)}

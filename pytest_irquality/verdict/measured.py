@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import chain
 from math import fsum, inf
 
-from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
+from pytest_irquality.metrics import Aggregate, Hits, Measure, Scores, scored, see
 from pytest_irquality.metrics.scores import together
 from pytest_irquality.retrieval.run import JUDGMENTS, Run
 from pytest_irquality.suite.model import Query, Suite
@@ -270,7 +270,7 @@ class Measured:
     def _scores(self) -> Scores:
         if self.run.again:
             return mean_scores([answer.scores for answer in self.answers])
-        scores = self._score(self.run, self.rankings)
+        scores = self._scored(self.hits, self.run, self.rankings)
         churn = [
             place
             for place, measure in enumerate(self.suite.measures)
@@ -284,6 +284,16 @@ class Measured:
                 row[n] if n in churn else value for n, value in enumerate(values[id])
             )
         return Scores(scores.measures, values)
+
+    @cached_property
+    def hits(self) -> Hits:
+        """Where the judged documents of today's rankings stand."""
+        return self._seen(self.run, self.rankings)
+
+    @cached_property
+    def _place_of(self) -> Mapping[str, int]:
+        """Where a query stands among the hits."""
+        return {id: place for place, id in enumerate(self.hits.queries)}
 
     @cached_property
     def scores_before(self) -> Scores:
@@ -366,24 +376,38 @@ class Measured:
         rankings: Mapping[str, Sequence[str]],
         before: Mapping[str, Sequence[str]] | None = None,
     ) -> Scores:
+        return self._scored(self._seen(run, rankings), run, rankings, before)
+
+    def _seen(self, run: Run, rankings: Mapping[str, Sequence[str]]) -> Hits:
+        """Where judged documents stand in rankings, but for the queries that expect nothing."""
+        suite = self.suite
+        ranked = {id: ids for id, ids in rankings.items() if not suite.by_id[id].expects_nothing}
+        return see(one_gain_each(suite, run, ranked), ranked, suite.measures, self.depth)
+
+    def _scored(
+        self,
+        hits: Hits,
+        run: Run,
+        rankings: Mapping[str, Sequence[str]],
+        before: Mapping[str, Sequence[str]] | None = None,
+    ) -> Scores:
         """A query that expects nothing is in no mean; it counts in zero_results only if it wrongly
         finds something.
         """
         suite = self.suite
-        ranked = {id: ids for id, ids in rankings.items() if not suite.by_id[id].expects_nothing}
+        ranked = hits.queries
         took = {
             id: seconds for id in ranked if (seconds := self.run.rankings[id].seconds) is not None
         }
-        scores = evaluate(
-            one_gain_each(suite, run, ranked),
-            ranked,
+        scores = scored(
+            hits,
             suite.measures,
             undefined=suite.undefined,
             seconds=took,
             before=before,
             others=self.others,
         )
-        scores = recall_counts_passages(suite, run, ranked, scores)
+        scores = recall_counts_passages(suite, run, ranked, rankings, scores)
         empty = {
             id: tuple(
                 float(bool(ids)) if counts_zero(measure) else None for measure in suite.measures
@@ -431,9 +455,16 @@ class Measured:
         """The rank of each document that a query returned, and of each passage that one of them
         holds besides: the median over its answers.
         """
+        if query.id not in self.rankings:
+            return {}
         if self.run.again:
             return median_ranks([answer.ranks(query) for answer in self.answers])
         return ranks_of(self.rankings[query.id], self.run.rankings[query.id])
+
+    def ranks_of_judged(self, query: Query) -> Mapping[str, int]:
+        """The ranks of the documents alone that have a positive grade: known already."""
+        place = self._place_of.get(query.id)
+        return {} if place is None else self.hits.ranks(place)
 
     def ranks_before(self, query: str) -> dict[str, int]:
         """The same of the baseline; empty for a query that it does not have."""

@@ -237,7 +237,11 @@ def one_gain_each(suite: Suite, run: Run, rankings: Iterable[str]) -> Mapping[st
 
 
 def recall_counts_passages(
-    suite: Suite, run: Run, rankings: Mapping[str, Sequence[str]], scores: Scores
+    suite: Suite,
+    run: Run,
+    queries: Iterable[str],
+    rankings: Mapping[str, Sequence[str]],
+    scores: Scores,
 ) -> Scores:
     """The scores, but where a result holds several passages recall has found each of them."""
     places = [
@@ -246,7 +250,7 @@ def recall_counts_passages(
         if measure.definition.name in COUNT_PASSAGES
     ]
     values = dict(scores.values)
-    for id in (id for id in rankings if places and run.rankings[id].besides):
+    for id in (id for id in queries if places and run.rankings[id].besides):
         ranks, row = ranks_of(rankings[id], run.rankings[id]), list(values[id])
         for place in places:
             measure = suite.measures[place]

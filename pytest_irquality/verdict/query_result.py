@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from itertools import chain
+from collections.abc import Callable, Iterable
+from functools import cache
+from math import inf
 from statistics import fmean
 
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Query
-from pytest_irquality.verdict.findings import Candidate, Loss
+from pytest_irquality.verdict.deferred import Deferred
 from pytest_irquality.verdict.losses import Losses
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.result import QueryResult, ShownDocument
@@ -21,29 +21,27 @@ NOTHING = Ranking(())
 
 def query_result(now: Measured, query: Query, check: str | None, losses: Losses) -> QueryResult:
     """One query as reports show it. ``check`` is the name of its own item."""
-    suite, run, then = now.suite, now.run, now.baseline_run
-    ids, before = now.top(query), now.top_before(query)
+    run, then = now.run, now.baseline_run
     is_compared = query.id in now.before and not now.renumbered
-    documents = _Documents(now, query, losses)
-    most = min(max(LEAST_LISTED, suite.top_k), MOST_LISTED)
-    own, own_before = _results(run, query, most), _results(then, query, most)
-    is_other = before[:most] != ids[:most] or (bool(before) and own != own_before)
-    undefined = (None,) * len(suite.measures)
+    undefined = (None,) * len(now.suite.measures)
+    documents = cache(lambda: _Documents(now, query, losses))
+    # Why passages are missing is looked into for the first of them alone, so their order counts.
+    listed = _at_once if _has_reasons(now, query) else Deferred
     return QueryResult(
         id=query.id,
         text=query.text,
         line=query.place.line,
         file=query.place.path,
         values=now.scores.values.get(query.id, undefined),
-        ranking=tuple(map(documents.shown, documents.first(ids, most))),
-        missing=tuple(map(documents.missed, documents.beyond(most))),
+        ranking=listed(lambda: documents().first()),
+        missing=listed(lambda: documents().beyond()),
         returned=now.returned(query.id) or 0,
         returned_before=now.returned_before(query.id),
         expects_nothing=query.expects_nothing,
         fault=now.faults.get(query.id),
         before=now.scores_before.values[query.id] if is_compared else None,
         compared=now.scores_compared.values[query.id] if is_compared else None,
-        ranking_before=tuple(map(documents.was_there, before[:most])) if is_other else (),
+        ranking_before=listed(lambda: documents().first_before()) if then else (),
         stages=now.stages(query),
         new=now.is_new(query),
         check=check,
@@ -56,10 +54,15 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
     )
 
 
+def _at_once(make: Callable[[], tuple[ShownDocument, ...]]) -> tuple[ShownDocument, ...]:
+    return make()
+
+
 class _Documents:
     """The documents of one query as they are shown.
 
-    Suites show tens of thousands of them, so what those of a query share is looked up once.
+    Suites show tens of thousands of them, so what those of a query share is looked up once. Most
+    queries are plain: they go by ids, have one answer, and no document comes twice.
     """
 
     def __init__(self, now: Measured, query: Query, losses: Losses) -> None:
@@ -68,81 +71,119 @@ class _Documents:
         self.losses = losses
         self.grades = query.judgments.grades
         self.relevant = query.judgments.relevant
+        self.most = min(max(LEAST_LISTED, now.suite.top_k), MOST_LISTED)
+        self.ids, self.before = now.top(query), now.top_before(query)
         self.ranking = now.run.rankings.get(query.id, NOTHING)
-        self.ranks = now.ranks(query) if query.id in now.rankings else {}
-        self.reads_texts = now.suite.reads_texts(query)
-        is_as_before = now.top_before(query) == now.top(query) and not self.reads_texts
-        self.ranks_before = self.ranks if is_as_before else now.ranks_before(query.id)
-        self.often = now.often(query)
         self.several = bool(now.run.again)  # whose scores differ as their ranks do
+        self.often = now.often(query)
         self.scores = () if self.several else self.ranking.scores or ()
         self.is_in_order = self.ranking.distinct and not self.ranking.besides
-        self.has_reasons = self.reads_texts or now.candidates is not None
+        goes_by_ids = not now.suite.reads_texts(query) and now.suite.match != "text"
+        self.is_plain = self.is_in_order and goes_by_ids and not self.several
+        self.has_reasons = _has_reasons(now, query)
+        self.is_as_before = self.is_plain and self.before == self.ids
+        # Where judged documents stand is known; finding any other reads the whole ranking.
+        one_ranking = self.is_plain and (self.is_as_before or not self.before)
+        is_known = one_ranking and not query.rules
+        self.ranks = now.ranks_of_judged(query) if is_known else now.ranks(query)
+        self.ranks_before = {} if one_ranking else now.ranks_before(query.id)
 
-    def first(self, ids: Sequence[str], most: int) -> Sequence[str]:
-        """The first ones with the passages that they hold besides, by rank."""
+    def first(self) -> tuple[ShownDocument, ...]:
+        """Today's first ones, with the passages that they hold besides, by rank."""
+        ids = self.ids[: self.most]
+        if self.is_plain:
+            return self.shown(enumerate(ids, 1))
         besides = self.ranking.besides
-        if not besides:
-            return ids[:most]
-        held = [passage for passage in besides if self.ranks.get(passage, most + 1) <= most]
-        return sorted(dict.fromkeys([*ids[:most], *held]), key=self.ranks.__getitem__)
+        held = [passage for passage in besides if self.ranks.get(passage, inf) <= self.most]
+        both = [*dict.fromkeys([*ids, *held])]
+        if held:
+            both.sort(key=self.ranks.__getitem__)
+        return self.shown((self.ranks[id], id) for id in both)
 
-    def beyond(self, most: int) -> Sequence[str]:
+    def beyond(self) -> tuple[ShownDocument, ...]:
         """What is expected and not among the first ones: the best first, then what rules name."""
-        best_first = sorted(sorted(self.relevant), key=self.grades.__getitem__, reverse=True)
-        rules = [rule for rule in self.query.rules if rule.kind != "must_not_find"]
-        expected = dict.fromkeys(chain(best_first, *(rule.documents for rule in rules)))
-        return [id for id in expected if self.ranks.get(id, most + 1) > most]
+        expected = sorted(self.relevant)
+        expected.sort(key=self.grades.__getitem__, reverse=True)
+        for rule in self.query.rules:
+            if rule.kind != "must_not_find":
+                expected += rule.documents
+        ranked = [(self.ranks.get(id), id) for id in dict.fromkeys(expected)]
+        documents = self.shown((rank, id) for rank, id in ranked if (rank or inf) > self.most)
+        return tuple(map(self.with_reason, documents)) if self.has_reasons else documents
 
-    def shown(
-        self, id: str, loss: Loss | None = None, candidate: Candidate | None = None
-    ) -> ShownDocument:
-        """One of any ranking."""
-        grade = self.grades.get(id)
+    def first_before(self) -> tuple[ShownDocument, ...]:
+        """The baseline's first ones; nothing where they are those of today."""
+        then = self.now.baseline_run
+        if then is None or not self.before:
+            return ()
+        ids, own_before = self.before[: self.most], then.rankings[self.query.id].own
+        if (
+            ids == self.ids[: self.most]
+            and own_before[: self.most] == self.ranking.own[: self.most]
+        ):
+            return ()
+        documents = self.shown((self.ranks.get(id), id) for id in ids)
+        return tuple(map(self.was_there, documents)) if self.has_reasons else documents
+
+    def shown(self, ranked: Iterable[tuple[int | None, str]]) -> tuple[ShownDocument, ...]:
+        """Documents with their ranks as they are shown."""
+        title_of, grade_of = self.now.titles.get, self.grades.get
+        relevant, scores = self.relevant, self.scores
+        rank_before_of, is_as_before = self.ranks_before.get, self.is_as_before
+        documents = []
+        for rank, id in ranked:
+            grade = grade_of(id)
+            document = ShownDocument(
+                rank,
+                id,
+                title_of(id) or None,
+                grade,
+                grade is not None and id in relevant,
+                scores[rank - 1] if scores and rank else None,
+                rank if is_as_before else rank_before_of(id),
+            )
+            documents.append(document)
+        return tuple(documents if self.is_plain else map(self.with_more, documents))
+
+    def with_more(self, document: ShownDocument) -> ShownDocument:
+        """One with what only passages, documents that came twice and several answers have."""
+        id, grade = document.id, document.grade
         if grade is None and self.now.lacks_passages(id):
             grade = 0.0
-        rank = self.ranks.get(id)
-        return ShownDocument(
-            rank,
-            id,
-            self.now.title(id),
-            grade,
-            id in self.relevant,
-            self.score(id, rank),
-            self.ranks_before.get(id),
+        return document._replace(
+            grade=grade,
+            score=self.score(document),
             share=self.ranking.shares.get(id),
-            loss=loss,
             in_answers=self.often.get(id, 0) if self.several else None,
-            candidate=candidate,
         )
 
-    def score(self, id: str, rank: int | None) -> float | None:
+    def score(self, document: ShownDocument) -> float | None:
         """What the retriever gave it; a passage has that of the result that it stands in."""
-        if rank is None or not self.scores:
-            return None
-        if self.is_in_order:
-            return self.scores[rank - 1]
-        return self.scores[self.ranking.ids.index(self.ranking.besides.get(id, id))]
+        if self.is_in_order or document.rank is None or not self.scores:
+            return document.score
+        own = self.ranking.besides.get(document.id, document.id)
+        return self.scores[self.ranking.ids.index(own)]
 
-    def missed(self, id: str) -> ShownDocument:
-        """One that is expected and not among the first, with why."""
-        if not self.has_reasons:
-            return self.shown(id)
-        return self.shown(id, self.losses.of(self.query, id), self.now.candidate(self.query, id))
+    def with_reason(self, document: ShownDocument) -> ShownDocument:
+        """One with why it is not among the first."""
+        return document._replace(
+            loss=self.losses.of(self.query, document.id),
+            candidate=self.now.candidate(self.query, document.id),
+        )
 
-    def was_there(self, id: str) -> ShownDocument:
-        """One of the baseline; a passage with the chunk that it stood in there."""
-        is_lost = id in self.relevant and id not in self.ranks
-        found = self.missed(id) if is_lost else self.shown(id)
+    def was_there(self, document: ShownDocument) -> ShownDocument:
+        """One of the baseline with why it is lost; a passage with the chunk that it stood in."""
+        if document.relevant and document.rank is None:
+            document = self.with_reason(document)
         then = self.now.baseline_run
-        place = then.titles.get(id) if then and self.reads_texts else None
-        return replace(found, title=place) if place else found
+        reads_texts = self.now.suite.reads_texts(self.query)
+        place = then.titles.get(document.id) if then and reads_texts else None
+        return document._replace(title=place) if place else document
 
 
-def _results(run: Run | None, query: Query, most: int) -> Sequence[str]:
-    """The first results of a query that looks for passages, by their own ids."""
-    ranking = run.rankings.get(query.id) if run else None
-    return ranking.own[:most] if ranking else ()
+def _has_reasons(now: Measured, query: Query) -> bool:
+    """Whether there may be a reason why a document is missing."""
+    return now.suite.reads_texts(query) or now.candidates is not None
 
 
 def _seconds(run: Run, query: Query) -> float | None:

@@ -56,9 +56,9 @@ def _of_query(query: QueryResult, reasons: Reasons) -> QueryResult:
         if is_gone and document.id in reasons.passages:
             is_cut = document.loss is not None and document.loss.kind == "cut"
             loss = document.loss if is_cut else Loss("in no chunk")
-            return replace(document, loss=loss, explanation=said)
+            return document._replace(loss=loss, explanation=said)
         if said or is_gone:
-            return replace(document, gone=is_gone, explanation=said)
+            return document._replace(gone=is_gone, explanation=said)
         return document
 
     return replace(

@@ -83,7 +83,7 @@ class _Texts:
                 return tuple(documents)
             known = holders(ranking)
             return tuple(
-                replace(document, chunk=self._chunk(asked, run, own, passages, parts))
+                document._replace(chunk=self._chunk(asked, run, own, passages, parts))
                 if (own := known.get(document.id)) in run.texts
                 else document
                 for document in documents

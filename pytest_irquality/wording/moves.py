@@ -4,8 +4,6 @@ returned".
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pytest_irquality.verdict.result import QueryResult, ShownDocument
 from pytest_irquality.wording.losses import Document, in_brackets
 
@@ -60,7 +58,7 @@ def moves(query: QueryResult, *, titled: bool = True) -> str:
     sunk = [document for document in documents.values() if document.relevant and _sank(document)]
     sunk.sort(key=lambda document: (document.rank is not None, document.before or 0))
     named = [
-        f"{move(document if titled else replace(document, title=None))}{in_brackets(document)}"
+        f"{move(document if titled else document._replace(title=None))}{in_brackets(document)}"
         for document in sunk[:MOVES]
     ]
     return ", ".join(named) + (" …" if len(sunk) > MOVES else "")

@@ -1,0 +1,52 @@
+"""A sequence that is made when it is first read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, overload
+
+T = TypeVar("T")
+
+
+class Deferred(Sequence[T]):
+    """As good as the tuple that ``make`` gives, which is called once, when somebody looks.
+
+    A judge cannot know what will be read: a passing run without reports shows no document at all.
+    Whatever ``make`` reads must not change, as nothing in a verdict does.
+    """
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], tuple[T, ...]]) -> None:
+        self._make: Callable[[], tuple[T, ...]] | None = make
+        self._made: tuple[T, ...] = ()
+
+    @property
+    def made(self) -> tuple[T, ...]:
+        """All of it."""
+        if self._make is not None:
+            self._made = self._make()
+            self._make = None  # and with it all that it was made from
+        return self._made
+
+    def __len__(self) -> int:
+        return len(self.made)
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, at: Any) -> Any:
+        return self.made[at]
+
+    def __iter__(self) -> Any:
+        return iter(self.made)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (tuple, Deferred)) and self.made == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self.made)
+
+    def __repr__(self) -> str:
+        return repr(self.made)

@@ -270,7 +270,7 @@ class Measured:
     def _scores(self) -> Scores:
         if self.run.again:
             return mean_scores([answer.scores for answer in self.answers])
-        scores = self._scored([*self.hits.values()], self.run, self.rankings)
+        scores = self._scored(self.hits, self.run, self.rankings)
         churn = [
             place
             for place, measure in enumerate(self.suite.measures)
@@ -286,9 +286,14 @@ class Measured:
         return Scores(scores.measures, values)
 
     @cached_property
-    def hits(self) -> Mapping[str, Hits]:
-        """Where the judged documents of today's rankings stand, by query."""
-        return {seen.query: seen for seen in self._seen(self.run, self.rankings)}
+    def hits(self) -> Hits:
+        """Where the judged documents of today's rankings stand."""
+        return self._seen(self.run, self.rankings)
+
+    @cached_property
+    def _place_of(self) -> Mapping[str, int]:
+        """Where a query stands among the hits."""
+        return {id: place for place, id in enumerate(self.hits.queries)}
 
     @cached_property
     def scores_before(self) -> Scores:
@@ -373,7 +378,7 @@ class Measured:
     ) -> Scores:
         return self._scored(self._seen(run, rankings), run, rankings, before)
 
-    def _seen(self, run: Run, rankings: Mapping[str, Sequence[str]]) -> Sequence[Hits]:
+    def _seen(self, run: Run, rankings: Mapping[str, Sequence[str]]) -> Hits:
         """Where judged documents stand in rankings, but for the queries that expect nothing."""
         suite = self.suite
         ranked = {id: ids for id, ids in rankings.items() if not suite.by_id[id].expects_nothing}
@@ -381,7 +386,7 @@ class Measured:
 
     def _scored(
         self,
-        hits: Sequence[Hits],
+        hits: Hits,
         run: Run,
         rankings: Mapping[str, Sequence[str]],
         before: Mapping[str, Sequence[str]] | None = None,
@@ -390,7 +395,7 @@ class Measured:
         finds something.
         """
         suite = self.suite
-        ranked = [seen.query for seen in hits]
+        ranked = hits.queries
         took = {
             id: seconds for id in ranked if (seconds := self.run.rankings[id].seconds) is not None
         }
@@ -458,7 +463,8 @@ class Measured:
 
     def ranks_of_judged(self, query: Query) -> Mapping[str, int]:
         """The ranks of the documents alone that have a positive grade: known already."""
-        return self.hits[query.id].ranks if query.id in self.hits else {}
+        place = self._place_of.get(query.id)
+        return {} if place is None else self.hits.ranks(place)
 
     def ranks_before(self, query: str) -> dict[str, int]:
         """The same of the baseline; empty for a query that it does not have."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pytest_irquality.metrics.definition import Compute
 from pytest_irquality.metrics.errors import MeasureError
@@ -34,7 +34,7 @@ def evaluate(
     """
     if undefined not in ("skip", "zero"):
         raise MeasureError(f"undefined is 'skip' or 'zero', not {undefined!r}")
-    hits = see(qrels, run, measures)
+    hits = see(qrels, run.items(), measures)
     return scored(
         hits, measures, undefined=undefined, seconds=seconds, before=before, others=others
     )
@@ -67,19 +67,19 @@ def scored(
 
 def see(
     qrels: Mapping[str, Judgments],
-    run: Mapping[str, Sequence[str]],
+    rankings: Iterable[tuple[str, Sequence[str]]],
     measures: Sequence[Measure],
     depth: int | None = 0,
 ) -> list[Hits]:
-    """Find each query's judged documents, as deep as the measures ask, and at least to ``depth``
-    (None: everywhere).
+    """Find the judged documents of each query and its ranking, as deep as the measures ask, and at
+    least to ``depth`` (None: everywhere).
     """
     asked, at_least_all_relevant = depth_of(measures)
     depth = None if depth is None or asked is None else max(depth, asked)
     top_grade = min((measure.top_grade for measure in measures), default=INFINITE)
     limited = top_grade < INFINITE
     hits = []
-    for query, ranking in run.items():
+    for query, ranking in rankings:
         judgments = qrels.get(query, UNJUDGED)
         if limited and judgments.top_grade > top_grade:
             raise beyond_scale(query, judgments, measures)

@@ -112,11 +112,22 @@ class Measured:
     @cached_property
     def rankings(self) -> Mapping[str, tuple[str, ...]]:
         """What is judged, in the suite's order."""
-        return {
-            query.id: self.run.rankings[query.id].collapsed(self.depth)
+        return {id: tuple(seen.ranking) for id, seen in self.hits.items()}
+
+    @cached_property
+    def hits(self) -> Mapping[str, Hits]:
+        """Each ranking that is judged, with where its judged documents stand.
+
+        A ranking is cut, collapsed and searched while its ids are at hand: the first look at an id
+        takes longer than all others.
+        """
+        answered = [
+            query.id
             for query in self.suite.queries
             if query.id in self.run.rankings and query.id not in self.faults
-        }
+        ]
+        collapsed = ((id, self.run.rankings[id].collapsed(self.depth)) for id in answered)
+        return {seen.query: seen for seen in self._seen(self.run, answered, collapsed)}
 
     @cached_property
     def most_relevant(self) -> int:
@@ -159,7 +170,12 @@ class Measured:
     def before(self) -> Mapping[str, tuple[str, ...]]:
         """The baseline's rankings of the queries that have one on both sides."""
         stored = self.baseline_run.rankings if self.baseline_run else {}
-        return {id: stored[id].collapsed(self.depth) for id in self.rankings if id in stored}
+        today = self.run.rankings
+        return {
+            id: ids if stored[id].ids == today[id].ids else stored[id].collapsed(self.depth)
+            for id, ids in self.rankings.items()
+            if id in stored
+        }
 
     @cached_property
     def aligned(self) -> Mapping[str, tuple[str, ...]]:
@@ -270,7 +286,7 @@ class Measured:
     def _scores(self) -> Scores:
         if self.run.again:
             return mean_scores([answer.scores for answer in self.answers])
-        scores = self._scored([*self.hits.values()], self.run, self.rankings)
+        scores = self._scored(self.hits.values(), self.run, self.rankings)
         churn = [
             place
             for place, measure in enumerate(self.suite.measures)
@@ -284,11 +300,6 @@ class Measured:
                 row[n] if n in churn else value for n, value in enumerate(values[id])
             )
         return Scores(scores.measures, values)
-
-    @cached_property
-    def hits(self) -> Mapping[str, Hits]:
-        """Where the judged documents of today's rankings stand, by query."""
-        return {seen.query: seen for seen in self._seen(self.run, self.rankings)}
 
     @cached_property
     def scores_before(self) -> Scores:
@@ -371,17 +382,17 @@ class Measured:
         rankings: Mapping[str, Sequence[str]],
         before: Mapping[str, Sequence[str]] | None = None,
     ) -> Scores:
-        return self._scored(self._seen(run, rankings), run, rankings, before)
+        return self._scored(self._seen(run, rankings, rankings.items()), run, rankings, before)
 
-    def _seen(self, run: Run, rankings: Mapping[str, Sequence[str]]) -> Sequence[Hits]:
-        """Where judged documents stand in rankings, but for the queries that expect nothing."""
-        suite = self.suite
-        ranked = {id: ids for id, ids in rankings.items() if not suite.by_id[id].expects_nothing}
-        return see(one_gain_each(suite, run, ranked), ranked, suite.measures, self.depth)
+    def _seen(
+        self, run: Run, queries: Iterable[str], rankings: Iterable[tuple[str, Sequence[str]]]
+    ) -> Sequence[Hits]:
+        qrels = one_gain_each(self.suite, run, queries)
+        return see(qrels, rankings, self.suite.measures, self.depth)
 
     def _scored(
         self,
-        hits: Sequence[Hits],
+        hits: Iterable[Hits],
         run: Run,
         rankings: Mapping[str, Sequence[str]],
         before: Mapping[str, Sequence[str]] | None = None,
@@ -390,6 +401,7 @@ class Measured:
         finds something.
         """
         suite = self.suite
+        hits = [seen for seen in hits if not suite.by_id[seen.query].expects_nothing]
         ranked = [seen.query for seen in hits]
         took = {
             id: seconds for id in ranked if (seconds := self.run.rankings[id].seconds) is not None

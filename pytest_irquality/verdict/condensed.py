@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from operator import is_
 
 from pytest_irquality.retrieval.run import Ranking, Run
@@ -37,7 +38,8 @@ def condensed(measured: Measured) -> Measured | None:
     ]
     if all(map(is_, answers, measured.run.answers)):
         return None
-    return replace(measured, run=replace(answers[0], again=tuple(answers[1:])))
+    run = replace(answers[0], again=tuple(answers[1:]))
+    return replace(measured, run=run, like=None if measured.several else measured)
 
 
 def _judges_both(suite: Suite) -> bool:
@@ -58,8 +60,7 @@ def _without_unjudged(
         judged = query.judgments.grades if query else ()
         unjudged = {*ranking.ids}.difference(judged, *known.get(id, ()))
         if unjudged:
-            kept = [place for place, document in enumerate(ranking.ids) if document not in unjudged]
-            scores = ranking.scores and tuple(ranking.scores[place] for place in kept)
-            ids = tuple(ranking.ids[place] for place in kept)
-            fewer[id] = Ranking(ids, scores, ranking.seconds)
+            kept = [document not in unjudged for document in ranking.ids]
+            scores = ranking.scores and tuple(compress(ranking.scores, kept))
+            fewer[id] = Ranking(tuple(compress(ranking.ids, kept)), scores, ranking.seconds)
     return replace(run, rankings={**run.rankings, **fewer}) if fewer else run

@@ -34,7 +34,8 @@ class Measured:
     ``baseline_run`` is what it is compared with. Both sides are scored with today's judgments.
     ``others`` are the rankings of a query's other answers, where this is one of several. Where a
     side has several answers, scores are means over them, and rankings those of the first.
-    ``of_candidates``: the run is what the first stage gave.
+    ``of_candidates``: the run is what the first stage gave. ``like`` is another measured run, with
+    many of the same rankings: of those it knows where judged documents stand.
     """
 
     suite: Suite
@@ -42,6 +43,7 @@ class Measured:
     baseline_run: Run | None = None
     others: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     of_candidates: bool = False
+    like: Measured | None = None
 
     @property
     def depth(self) -> int:
@@ -126,8 +128,21 @@ class Measured:
             for query in self.suite.queries
             if query.id in self.run.rankings and query.id not in self.faults
         ]
-        collapsed = ((id, self.run.rankings[id].collapsed(self.depth)) for id in answered)
-        return {seen.query: seen for seen in self._seen(self.run, answered, collapsed)}
+        known = self._known_hits
+        new = [id for id in answered if id not in known]
+        collapsed = ((id, self.run.rankings[id].collapsed(self.depth)) for id in new)
+        found = {seen.query: seen for seen in self._seen(self.run, new, collapsed)}
+        return {id: known.get(id) or found[id] for id in answered} if known else found
+
+    @property
+    def _known_hits(self) -> Mapping[str, Hits]:
+        """Those of the rankings that another measured run has, too."""
+        if self.like is None:
+            return {}
+        same = self.like.run.rankings
+        return {
+            id: seen for id, seen in self.like.hits.items() if self.run.rankings.get(id) is same[id]
+        }
 
     @cached_property
     def most_relevant(self) -> int:
@@ -445,12 +460,13 @@ class Measured:
         """How many of the top k results of these rankings somebody graded, and how many there
         are.
         """
-        judged = returned = 0
+        suite, judged, returned = self.suite, 0, 0
+        k, queries = suite.top_k, suite.by_id
         for id, ids in rankings.items():
-            if self.suite.reads_texts(self.suite.by_id[id]):
+            query, top = queries[id], ids[:k]
+            if suite.reads_texts(query):
                 continue  # whoever lists passages judges no results
-            top = ids[: self.suite.top_k]
-            judged += sum(map(self.suite.by_id[id].judgments.grades.__contains__, top))
+            judged += len(query.judgments.grades.keys() & top)
             returned += len(top)
         return judged, returned
 

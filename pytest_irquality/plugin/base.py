@@ -69,8 +69,8 @@ class Today:
     def collected(self, items: Iterable[pytest.Item]) -> Collected:
         """The suites of the selected items, with all that they are made of."""
         files: dict[str, None] = {}
-        for module, _ in retrieved_by(items):
-            for file in (module.path, *module.suite.files):
+        for judging, _ in retrieved_by(items):
+            for file in (judging.path, *judging.suite.files):
                 files[os.path.abspath(file)] = None
         return Collected(self._keys(items), self.retrievers, list(files))
 
@@ -80,8 +80,8 @@ class Today:
         """
         keys = []
         try:
-            for module, retriever in retrieved_by(items):
-                path = self.repository.path(Path(os.path.realpath(module.path)))
+            for judging, retriever in retrieved_by(items):
+                path = self.repository.path(Path(os.path.realpath(judging.path)))
                 keys.append(RunOf(path, retriever))
             return keys
         except OSError as error:

@@ -19,31 +19,29 @@ import pytest
 
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.metrics import Definition, MeasureError, with_own
-from pytest_irquality.pipeline.files import Files, Target
+from pytest_irquality.pipeline.files import Files
 from pytest_irquality.plugin.internals import (
-    check_function,
-    every_item,
+    function_at,
     hide_source,
     made_of,
     named_on_command_line,
-    pasteable,
 )
+from pytest_irquality.plugin.items import CheckItem
+from pytest_irquality.plugin.judging import Judging
 from pytest_irquality.plugin.options import Options, shown_path
 from pytest_irquality.storage import baseline
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.trec import is_trec
-from pytest_irquality.suite import Check, Place, Suite, SuiteError, load_suite
+from pytest_irquality.suite import Suite, SuiteError, load_suite
 from pytest_irquality.suite.lint import IRQualityWarning, lint
 from pytest_irquality.suite.names import slug
 from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS, Perturbation
-from pytest_irquality.verdict import SuiteResult
 
 FILES = pytest.StashKey[Files]()
-VARIANT = pytest.StashKey[str]()
-RESULTS = pytest.StashKey[dict[str, SuiteResult]]()
-"""What the items of this process found, by node id, until the reporter takes it."""
 COLLECTED = pytest.StashKey[set[Path]]()
+CHECK = "check"
+"""The function of a suite's module, as pytest sees it."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -155,7 +153,13 @@ def pytest_collection_modifyitems(
 
 
 def _is_in(shard: Shard, item: pytest.Item) -> bool:
-    return not isinstance(item.parent, SuiteModule) or item.parent.is_in(shard, item)
+    """Whether a share of the queries is enough for an item: its own query's, or that all were
+    answered.
+    """
+    if not isinstance(item, CheckItem):
+        return True
+    check = item.check
+    return shard.holds(check.query.id) if check.query else check.scope == "bulk"
 
 
 def _modules(items: Iterable[pytest.Item]) -> list[SuiteModule]:
@@ -169,19 +173,19 @@ def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iter
     selected with them.
     """
     base = module.suite.baseline_retriever
-    own = {item.name: item for item in items if item.parent is module}
-    checks = {getattr(item, "originalname", "") for item in own.values() if variant(item) != base}
-    everything = every_item(module)
-    module.variants = module.retrievers()
-    first = []
-    for twin in everything:
-        if variant(twin) == base and (twin.originalname in checks or twin.name in own):
-            first.append(own.get(twin.name, twin))
+    own = {item for item in items if isinstance(item, CheckItem) and item.parent is module}
+    checks = {item.check.name for item in own if item.retriever != base}
+    first = [
+        item
+        for item in module.items
+        if item.retriever == base and (item in own or item.check.name in checks)
+    ]
+    moved = set(first)
     for item in items:
         if item.parent is module:
             yield from first
             first = []
-        if item.parent is not module or variant(item) != base:
+        if item not in moved:
             yield item
 
 
@@ -189,7 +193,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Read what an update will replace while no worker of pytest-xdist can have replaced it yet."""
     files = session.config.stash[FILES]
     runs = retrieved_by(session.items)
-    files.targets = [Target(module.suite, module.path, retriever) for module, retriever in runs]
+    files.targets = [judging.target(retriever) for judging, retriever in runs]
     for target in files.targets:
         files.variants[target.file] = (*files.variants.get(target.file, ()), target.retriever)
     if files.targets and not hasattr(session.config, "workerinput"):
@@ -199,7 +203,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if not files.updating:
         return
     for module in _modules(session.items):  # retrievers that are not selected have a file, too
-        files.variants[module.path] = module.retrievers()
+        files.variants[module.path] = tuple(module.judging.retrievers)
     for target in files.targets:
         with suppress(StoredRunError):  # told when its items run
             files.read_baseline(target)
@@ -214,15 +218,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 class SuiteModule(pytest.Module):
-    """A suite file, collected like a Python module of one function a check."""
+    """A suite file, collected like a Python module of one function, of which every check is a case.
+
+    ``items`` are all there are, selected or not.
+    """
 
     suite: Suite
-    variants: Sequence[str] = ()  # the retrievers there are, selected or not
+    judging: Judging
+    items: Sequence[CheckItem] = ()
     _made: types.ModuleType | None = None
-
-    def retrievers(self) -> tuple[str, ...]:
-        """The names of the retrievers there are, selected or not."""
-        return tuple(dict.fromkeys(map(variant, every_item(self))))
 
     def _getobj(self) -> types.ModuleType:
         if self._made is None:  # pytest may ask more than once
@@ -231,7 +235,8 @@ class SuiteModule(pytest.Module):
 
     def _make(self) -> types.ModuleType:
         self.suite = self._as_asked(self._load())
-        self.checks = {check.name: check for check in self.suite.checks}
+        files = self.config.stash[FILES]
+        self.judging = Judging(self.session, self.suite, self.path, files)
         module = types.ModuleType(slug(self.suite.name))
         module.__file__ = str(self.path)
         # usefixtures rather than an argument: a parametrised retriever gives every item its [bm25],
@@ -240,11 +245,9 @@ class SuiteModule(pytest.Module):
             pytest.mark.ir_suite,
             pytest.mark.usefixtures(self.suite.retriever),
         ]
-        for name, check in self.checks.items():
-            hide_source(self.file_of(check.place))
-            vars(module)[name] = check_function(
-                self.file_of(check.place), check.place.line, name, module.__name__
-            )
+        function = function_at(self.path, 1, CHECK)
+        function.__module__ = module.__name__
+        vars(module)[CHECK] = function
         return module
 
     def _load(self) -> Suite:
@@ -308,59 +311,43 @@ class SuiteModule(pytest.Module):
                 kinds[str(name)] = make
         return kinds
 
-    def file_of(self, place: Place) -> Path:
-        """The file of a place: a query of a JSONL file may carry rules of its own."""
-        return Path(self.config.invocation_params.dir, place.path) if place.path else self.path
-
-    def is_in(self, shard: Shard, item: pytest.Item) -> bool:
-        """Whether a share of the queries is enough for this item: its own query's, or that all were
-        answered.
-        """
-        check = self.checks[getattr(item, "originalname", "")]
-        return shard.holds(check.query.id) if check.query else check.scope == "bulk"
-
     def funcnamefilter(self, name: str) -> bool:
         """Only what was made here is a test, whatever ``python_functions`` says."""
-        return name in self.checks
+        return name == CHECK
 
     def classnamefilter(self, name: str) -> bool:
         """There are no classes here."""
         return False
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """The items, with tags and query text as keywords for ``-k``. Doubts about the suite become
-        warnings.
-        """
+        """An item for each check and retriever. Doubts about the suite become warnings."""
         self.config.stash.setdefault(COLLECTED, set()).add(self.path)
         _ = self.obj
         self._warn()
-        for item in super().collect():
-            check = self.checks.get(getattr(item, "originalname", ""))
-            if check:
-                item.extra_keyword_matches.update(_keywords(check))
-                assert isinstance(item, pytest.Function)
-                pasteable(item)
-            yield item
+        cases = [item for item in super().collect() if isinstance(item, pytest.Function)]
+        retrievers = [made_of(case, self.suite.retriever) for case in cases]
+        self.judging.retrievers = list(dict.fromkeys(retrievers))
+        self.items = [
+            CheckItem.of(self, self.judging, check, case, retriever)
+            for check in self.suite.checks
+            for case, retriever in zip(cases, retrievers, strict=True)
+        ]
+        return self.items
 
     def _warn(self) -> None:
-        hide_source(self.path)
+        file_of = self.judging.file_of
+        for file in {self.path, *(file_of(check.place) for check in self.suite.checks)}:
+            hide_source(file)
         for place, text in lint(self.suite):
             try:
                 # As node.warn does it, which knows no line but the file's first.
                 warnings.warn_explicit(
-                    IRQualityWarning(terminal(text)), None, str(self.file_of(place)), place.line
+                    IRQualityWarning(terminal(text)), None, str(file_of(place)), place.line
                 )
             except IRQualityWarning as error:  # under -W error
                 raise self.CollectError(
                     f"{place.path or self.suite.path}:{place.line}:{place.column}: {error}"
                 ) from None
-
-
-def _keywords(check: Check) -> tuple[str, ...]:
-    """What ``-k`` may say of a check besides its name."""
-    if check.query is None:
-        return check.label, slug(check.label)
-    return *check.query.tags, check.query.text, slug(check.query.text)
 
 
 def hidden_suites(config: pytest.Config) -> Iterator[str]:
@@ -382,28 +369,7 @@ def hidden_suites(config: pytest.Config) -> Iterator[str]:
             )
 
 
-def variant(item: pytest.Item) -> str:
-    """``bm25`` of the item ``ndcg-10[bm25]``: which retriever of a parametrised fixture."""
-    assert isinstance(item, pytest.Function)
-    assert isinstance(item.parent, SuiteModule)
-    if not hasattr(item, "callspec"):  # nothing is parametrised
-        return ""
-    if VARIANT not in item.stash:
-        item.stash[VARIANT] = made_of(item, item.parent.suite.retriever)
-    return item.stash[VARIANT]
-
-
-def retrieved_by(items: Iterable[pytest.Item]) -> list[tuple[SuiteModule, str]]:
+def retrieved_by(items: Iterable[pytest.Item]) -> list[tuple[Judging, str]]:
     """Each suite and retriever that items are of, once."""
-    found: dict[tuple[SuiteModule, str], None] = {}
-    for item in items:
-        if isinstance(item.parent, SuiteModule):
-            found[item.parent, variant(item)] = None
-    return list(found)
-
-
-def suite_of(item: pytest.Item) -> tuple[str, str] | None:
-    """Which suite and retriever an item belongs to, or None for other items."""
-    if isinstance(item.parent, SuiteModule):
-        return item.parent.suite.path, variant(item)
-    return None
+    own = (item for item in items if isinstance(item, CheckItem))
+    return list(dict.fromkeys((item.judging, item.retriever) for item in own))

@@ -29,7 +29,7 @@ def _no_such_fixture(suite: Suite, error: pytest.FixtureLookupError) -> str | No
     name, asking = error.argname, error.request.fixturename
     if name is None or (name != suite.retriever and asking is None):
         return None
-    near = did_you_mean(name, [known for known in available_fixtures(error) if known != "_ir_run"])
+    near = did_you_mean(name, available_fixtures(error))
     if name == suite.retriever:
         return _no_retriever(suite, near)
     if asking == suite.retriever and name in (*QUERY_NAMES, *CUTOFF_NAMES):

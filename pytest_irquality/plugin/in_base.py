@@ -14,9 +14,8 @@ import pytest
 
 from pytest_irquality.pipeline.base import guard
 from pytest_irquality.pipeline.base.told import RUNS, TOLD, FromBase, RunOf
-from pytest_irquality.pipeline.files import Target
-from pytest_irquality.plugin.collect import FILES, SuiteModule, variant
 from pytest_irquality.plugin.internals import finds
+from pytest_irquality.plugin.items import CheckItem
 from pytest_irquality.plugin.options import Options
 
 # What selects, reports, stops early or starts other processes, over the command line and the base's
@@ -57,14 +56,13 @@ class _Witness:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note each suite and retriever that is about to be asked."""
         for item in session.items:
-            if not isinstance(item, pytest.Function) or not isinstance(item.parent, SuiteModule):
+            if not isinstance(item, CheckItem):
                 continue
-            module, retriever = item.parent, variant(item)
-            suite = Path(os.path.realpath(module.path)).relative_to(self.tree).as_posix()
-            target = Target(module.suite, module.path, retriever)
-            run = session.config.stash[FILES].kept_path(target)
-            self.runs[RunOf(suite, retriever)] = run.relative_to(self.folder / RUNS).as_posix()
-            if not finds(item, module.suite.retriever):
+            judging = item.judging
+            suite = Path(os.path.realpath(judging.path)).relative_to(self.tree).as_posix()
+            run = judging.files.kept_path(judging.target(item.retriever))
+            self.runs[RunOf(suite, item.retriever)] = run.relative_to(self.folder / RUNS).as_posix()
+            if not finds(item, judging.suite.retriever):
                 self.without[suite] = None
 
     @pytest.hookimpl(trylast=True)

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import linecache
 import types
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -78,39 +77,20 @@ def _closure(item: pytest.Function, fixture: str) -> set[str]:
     return found
 
 
-@contextmanager
-def only_fixture(item: pytest.Function, name: str | None) -> Iterator[None]:
-    """Set up one fixture and nothing else; None: all of them.
+def like(item: pytest.Function) -> dict[str, Any]:
+    """What another item is made of that has an item's fixtures and parameters.
 
-    ``fixturenames`` is what pytest sets up. Without this every item would set up the retriever
-    again (``test_plugin.py``: each is set up once). A rerun needs the names back.
+    pytest works them out for each function, which is most of what collecting costs, and for those
+    of a suite in one way (``test_parameters.py``). ``callspec`` and ``_fixtureinfo`` are what it
+    gives to ``Function``, whose documented arguments they are.
     """
-    names = item.fixturenames
-    if name is not None:
-        item.fixturenames = [name]
-    try:
-        yield
-    finally:
-        item.fixturenames = names
-
-
-def every_item(module: pytest.Module) -> list[pytest.Function]:
-    """All items of a module, selected or not: collected a second time
-    (``test_side_by_side.py``).
-    """
-    return [item for item in pytest.Module.collect(module) if isinstance(item, pytest.Function)]
-
-
-def pasteable(item: pytest.Function) -> None:
-    """Have ``-v`` print the node id of an item as it is.
-
-    pytest turns the dots of a location's name into ``::`` where a node id ends with it, as if they
-    were those of a class. A space at its end, which nobody sees, keeps it from that
-    (``test_parameters.py``).
-    """
-    file, line, name = item.location
-    if "." in name:
-        item.location = file, line, f"{name} "
+    callspec = getattr(item, "callspec", None)
+    return {
+        "callspec": callspec,
+        "keywords": {callspec.id: True} if callspec else None,
+        "fixtureinfo": item._fixtureinfo,
+        "callobj": item.obj,
+    }
 
 
 def available_fixtures(error: pytest.FixtureLookupError) -> list[str]:
@@ -179,12 +159,9 @@ def at(path: Path, line: int, name: str) -> Callable[[BaseException], NoReturn]:
     return function
 
 
-def check_function(path: Path, line: int, name: str, module: str) -> Callable[..., None]:
-    """A test function whose place is a line of a file. What it is given is called in the call
-    phase.
-    """
-    function: types.FunctionType = _placed(lambda _ir_run: _ir_run(), path, line, name)
-    function.__module__ = module
+def function_at(path: Path, line: int, name: str) -> Callable[[], None]:
+    """A function that does nothing, and whose place is a line of a file."""
+    function: Callable[[], None] = _placed(lambda: None, path, line, name)
     return function
 
 

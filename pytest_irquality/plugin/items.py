@@ -6,27 +6,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
 from pytest_irquality.edges.printable import terminal
-from pytest_irquality.plugin.collect import FILES, RESULTS, SuiteModule, variant
 from pytest_irquality.plugin.fixtures import said_of
 from pytest_irquality.plugin.internals import (
     Failure,
     at,
     first_line_only,
     for_the_user,
-    only_fixture,
+    function_at,
+    like,
     said_safely,
 )
-from pytest_irquality.plugin.judging import OUTCOMES, Ended, Judged, NotJudged, Outcome, judged
+from pytest_irquality.plugin.judging import Ended, Judged, Judging, NotJudged, Outcome
 from pytest_irquality.report.data import encode
 from pytest_irquality.report.failure import explain, summary_reason
 from pytest_irquality.retrieval import UnreadableResult
 from pytest_irquality.retrieval.jobs import NO_FAULTS
-from pytest_irquality.suite import Place
+from pytest_irquality.suite import Check, Place
+from pytest_irquality.suite.names import slug
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.wording.reasons import reason
 
@@ -34,7 +35,8 @@ PACKAGE = str(Path(__file__).parents[1])
 MARKS = (pytest.skip.Exception, pytest.xfail.Exception)
 """What a fixture or a call may raise to say what is to become of the test."""
 NO_FAULTS.update((*MARKS, pytest.exit.Exception))
-SENT = pytest.StashKey[Judged]()
+RESULTS = pytest.StashKey[dict[str, SuiteResult]]()
+"""What the items of this process found, by node id, until the reporter takes it."""
 
 
 class Broken(Failure):
@@ -52,89 +54,215 @@ class Broken(Failure):
 Broken.__module__ = "builtins"  # as pytest's own, so that summaries say "Broken: ..." and no path
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
-    """Once a suite and retriever was retrieved its items only look up: they set up nothing else."""
-    __tracebackhide__ = True
-    if not isinstance(item.parent, SuiteModule) or not isinstance(item, pytest.Function):
-        return (yield)
-    outcomes = item.parent.stash.setdefault(OUTCOMES, {})
-    key = variant(item)
-    asks = _must_ask(item, outcomes.get(key))
-    needs_retriever = asks and not item.config.stash[FILES].kept
-    with only_fixture(item, None if needs_retriever else "_ir_run"):
+class CheckItem(pytest.Function):
+    """A check and a retriever. The first item of a retriever has everything asked and judged; the
+    others set up nothing, and look their verdicts up.
+
+    ``found`` is what the item itself has had judged.
+    """
+
+    found: Judged | None = None
+
+    def __init__(self, *, judging: Judging, check: Check, retriever: str, **function: Any) -> None:
+        super().__init__(**function)
+        self.judging = judging
+        self.check = check
+        self.retriever = retriever
+
+    @classmethod
+    def of(
+        cls,
+        module: pytest.Module,
+        judging: Judging,
+        check: Check,
+        case: pytest.Function,
+        retriever: str,
+    ) -> CheckItem:
+        """The item of a check that has the fixtures and parameters of a case."""
+        end = case.name.removeprefix(case.originalname)
+        made: CheckItem = cls.from_parent(
+            module, name=check.name + end, originalname=check.name, judging=judging, check=check,
+            retriever=retriever, **like(case),
+        )  # fmt: skip
+        return made
+
+    @property
+    def function(self) -> Callable[..., object]:
+        """What pytest shows as the place of the item's code."""
+        place = self.check.place
+        return function_at(self.judging.file_of(place), place.line, self.check.name)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the check stands in the suite.
+
+        pytest turns the dots of a name into ``::`` where a node id ends with it, as if they were
+        those of a class, and a pasted id would not be found. A space at its end, which nobody sees,
+        keeps it from that.
+        """
+        place = self.check.place
+        name = f"{self.name} " if "." in self.name else self.name
+        return self.judging.file_of(place), place.line - 1, name
+
+    def listextrakeywords(self) -> set[str]:
+        """What ``-k`` may say besides the name: tags and the query's text."""
+        query, label = self.check.query, self.check.label
+        words = (*query.tags, query.text, slug(query.text)) if query else (label, slug(label))
+        return super().listextrakeywords().union(words)
+
+    def setup(self) -> None:
+        """Have the retriever asked, if that was not done; then what is no verdict on its answers
+        raises.
+        """
+        __tracebackhide__ = True
+        outcome = self.judging.outcomes.get(self.retriever)
+        if self._must_ask(outcome):
+            outcome = self._ask(outcome)
+        if isinstance(outcome, Judged):
+            verdict = outcome.verdicts[self.check.name]
+            if verdict.outcome in ("error", "not evaluated"):
+                self._raise_fault(verdict, outcome)
+        elif outcome is not None:
+            if outcome.error is Failure:
+                self._fail(outcome.reason)
+            self._raise(outcome.error(outcome.reason))
+
+    def runtest(self) -> None:
+        """Raise where the check does not hold."""
+        __tracebackhide__ = True
+        judged = self.judging.outcomes[self.retriever]
+        assert isinstance(judged, Judged)
+        error = self._broken(judged.result, judged.verdicts[self.check.name])
+        if error is not None:
+            self._raise(error)
+
+    # -- before the call ---------------------------------------------------------------------------
+
+    @property
+    def _attempt(self) -> int:
+        """Which run of the item this is, as pytest-rerunfailures counts them."""
+        return getattr(self, "execution_count", 1)
+
+    def _must_ask(self, outcome: Outcome | None) -> bool:
+        """Whether the retriever is needed: at first, and once a rerun for what had no answer.
+        Verdicts on answers stand.
+        """
+        if outcome is None:
+            return True
+        if self._attempt <= outcome.attempt:
+            return False
+        if isinstance(outcome, Ended):
+            return outcome.error is Failure
+        return outcome.verdicts[self.check.name].outcome == "error"
+
+    def _ask(self, earlier: Outcome | None) -> Outcome | None:
+        """What becomes of the retriever; None where fixtures are only shown. What goes wrong is
+        told in full here, and in a line by its other items.
+        """
+        __tracebackhide__ = True
         try:
-            return (yield)
+            if not self.judging.files.kept:
+                super().setup()
+            if self.config.getoption("setupplan", False):
+                return None
+            outcome = self._judged(earlier if isinstance(earlier, Judged) else None)
         except (*MARKS, pytest.exit.Exception, KeyboardInterrupt):
             raise  # they mean for this item what they mean for any
         except BaseException as error:
-            if asks and not isinstance(outcomes.get(key), Judged):
-                why = f"not evaluated{_briefly(error)} (shown at {item.name})"
-                outcomes[key] = Ended(Failure, why, _attempt(item))
-            if told := said_of(item.parent.suite, error):
-                _fail(item, told)
+            why = f"not evaluated{_briefly(error)} (shown at {self.name})"
+            self.judging.outcomes[self.retriever] = Ended(Failure, why, self._attempt)
+            if told := said_of(self.judging.suite, error):
+                self._fail(told)
             raise
+        self.judging.outcomes[self.retriever] = outcome
+        return outcome
 
+    def _judged(self, earlier: Judged | None) -> Outcome:
+        __tracebackhide__ = True
+        judging = self.judging
+        try:
+            self.found = judging.judged(
+                self.retriever, self.funcargs.get(judging.suite.retriever), self._selected(),
+                variant=self._variant(), attempt=self._attempt, earlier=earlier,
+            )  # fmt: skip
+        except MARKS as mark:  # of a call: what it says of one query, it says of all
+            return Ended(type(mark), str(mark), self._attempt)
+        except NotJudged as error:
+            self._fail(str(error))
+        return self.found
 
-@pytest.fixture
-def _ir_run(request: pytest.FixtureRequest) -> Callable[[], None]:
-    """What the item calls: nothing where its check holds, else what raises."""
-    __tracebackhide__ = True
-    item = request.node
-    outcome = _outcome(request, item)
-    if isinstance(outcome, Ended):
-        if outcome.error is Failure:
-            _fail(item, outcome.reason)
-        raise outcome.error(outcome.reason)
-    verdict = outcome.verdicts[item.originalname]
-    if verdict.outcome in ("error", "not evaluated"):
-        _raise_fault(item, verdict, outcome)
-    # Under --runxfail pytest.xfail does nothing, so what is broken fails; what is fixed must then
-    # pass.
-    runxfail = request.config.getoption("runxfail", False)
-    if verdict.outcome == "passed" or (verdict.outcome == "fixed" and runxfail):
-        return _hold
-    return _breaks(outcome.result, verdict)
+    def _selected(self) -> list[Check]:
+        """The checks of the items that this session runs of the same suite and retriever."""
+        selected = {
+            item.check.name
+            for item in self.session.items
+            if isinstance(item, CheckItem)
+            and item.judging is self.judging
+            and item.retriever == self.retriever
+        }
+        return [check for check in self.judging.suite.checks if check.name in selected]
 
+    def _variant(self) -> str:
+        """``[bm25-1-2]`` of a node id, where that is more than the retriever's name."""
+        written = self.name.removeprefix(self.check.name)
+        return "" if written == (f"[{self.retriever}]" if self.retriever else "") else written
 
-def _outcome(request: pytest.FixtureRequest, item: pytest.Function) -> Outcome:
-    """What became of the item's suite and retriever, which is asked now if it was not yet."""
-    __tracebackhide__ = True
-    assert isinstance(item.parent, SuiteModule)
-    outcomes, key = item.parent.stash[OUTCOMES], variant(item)
-    known = outcomes.get(key)
-    if known is not None and not _must_ask(item, known):
-        return known
-    kept = item.config.stash[FILES].kept
-    retriever = None if kept else request.getfixturevalue(item.parent.suite.retriever)
-    earlier = known if isinstance(known, Judged) else None
-    try:
-        outcomes[key] = new = judged(item, retriever, earlier, _attempt(item))
-    except MARKS as mark:
-        outcomes[key] = Ended(type(mark), str(mark), _attempt(item))
-        raise
-    except NotJudged as error:
-        _fail(item, str(error))
-    item.stash[SENT] = new
-    return new
+    # -- how it ends -------------------------------------------------------------------------------
 
+    def _broken(self, result: SuiteResult, verdict: Verdict) -> BaseException | None:
+        """What to raise of a verdict; None where the check holds.
 
-def _attempt(item: pytest.Item) -> int:
-    """Which run of the item this is, as pytest-rerunfailures counts them."""
-    return getattr(item, "execution_count", 1)
+        Under ``--runxfail`` what is broken fails, though it is known; what is fixed must then pass.
+        """
+        runxfail = self.config.getoption("runxfail", False)
+        if verdict.outcome == "passed" or (verdict.outcome == "fixed" and runxfail):
+            return None
+        accepted = "accepted by this change's own baseline"
+        excuses = {"known": verdict.known_issue, "accepted": accepted}
+        if verdict.outcome in excuses and not runxfail:
+            said = f"{excuses[verdict.outcome]}: {reason(result, verdict)}"
+            return pytest.xfail.Exception(terminal(said))
+        return Broken(explain(result, verdict), terminal(summary_reason(result, verdict)))
 
+    def _raise(self, error: BaseException, place: Place | None = None) -> NoReturn:
+        """Raise as if from the line of the check, or from another place of the suite."""
+        __tracebackhide__ = True
+        place = place or self.check.place
+        at(self.judging.file_of(place), place.line, self.check.name)(error)
 
-def _must_ask(item: pytest.Function, outcome: Outcome | None) -> bool:
-    """Whether the retriever is needed: at first, and once a rerun for what had no answer. Verdicts
-    on answers stand.
-    """
-    if outcome is None:
-        return True
-    if _attempt(item) <= outcome.attempt:
-        return False
-    if isinstance(outcome, Ended):
-        return outcome.error is Failure
-    return outcome.verdicts[item.originalname].outcome == "error"
+    def _fail(self, text: str, place: Place | None = None) -> NoReturn:
+        """Fail in words."""
+        __tracebackhide__ = True
+        lines = "\n".join(map(terminal, text.split("\n")))
+        self._raise(Failure(lines, pytrace=False), place)
+
+    def _raise_fault(self, verdict: Verdict, judged: Judged) -> NoReturn:
+        """The cause of an unanswered query: in full the first time, in one line after that."""
+        __tracebackhide__ = True
+        result = judged.result
+        query = verdict.query
+        if verdict.scope == "bulk":
+            # No bulk query has an item of its own, so their cause is told here.
+            bulk = (query.id for query in result.queries if query.fault and not query.check)
+            query = next(bulk, None)
+        elif query is None:  # of candidates alone no query's item tells
+            alone = (id for id in verdict.unanswered if id not in judged.run.faults)
+            query = next(alone, None)
+        fault = judged.run.unanswered.get(query) if query is not None else None
+        if query is None or fault is None:
+            self._fail(f"{reason(result, verdict)}\n  at {result.place(verdict)}")
+        asked = result.query(query)
+        where, cause, said = result.place(asked), fault.cause, f"{asked.text!r}: {fault.message}"
+        place = Place(asked.line, 1, asked.file)
+        if cause in judged.told:
+            self._fail(f"{said} (shown at {judged.told[cause]})\n  at {where}", place)
+        judged.told[cause] = self.name
+        alike = sum(other.cause == cause for other in judged.run.unanswered.values())
+        more = f"; {alike} queries failed so" if alike > 1 else ""
+        # What is no Exception, as sys.exit raises it, would leave pytest's setup in pieces.
+        if not isinstance(fault.error, Exception) or isinstance(fault.error, UnreadableResult):
+            self._fail(f"{said}\n  at {where}{more}", place)
+        self.add_report_section("setup", "query", terminal(f"{asked.text!r} at {where}{more}"))
+        raise for_the_user(fault.error, PACKAGE)
 
 
 def _briefly(error: BaseException) -> str:
@@ -146,66 +274,7 @@ def _briefly(error: BaseException) -> str:
     return terminal(f": {type(error).__name__}: {error}".split("\n", 1)[0])
 
 
-# -- how an item ends ------------------------------------------------------------------------------
-
-
-def _hold() -> None:
-    """The check holds."""
-
-
-def _breaks(result: SuiteResult, verdict: Verdict) -> Callable[[], None]:
-    def conclude() -> NoReturn:
-        __tracebackhide__ = True
-        if verdict.outcome == "known":
-            pytest.xfail(terminal(f"{verdict.known_issue}: {reason(result, verdict)}"))
-        if verdict.outcome == "accepted":
-            said = f"accepted by this change's own baseline: {reason(result, verdict)}"
-            pytest.xfail(terminal(said))
-        raise Broken(explain(result, verdict), terminal(summary_reason(result, verdict)))
-
-    return conclude
-
-
-def _fail(item: pytest.Item, text: str, place: Place | None = None) -> NoReturn:
-    """Fail in words, as if from the line of the item's check, or from another place of the
-    suite.
-    """
-    __tracebackhide__ = True
-    module = item.parent
-    assert isinstance(module, SuiteModule)
-    name = getattr(item, "originalname", item.name)
-    place = place or module.checks[name].place
-    lines = "\n".join(map(terminal, text.split("\n")))
-    at(module.file_of(place), place.line, name)(Failure(lines, pytrace=False))
-
-
-def _raise_fault(item: pytest.Function, verdict: Verdict, judged: Judged) -> NoReturn:
-    """The cause of an unanswered query: in full the first time, in one line after that."""
-    __tracebackhide__ = True
-    result = judged.result
-    query = verdict.query
-    if verdict.scope == "bulk":  # no bulk query has an item of its own, so their cause is told here
-        bulk = (query.id for query in result.queries if query.fault and not query.check)
-        query = next(bulk, None)
-    elif query is None:  # of candidates alone no query's item tells
-        alone = (id for id in verdict.unanswered if id not in judged.run.faults)
-        query = next(alone, None)
-    fault = judged.run.unanswered.get(query) if query is not None else None
-    if query is None or fault is None:
-        _fail(item, f"{reason(result, verdict)}\n  at {result.place(verdict)}")
-    asked = result.query(query)
-    where, cause, said = result.place(asked), fault.cause, f"{asked.text!r}: {fault.message}"
-    place = Place(asked.line, 1, asked.file)
-    if cause in judged.told:
-        _fail(item, f"{said} (shown at {judged.told[cause]})\n  at {where}", place)
-    judged.told[cause] = item.name
-    alike = sum(other.cause == cause for other in judged.run.unanswered.values())
-    more = f"; {alike} queries failed so" if alike > 1 else ""
-    # What is no Exception, as sys.exit raises it, would leave pytest's setup in pieces.
-    if not isinstance(fault.error, Exception) or isinstance(fault.error, UnreadableResult):
-        _fail(item, f"{said}\n  at {where}{more}", place)
-    item.add_report_section("setup", "query", terminal(f"{asked.text!r} at {where}{more}"))
-    raise for_the_user(fault.error, PACKAGE)
+# -- what is said of it ----------------------------------------------------------------------------
 
 
 def _short(error: BaseException | None) -> str | None:
@@ -225,21 +294,22 @@ def pytest_runtest_makereport(
     so that the report itself holds plain values only.
     """
     report = yield
-    if not isinstance(item.parent, SuiteModule) or not isinstance(item, pytest.Function):
+    if not isinstance(item, CheckItem):
         return report
     if not report.passed:
         said_safely(report, terminal)
         first_line_only(report, _short(call.excinfo.value if call.excinfo else None))
-    vars(report)["ir_item"] = [item.parent.suite.path, variant(item), item.originalname]
+    judging = item.judging
+    vars(report)["ir_item"] = [judging.suite.path, item.retriever, item.check.name]
     if report.when == "setup" and report.failed:
-        outcome = item.parent.stash[OUTCOMES].get(variant(item))
+        outcome = judging.outcomes.get(item.retriever)
         vars(report)["ir_not_judged"] = not isinstance(outcome, Judged)
-    if report.when == "setup" and (sent := item.stash.get(SENT, None)) is not None:
+    if report.when == "setup" and (sent := item.found) is not None:
         far = hasattr(item.config, "workerinput")
         vars(report)["ir_result"] = encode(sent.result) if far else ""
         if sent.to_grade is not None:
             vars(report)["ir_pool"] = encode(sent.to_grade)
         if not far:
             item.config.stash.setdefault(RESULTS, {})[report.nodeid] = sent.result
-        del item.stash[SENT]
+        item.found = None
     return report

@@ -13,9 +13,10 @@ import pytest
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.edges.write import append, write_text
-from pytest_irquality.plugin.collect import RESULTS, SuiteModule, hidden_suites, suite_of
+from pytest_irquality.plugin.collect import hidden_suites
 from pytest_irquality.plugin.failures import lay_out, width_of
 from pytest_irquality.plugin.internals import named_on_command_line
+from pytest_irquality.plugin.items import RESULTS, CheckItem
 from pytest_irquality.plugin.marks import Mark, excused, mark_of
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.reports import Gathered, Report
@@ -55,8 +56,9 @@ class Session:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which items there are, and of which suite and retriever."""
-        keys = {item.nodeid: suite_of(item) for item in session.items}
-        self.collected.update({id: key for id, key in keys.items() if key})
+        for item in session.items:
+            if isinstance(item, CheckItem):
+                self.collected[item.nodeid] = item.judging.suite.path, item.retriever
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
@@ -78,7 +80,7 @@ class Session:
         """
         if not any(str(arg).startswith("--ir-suite") for arg in config.invocation_params.args):
             return []
-        found = [item.path for item in items if isinstance(item.parent, SuiteModule)]
+        found = [item.path for item in items if isinstance(item, CheckItem)]
         patterns = self.options.suite_files
         lines = [f"irquality: {text}" for text in hidden_suites(config)]
         for named in named_on_command_line(config):

@@ -76,6 +76,16 @@ def test_skips_and_xfails_mean_what_they_mean_in_any_test(
     assert any("no GPU" in name for name in project.data["not_evaluated"])
 
 
+def test_what_is_skipped_is_shown_at_its_line_of_the_suite(project: Project) -> None:
+    project.suite(SUITE)
+    project.conftest(
+        "@pytest.fixture\ndef retriever():\n    return lambda query: pytest.skip('no GPU')\n"
+    )
+    lines = [line for line in project.run("-rs").outlines if line.startswith("SKIPPED")]
+    assert lines == [f"SKIPPED [1] shop.ir.yaml:{line}: no GPU" for line in (2, 3, 4, 5)]
+    project.run("--fixtures-per-test").stdout.fnmatch_lines(["*(shop.ir.yaml:3)*"])
+
+
 @pytest.mark.parametrize("where", ["fixture", "call"])
 def test_an_exit_ends_the_session_with_its_status(project: Project, where: str) -> None:
     project.suite(SUITE)

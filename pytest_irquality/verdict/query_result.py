@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import inf
+from operator import itemgetter
 from statistics import fmean
 
 from pytest_irquality.retrieval.run import Ranking, Run
@@ -16,6 +17,8 @@ from pytest_irquality.verdict.result import QueryResult, ShownDocument
 LEAST_LISTED = 10
 MOST_LISTED = 20
 NOTHING = Ranking(())
+
+FIRST, SECOND, THIRD = map(itemgetter, range(3))
 
 Listed = Sequence[ShownDocument]
 
@@ -60,9 +63,13 @@ def _lists(now: Measured, query: Query, losses: Losses) -> Sequence[Listed]:
     counts.
     """
     if _has_reasons(now, query):
-        return _Documents(now, query, losses).lists()
-    lists = Deferred(lambda: _Documents(now, query, losses).lists())
-    return Deferred(lambda: lists[0]), Deferred(lambda: lists[1]), Deferred(lambda: lists[2])
+        return _all_lists(now, query, losses)
+    lists = Deferred(_all_lists, now, query, losses)
+    return Deferred(FIRST, lists), Deferred(SECOND, lists), Deferred(THIRD, lists)
+
+
+def _all_lists(now: Measured, query: Query, losses: Losses) -> tuple[Listed, ...]:
+    return _Documents(now, query, losses).lists()
 
 
 class _Documents:
@@ -95,7 +102,7 @@ class _Documents:
         self.ranks = now.ranks_of_judged(query) if is_known else now.ranks(query)
         self.ranks_before = {} if one_ranking else now.ranks_before(query.id)
 
-    def lists(self) -> tuple[tuple[ShownDocument, ...], ...]:
+    def lists(self) -> tuple[Listed, ...]:
         """Today's ranking, what it misses, and the baseline's ranking."""
         return self.first(), self.beyond(), self.first_before()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
@@ -138,11 +139,11 @@ def drawn(sizes: Sequence[int], better: int) -> float:
     for start in range(0, len(sizes), TABLE):
         table = sums(sizes[start : start + TABLE])
         table *= 2**TABLE // len(table)  # any byte finds its place in a short table too
-        digits = b"".join(total.to_bytes(WIDTH, "little") for total in table)
+        digits = array("I", table).tobytes()
         patterns = pick(FLIPS)
         for place in range(WIDTH):
             picked[place::WIDTH] = patterns.translate(digits[place::WIDTH])
-        totals += int.from_bytes(picked, "little")
+        totals += int.from_bytes(picked, byteorder)
     each = memoryview(totals.to_bytes(WIDTH * FLIPS, byteorder)).cast("I")
     return (1 + sum(total <= better for total in each)) / (1 + FLIPS)
 

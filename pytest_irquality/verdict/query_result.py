@@ -95,9 +95,10 @@ class _Documents:
         goes_by_ids = not now.suite.reads_texts(query) and now.suite.match != "text"
         self.is_plain = self.is_in_order and goes_by_ids and not self.several
         self.has_reasons = _has_reasons(now, query)
-        self.is_as_before = self.is_plain and self.before == self.ids
+        self.is_as_before = self.is_plain and not now.several and self.before == self.ids
         # Where judged documents stand is known; finding any other reads the whole ranking.
-        one_ranking = self.is_plain and (self.is_as_before or not self.before)
+        is_new = self.is_plain and not now.several and not self.before
+        one_ranking = self.is_as_before or is_new
         is_known = one_ranking and not query.rules
         self.ranks = now.ranks_of_judged(query) if is_known else now.ranks(query)
         self.ranks_before = {} if one_ranking else now.ranks_before(query.id)

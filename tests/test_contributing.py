@@ -82,11 +82,7 @@ TEAM_USED = """\
 MISSES = """\
 def misses(k: int) -> Compute:
     \"\"\"Whether none of the first k results is relevant.\"\"\"
-
-    def score(hits: Hits) -> float:
-        return 0.0 if hits.relevant and hits.relevant[0] <= k else 1.0
-
-    return score
+    return lambda hits: [0.0 if ranks and ranks[0] <= k else 1.0 for ranks in hits.relevant]
 
 
 """

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pytest_irquality.metrics.hits import Hits
 
 Value = float | str
-Compute = Callable[[Hits], "float | None"]
+Compute = Callable[[Hits], Sequence["float | None"]]
 Aggregation = Literal["mean", "sum", "p50", "p95", "p99"]
 Unit = Literal["", "count", "seconds"]
 
@@ -36,7 +36,7 @@ class Parameter:
 @dataclass(frozen=True, eq=False)
 class Definition:
     """One family. `make` is given the cutoff and parameters, and returns the function that scores
-    one query.
+    each query of a run.
     """
 
     name: str

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from sys import maxsize
+from typing import TypeVar
 
-from pytest_irquality.metrics.definition import Compute
 from pytest_irquality.metrics.errors import MeasureError
-from pytest_irquality.metrics.hits import Hits
+from pytest_irquality.metrics.hits import Hits, Ranking, find, relevant_ranks
 from pytest_irquality.metrics.judgments import Judgments
 from pytest_irquality.metrics.measure import Measure
 from pytest_irquality.metrics.scores import Scores
 
+T = TypeVar("T")
 UNJUDGED = Judgments({})
 INFINITE = float("inf")
 
@@ -41,75 +43,92 @@ def evaluate(
 
 
 def scored(
-    hits: Sequence[Hits],
+    hits: Hits,
     measures: Sequence[Measure],
     *,
     undefined: str = "skip",
     seconds: Mapping[str, float] | None = None,
-    before: Mapping[str, Sequence[str]] | None = None,
-    others: Mapping[str, Sequence[Sequence[str]]] | None = None,
+    before: Mapping[str, Ranking] | None = None,
+    others: Mapping[str, Sequence[Ranking]] | None = None,
 ) -> Scores:
     """As ``evaluate``, where the judged documents were found already."""
-    for name, given in (("seconds", seconds), ("before", before), ("others", others)):
-        if given:
-            for seen in hits:
-                setattr(seen, name, given.get(seen.query))
-    all_have_relevant = all(seen.relevant or seen.judgments.relevant for seen in hits)
-    columns = []
-    for measure in measures:
-        may_lack = undefined == "skip" and (measure.rel is not None or not all_have_relevant)
-        score = where_defined(measure) if may_lack else measure.compute()
-        columns.append([score(seen) for seen in hits])
-    rows = zip(*columns, strict=True) if columns else [()] * len(hits)
-    queries = (seen.query for seen in hits)
+    queries = hits.queries
+    hits = hits._replace(
+        seconds=of_each(queries, seconds),
+        before=of_each(queries, before),
+        others=of_each(queries, others),
+    )
+    columns = [column(measure, hits, undefined == "zero") for measure in measures]
+    rows = zip(*columns, strict=True) if columns else [()] * len(queries)
     return Scores(tuple(measures), dict(zip(queries, rows, strict=True)))
+
+
+def of_each(queries: Sequence[str], given: Mapping[str, T] | None) -> Sequence[T | None]:
+    """What is given of each query."""
+    return [*map(given.get, queries)] if given else [None] * len(queries)
+
+
+def column(measure: Measure, hits: Hits, everywhere: bool) -> Sequence[float | None]:
+    """What each query scores; None where the judgments do not allow it, unless it is wanted
+    everywhere.
+    """
+    seen = hits if measure.rel is None else hits.at(measure.rel)
+    score = measure.compute()
+    if everywhere or all(seen.relevant_counts):
+        return score(seen)
+    defined = [measure.defined_for(judgments) for judgments in seen.judgments]
+    values = iter(score(seen.where(defined)))
+    return [next(values) if is_defined else None for is_defined in defined]
 
 
 def see(
     qrels: Mapping[str, Judgments],
-    rankings: Iterable[tuple[str, Sequence[str]]],
+    run: Iterable[tuple[str, Ranking]],
     measures: Sequence[Measure],
     depth: int | None = 0,
-) -> list[Hits]:
+) -> Hits:
     """Find the judged documents of each query and its ranking, as deep as the measures ask, and at
     least to ``depth`` (None: everywhere).
     """
-    asked, at_least_all_relevant = depth_of(measures)
-    depth = None if depth is None or asked is None else max(depth, asked)
-    top_grade = min((measure.top_grade for measure in measures), default=INFINITE)
-    limited = top_grade < INFINITE
-    hits = []
-    for query, ranking in rankings:
-        judgments = qrels.get(query, UNJUDGED)
-        if limited and judgments.top_grade > top_grade:
-            raise beyond_scale(query, judgments, measures)
-        reach = depth
-        if at_least_all_relevant and depth is not None:
-            reach = max(depth, len(judgments.gains))
-        hits.append(Hits(query, ranking, judgments, reach))
-    return hits
+    deepest = max(depth_of(measures), maxsize if depth is None else depth)
+    at_least_all_relevant = any(measure.definition.reach == "relevant" for measure in measures)
+    queries, rankings, judgments, gains = [], [], [], []
+    for query, ranking in run:
+        judged = qrels.get(query, UNJUDGED)
+        reach = max(deepest, len(judged.gains)) if at_least_all_relevant else deepest
+        distinct, found = find(ranking, judged.gains, reach)
+        queries.append(query)
+        rankings.append(distinct)
+        judgments.append(judged)
+        gains.append(found)
+    check_scale(queries, judgments, measures)
+    return Hits(
+        queries=queries,
+        rankings=rankings,
+        judgments=judgments,
+        gains=gains,
+        relevant=[*map(relevant_ranks, rankings, judgments, gains)],
+        relevant_counts=[judged.relevant_count for judged in judgments],
+    )
 
 
-def depth_of(measures: Sequence[Measure]) -> tuple[int | None, bool]:
-    """How deep to look for judged documents (None: everywhere), and whether at least to the number
-    of relevant ones.
-    """
-    deepest: int | None = 0
-    for measure in measures:
-        if measure.needs_relevant and deepest is not None:
-            depth = measure.depth(0)
-            deepest = None if depth is None else max(depth, deepest)
-    return deepest, any(measure.definition.reach == "relevant" for measure in measures)
+def depth_of(measures: Sequence[Measure]) -> int:
+    """How deep to look for judged documents."""
+    depths = [measure.depth(0) for measure in measures if measure.needs_relevant]
+    return max((maxsize if depth is None else depth for depth in depths), default=0)
 
 
-def where_defined(measure: Measure) -> Compute:
-    """The measure's function, None where the judgments do not allow it."""
-    score = measure.compute()
-    return lambda hits: score(hits) if measure.defined_for(hits.judgments) else None
-
-
-def beyond_scale(query: str, judgments: Judgments, measures: Sequence[Measure]) -> MeasureError:
-    """A grade that the formula of one of the measures cannot take."""
-    measure = min(measures, key=lambda measure: measure.top_grade)
-    top = f"the highest that {measure} can take is {measure.top_grade:g}"
-    return MeasureError(f"the query {query!r} has the grade {judgments.top_grade}, but {top}")
+def check_scale(
+    queries: Iterable[str], judgments: Iterable[Judgments], measures: Sequence[Measure]
+) -> None:
+    """Refuse a grade that the formula of one of the measures cannot take."""
+    strictest = min(measures, key=lambda measure: measure.top_grade, default=None)
+    if strictest is None or strictest.top_grade == INFINITE:
+        return
+    top = strictest.top_grade
+    for query, judged in zip(queries, judgments, strict=True):
+        if judged.top_grade > top:
+            raise MeasureError(
+                f"the query {query!r} has the grade {judged.top_grade}, but the highest that"
+                f" {strictest} can take is {top:g}"
+            )

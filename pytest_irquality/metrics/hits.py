@@ -1,78 +1,85 @@
-"""Where judged documents stand in a ranking: the one seam at which rankings and judgments meet.
+"""Where judged documents stand in rankings: the one seam at which rankings and judgments meet.
 
 Most documents of a ranking are not relevant. The few that are get found once, no deeper than the
-deepest cutoff asked for; every measure then reads that short list.
+deepest cutoff asked for; every measure then reads those short lists.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import copy
+from collections.abc import Mapping, Sequence
+from itertools import compress
+from typing import NamedTuple
 
 from pytest_irquality.metrics.judgments import Judgments
 
 # judged documents that are sooner looked up in a ranking one by one than its documents among them
 FEW = 12
 
+Ranking = Sequence[str]
+Gains = Sequence[tuple[int, float]]
 
-class Hits:
-    """What the measures see of one query; ranks count from 1 and ascend.
 
-    `before` is the query's ranking in the baseline, `others` are other answers to it. `gains` are
-    the ranks where the grade is positive, each with its grade; `relevant` those where it suffices.
+class Hits(NamedTuple):
+    """What the measures see of a run: each sequence has an entry for each query.
+
+    Ranks count from 1 and ascend. `gains` are those where the grade is positive, each with its
+    grade; `relevant` are those where it suffices. `before` is the ranking in the baseline, `others`
+    are other answers to the query.
     """
 
-    __slots__ = (
-        "before", "gains", "judgments", "others", "query", "ranking", "relevant", "seconds",
-    )  # fmt: skip
+    queries: Sequence[str]
+    rankings: Sequence[Ranking]
+    judgments: Sequence[Judgments]
+    gains: Sequence[Gains]
+    relevant: Sequence[Sequence[int]]
+    relevant_counts: Sequence[int]
+    seconds: Sequence[float | None] = ()
+    before: Sequence[Ranking | None] = ()
+    others: Sequence[Sequence[Ranking] | None] = ()
 
-    def __init__(
-        self, query: str, ranking: Sequence[str], judgments: Judgments, depth: int | None = None
-    ) -> None:
-        """Look for judged documents in the first `depth` results, each document being there
-        once.
-        """
-        top = ranking[:depth]
-        documents = {*top}
-        if len(documents) < len(top):
-            ranking = [*dict.fromkeys(ranking)]
-            top = ranking[:depth]
-            documents = {*top}
-        gain_of = judgments.gains
-        gains = []
-        if len(gain_of) <= FEW:
-            for document, gain in gain_of.items():
-                if document in documents:
-                    gains.append((top.index(document) + 1, gain))
-            gains.sort()
-        else:
-            for rank, document in enumerate(top, 1):
-                if document in gain_of:
-                    gains.append((rank, gain_of[document]))
-        self.query = query
-        self.ranking = ranking
-        self.judgments = judgments
-        self.gains = gains
-        self.relevant = self._relevant()
-        self.seconds: float | None = None
-        self.before: Sequence[str] | None = None
-        self.others: Sequence[Sequence[str]] | None = None
-
-    @property
-    def ranks(self) -> dict[str, int]:
-        """The documents with a positive grade, each with its rank."""
-        return {self.ranking[rank - 1]: rank for rank, _ in self.gains}
+    def ranks(self, place: int) -> dict[str, int]:
+        """A query's documents with a positive grade, each with its rank."""
+        ranking = self.rankings[place]
+        return {ranking[rank - 1]: rank for rank, _ in self.gains[place]}
 
     def at(self, relevant_from: float) -> Hits:
-        """The same ranking, seen with another lowest relevant grade."""
-        seen = copy(self)
-        seen.judgments = self.judgments.at(relevant_from)
-        seen.relevant = seen._relevant()
-        return seen
+        """The same rankings, seen with another lowest relevant grade."""
+        judgments = [judged.at(relevant_from) for judged in self.judgments]
+        return self._replace(
+            judgments=judgments,
+            relevant=[*map(relevant_ranks, self.rankings, judgments, self.gains)],
+            relevant_counts=[judged.relevant_count for judged in judgments],
+        )
 
-    def _relevant(self) -> list[int]:
-        judgments, relevant_from = self.judgments, self.judgments.relevant_from
-        if judgments.votes:  # a grade alone does not tell
-            relevant = judgments.relevant
-            return [rank for rank, _ in self.gains if self.ranking[rank - 1] in relevant]
-        return [rank for rank, gain in self.gains if gain >= relevant_from]
+    def where(self, chosen: Sequence[object]) -> Hits:
+        """Only those queries for which something is true."""
+        return Hits._make([*compress(entries, chosen)] for entries in self)
+
+
+def find(ranking: Ranking, gain_of: Mapping[str, float], depth: int) -> tuple[Ranking, Gains]:
+    """The ranking, each document being once in its first `depth` results, and the ranks there of
+    documents with a positive grade.
+    """
+    top = ranking if len(ranking) <= depth else ranking[:depth]
+    documents = {*top}
+    if len(documents) < len(top):
+        return find([*dict.fromkeys(ranking)], gain_of, depth)
+    gains = []
+    if len(gain_of) <= FEW:
+        for document, gain in gain_of.items():
+            if document in documents:
+                gains.append((top.index(document) + 1, gain))
+        gains.sort()
+    else:
+        for rank, document in enumerate(top, 1):
+            if document in gain_of:
+                gains.append((rank, gain_of[document]))
+    return ranking, gains
+
+
+def relevant_ranks(ranking: Ranking, judgments: Judgments, gains: Gains) -> Sequence[int]:
+    """Those of the ranks at which a document is relevant."""
+    if judgments.votes:  # a grade alone does not tell
+        return [rank for rank, _ in gains if ranking[rank - 1] in judgments.relevant]
+    lowest = judgments.relevant_from
+    return [rank for rank, gain in gains if gain >= lowest]

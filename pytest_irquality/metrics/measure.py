@@ -108,11 +108,9 @@ class Measure:
         return judgments if self.rel is None else judgments.at(self.rel)
 
     def compute(self) -> Compute:
-        """The function that scores one query, its constants worked out."""
+        """The function that scores a run, its constants worked out."""
         cutoff = {"k": self.k} if self.definition.takes_cutoff else {}
-        score = self.definition.make(**cutoff, **self.settings)
-        rel = self.rel
-        return score if rel is None else lambda hits: score(hits.at(rel))
+        return self.definition.make(**cutoff, **self.settings)
 
 
 def written(value: Value) -> str:

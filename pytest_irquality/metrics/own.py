@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 
 from pytest_irquality.metrics.catalogue import with_own
 from pytest_irquality.metrics.definition import Compute, Definition
 from pytest_irquality.metrics.errors import MeasureError
-from pytest_irquality.metrics.hits import Hits
+from pytest_irquality.metrics.hits import Ranking
+from pytest_irquality.metrics.judgments import Judgments
 
 DIRECTIONS: Mapping[str, bool | None] = {"higher": True, "lower": False, "neither": None}
 SLACK = 1e-9  # sums of floats may pass a bound by their last bits
@@ -76,21 +78,25 @@ class Own:
 
     def to_cutoff(self, k: int) -> Compute:
         """Score the first k documents."""
-        return lambda hits: self.call(hits, list(dict.fromkeys(hits.ranking))[:k], k)
+        call = partial(self.call, k=k)
+        return lambda hits: [*map(call, hits.queries, hits.rankings, hits.judgments)]
 
     def over_all(self) -> Compute:
         """Score every document returned."""
-        return lambda hits: self.call(hits, list(dict.fromkeys(hits.ranking)))
+        return lambda hits: [*map(self.call, hits.queries, hits.rankings, hits.judgments)]
 
-    def call(self, hits: Hits, ranking: Sequence[str], k: int | None = None) -> float | None:
+    def call(
+        self, query: str, ranking: Ranking, judgments: Judgments, k: int | None = None
+    ) -> float | None:
         """What the function says of one query; whatever is wrong with it names the measure and the
         query.
         """
         name = self.name if k is None else f"{self.name}@{k}"
-        place = f"{name}, query {hits.query!r}"
-        most = len(ranking) if k is None else k
+        place = f"{name}, query {query!r}"
+        distinct = [*dict.fromkeys(ranking)]
+        most = len(distinct) if k is None else k
         try:
-            value = self.function(ranking, hits.judgments.grades, most)
+            value = self.function(distinct[:k], judgments.grades, most)
         except Exception as error:
             raise MeasureError(
                 f"{place}: the function raised {type(error).__name__}: {error}"

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from markupsafe import Markup
 
+from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.git import package_version
 from pytest_irquality.report import page_data
 from pytest_irquality.report.assets import asset, environment
@@ -30,6 +31,7 @@ def report_of(results: Sequence[SuiteResult], not_evaluated: Sequence[str] = ())
     )
 
 
+@no_cycles()
 def html_report(
     results: Sequence[SuiteResult],
     *,

@@ -16,7 +16,7 @@ from typing import Any
 from pytest_irquality.edges.printable import visible
 from pytest_irquality.report.query_view import KINDS
 from pytest_irquality.report.texts_view import chunks
-from pytest_irquality.report.views import Column, Detail, DocumentRow, QueryRow, Section, State
+from pytest_irquality.report.views import Column, Detail, DocumentRow, Section, State
 from pytest_irquality.wording.words import cut
 
 TITLES = 1_800_000
@@ -24,6 +24,8 @@ TITLES = 1_800_000
 LEVEL = 1
 """Of zlib: five times as quick as its usual one, and what is packed a quarter larger."""
 SIDES = ("", "good", "bad")
+BITS = {kind: 1 << at for at, kind in enumerate(KINDS)}
+"""The filters, a bit each."""
 ESCAPE = re.compile(r"\\(?:u00..|.)")
 """What stands for one character in a JSON text."""
 
@@ -112,18 +114,13 @@ def _rows(section: Section, shared: Shared) -> dict[str, Any]:
         "state": [shared.state(query.state, query.outcome) for query in queries],
         "said": [said[query.said] for query in queries],
         "sayings": [*said],
-        "kind": [_bits(query) for query in queries],
+        "kind": [sum(map(BITS.__getitem__, query.kinds)) for query in queries],
         "columns": [_column(column) for column in section.table.columns],
         "compared": section.compared,
         "top": section.top_k,
         "change": ["" if change is None else change for change in section.table.changes],
         "bad": section.state.css == "bad",
     }
-
-
-def _bits(query: QueryRow) -> int:
-    """The filters that let a query through, a bit each."""
-    return sum(1 << bit for bit, kind in enumerate(KINDS) if kind in query.kinds)
 
 
 def _column(column: Column) -> dict[str, Any]:
@@ -175,9 +172,9 @@ def _detail(detail: Detail, wholes: Sequence[str], shared: Shared) -> dict[str, 
     }
 
 
-def _ranks(ranking: Iterable[DocumentRow]) -> list[int]:
+def _ranks(ranking: Iterable[DocumentRow]) -> list[int | str]:
     """The ranks where they are not 1, 2, 3 and so on: the medians of several answers."""
-    ranks = [int(document.rank or 0) for document in ranking]
+    ranks = [document.rank or 0 for document in ranking]
     return [] if ranks == [*range(1, len(ranks) + 1)] else ranks
 
 

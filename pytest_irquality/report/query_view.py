@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from math import inf
 
 from pytest_irquality.report.texts_view import elsewhere
@@ -175,7 +175,7 @@ class QueryViews:
         ]
         return min(found, key=loudness)
 
-    def kinds(self, query: QueryResult) -> frozenset[str]:
+    def kinds(self, query: QueryResult) -> tuple[str, ...]:
         outcome, gain = self.outcomes[query.id], self.gain(query)
         told = {
             "failed": outcome in BAD and outcome != "error",
@@ -187,7 +187,7 @@ class QueryViews:
             "error": outcome == "error" or query.fault is not None,
             "all": True,
         }
-        return frozenset(kind for kind, holds in told.items() if holds)
+        return tuple([kind for kind, holds in told.items() if holds])
 
     def chips(self, views: Sequence[QueryRow]) -> tuple[Chip, ...]:
         return tuple(
@@ -238,8 +238,9 @@ class QueryViews:
         then, today = apart(before, now, unit)
         if returned is not None and abs(returned - now) > EQUAL:
             today = f"{today} (as returned {figure(returned, unit)})"
-        said = signed(change, unit) if change else "="
-        return Value(measure, today, then, said, side(change, self, measure))
+        if not change:
+            return Value(measure, today, then, "=")
+        return Value(measure, today, then, signed(change, unit), side(change, self, measure))
 
     def said(self, query: QueryResult, own: Verdict | None, outcome: str) -> str:
         """What the row says: why it is not green, or what there is to see."""
@@ -293,9 +294,9 @@ class QueryViews:
             remarks=tuple((name.capitalize(), text) for name, text in query.remarks.items()),
             fault=query.fault or "",
             rules=tuple(self.rules(query)),
-            ranking=tuple(self.document_now(d, query, forbidden) for d in query.ranking),
+            ranking=tuple([self.document_now(d, query, forbidden) for d in query.ranking]),
             ranked=self.ranked(query),
-            ranking_before=tuple(self.document_before(d, query) for d in query.ranking_before),
+            ranking_before=tuple([self.document_before(d, query) for d in query.ranking_before]),
             ranked_before=self.ranked_before(query),
             missing=tuple(self.absent(d, query) for d in missing[:MOST_MISSING]),
             listed=_listed(len(missing)),
@@ -346,27 +347,36 @@ class QueryViews:
         documents = (d for query in self.result.queries for d in (*query.ranking, *query.missing))
         return max((document.grade or 0.0 for document in documents), default=0.0)
 
-    def document(self, document: ShownDocument, move: str, query: QueryResult) -> DocumentRow:
+    def document(
+        self,
+        document: ShownDocument,
+        query: QueryResult,
+        rank: int | str,
+        score: float | None,
+        move: str,
+    ) -> DocumentRow:
         """A document as every ranking shows it; ``move`` says where it was or went."""
-        title = document.title if document.title and document.title != document.id else ""
-        often = in_answers(document, query)
+        id, title = document.id, document.title
         css, grade = _graded(document.grade, document.relevant, self.top_grade)
+        if document.in_answers and (often := in_answers(document, query)):
+            move = f"{move}, {often}" if move else often
         return DocumentRow(
-            rank=str(document.rank or ""),
-            id=cut(document.id),
-            title=cut(title, LONG_TITLE),
-            css=css,
-            grade=grade,
-            move=f"{move}, {often}" if move and often else move or often,
-            score=f"{document.score:.4g}" if document.score is not None else "",
-            chunk=document.chunk,
+            rank,
+            cut(id),
+            cut(title, LONG_TITLE) if title and title != id else "",
+            css,
+            grade,
+            move,
+            "" if score is None else f"{score:.4g}",
+            document.chunk,
         )
 
     def document_now(
         self, document: ShownDocument, query: QueryResult, forbidden: AbstractSet[str]
     ) -> DocumentRow:
         """A document of today's ranking: where it was in the baseline."""
-        shown = self.document(document, _came(document, query), query)
+        came = _came(document, query)
+        shown = self.document(document, query, document.rank or "", document.score, came)
         if document.id in forbidden:
             return shown._replace(css="wrong forbidden", grade="⊘ forbidden")
         return shown
@@ -374,19 +384,20 @@ class QueryViews:
     def document_before(self, document: ShownDocument, query: QueryResult) -> DocumentRow:
         """A document of the baseline's ranking: its rank then, and where it is now."""
         then, now = document.before, document.rank
-        shown = self.document(document, "=" if now == then else f"→ {rank(document)}", query)
+        move = "=" if now == then else f"→ {rank(document)}"
+        shown = self.document(document, query, then or "", None, move)
         lost = now is None and document.relevant
-        css = f"{shown.css} lost" if lost else shown.css
-        return shown._replace(rank=str(then or ""), score="", css=css)
+        return shown._replace(css=f"{shown.css} lost") if lost else shown
 
     def absent(self, document: ShownDocument, query: QueryResult) -> DocumentRow:
         """A document that the shown ranking lacks: what it would have been worth, and where it is
         instead.
         """
         was = f", was {document.before}" if document.before is not None else ""
-        shown = self.document(document, f"{place(document)}{was}", query)
         css, symbol = ("lost", "✗") if document.rank is None else ("deep", "↓")
-        return shown._replace(why=because(document), css=css, rank=symbol)
+        move = f"{place(document)}{was}"
+        shown = self.document(document, query, symbol, document.score, move)
+        return shown._replace(why=because(document), css=css)
 
     def told(self, query: QueryResult) -> Iterable[tuple[str, str]]:
         """What the retriever itself says of documents, once each."""
@@ -420,7 +431,7 @@ def _state(verdict: Verdict, finding: Finding) -> State:
     return STATES[verdict.outcome if verdict.outcome in EXPECTED else "failed"]
 
 
-@lru_cache
+@cache
 def _graded(grade: float | None, relevant: bool, top: float) -> tuple[str, str]:
     """A grade's colour, by how near it comes to the highest, and the grade in words."""
     if grade is None:

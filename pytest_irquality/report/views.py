@@ -173,7 +173,7 @@ class DocumentRow(NamedTuple):
     where it went.
     """
 
-    rank: str
+    rank: int | str
     id: str
     title: str
     css: str
@@ -204,8 +204,7 @@ class Value(NamedTuple):
     css: str = ""
 
 
-@dataclass(frozen=True)
-class QueryRow:
+class QueryRow(NamedTuple):
     """A query's row. ``kinds`` are the filters that let it through; ``opened``: its detail is seen
     at once where no script runs.
     """
@@ -218,13 +217,12 @@ class QueryRow:
     state: State
     outcome: str
     said: str
-    kinds: frozenset[str]
+    kinds: tuple[str, ...]
     opened: bool
     latency: str
 
 
-@dataclass(frozen=True)
-class Detail:
+class Detail(NamedTuple):
     """What a query's row opens to."""
 
     whole: str

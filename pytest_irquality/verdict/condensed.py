@@ -36,7 +36,7 @@ def condensed(measured: Measured, queries: Collection[str]) -> Measured | None:
     if all(map(is_, answers, measured.run.answers)):
         return None
     run = replace(answers[0], again=tuple(answers[1:]))
-    return replace(measured, run=run, like=None if measured.several else measured)
+    return replace(measured, run=run)
 
 
 def _judges_both(suite: Suite) -> bool:

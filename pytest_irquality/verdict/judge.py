@@ -198,6 +198,7 @@ class _Judging:
 
     def result(self) -> SuiteResult:
         suite, now = self.suite, self.now
+        _ = now.scores  # first, since it looks at every id: see hits
         judged, returned = now.judged_share(now.rankings)
         losses = Losses(now, self.nowhere)
         verdicts = tuple(map(losses.named, self.verdicts))

@@ -5,7 +5,7 @@ what both scored.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -34,8 +34,7 @@ class Measured:
     ``baseline_run`` is what it is compared with. Both sides are scored with today's judgments.
     ``others`` are the rankings of a query's other answers, where this is one of several. Where a
     side has several answers, scores are means over them, and rankings those of the first.
-    ``of_candidates``: the run is what the first stage gave. ``like`` is another measured run, with
-    many of the same rankings: of those it knows where judged documents stand.
+    ``of_candidates``: the run is what the first stage gave.
     """
 
     suite: Suite
@@ -43,7 +42,6 @@ class Measured:
     baseline_run: Run | None = None
     others: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     of_candidates: bool = False
-    like: Measured | None = None
 
     @property
     def depth(self) -> int:
@@ -114,35 +112,15 @@ class Measured:
     @cached_property
     def rankings(self) -> Mapping[str, tuple[str, ...]]:
         """What is judged, in the suite's order."""
-        return {id: tuple(seen.ranking) for id, seen in self.hits.items()}
-
-    @cached_property
-    def hits(self) -> Mapping[str, Hits]:
-        """Each ranking that is judged, with where its judged documents stand.
-
-        A ranking is cut, collapsed and searched while its ids are at hand: the first look at an id
-        takes longer than all others.
-        """
-        answered = [
-            query.id
-            for query in self.suite.queries
-            if query.id in self.run.rankings and query.id not in self.faults
-        ]
-        known = self._known_hits
-        new = [id for id in answered if id not in known]
-        collapsed = ((id, self.run.rankings[id].collapsed(self.depth)) for id in new)
-        found = {seen.query: seen for seen in self._seen(self.run, new, collapsed)}
-        return {id: known.get(id) or found[id] for id in answered} if known else found
+        return {query.id: self._ranking(query) for query in self._answered}
 
     @property
-    def _known_hits(self) -> Mapping[str, Hits]:
-        """Those of the rankings that another measured run has, too."""
-        if self.like is None:
-            return {}
-        same = self.like.run.rankings
-        return {
-            id: seen for id, seen in self.like.hits.items() if self.run.rankings.get(id) is same[id]
-        }
+    def _answered(self) -> Iterator[Query]:
+        run, faults = self.run.rankings, self.faults
+        return (query for query in self.suite.queries if query.id in run and query.id not in faults)
+
+    def _ranking(self, query: Query) -> tuple[str, ...]:
+        return self.run.rankings[query.id].collapsed(self.depth)
 
     @cached_property
     def most_relevant(self) -> int:
@@ -183,7 +161,9 @@ class Measured:
 
     @cached_property
     def before(self) -> Mapping[str, tuple[str, ...]]:
-        """The baseline's rankings of the queries that have one on both sides."""
+        """The baseline's rankings of the queries that have one on both sides: today's own where
+        they are the same.
+        """
         stored = self.baseline_run.rankings if self.baseline_run else {}
         today = self.run.rankings
         return {
@@ -301,7 +281,7 @@ class Measured:
     def _scores(self) -> Scores:
         if self.run.again:
             return mean_scores([answer.scores for answer in self.answers])
-        scores = self._scored(self.hits.values(), self.run, self.rankings)
+        scores = self._scored(self.hits, self.run, self.rankings)
         churn = [
             place
             for place, measure in enumerate(self.suite.measures)
@@ -315,6 +295,22 @@ class Measured:
                 row[n] if n in churn else value for n, value in enumerate(values[id])
             )
         return Scores(scores.measures, values)
+
+    @cached_property
+    def hits(self) -> Hits:
+        """Where the judged documents of today's rankings stand.
+
+        The first look at an id takes longer than all that follow, so a ranking is collapsed and
+        searched in one go: whoever reads this first saves one of two such looks.
+        """
+        scored = [query for query in self._answered if not query.expects_nothing]
+        rankings = ((query.id, self._ranking(query)) for query in scored)
+        return self._seen(self.run, [query.id for query in scored], rankings)
+
+    @cached_property
+    def _place_of(self) -> Mapping[str, int]:
+        """Where a query stands among the hits."""
+        return {id: place for place, id in enumerate(self.hits.queries)}
 
     @cached_property
     def scores_before(self) -> Scores:
@@ -397,17 +393,20 @@ class Measured:
         rankings: Mapping[str, Sequence[str]],
         before: Mapping[str, Sequence[str]] | None = None,
     ) -> Scores:
-        return self._scored(self._seen(run, rankings, rankings.items()), run, rankings, before)
+        by_id = self.suite.by_id
+        scored = {id: ids for id, ids in rankings.items() if not by_id[id].expects_nothing}
+        hits = self._seen(run, scored, scored.items())
+        return self._scored(hits, run, rankings, before)
 
     def _seen(
         self, run: Run, queries: Iterable[str], rankings: Iterable[tuple[str, Sequence[str]]]
-    ) -> Sequence[Hits]:
+    ) -> Hits:
         qrels = one_gain_each(self.suite, run, queries)
         return see(qrels, rankings, self.suite.measures, self.depth)
 
     def _scored(
         self,
-        hits: Iterable[Hits],
+        hits: Hits,
         run: Run,
         rankings: Mapping[str, Sequence[str]],
         before: Mapping[str, Sequence[str]] | None = None,
@@ -416,8 +415,7 @@ class Measured:
         finds something.
         """
         suite = self.suite
-        hits = [seen for seen in hits if not suite.by_id[seen.query].expects_nothing]
-        ranked = [seen.query for seen in hits]
+        ranked = hits.queries
         took = {
             id: seconds for id in ranked if (seconds := self.run.rankings[id].seconds) is not None
         }
@@ -486,7 +484,8 @@ class Measured:
 
     def ranks_of_judged(self, query: Query) -> Mapping[str, int]:
         """The ranks of the documents alone that have a positive grade: known already."""
-        return self.hits[query.id].ranks if query.id in self.hits else {}
+        place = self._place_of.get(query.id)
+        return {} if place is None else self.hits.ranks(place)
 
     def ranks_before(self, query: str) -> dict[str, int]:
         """The same of the baseline; empty for a query that it does not have."""

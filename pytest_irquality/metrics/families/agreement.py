@@ -9,14 +9,14 @@ from itertools import islice
 from math import fsum
 
 from pytest_irquality.metrics.definition import Compute, Definition, Parameter
-from pytest_irquality.metrics.hits import Hits
+from pytest_irquality.metrics.hits import Ranking
 
 PERSISTENCE = Parameter(
     "p", 0.9, "weight of each rank relative to the one above it", high=1, always_shown=True
 )
 
 
-def top(ranking: Sequence[str], k: int) -> list[str]:
+def top(ranking: Ranking, k: int) -> list[str]:
     """The first k different documents."""
     return [*islice(dict.fromkeys(ranking), k)]
 
@@ -24,15 +24,13 @@ def top(ranking: Sequence[str], k: int) -> list[str]:
 def overlap(k: int) -> Compute:
     """The share of the first k results that both rankings hold."""
 
-    def score(hits: Hits) -> float | None:
-        if hits.before is None:
-            return None
-        return shared(top(hits.ranking, k), top(hits.before, k))
+    def of_one(ranking: Ranking, before: Ranking | None) -> float | None:
+        return None if before is None else shared(top(ranking, k), top(before, k))
 
-    return score
+    return lambda hits: [*map(of_one, hits.rankings, hits.before)]
 
 
-def shared(one: Sequence[str], other: Sequence[str]) -> float:
+def shared(one: Ranking, other: Ranking) -> float:
     """The documents of both, as a share of the longer ranking; 1 where both are empty."""
     longer = max(len(one), len(other))
     return len({*one} & {*other}) / longer if longer else 1.0
@@ -41,27 +39,25 @@ def shared(one: Sequence[str], other: Sequence[str]) -> float:
 def stability(k: int) -> Compute:
     """The mean overlap with each other answer to the same query."""
 
-    def score(hits: Hits) -> float | None:
-        if not hits.others:
+    def of_one(ranking: Ranking, others: Sequence[Ranking] | None) -> float | None:
+        if not others:
             return None
-        own = top(hits.ranking, k)
-        return fsum(shared(own, top(other, k)) for other in hits.others) / len(hits.others)
+        own = top(ranking, k)
+        return fsum(shared(own, top(other, k)) for other in others) / len(others)
 
-    return score
+    return lambda hits: [*map(of_one, hits.rankings, hits.others)]
 
 
 def rank_biased_overlap(k: int, p: float) -> Compute:
     """The overlap at every depth, the topmost weighing most."""
 
-    def score(hits: Hits) -> float | None:
-        if hits.before is None:
-            return None
-        return biased_overlap(top(hits.ranking, k), top(hits.before, k), p)
+    def of_one(ranking: Ranking, before: Ranking | None) -> float | None:
+        return None if before is None else biased_overlap(top(ranking, k), top(before, k), p)
 
-    return score
+    return lambda hits: [*map(of_one, hits.rankings, hits.before)]
 
 
-def biased_overlap(one: Sequence[str], other: Sequence[str], p: float = 0.9) -> float:
+def biased_overlap(one: Ranking, other: Ranking, p: float = 0.9) -> float:
     """The documents of both at every depth, the topmost weighing most; 1 where both are empty."""
     seen: set[str] = set()
     seen_in_other: set[str] = set()

@@ -3,78 +3,66 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 
 from pytest_irquality.metrics.definition import REL, Compute, Definition, Parameter
-from pytest_irquality.metrics.hits import Hits
 
 BETA = Parameter("beta", 1.0, "how many times as much recall weighs as precision")
 
 
 def precision(k: int) -> Compute:
     """Relevant results among the first k, of k."""
-
-    def score(hits: Hits) -> float:
-        return bisect_right(hits.relevant, k) / k
-
-    return score
+    return lambda hits: [bisect_right(ranks, k) / k for ranks in hits.relevant]
 
 
 def recall(k: int) -> Compute:
     """Relevant results among the first k, of all relevant documents."""
 
-    def score(hits: Hits) -> float:
-        found = bisect_right(hits.relevant, k)
-        return found / hits.judgments.relevant_count if found else 0.0
+    def of_one(ranks: Sequence[int], wanted: int) -> float:
+        return bisect_right(ranks, k) / wanted if ranks else 0.0
 
-    return score
+    return lambda hits: [*map(of_one, hits.relevant, hits.relevant_counts)]
 
 
 def all_relevant(k: int) -> Compute:
     """Whether all relevant documents are among the first k."""
 
-    def score(hits: Hits) -> float:
-        return float(0 < hits.judgments.relevant_count == bisect_right(hits.relevant, k))
+    def of_one(ranks: Sequence[int], wanted: int) -> float:
+        return float(0 < wanted == bisect_right(ranks, k))
 
-    return score
+    return lambda hits: [*map(of_one, hits.relevant, hits.relevant_counts)]
 
 
 def f_measure(k: int, beta: float) -> Compute:
     """The weighted harmonic mean of precision@k and recall@k."""
 
-    def score(hits: Hits) -> float:
-        found = bisect_right(hits.relevant, k)
-        return (1 + beta**2) * found / (beta**2 * hits.judgments.relevant_count + k)
+    def of_one(ranks: Sequence[int], wanted: int) -> float:
+        return (1 + beta**2) * bisect_right(ranks, k) / (beta**2 * wanted + k)
 
-    return score
+    return lambda hits: [*map(of_one, hits.relevant, hits.relevant_counts)]
 
 
 def success(k: int) -> Compute:
     """Whether any of the first k results is relevant."""
-
-    def score(hits: Hits) -> float:
-        return 1.0 if hits.relevant and hits.relevant[0] <= k else 0.0
-
-    return score
+    return lambda hits: [1.0 if ranks and ranks[0] <= k else 0.0 for ranks in hits.relevant]
 
 
 def capped_recall(k: int) -> Compute:
     """Relevant results among the first k, of the most that k results could hold."""
 
-    def score(hits: Hits) -> float:
-        found = bisect_right(hits.relevant, k)
-        return found / min(k, hits.judgments.relevant_count) if found else 0.0
+    def of_one(ranks: Sequence[int], wanted: int) -> float:
+        return bisect_right(ranks, k) / min(k, wanted) if ranks else 0.0
 
-    return score
+    return lambda hits: [*map(of_one, hits.relevant, hits.relevant_counts)]
 
 
 def r_precision() -> Compute:
     """Precision at the cutoff R, where it equals recall."""
 
-    def score(hits: Hits) -> float:
-        wanted = hits.judgments.relevant_count
-        return bisect_right(hits.relevant, wanted) / wanted if wanted else 0.0
+    def of_one(ranks: Sequence[int], wanted: int) -> float:
+        return bisect_right(ranks, wanted) / wanted if wanted else 0.0
 
-    return score
+    return lambda hits: [*map(of_one, hits.relevant, hits.relevant_counts)]
 
 
 DEFINITIONS = (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import islice
 
 from pytest_irquality.metrics.definition import Compute, Definition
-from pytest_irquality.metrics.hits import Hits
+from pytest_irquality.metrics.hits import Ranking
+from pytest_irquality.metrics.judgments import Judgments
 
 INFINITE = float("inf")
 
@@ -13,29 +14,21 @@ INFINITE = float("inf")
 def judged(k: int) -> Compute:
     """The share of the first k results that carry a grade."""
 
-    def score(hits: Hits) -> float | None:
-        seen = [*islice(dict.fromkeys(hits.ranking), k)]
-        return sum(map(hits.judgments.grades.__contains__, seen)) / len(seen) if seen else None
+    def of_one(ranking: Ranking, judgments: Judgments) -> float | None:
+        seen = [*islice(dict.fromkeys(ranking), k)]
+        return sum(map(judgments.grades.__contains__, seen)) / len(seen) if seen else None
 
-    return score
+    return lambda hits: [*map(of_one, hits.rankings, hits.judgments)]
 
 
 def number_of_results() -> Compute:
     """How many documents came back."""
-
-    def score(hits: Hits) -> float:
-        return float(len(set(hits.ranking)))
-
-    return score
+    return lambda hits: [float(len({*ranking})) for ranking in hits.rankings]
 
 
 def zero_results() -> Compute:
     """1 where nothing came back."""
-
-    def score(hits: Hits) -> float:
-        return 0.0 if hits.ranking else 1.0
-
-    return score
+    return lambda hits: [0.0 if ranking else 1.0 for ranking in hits.rankings]
 
 
 DEFINITIONS = (

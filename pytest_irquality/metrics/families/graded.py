@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log2
 
 from pytest_irquality.metrics.definition import Compute, Definition, Parameter
-from pytest_irquality.metrics.hits import Hits
-from pytest_irquality.metrics.judgments import exponential
+from pytest_irquality.metrics.hits import Gains
+from pytest_irquality.metrics.judgments import Judgments, exponential
 
 GAIN = Parameter(
     "gains",
@@ -25,43 +26,49 @@ SCALE = Parameter("max", 4.0, "highest grade of the scale that the judges used")
 LARGEST_EXPONENT = 1000.0  # 2^1024 is beyond a float
 
 
-def dcg(k: int, gains: str) -> Compute:
-    """Gains discounted by the logarithm of their ranks."""
+def discounted(k: int, gains: str) -> Callable[[Gains], float]:
+    """The sum of gains, each divided by the logarithm of its rank."""
     linear = gains == "lin"
 
-    def score(hits: Hits) -> float:
+    def total_of(found: Gains) -> float:
         total = 0.0
-        for rank, grade in hits.gains:
+        for rank, grade in found:
             if rank > k:
                 break
             total += (grade if linear else exponential(grade)) / log2(rank + 1)
         return total
 
-    return score
+    return total_of
+
+
+def dcg(k: int, gains: str) -> Compute:
+    """Gains discounted by the logarithm of their ranks."""
+    total_of = discounted(k, gains)
+    return lambda hits: [*map(total_of, hits.gains)]
 
 
 def ndcg(k: int, gains: str) -> Compute:
     """DCG as a share of the best that any ranking could have."""
-    found_dcg = dcg(k, gains)
+    total_of, linear = discounted(k, gains), gains == "lin"
 
-    def score(hits: Hits) -> float:
-        found = found_dcg(hits)
-        if not found:
+    def of_one(found: Gains, judgments: Judgments) -> float:
+        total = total_of(found)
+        if not total:
             return 0.0
-        ideal = hits.judgments.ideal if gains == "lin" else hits.judgments.ideal_exponential
-        best = ideal[min(k, len(ideal) - 1)]
-        return min(found / best, 1.0)  # a sum in another order may pass the ideal by its last bit
+        ideal = judgments.ideal if linear else judgments.ideal_exponential
+        best = ideal[k] if k < len(ideal) else ideal[-1]
+        return total / best if total < best else 1.0  # in another order a sum may pass the best
 
-    return score
+    return lambda hits: [*map(of_one, hits.gains, hits.judgments)]
 
 
 def cumulated_gain(k: int) -> Compute:
     """The sum of the first k results' grades."""
 
-    def score(hits: Hits) -> float:
-        return float(sum(grade for rank, grade in hits.gains if rank <= k))
+    def of_one(found: Gains) -> float:
+        return float(sum(grade for rank, grade in found if rank <= k))
 
-    return score
+    return lambda hits: [*map(of_one, hits.gains)]
 
 
 def expected_reciprocal_rank(k: int, max: float) -> Compute:
@@ -70,9 +77,9 @@ def expected_reciprocal_rank(k: int, max: float) -> Compute:
     """
     scale = 2.0**max
 
-    def score(hits: Hits) -> float:
+    def of_one(found: Gains) -> float:
         total, still_reading = 0.0, 1.0
-        for rank, grade in hits.gains:
+        for rank, grade in found:
             if rank > k:
                 break
             content = (2.0**grade - 1) / scale
@@ -80,7 +87,7 @@ def expected_reciprocal_rank(k: int, max: float) -> Compute:
             still_reading *= 1 - content
         return total
 
-    return score
+    return lambda hits: [*map(of_one, hits.gains)]
 
 
 def largest_exponent(gains: str) -> float:

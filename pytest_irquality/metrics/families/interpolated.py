@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 
 from pytest_irquality.metrics.definition import REL, Compute, Definition, Parameter
-from pytest_irquality.metrics.hits import Hits
 
 RECALL = Parameter(
     "recall", None, "the recall, from 0 to 1, written behind the `@`", high=1, closed=True
@@ -13,9 +13,9 @@ RECALL = Parameter(
 ELEVEN_POINTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
-def best_from(hits: Hits) -> list[float]:
+def best_from(ranks: Sequence[int]) -> list[float]:
     """The best precision at or below the first relevant result, the second, and so on."""
-    at_each = [found / rank for found, rank in enumerate(hits.relevant, 1)]
+    at_each = [found / rank for found, rank in enumerate(ranks, 1)]
     return [*accumulate(reversed(at_each), max)][::-1]
 
 
@@ -30,21 +30,20 @@ def at_recall(best: list[float], recall: float, relevant_count: int) -> float:
 def interpolated_precision(recall: float) -> Compute:
     """The best precision at any rank where that recall is reached."""
 
-    def score(hits: Hits) -> float:
-        return at_recall(best_from(hits), recall, hits.judgments.relevant_count)
+    def of_one(ranks: Sequence[int], wanted: int) -> float:
+        return at_recall(best_from(ranks), recall, wanted)
 
-    return score
+    return lambda hits: [*map(of_one, hits.relevant, hits.relevant_counts)]
 
 
 def eleven_points() -> Compute:
     """The mean of interpolated precision at recall 0, 0.1, ... 1."""
 
-    def score(hits: Hits) -> float:
-        best = best_from(hits)
-        wanted = hits.judgments.relevant_count
+    def of_one(ranks: Sequence[int], wanted: int) -> float:
+        best = best_from(ranks)
         return sum(at_recall(best, point, wanted) for point in ELEVEN_POINTS) / 11
 
-    return score
+    return lambda hits: [*map(of_one, hits.relevant, hits.relevant_counts)]
 
 
 DEFINITIONS = (

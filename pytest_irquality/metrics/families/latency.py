@@ -5,16 +5,11 @@ from __future__ import annotations
 from typing import get_args
 
 from pytest_irquality.metrics.definition import Aggregation, Compute, Definition
-from pytest_irquality.metrics.hits import Hits
 
 
 def latency() -> Compute:
     """Seconds from the call to its results."""
-
-    def score(hits: Hits) -> float | None:
-        return hits.seconds
-
-    return score
+    return lambda hits: hits.seconds
 
 
 def over_queries(aggregate: Aggregation) -> Definition:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pytest_irquality.metrics.definition import REL, Compute, Definition, Parameter
-from pytest_irquality.metrics.hits import Hits
+from pytest_irquality.metrics.hits import Ranking
+from pytest_irquality.metrics.judgments import Judgments
 
 BY = Parameter(
     "by",
@@ -20,19 +23,18 @@ PERSISTENCE = Parameter(
 def reciprocal_rank(k: int) -> Compute:
     """1 ÷ the rank of the first relevant result."""
 
-    def score(hits: Hits) -> float:
-        relevant = hits.relevant
-        return 1 / relevant[0] if relevant and relevant[0] <= k else 0.0
+    def of_one(ranks: Sequence[int]) -> float:
+        return 1 / ranks[0] if ranks and ranks[0] <= k else 0.0
 
-    return score
+    return lambda hits: [*map(of_one, hits.relevant)]
 
 
 def average_precision(k: int, by: str) -> Compute:
     """Mean of the precision at every relevant result."""
 
-    def score(hits: Hits) -> float:
+    def of_one(ranks: Sequence[int], wanted: int) -> float:
         found, total = 0, 0.0
-        for rank in hits.relevant:
+        for rank in ranks:
             if rank > k:
                 break
             found += 1
@@ -40,47 +42,42 @@ def average_precision(k: int, by: str) -> Compute:
         if not found:
             return 0.0
         if by == "all":
-            return total / hits.judgments.relevant_count
-        return total / (found if by == "found" else min(k, hits.judgments.relevant_count))
+            return total / wanted
+        return total / (found if by == "found" else min(k, wanted))
 
-    return score
+    return lambda hits: [*map(of_one, hits.relevant, hits.relevant_counts)]
 
 
 def rank_of_first(k: int) -> Compute:
     """The rank of the first relevant result; k + 1 if there is none in the first k."""
-
-    def score(hits: Hits) -> float:
-        return float(min([*hits.relevant[:1], k + 1]))
-
-    return score
+    return lambda hits: [float(min([*ranks[:1], k + 1])) for ranks in hits.relevant]
 
 
 def rank_biased_precision(k: int, p: float) -> Compute:
     """What a reader gains who goes on to the next result with probability p."""
 
-    def score(hits: Hits) -> float:
-        return (1 - p) * sum(p ** (rank - 1) for rank in hits.relevant if rank <= k)
+    def of_one(ranks: Sequence[int]) -> float:
+        return (1 - p) * sum(p ** (rank - 1) for rank in ranks if rank <= k)
 
-    return score
+    return lambda hits: [*map(of_one, hits.relevant)]
 
 
 def bpref() -> Compute:
     """The share of judged pairs that stand in the right order."""
 
-    def score(hits: Hits) -> float:
-        wanted = hits.judgments.relevant_count
-        if not hits.relevant:
+    def of_one(ranks: Sequence[int], ranking: Ranking, judgments: Judgments) -> float:
+        if not ranks:
             return 0.0
-        nonrelevant = hits.judgments.nonrelevant
+        wanted, nonrelevant = judgments.relevant_count, judgments.nonrelevant
         pairs = min(len(nonrelevant), wanted)
         total, done, misplaced = 0.0, 0, 0
-        for rank in hits.relevant:
-            misplaced += sum(map(nonrelevant.__contains__, hits.ranking[done : rank - 1]))
+        for rank in ranks:
+            misplaced += sum(map(nonrelevant.__contains__, ranking[done : rank - 1]))
             total += 1 - min(misplaced, wanted) / pairs if misplaced else 1
             done = rank
         return total / wanted
 
-    return score
+    return lambda hits: [*map(of_one, hits.relevant, hits.rankings, hits.judgments)]
 
 
 DEFINITIONS = (

@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pytest_irquality.metrics.definition import REL, Compute, Definition
 from pytest_irquality.metrics.families.binary import BETA
-from pytest_irquality.metrics.hits import Hits
+from pytest_irquality.metrics.hits import Ranking
 
 
 def set_precision() -> Compute:
     """Relevant results, of all results."""
 
-    def score(hits: Hits) -> float:
-        return len(hits.relevant) / len(hits.ranking) if hits.relevant else 0.0
+    def of_one(ranks: Sequence[int], ranking: Ranking) -> float:
+        return len(ranks) / len(ranking) if ranks else 0.0
 
-    return score
+    return lambda hits: [*map(of_one, hits.relevant, hits.rankings)]
 
 
 def set_recall() -> Compute:
     """Relevant results, of all relevant documents."""
 
-    def score(hits: Hits) -> float:
-        return len(hits.relevant) / hits.judgments.relevant_count if hits.relevant else 0.0
+    def of_one(ranks: Sequence[int], wanted: int) -> float:
+        return len(ranks) / wanted if ranks else 0.0
 
-    return score
+    return lambda hits: [*map(of_one, hits.relevant, hits.relevant_counts)]
 
 
 def set_f(beta: float) -> Compute:
     """The weighted harmonic mean of set precision and set recall."""
+    weight = beta**2
 
-    def score(hits: Hits) -> float:
-        if not hits.relevant:
-            return 0.0
-        weight = beta**2
-        weighed = weight * hits.judgments.relevant_count + len(hits.ranking)
-        return (1 + weight) * len(hits.relevant) / weighed
+    def of_one(ranks: Sequence[int], wanted: int, ranking: Ranking) -> float:
+        return (1 + weight) * len(ranks) / (weight * wanted + len(ranking)) if ranks else 0.0
 
-    return score
+    return lambda hits: [*map(of_one, hits.relevant, hits.relevant_counts, hits.rankings)]
 
 
 DEFINITIONS = (

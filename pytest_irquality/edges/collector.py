@@ -1,0 +1,23 @@
+"""Python's collector of reference cycles, which looks at every value that lives, again and again
+while many are made.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def no_cycles() -> Iterator[None]:
+    """Pauses the collector, around work that makes very many values and no cycles of them. Also a
+    decorator.
+    """
+    was_running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_running:
+            gc.enable()

@@ -35,7 +35,7 @@ def with_texts(result: SuiteResult, now: Measured) -> SuiteResult:
     Those that failed come first, and of them those that lost most.
     """
     suite = now.suite
-    readers = [q for q in result.queries if q.ranking and suite.reads_texts(suite.by_id[q.id])]
+    readers = [q for q in result.queries if suite.reads_texts(suite.by_id[q.id]) and q.ranking]
     if not readers:
         return result
     texts = _Texts(now)

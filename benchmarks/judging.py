@@ -66,6 +66,12 @@ def suite_of(grades: Grades, depth: int) -> Suite:
     )
 
 
+def read_anew(run: Run) -> Run:
+    """The run with nothing remembered of what was worked out of it."""
+    rankings = {id: Ranking(known.ids, known.scores) for id, known in run.rankings.items()}
+    return Run(run.retriever, rankings)
+
+
 def works(grades: Grades, now: Run, then: Run, depth: int) -> dict[str, Callable[[], float]]:
     """The measures, and the judge with either; what each is given is made before the clock runs."""
     measures = tuple(map(parse_measure, NAMES))
@@ -82,8 +88,8 @@ def works(grades: Grades, now: Run, then: Run, depth: int) -> dict[str, Callable
         return seconds(work)
 
     def judged(before: Run | None) -> float:
-        suite = suite_of(grades, depth)
-        return seconds(lambda: judge(suite, now, before=before))
+        suite, today, then = suite_of(grades, depth), read_anew(now), before and read_anew(before)
+        return seconds(lambda: judge(suite, today, before=then))
 
     return {MEASURES: five, ALONE: lambda: judged(None), COMPARED: lambda: judged(then)}
 
@@ -107,7 +113,8 @@ def main() -> None:
     grades, now, then = make(chosen.queries, chosen.results)
     if chosen.profile:
         for before in (None, then):
-            profiled(suite_of(grades, chosen.results), now, before)
+            suite = suite_of(grades, chosen.results)
+            profiled(suite, read_anew(now), before and read_anew(before))
         return
     taken = in_turns(works(grades, now, then, chosen.results), chosen.rounds)
     print(f"### {chosen.queries:,} queries × {chosen.results:,} results\n")

@@ -36,7 +36,7 @@ def evaluate(
     """
     if undefined not in ("skip", "zero"):
         raise MeasureError(f"undefined is 'skip' or 'zero', not {undefined!r}")
-    hits = see(qrels, run, measures)
+    hits = see(qrels, run.items(), measures)
     return scored(
         hits, measures, undefined=undefined, seconds=seconds, before=before, others=others
     )
@@ -83,25 +83,27 @@ def column(measure: Measure, hits: Hits, everywhere: bool) -> Sequence[float | N
 
 def see(
     qrels: Mapping[str, Judgments],
-    run: Mapping[str, Ranking],
+    run: Iterable[tuple[str, Ranking]],
     measures: Sequence[Measure],
     depth: int | None = 0,
 ) -> Hits:
-    """Find each query's judged documents, as deep as the measures ask, and at least to ``depth``
-    (None: everywhere).
+    """Find the judged documents of each query and its ranking, as deep as the measures ask, and at
+    least to ``depth`` (None: everywhere).
     """
-    judgments = [qrels.get(query, UNJUDGED) for query in run]
-    check_scale(run, judgments, measures)
     deepest = max(depth_of(measures), maxsize if depth is None else depth)
     at_least_all_relevant = any(measure.definition.reach == "relevant" for measure in measures)
-    rankings, gains = [], []
-    for ranking, judged in zip(run.values(), judgments, strict=True):
+    queries, rankings, judgments, gains = [], [], [], []
+    for query, ranking in run:
+        judged = qrels.get(query, UNJUDGED)
         reach = max(deepest, len(judged.gains)) if at_least_all_relevant else deepest
         distinct, found = find(ranking, judged.gains, reach)
+        queries.append(query)
         rankings.append(distinct)
+        judgments.append(judged)
         gains.append(found)
+    check_scale(queries, judgments, measures)
     return Hits(
-        queries=[*run],
+        queries=queries,
         rankings=rankings,
         judgments=judgments,
         gains=gains,
@@ -117,14 +119,14 @@ def depth_of(measures: Sequence[Measure]) -> int:
 
 
 def check_scale(
-    run: Iterable[str], judgments: Iterable[Judgments], measures: Sequence[Measure]
+    queries: Iterable[str], judgments: Iterable[Judgments], measures: Sequence[Measure]
 ) -> None:
     """Refuse a grade that the formula of one of the measures cannot take."""
     strictest = min(measures, key=lambda measure: measure.top_grade, default=None)
     if strictest is None or strictest.top_grade == INFINITE:
         return
     top = strictest.top_grade
-    for query, judged in zip(run, judgments, strict=True):
+    for query, judged in zip(queries, judgments, strict=True):
         if judged.top_grade > top:
             raise MeasureError(
                 f"the query {query!r} has the grade {judged.top_grade}, but the highest that"

@@ -14,7 +14,7 @@ from pytest_irquality.metrics import Measure
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Query
 from pytest_irquality.verdict.findings import Change, Lack
-from pytest_irquality.verdict.measured import Measured, counts
+from pytest_irquality.verdict.measured import Measured, counts, counts_zero
 from pytest_irquality.verdict.noise import drop_noise
 from pytest_irquality.verdict.statistics import detectable, holm, interval, sign_flip, win_tie_loss
 from pytest_irquality.verdict.wavering import unit_means, units_before, units_now
@@ -130,12 +130,14 @@ class Comparison:
         column = measured.suite.column_of[measure]
         then = measured.scores_before.values
         today = (measured.scores_returned if returned else measured.scores_compared).values
+        may_expect_nothing, weighted = counts_zero(measure), measure.weighted
         found = []
         for query in queries:
-            if query.id in then and counts(measure, query):
-                before, now = then[query.id][column], today[query.id][column]
+            id = query.id
+            if id in then and (may_expect_nothing or not query.expects_nothing):
+                before, now = then[id][column], today[id][column]
                 if before is not None and now is not None:
-                    found.append(Pair(query.id, before, now, _weight(measure, query)))
+                    found.append(Pair(id, before, now, query.weight if weighted else 1.0))
         return found
 
     def change(

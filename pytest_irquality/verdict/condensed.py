@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from operator import is_
 
 from pytest_irquality.retrieval.run import Ranking, Run
@@ -13,9 +14,9 @@ from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.measured import Measured
 
 
-def condensed(measured: Measured) -> Measured | None:
-    """Today's side without the unjudged documents that came since the baseline; None where none
-    came, or could have.
+def condensed(measured: Measured, queries: Collection[str]) -> Measured | None:
+    """Today's side without the unjudged documents that came to some queries since the baseline;
+    None where none came, or could have.
 
     Without a baseline all unjudged documents are left out, which tells something only where
     documents that are not relevant were judged, too.
@@ -23,21 +24,19 @@ def condensed(measured: Measured) -> Measured | None:
     suite, before = measured.suite, measured.baseline_run
     if all(map(suite.reads_texts, suite.queries)) or (before is None and not _judges_both(suite)):
         return None
-    unchanged: set[str] = set()
-    known: dict[str, list[Sequence[str]]] = {}
+    known: dict[str, list[Sequence[str]]] = {id: [] for id in queries}
     for answer in before.answers if before else ():
-        for id, ranking in answer.rankings.items():
-            today = measured.run.rankings.get(id)
-            if today is not None and today.ids == ranking.ids and not measured.several:
-                unchanged.add(id)  # nothing came
-            else:
-                known.setdefault(id, []).append(ranking.ids)
-    answers = [
-        _without_unjudged(suite, answer, known, unchanged) for answer in measured.run.answers
-    ]
+        for id in queries:
+            ranking, today = answer.rankings.get(id), measured.run.rankings.get(id)
+            if ranking and today and today.ids == ranking.ids and not measured.several:
+                known.pop(id, None)  # nothing came
+            elif ranking:
+                known[id].append(ranking.ids)
+    answers = [_without_unjudged(suite, answer, known) for answer in measured.run.answers]
     if all(map(is_, answers, measured.run.answers)):
         return None
-    return replace(measured, run=replace(answers[0], again=tuple(answers[1:])))
+    run = replace(answers[0], again=tuple(answers[1:]))
+    return replace(measured, run=run)
 
 
 def _judges_both(suite: Suite) -> bool:
@@ -47,19 +46,15 @@ def _judges_both(suite: Suite) -> bool:
     )
 
 
-def _without_unjudged(
-    suite: Suite, run: Run, known: Mapping[str, Sequence[Sequence[str]]], unchanged: Collection[str]
-) -> Run:
+def _without_unjudged(suite: Suite, run: Run, known: Mapping[str, Sequence[Sequence[str]]]) -> Run:
     fewer = {}
-    for id, ranking in run.rankings.items():
-        query = suite.by_id.get(id)
-        if id in unchanged or (query and suite.reads_texts(query)):
+    for id, before in known.items():
+        query, ranking = suite.by_id[id], run.rankings.get(id)
+        if ranking is None or suite.reads_texts(query):
             continue  # whoever lists passages judges no results
-        judged = query.judgments.grades if query else ()
-        unjudged = {*ranking.ids}.difference(judged, *known.get(id, ()))
+        unjudged = {*ranking.ids}.difference(query.judgments.grades, *before)
         if unjudged:
-            kept = [place for place, document in enumerate(ranking.ids) if document not in unjudged]
-            scores = ranking.scores and tuple(ranking.scores[place] for place in kept)
-            ids = tuple(ranking.ids[place] for place in kept)
-            fewer[id] = Ranking(ids, scores, ranking.seconds)
+            kept = [document not in unjudged for document in ranking.ids]
+            scores = ranking.scores and tuple(compress(ranking.scores, kept))
+            fewer[id] = Ranking(tuple(compress(ranking.ids, kept)), scores, ranking.seconds)
     return replace(run, rankings={**run.rankings, **fewer}) if fewer else run

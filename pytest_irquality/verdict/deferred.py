@@ -9,24 +9,25 @@ T = TypeVar("T")
 
 
 class Deferred(Sequence[T]):
-    """As good as the tuple that ``make`` gives, which is called once, when somebody looks.
+    """As good as the tuple that ``make(*of)`` gives, which is called once, when somebody looks.
 
     A judge cannot know what will be read: a passing run without reports shows no document at all.
     Whatever ``make`` reads must not change, as nothing in a verdict does.
     """
 
-    __slots__ = ("_made", "_make")
+    __slots__ = ("_made", "_make", "_of")
 
-    def __init__(self, make: Callable[[], tuple[T, ...]]) -> None:
-        self._make: Callable[[], tuple[T, ...]] | None = make
+    def __init__(self, make: Callable[..., tuple[T, ...]], *of: object) -> None:
+        self._make: Callable[..., tuple[T, ...]] | None = make
+        self._of = of
         self._made: tuple[T, ...] = ()
 
     @property
     def made(self) -> tuple[T, ...]:
         """All of it."""
         if self._make is not None:
-            self._made = self._make()
-            self._make = None  # and with it all that it was made from
+            self._made = self._make(*self._of)
+            self._make, self._of = None, ()
         return self._made
 
     def __len__(self) -> int:

@@ -61,8 +61,10 @@ def _held_by_ties(guard: Guard, now: Measured, bad: Collection[str]) -> Iterator
     """The queries that break a guard as returned, where it holds in the order of equal scores
     alone.
     """
+    if guard.most is None or not now.reordered:
+        return
     as_returned = list(broken(guard.kind, now, returned=True))
-    if guard.most is None or len(as_returned) <= guard.most:
+    if len(as_returned) <= guard.most:
         return
     for query, documents in as_returned:
         if query.id not in bad:
@@ -109,9 +111,12 @@ def broken(
     ``returned``: in the order as returned, not in that of equal scores as the baseline had them.
     """
     rankings = measured.rankings if returned else measured.aligned
+    before, broke = measured.before, GUARDS[kind]
     for query in measured.suite.queries:
-        if query.id in measured.before and not query.expects_nothing:
-            documents = GUARDS[kind](measured, query, rankings[query.id])
+        id = query.id
+        # A query that returns what it returned did nothing.
+        if id in before and rankings[id] is not before[id] and not query.expects_nothing:
+            documents = broke(measured, query, rankings[id])
             if documents is not None:
                 yield query, documents
 

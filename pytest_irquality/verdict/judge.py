@@ -147,18 +147,25 @@ class _Judging:
         """The labels of the checks that failed and would hold if unjudged documents were left
         out.
         """
-        failed = {verdict.check for verdict in self.verdicts if verdict.outcome == "failed"}
+        failed = {v.check: v for v in self.verdicts if v.outcome == "failed"}
         checks = [
             check
             for check in self.sides.checks
             if check.name in failed and _rests_on_judgments(check)
         ]
-        without_unjudged = condensed(self.now) if checks else None
+        queries = {id for check in checks for id in self._rests_on(check, failed[check.name])}
+        without_unjudged = condensed(self.now, queries)
         if without_unjudged is None:
             return ()
         sides = replace(self.sides, measured=without_unjudged)
         judge = CheckJudge(sides, self.baseline, self.updating)
         return [check.label for check in checks if judge.verdict(check).outcome != "failed"]
+
+    def _rests_on(self, check: Check, failed: Verdict) -> Iterable[str]:
+        """The queries that a failed check could hold by, were their rankings others."""
+        if check.guard and not self.now.several:
+            return [finding.subject for finding in failed.broken if finding.subject]
+        return [query.id for query in self.suite.needed(check)]
 
     # -- the history -------------------------------------------------------------------------------
 
@@ -191,6 +198,7 @@ class _Judging:
 
     def result(self) -> SuiteResult:
         suite, now = self.suite, self.now
+        _ = now.scores  # first, since it looks at every id: see hits
         judged, returned = now.judged_share(now.rankings)
         losses = Losses(now, self.nowhere)
         verdicts = tuple(map(losses.named, self.verdicts))

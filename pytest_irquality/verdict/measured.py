@@ -5,7 +5,7 @@ what both scored.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -112,11 +112,15 @@ class Measured:
     @cached_property
     def rankings(self) -> Mapping[str, tuple[str, ...]]:
         """What is judged, in the suite's order."""
-        return {
-            query.id: self.run.rankings[query.id].collapsed(self.depth)
-            for query in self.suite.queries
-            if query.id in self.run.rankings and query.id not in self.faults
-        }
+        return {query.id: self._ranking(query) for query in self._answered}
+
+    @property
+    def _answered(self) -> Iterator[Query]:
+        run, faults = self.run.rankings, self.faults
+        return (query for query in self.suite.queries if query.id in run and query.id not in faults)
+
+    def _ranking(self, query: Query) -> tuple[str, ...]:
+        return self.run.rankings[query.id].collapsed(self.depth)
 
     @cached_property
     def most_relevant(self) -> int:
@@ -157,9 +161,16 @@ class Measured:
 
     @cached_property
     def before(self) -> Mapping[str, tuple[str, ...]]:
-        """The baseline's rankings of the queries that have one on both sides."""
+        """The baseline's rankings of the queries that have one on both sides: today's own where
+        they are the same.
+        """
         stored = self.baseline_run.rankings if self.baseline_run else {}
-        return {id: stored[id].collapsed(self.depth) for id in self.rankings if id in stored}
+        today = self.run.rankings
+        return {
+            id: ids if stored[id].ids == today[id].ids else stored[id].collapsed(self.depth)
+            for id, ids in self.rankings.items()
+            if id in stored
+        }
 
     @cached_property
     def aligned(self) -> Mapping[str, tuple[str, ...]]:
@@ -287,8 +298,14 @@ class Measured:
 
     @cached_property
     def hits(self) -> Hits:
-        """Where the judged documents of today's rankings stand."""
-        return self._seen(self.run, self.rankings)
+        """Where the judged documents of today's rankings stand.
+
+        The first look at an id takes longer than all that follow, so a ranking is collapsed and
+        searched in one go: whoever reads this first saves one of two such looks.
+        """
+        scored = [query for query in self._answered if not query.expects_nothing]
+        rankings = ((query.id, self._ranking(query)) for query in scored)
+        return self._seen(self.run, [query.id for query in scored], rankings)
 
     @cached_property
     def _place_of(self) -> Mapping[str, int]:
@@ -376,13 +393,16 @@ class Measured:
         rankings: Mapping[str, Sequence[str]],
         before: Mapping[str, Sequence[str]] | None = None,
     ) -> Scores:
-        return self._scored(self._seen(run, rankings), run, rankings, before)
+        by_id = self.suite.by_id
+        scored = {id: ids for id, ids in rankings.items() if not by_id[id].expects_nothing}
+        hits = self._seen(run, scored, scored.items())
+        return self._scored(hits, run, rankings, before)
 
-    def _seen(self, run: Run, rankings: Mapping[str, Sequence[str]]) -> Hits:
-        """Where judged documents stand in rankings, but for the queries that expect nothing."""
-        suite = self.suite
-        ranked = {id: ids for id, ids in rankings.items() if not suite.by_id[id].expects_nothing}
-        return see(one_gain_each(suite, run, ranked), ranked, suite.measures, self.depth)
+    def _seen(
+        self, run: Run, queries: Iterable[str], rankings: Iterable[tuple[str, Sequence[str]]]
+    ) -> Hits:
+        qrels = one_gain_each(self.suite, run, queries)
+        return see(qrels, rankings, self.suite.measures, self.depth)
 
     def _scored(
         self,
@@ -438,12 +458,13 @@ class Measured:
         """How many of the top k results of these rankings somebody graded, and how many there
         are.
         """
-        judged = returned = 0
+        suite, judged, returned = self.suite, 0, 0
+        k, queries = suite.top_k, suite.by_id
         for id, ids in rankings.items():
-            if self.suite.reads_texts(self.suite.by_id[id]):
+            query, top = queries[id], ids[:k]
+            if suite.reads_texts(query):
                 continue  # whoever lists passages judges no results
-            top = ids[: self.suite.top_k]
-            judged += sum(map(self.suite.by_id[id].judgments.grades.__contains__, top))
+            judged += len(query.judgments.grades.keys() & top)
             returned += len(top)
         return judged, returned
 

@@ -349,8 +349,11 @@ def _in_no_ranking(now: Measured) -> Iterator[Fact]:
     # A document that an equal score replaced at the cut is not lost.
     aligned = (ids for id, ids in now.aligned.items() if ids is not now.rankings[id])
     in_ties = _among(relevant, aligned)
-    returned = in_ties | _returned(relevant, now.run, now.rankings)
-    before = _returned(relevant, now.baseline_run, now.before)
+    unchanged = {id for id, ids in now.before.items() if ids is now.rankings[id]}
+    on_both_sides = _among(relevant, map(now.rankings.__getitem__, unchanged))
+    returned = on_both_sides | in_ties
+    returned |= _returned(relevant, now.run, now.rankings, unchanged)
+    before = on_both_sides | _returned(relevant, now.baseline_run, now.before, unchanged)
     if lost := sorted(before - returned):
         yield facts.InNoRanking(tuple(_document(now, document) for document in lost))
     never = len(relevant - returned - before)
@@ -358,12 +361,19 @@ def _in_no_ranking(now: Measured) -> Iterator[Fact]:
         yield facts.NeverFound(never, len(relevant), bool(before))
 
 
-def _returned(names: set[str], run: Run | None, rankings: Mapping[str, Sequence[str]]) -> set[str]:
-    """Which of some documents and passages stand in some rankings, or are held by a result."""
+def _returned(
+    names: set[str],
+    run: Run | None,
+    rankings: Mapping[str, Sequence[str]],
+    but_for: set[str],
+) -> set[str]:
+    """Which of some documents and passages stand in some rankings, or are held by a result.
+    ``but_for`` are the queries whose rankings were looked through already.
+    """
     if run is None:
         return set()
     held = [answer.rankings[id] for answer in run.answers for id in rankings]
-    found = _among(names, rankings.values())
+    found = _among(names, (ids for id, ids in rankings.items() if id not in but_for))
     found |= _among(names, (ranking.besides for ranking in held if ranking.besides))
     return found | _among(names, (ranking.ids for ranking in held)) if run.again else found
 

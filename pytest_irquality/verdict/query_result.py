@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Iterable, Sequence
 from math import inf
+from operator import itemgetter
 from statistics import fmean
 
 from pytest_irquality.retrieval.run import Ranking, Run
@@ -18,30 +18,32 @@ LEAST_LISTED = 10
 MOST_LISTED = 20
 NOTHING = Ranking(())
 
+FIRST, SECOND, THIRD = map(itemgetter, range(3))
+
+Listed = Sequence[ShownDocument]
+
 
 def query_result(now: Measured, query: Query, check: str | None, losses: Losses) -> QueryResult:
     """One query as reports show it. ``check`` is the name of its own item."""
     run, then = now.run, now.baseline_run
     is_compared = query.id in now.before and not now.renumbered
     undefined = (None,) * len(now.suite.measures)
-    documents = cache(lambda: _Documents(now, query, losses))
-    # Why passages are missing is looked into for the first of them alone, so their order counts.
-    listed = _at_once if _has_reasons(now, query) else Deferred
+    ranking, missing, ranking_before = _lists(now, query, losses)
     return QueryResult(
         id=query.id,
         text=query.text,
         line=query.place.line,
         file=query.place.path,
         values=now.scores.values.get(query.id, undefined),
-        ranking=listed(lambda: documents().first()),
-        missing=listed(lambda: documents().beyond()),
+        ranking=ranking,
+        missing=missing,
         returned=now.returned(query.id) or 0,
         returned_before=now.returned_before(query.id),
         expects_nothing=query.expects_nothing,
         fault=now.faults.get(query.id),
         before=now.scores_before.values[query.id] if is_compared else None,
         compared=now.scores_compared.values[query.id] if is_compared else None,
-        ranking_before=listed(lambda: documents().first_before()) if then else (),
+        ranking_before=ranking_before if then else (),
         stages=now.stages(query),
         new=now.is_new(query),
         check=check,
@@ -54,8 +56,20 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
     )
 
 
-def _at_once(make: Callable[[], tuple[ShownDocument, ...]]) -> tuple[ShownDocument, ...]:
-    return make()
+def _lists(now: Measured, query: Query, losses: Losses) -> Sequence[Listed]:
+    """Today's ranking, what it misses, and the baseline's ranking, each made when it is read.
+
+    Why passages are missing is looked into at once, and for the first of them alone: their order
+    counts.
+    """
+    if _has_reasons(now, query):
+        return _all_lists(now, query, losses)
+    lists = Deferred(_all_lists, now, query, losses)
+    return Deferred(FIRST, lists), Deferred(SECOND, lists), Deferred(THIRD, lists)
+
+
+def _all_lists(now: Measured, query: Query, losses: Losses) -> tuple[Listed, ...]:
+    return _Documents(now, query, losses).lists()
 
 
 class _Documents:
@@ -81,12 +95,17 @@ class _Documents:
         goes_by_ids = not now.suite.reads_texts(query) and now.suite.match != "text"
         self.is_plain = self.is_in_order and goes_by_ids and not self.several
         self.has_reasons = _has_reasons(now, query)
-        self.is_as_before = self.is_plain and self.before == self.ids
+        self.is_as_before = self.is_plain and not now.several and self.before == self.ids
         # Where judged documents stand is known; finding any other reads the whole ranking.
-        one_ranking = self.is_plain and (self.is_as_before or not self.before)
+        is_new = self.is_plain and not now.several and not self.before
+        one_ranking = self.is_as_before or is_new
         is_known = one_ranking and not query.rules
         self.ranks = now.ranks_of_judged(query) if is_known else now.ranks(query)
         self.ranks_before = {} if one_ranking else now.ranks_before(query.id)
+
+    def lists(self) -> tuple[Listed, ...]:
+        """Today's ranking, what it misses, and the baseline's ranking."""
+        return self.first(), self.beyond(), self.first_before()
 
     def first(self) -> tuple[ShownDocument, ...]:
         """Today's first ones, with the passages that they hold besides, by rank."""

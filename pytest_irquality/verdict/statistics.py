@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
-from math import lcm, sqrt
+from math import fsum, lcm, sqrt
 from random import Random
-from statistics import fmean, stdev
+from statistics import fmean
+from sys import byteorder
 
 EQUAL = 1e-9  # two values that differ by no more are the same
 ENUMERATED = 24  # differing queries up to which every pattern of signs is looked at
 EXACT = 50  # and up to which they are counted on a grid
 FLIPS = 10_000  # patterns drawn where there are more
 TABLE = 8  # differences of which every combination is in a table, so that one random byte picks one
-BATCH = (
-    32 * TABLE
-)  # differences taken at a time, so that their tables stay in the processor's cache
+WIDTH = 4  # bytes that hold the sum of all differences on the grid that drawn patterns are on
 FINE = 2**40  # steps of the grid up to the largest difference
 COARSE = 10_000  # the same where the grid is what costs time
+DRAWN = 2 ** (8 * WIDTH - 1)  # steps of the grid up to the sum of all, where patterns are drawn
 UNITS = 30_000  # the same where the differences are whole numbers of such steps
 NOISE = 1e-12  # by which a fraction of the largest difference may be off
 SEED = 0
@@ -69,7 +70,7 @@ def sign_flip(differences: Sequence[float], *, two_sided: bool = False) -> float
         return enumerated(*on_grid(differing, largest / FINE))
     if len(differing) <= EXACT:
         return counted(*on_grid(differing, common_unit(differing, largest) or largest / COARSE))
-    return drawn(*on_grid(differing, largest / FINE))
+    return drawn(*on_grid(differing, sum(map(abs, differing)) / DRAWN))
 
 
 def on_grid(differences: Sequence[float], unit: float) -> tuple[list[int], int]:
@@ -128,15 +129,23 @@ def counted(sizes: Sequence[int], better: int) -> float:
 
 
 def drawn(sizes: Sequence[int], better: int) -> float:
-    """An estimate of the share, which counts the pattern observed among those drawn."""
-    pick, totals = Random(SEED).randbytes, [0] * FLIPS
-    for start in range(0, len(sizes), BATCH):
-        batch = sizes[start : start + BATCH]
-        tables = [sums(batch[place : place + TABLE]) for place in range(0, len(batch), TABLE)]
-        tables[-1] *= 2**TABLE // len(tables[-1])  # any byte finds its place in a short table too
-        picked = [map(table.__getitem__, pick(FLIPS)) for table in tables]
-        totals = [*map(sum, zip(totals, *picked, strict=True))]
-    return (1 + sum(total <= better for total in totals)) / (1 + FLIPS)
+    """An estimate of the share, which counts the pattern observed among those drawn.
+
+    The sums of all patterns are the digits of one big number, ``WIDTH`` bytes each. A table has
+    every sum of a few sizes, and a random byte picks one for a pattern: what it adds to the number
+    is put together from the first bytes of the sums picked, their second bytes, and so on.
+    """
+    pick, totals, picked = Random(SEED).randbytes, 0, bytearray(WIDTH * FLIPS)
+    for start in range(0, len(sizes), TABLE):
+        table = sums(sizes[start : start + TABLE])
+        table *= 2**TABLE // len(table)  # any byte finds its place in a short table too
+        digits = array("I", table).tobytes()
+        patterns = pick(FLIPS)
+        for place in range(WIDTH):
+            picked[place::WIDTH] = patterns.translate(digits[place::WIDTH])
+        totals += int.from_bytes(picked, byteorder)
+    each = memoryview(totals.to_bytes(WIDTH * FLIPS, byteorder)).cast("I")
+    return (1 + sum(total <= better for total in each)) / (1 + FLIPS)
 
 
 def sums(sizes: Sequence[int]) -> list[int]:
@@ -181,7 +190,9 @@ def standard_error(differences: Sequence[float]) -> float | None:
     """The standard error of the mean, where there is one."""
     if len(differences) < 2 or max(differences) - min(differences) <= EQUAL:
         return None
-    return stdev(differences) / sqrt(len(differences))
+    mean = fmean(differences)
+    squares = fsum((difference - mean) ** 2 for difference in differences)
+    return sqrt(squares / (len(differences) - 1) / len(differences))
 
 
 def student(freedom: int) -> float:

@@ -68,6 +68,13 @@ def test_the_baseline_may_know_more_queries() -> None:
     assert (change.before, change.now, change.queries) == (1.0, 1.0, 1)
 
 
+def test_a_documents_rank_before_is_that_of_the_baseline() -> None:
+    # The first answers of both sides are the same, and the second of the baseline has more.
+    before = side({"q1": ["x"]}, {"q1": ["x", "y", "good"]})
+    (query,) = judge(SUITE, side({"q1": ["x"]}), before=before).queries
+    assert [(one.id, one.rank, one.before) for one in query.missing] == [("good", None, 3)]
+
+
 # -- guards and rules ------------------------------------------------------------------------------------------------
 
 FOUND, LOST = {"q1": ["good"]}, {"q1": ["x"]}

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pytest_irquality.retrieval.explain import (
     explains,
     explanation,
-    knows_documents,
     no_longer_there,
+    tells_of_documents,
 )
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.named import ByQuery, named, not_returned, passages_of
@@ -26,7 +26,7 @@ def explained(result: SuiteResult, retriever: object, suite: Suite) -> SuiteResu
 
     Where a query looks for passages, it is asked of passages, never of a result's own id.
     """
-    if not knows_documents(retriever):
+    if not tells_of_documents(retriever):
         return result
     by_query = named(result, suite)  # nothing, where nothing failed
     complete, gone = no_longer_there(retriever, not_returned(result, by_query))

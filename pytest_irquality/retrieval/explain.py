@@ -21,7 +21,7 @@ class ExistsError(Exception):
     """The retriever's own ``exists`` or ``exists_all`` does not answer as it should."""
 
 
-def knows_documents(retriever: object) -> bool:
+def tells_of_documents(retriever: object) -> bool:
     """Whether a retriever says anything of single documents."""
     return any(_method(retriever, name) for name in ("explain", "exists", "exists_all"))
 

@@ -26,6 +26,11 @@ def explains(retriever: object) -> bool:
     return _method(retriever, "explain") is not None
 
 
+def looks_up(retriever: object) -> bool:
+    """Whether a retriever says of documents that they exist."""
+    return any(_method(retriever, name) is not None for name in ("exists", "exists_all"))
+
+
 def explanation(retriever: object, query: str, document: str) -> str:
     """Why a document is where it is, for a query's text, in the retriever's own words.
 

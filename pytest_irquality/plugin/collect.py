@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.metrics import Definition, MeasureError, with_own
 from pytest_irquality.pipeline.files import Files
@@ -319,6 +320,7 @@ class SuiteModule(pytest.Module):
         """There are no classes here."""
         return False
 
+    @no_cycles()
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """An item for each check and retriever. Doubts about the suite become warnings."""
         self.config.stash.setdefault(COLLECTED, set()).add(self.path)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from pytest_irquality.plugin.internals import LaidOut, said_in_words
+from pytest_irquality.plugin.items import KnownItem
 from pytest_irquality.report.failure import laid_out, within
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.verdict.damage import Damage
@@ -26,9 +27,11 @@ def width_of(config: pytest.Config) -> int:
     return CI_WIDTH
 
 
-def lay_out(config: pytest.Config, results: Sequence[SuiteResult]) -> None:
+def lay_out(
+    config: pytest.Config, results: Sequence[SuiteResult], items: Mapping[str, KnownItem | None]
+) -> None:
     """Fit what the terminal is about to say of broken rules and limits to its width, most damage
-    first.
+    first. ``items`` are ours, by node id; None: of a worker that told nothing of it.
 
     Under ``-v`` everything stays in full and as it came.
     """
@@ -40,14 +43,14 @@ def lay_out(config: pytest.Config, results: Sequence[SuiteResult]) -> None:
     failed = terminal.stats.get("failed", [])
     ours = []
     for place, report in enumerate(failed):
-        path, retriever, check = getattr(report, "ir_item", None) or ("", "", "")
-        result = known.get((path, retriever))
-        verdict = result.verdict(check) if result else None
+        item = items.get(report.nodeid)
+        result = known.get(item.key) if item else None
+        verdict = result.verdict(item.check) if item and result else None
         if result and verdict and verdict.outcome in ("failed", "fixed"):
             report.longrepr = LaidOut(report.longrepr, laid_out(result, verdict, width))
             ours.append((place, report, -Damage(result).of(verdict)))
     for report in terminal.stats.get("error", []):
-        if getattr(report, "ir_item", None) and said_in_words(report.longrepr):
+        if report.nodeid in items and said_in_words(report.longrepr):
             text = within(str(report.longrepr), width)
             report.longrepr = LaidOut(report.longrepr, text)
     worst_first = sorted(ours, key=lambda entry: entry[2])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.plugin.internals import collect_too
 from pytest_irquality.plugin.options import (
     Options,
@@ -91,18 +92,22 @@ def _start_first_suite(config: pytest.Config, queries: Path) -> None:
     config.pluginmanager.register(first.LastWords(), "irquality-first-words")
 
 
+def _is_active(config: pytest.Config) -> bool:
+    return config.pluginmanager.has_plugin("irquality-collection")
+
+
 def _activate(config: pytest.Config) -> None:
-    if config.pluginmanager.has_plugin("irquality-collection"):
+    if _is_active(config):
         return
     options = Options(config)
     options.check()
     # Imported by runs that have suites only.
-    from pytest_irquality.plugin import checking, collect, items  # noqa: PLC0415
-    from pytest_irquality.plugin.session import Session  # noqa: PLC0415
+    with no_cycles():
+        from pytest_irquality.plugin import collect, items  # noqa: PLC0415
+        from pytest_irquality.plugin.session import Session  # noqa: PLC0415
 
     config.pluginmanager.register(collect, "irquality-collection")
     config.pluginmanager.register(items, "irquality-running")
-    config.pluginmanager.register(checking, "irquality-checking")
     if not hasattr(config, "workerinput"):  # the controller reports, or a run without xdist
         config.pluginmanager.register(Session(config), "irquality-session")
     if any(given.startswith(RUN) for given in options.baseline):
@@ -137,6 +142,9 @@ def pytest_collect_file(
 @pytest.fixture
 def ir_check(request: pytest.FixtureRequest) -> Checker:
     """Judge a suite in a test of yours, which then fails as the suite's own items do."""
-    from pytest_irquality.plugin.checking import Checker  # noqa: PLC0415
+    from pytest_irquality.plugin import checking  # noqa: PLC0415
 
-    return Checker(request.node)
+    manager = request.config.pluginmanager
+    if _is_active(request.config) and not manager.is_registered(checking):
+        manager.register(checking, "irquality-checking")
+    return checking.Checker(request.node)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import pytest
 
@@ -54,6 +54,19 @@ class Broken(Failure):
 Broken.__module__ = "builtins"  # as pytest's own, so that summaries say "Broken: ..." and no path
 
 
+class KnownItem(NamedTuple):
+    """What the process that reports knows of an item."""
+
+    path: str  # the suite's, as messages name it
+    retriever: str
+    check: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Which result it belongs to."""
+        return self.path, self.retriever
+
+
 class CheckItem(pytest.Function):
     """A check and a retriever. The first item of a retriever has everything asked and judged; the
     others set up nothing, and look their verdicts up.
@@ -85,6 +98,11 @@ class CheckItem(pytest.Function):
             retriever=retriever, **like(case),
         )  # fmt: skip
         return made
+
+    @property
+    def known(self) -> KnownItem:
+        """What others need of it."""
+        return KnownItem(self.judging.suite.path, self.retriever, self.check.name)
 
     @property
     def function(self) -> Callable[..., object]:
@@ -288,7 +306,7 @@ def _short(error: BaseException | None) -> str | None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Send home whose item this was, and the result on the setup report of the item that retrieved.
+    """Send home, on the setup report, whose item this was, and the result if it had that judged.
 
     Through xdist a result travels as JSON; where the reporter is in this process it is left for it,
     so that the report itself holds plain values only.
@@ -299,16 +317,18 @@ def pytest_runtest_makereport(
     if not report.passed:
         said_safely(report, terminal)
         first_line_only(report, _short(call.excinfo.value if call.excinfo else None))
-    judging = item.judging
-    vars(report)["ir_item"] = [judging.suite.path, item.retriever, item.check.name]
-    if report.when == "setup" and report.failed:
-        outcome = judging.outcomes.get(item.retriever)
-        vars(report)["ir_not_judged"] = not isinstance(outcome, Judged)
-    if report.when == "setup" and (sent := item.found) is not None:
-        far = hasattr(item.config, "workerinput")
-        vars(report)["ir_result"] = encode(sent.result) if far else ""
+    if report.when != "setup":
+        return report
+    judging, told = item.judging, vars(report)
+    far = hasattr(item.config, "workerinput")
+    if far:
+        told["ir_item"] = [*item.known]
+    if report.failed:
+        told["ir_not_judged"] = not isinstance(judging.outcomes.get(item.retriever), Judged)
+    if (sent := item.found) is not None:
+        told["ir_result"] = encode(sent.result) if far else ""
         if sent.to_grade is not None:
-            vars(report)["ir_pool"] = encode(sent.to_grade)
+            told["ir_pool"] = encode(sent.to_grade)
         if not far:
             item.config.stash.setdefault(RESULTS, {})[report.nodeid] = sent.result
         item.found = None

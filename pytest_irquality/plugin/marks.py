@@ -35,15 +35,15 @@ def mark_of(report: pytest.TestReport) -> Mark | None:
     return Mark("fixed", reason) if reason is not None else None
 
 
-def excused(result: SuiteResult, marks: Mapping[str, Mark]) -> SuiteResult:
+def excused(result: SuiteResult, marks: Mapping[str, Mark | None]) -> SuiteResult:
     """A result as its items ended, by the names of their checks."""
-    if not marks:
+    if not any(marks.values()):
         return result
     verdicts = tuple(_excused(result.verdicts, marks))
     return replace(result, verdicts=verdicts, skipped=tuple(_skipped(result, marks)))
 
 
-def _excused(verdicts: tuple[Verdict, ...], marks: Mapping[str, Mark]) -> Iterator[Verdict]:
+def _excused(verdicts: tuple[Verdict, ...], marks: Mapping[str, Mark | None]) -> Iterator[Verdict]:
     for verdict in verdicts:
         mark = marks.get(verdict.check)
         if mark is None:
@@ -56,7 +56,7 @@ def _excused(verdicts: tuple[Verdict, ...], marks: Mapping[str, Mark]) -> Iterat
             yield verdict
 
 
-def _skipped(result: SuiteResult, marks: Mapping[str, Mark]) -> Iterator[str]:
+def _skipped(result: SuiteResult, marks: Mapping[str, Mark | None]) -> Iterator[str]:
     """``label (reason)`` of each check that was skipped."""
     for verdict in result.verdicts:
         mark = marks.get(verdict.check)

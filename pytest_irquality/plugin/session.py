@@ -16,7 +16,7 @@ from pytest_irquality.edges.write import append, write_text
 from pytest_irquality.plugin.collect import hidden_suites
 from pytest_irquality.plugin.failures import lay_out, width_of
 from pytest_irquality.plugin.internals import named_on_command_line
-from pytest_irquality.plugin.items import RESULTS, CheckItem
+from pytest_irquality.plugin.items import RESULTS, CheckItem, KnownItem
 from pytest_irquality.plugin.marks import Mark, excused, mark_of
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.reports import Gathered, Report
@@ -45,8 +45,8 @@ class Session:
         self.results: dict[Key, SuiteResult] = {}
         self.by_worker: dict[Key, dict[str, SuiteResult]] = {}
         self.disputed: dict[Key, tuple[Verdict, ...]] = {}
-        self.collected: dict[str, Key | None] = {}  # by node id; None: another process knows
-        self.marks: dict[Key, dict[str, dict[str, Mark | None]]] = {}  # by check, by node id
+        self.items: dict[str, KnownItem | None] = {}  # by node id; None: another process knows
+        self.ended: dict[str, Mark | None] = {}  # by node id
         self.written: list[str] = []
         self.not_written: list[str] = []
         self.pools: list[Pool] = []
@@ -58,7 +58,7 @@ class Session:
         """Note which items there are, and of which suite and retriever."""
         for item in session.items:
             if isinstance(item, CheckItem):
-                self.collected[item.nodeid] = item.judging.suite.path, item.retriever
+                self.items[item.nodeid] = item.known
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
@@ -68,7 +68,7 @@ class Session:
         for id in ids:
             file = Path(id.partition("::")[0])
             if any(map(file.match, self.options.suite_files)):
-                self.collected.setdefault(id, None)
+                self.items.setdefault(id, None)
 
     def pytest_report_collectionfinish(
         self, config: pytest.Config, items: Sequence[pytest.Item]
@@ -105,13 +105,13 @@ class Session:
             self._take(decode(checked), worker)
         if pool := getattr(report, "ir_pool", None):
             self.pools.append(decode_pool(pool))
-        if (item := getattr(report, "ir_item", None)) is None:
+        if (told := getattr(report, "ir_item", None)) is not None:
+            self.items[report.nodeid] = KnownItem(*told)
+        if report.nodeid not in self.items:
             return
         self.not_judged += getattr(report, "ir_not_judged", False)
-        path, retriever, check = item
-        self.collected[report.nodeid] = key = (path, retriever)
         if report.when != "teardown":
-            self.marks.setdefault(key, {}).setdefault(check, {})[report.nodeid] = mark_of(report)
+            self.ended[report.nodeid] = mark_of(report)
         if (sent := getattr(report, "ir_result", None)) is not None:
             kept = self.config.stash.get(RESULTS, {})
             self._take(decode(sent) if sent else kept[report.nodeid], worker)
@@ -130,17 +130,18 @@ class Session:
         """The results as their items ended, in an order that does not depend on who finished
         first.
         """
-        return [excused(self.results[key], self._marks(key)) for key in sorted(self.results)]
+        marks = self._marks()
+        return [excused(self.results[key], marks.get(key, {})) for key in sorted(self.results)]
 
-    def _marks(self, key: Key) -> dict[str, Mark]:
-        """What excuses the checks of a suite; one that was run several times only where all of them
-        are excused.
+    def _marks(self) -> dict[Key, dict[str, Mark | None]]:
+        """What excuses each check that ended; one that was run several times only where all of its
+        items are excused.
         """
-        found: dict[str, Mark] = {}
-        for check, by_item in self.marks.get(key, {}).items():
-            marks = [mark for mark in by_item.values() if mark]
-            if marks and len(marks) == len(by_item):
-                found[check] = marks[0]
+        found: dict[Key, dict[str, Mark | None]] = {}
+        for id, mark in self.ended.items():
+            if item := self.items[id]:
+                checks = found.setdefault(item.key, {})
+                checks[item.check] = mark and checks.get(item.check, mark)
         return found
 
     @property
@@ -148,21 +149,24 @@ class Session:
         """Suites that were collected and have no result, each with the reason where its items were
         skipped.
         """
-        return list(dict.fromkeys(self._missing()))
-
-    def _missing(self) -> Iterator[str]:
-        judged = {
-            _file_and_variant(id) for id, key in self.collected.items() if key in self.results
-        }
-        for id, key in self.collected.items():
-            if key in self.results or (key is None and _file_and_variant(id) in judged):
-                continue
-            path, retriever = key or _file_and_variant(id)
+        marks = self._marks()
+        lines = []
+        for path, retriever in dict.fromkeys(self._unjudged()):
             name = f"{path} [{retriever}]" if retriever else path
-            marks = self._marks(key) if key else {}
-            all_marked = key is not None and len(marks) == len(self.marks.get(key, {})) > 0
-            reason = next(iter(marks.values())).reason if all_marked else ""
-            yield f"{name}: {reason}" if reason else name
+            reason = _why_skipped([*marks.get((path, retriever), {}).values()])
+            lines.append(f"{name}: {reason}" if reason else name)
+        return lines
+
+    def _unjudged(self) -> Iterator[Key]:
+        judged = {
+            _file_and_variant(id)
+            for id, item in self.items.items()
+            if item and item.key in self.results
+        }
+        for id, item in self.items.items():
+            key = item.key if item else _file_and_variant(id)
+            if key not in self.results and (item or key not in judged):
+                yield key
 
     # -- what is made of it ------------------------------------------------------------------------
 
@@ -179,7 +183,7 @@ class Session:
         Where all that failed was never judged the status is that of a suite that cannot be read, so
         that whoever looks for the change that broke search passes over it.
         """
-        lay_out(self.config, self.ordered)
+        lay_out(self.config, self.ordered, self.items)
         if not self.looks_only and (self.results or self.missing):
             self._write_reports()
         if session.exitstatus == pytest.ExitCode.OK and (self._contradicts() or self.not_written):
@@ -279,6 +283,12 @@ class Session:
         root = os.environ.get("GITHUB_WORKSPACE")
         folder = self.config.invocation_params.dir
         yield from github_annotations(results, folder, Path(root) if root else None)
+
+
+def _why_skipped(marks: Sequence[Mark | None]) -> str:
+    """The reason, where all checks of a suite were excused."""
+    reasons = [mark.reason for mark in marks if mark]
+    return reasons[0] if 0 < len(reasons) == len(marks) else ""
 
 
 def _has_plugin(config: pytest.Config, module: str) -> bool:

@@ -4,15 +4,16 @@
 
 Everybody reads the same two files and computes ndcg@10, map@100, recall@100, precision@10 and
 mrr@10 of each query and their means, in a process of its own, in turns. For this package that
-process is pytest, from its start to the verdict; with the page it writes the report, too. "calls
-alone" leaves out what Python and imports cost: the time that a peer's own calls take, reading
-included. Ratios are of the processor's time. ``--trec-eval`` is the program, or the folder of its
-sources, which is then built there with ``make``.
+process is pytest, from its start to the verdict, without other plugins that may be installed; with
+the page it writes the report, too. "calls alone" leaves out what Python and imports cost: the time
+that a peer's own calls take, reading included. Ratios are of the processor's time. ``--trec-eval``
+is the program, or the folder of its sources, which is then built there with ``make``.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import subprocess
 import sys
@@ -115,7 +116,7 @@ def make(folder: Path, queries: int, results: int) -> None:
 
 def commands(trec_eval: Path | None) -> dict[str, list[str]]:
     """What each contender starts."""
-    judge = pytest_command("--ir-suite", "--ir-runs=kept.run")
+    judge = pytest_command("-p", "irquality", "--ir-suite", "--ir-runs=kept.run")
     found = {
         OURS: [*judge, "--ir-report=report.html"],
         "this package, no page": [*judge, "--ir-report=none"],
@@ -154,6 +155,7 @@ def main() -> None:
             for name, command in contenders.items()
             if any(part in name for part in parts)
         }
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     taken: dict[str, list[Spent]] = {name: [] for name in contenders}
     calls: dict[str, list[float]] = {name: [] for name in contenders}
     with tempfile.TemporaryDirectory() as name:

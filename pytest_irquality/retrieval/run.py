@@ -52,6 +52,11 @@ class Ranking:
         """Whether no document stands twice."""
         return len({*self.ids}) == len(self.ids)
 
+    def said_distinct(self) -> Ranking:
+        """The same, of which it is known that no document stands twice, so that nobody looks."""
+        vars(self)["distinct"] = True
+        return self
+
     def collapsed(self, depth: int) -> tuple[str, ...]:
         """The first ``depth`` documents, later copies of a document removed and the ranks closed
         up.

@@ -204,8 +204,9 @@ def _ranking(documents: Sequence[str], scores: array[float], ours: bool) -> Rank
         if math.isnan(scores[0]):
             raise ValueError
         scores = array("f", [min(max(score, -LARGEST), LARGEST) for score in scores])
-    ids = (_read_id(document, True) for document in documents) if ours else documents
-    return Ranking(tuple(ids), scores)
+    if ours:
+        return Ranking(tuple([_read_id(document, True) for document in documents]), scores)
+    return Ranking(tuple(documents), scores).said_distinct()
 
 
 def _read_id(id: str, ours: bool) -> str:

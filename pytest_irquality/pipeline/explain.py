@@ -6,7 +6,12 @@ failures name, and can change no verdict.
 
 from __future__ import annotations
 
-from pytest_irquality.retrieval.explain import explains, explanation, no_longer_there
+from pytest_irquality.retrieval.explain import (
+    explains,
+    explanation,
+    no_longer_there,
+    tells_of_documents,
+)
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.named import ByQuery, named, not_returned, passages_of
 from pytest_irquality.verdict.reasons import Reasons, with_reasons
@@ -21,6 +26,8 @@ def explained(result: SuiteResult, retriever: object, suite: Suite) -> SuiteResu
 
     Where a query looks for passages, it is asked of passages, never of a result's own id.
     """
+    if not tells_of_documents(retriever):
+        return result
     by_query = named(result, suite)  # nothing, where nothing failed
     complete, gone = no_longer_there(retriever, not_returned(result, by_query))
     explanations = _explanations(result, retriever, by_query)

@@ -21,6 +21,11 @@ class ExistsError(Exception):
     """The retriever's own ``exists`` or ``exists_all`` does not answer as it should."""
 
 
+def tells_of_documents(retriever: object) -> bool:
+    """Whether a retriever says anything of single documents."""
+    return any(_method(retriever, name) for name in ("explain", "exists", "exists_all"))
+
+
 def explains(retriever: object) -> bool:
     """Whether a retriever says anything of why."""
     return _method(retriever, "explain") is not None

@@ -4,8 +4,9 @@ and the five measures alone, on the same rankings.
     python benchmarks/judging.py [--queries 7000] [--results 100] [--rounds 5] [--profile]
 
 A third of the rankings changed since the baseline. Every judging begins with a suite and a run as
-they are read, nothing of which was worked out before, and ends with the result that reports are
-made of. Seconds are those of the processor.
+they are read, nothing of which was worked out before, and ends with the verdicts. Which documents
+reports show of each query is worked out when one reads it; the last line includes all of them.
+Seconds are those of the processor.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ from beside import in_turns, ratio, seconds
 from pytest_irquality.metrics import Judgments, evaluate, parse_measure
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Bound, Check, Limits, Place, Query, Suite
-from pytest_irquality.verdict import judge
+from pytest_irquality.verdict import SuiteResult, judge
 
 NAMES = ("ndcg@10", "map@100", "recall@100", "precision@10", "mrr@10")
 MEASURES, ALONE, COMPARED = "the five measures alone", "without a baseline", "against a baseline"
+SHOWN = "against a baseline, and what reports show of every query"
 
 Grades = dict[str, dict[str, int]]
 
@@ -87,11 +89,22 @@ def works(grades: Grades, now: Run, then: Run, depth: int) -> dict[str, Callable
 
         return seconds(work)
 
-    def judged(before: Run | None) -> float:
+    def judged(before: Run | None, reads: Callable[[SuiteResult], object] = id) -> float:
         suite, today, then = suite_of(grades, depth), read_anew(now), before and read_anew(before)
-        return seconds(lambda: judge(suite, today, before=then))
+        return seconds(lambda: reads(judge(suite, today, before=then)))
 
-    return {MEASURES: five, ALONE: lambda: judged(None), COMPARED: lambda: judged(then)}
+    def documents(result: SuiteResult) -> int:
+        return sum(
+            len(query.ranking) + len(query.missing) + len(query.ranking_before)
+            for query in result.queries
+        )
+
+    return {
+        MEASURES: five,
+        ALONE: lambda: judged(None),
+        COMPARED: lambda: judged(then),
+        SHOWN: lambda: judged(then, documents),
+    }
 
 
 def profiled(suite: Suite, now: Run, before: Run | None) -> None:

@@ -238,7 +238,7 @@ class CheckItem(pytest.Function):
         excuses = {"known": verdict.known_issue, "accepted": accepted}
         if verdict.outcome in excuses and not runxfail:
             said = f"{excuses[verdict.outcome]}: {reason(result, verdict)}"
-            return pytest.xfail.Exception(terminal(said))
+            return pytest.xfail.Exception(terminal(said), pytrace=False)
         return Broken(explain(result, verdict), terminal(summary_reason(result, verdict)))
 
     def _raise(self, error: BaseException, place: Place | None = None) -> NoReturn:

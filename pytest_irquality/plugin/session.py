@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.edges.write import append, write_text
@@ -203,6 +204,7 @@ class Session:
         setup_only = getattr(self.config.option, "setuponly", False) and not self.looks_only
         return bool(setup_only) and any(result.failed for result in self.ordered)
 
+    @no_cycles()
     def _write_reports(self) -> None:
         results = self.ordered
         for result in results:

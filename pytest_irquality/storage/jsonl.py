@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_irquality.edges import bounds
+from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.open import Allowed, bounded_lines
 from pytest_irquality.edges.write import write
 from pytest_irquality.retrieval.run import Ranking
@@ -147,6 +148,7 @@ def read_header(path: Path, shown: str | None = None, allowed: Allowed | None = 
         return _header(bounded_lines(file), shown or str(path))
 
 
+@no_cycles()
 def parse_run(lines: Iterable[bytes], shown: str) -> StoredRun:
     """The run in the lines of a file that messages call ``shown``. Raises ``StoredRunError``."""
     lines = iter(lines)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_irquality.edges import bounds
+from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.edges.open import Allowed, Unreadable, read_text
 from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments, Measure
@@ -48,6 +49,7 @@ IMPLIED_DEPTH = 1_000
 SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
 
 
+@no_cycles()
 def load_suite(
     path: Path | str,
     *,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
+from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
@@ -36,6 +37,7 @@ from pytest_irquality.verdict.trend import Past, lowest_since, measured_now, tra
 from pytest_irquality.verdict.wavering import unchanged_code
 
 
+@no_cycles()
 def judge(
     suite: Suite,
     run: Run,

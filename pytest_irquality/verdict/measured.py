@@ -177,6 +177,8 @@ class Measured:
         """Today's rankings of those queries, ties in the baseline's order: what drops, guards and
         churn look at.
         """
+        if not self.before:
+            return {}
         stored = self.baseline_run.rankings if self.baseline_run else {}
         today = self.run.rankings
         if made_up(today.values()) or made_up(stored.values()):

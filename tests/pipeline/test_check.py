@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import html
 import re
 import shutil
@@ -41,6 +42,29 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "shop.ir.yaml").write_text(SUITE)
     return tmp_path
+
+
+def test_reading_and_judging_make_no_cycles_for_they_pause_the_collector(folder: Path) -> None:
+    def cycles(queries: int) -> int:
+        """Values that only the collector frees, after a check against a baseline."""
+        texts = [f"chair {n}" for n in range(queries)]
+        suite = folder / f"many{queries}.ir.yaml"
+        suite.write_text(
+            "thresholds: {mrr@10: {max_drop: 0.1}}\nqueries:\n"
+            + "".join(f"- {{query: {text}, relevant: [d1, d2]}}\n" for text in texts)
+        )
+        check(suite, lambda query, k: ["d1", "d3"], update_baseline=True)
+        gc.collect()
+        check(suite, lambda query, k: ["d3", "d2"])
+        return gc.collect()
+
+    was_running = gc.isenabled()
+    gc.disable()
+    try:
+        assert cycles(60) - cycles(10) < 25
+    finally:
+        if was_running:
+            gc.enable()
 
 
 @pytest.mark.parametrize("broken", [False, True], ids=["green", "red"])

@@ -64,6 +64,8 @@ class Report:
     timing: tuple[Timing, ...]
 
 
+PLAIN = (str, int, float, type(None))
+"""What has no entries in JSON."""
 LEFT_OUT: Mapping[type, Sequence[str]] = {
     SuiteResult: ["seconds", "texts"],
     QueryResult: ["seconds", "seconds_before", "texts_left_out"],
@@ -120,9 +122,37 @@ def document(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> st
         "not_evaluated": not_evaluated,
         "timing": [_timing(result) for result in results],
     }
-    return (
-        json.dumps(report, default=_without, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    )
+    return _indented(report) + "\n"
+
+
+def _indented(value: Any, line: str = "\n") -> str:
+    """The same as ``json.dumps`` with ``indent=1``, for which the encoder in C is not used. What
+    holds nothing but plain values, which is most, is written by that one.
+    """
+    if isinstance(value, PLAIN):
+        return _encoder()(value)
+    told = value if isinstance(value, (dict, list, tuple)) else _without(value)
+    opening, closing = "{}" if isinstance(told, dict) else "[]"
+    if not told:
+        return opening + closing
+    deeper = f"{line} "
+    comma = f",{deeper}"
+    entries = told.values() if isinstance(told, dict) else told
+    if all(isinstance(entry, PLAIN) for entry in entries):
+        inside = _encoder(comma)(told)[1:-1]
+    elif isinstance(told, dict):
+        inside = comma.join(
+            [f"{_encoder()(name)}: {_indented(entry, deeper)}" for name, entry in told.items()]
+        )
+    else:
+        inside = comma.join([_indented(entry, deeper) for entry in told])
+    return f"{opening}{deeper}{inside}{line}{closing}"
+
+
+@cache
+def _encoder(comma: str = ", ") -> Callable[[Any], str]:
+    """What writes JSON with something between entries."""
+    return json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(comma, ": ")).encode
 
 
 def kind_of(fact: type[Fact]) -> str:

@@ -66,6 +66,7 @@ class QueryViews:
 
     result: SuiteResult
     prefix: str
+    damage: Damage
 
     @cached_property
     def ordered(self) -> tuple[QueryResult, ...]:
@@ -100,10 +101,6 @@ class QueryViews:
     @cached_property
     def compared(self) -> bool:
         return self.result.baseline is not None
-
-    @cached_property
-    def damage(self) -> Damage:
-        return Damage(self.result)
 
     @property
     def main(self) -> int | None:
@@ -261,19 +258,21 @@ class QueryViews:
         if not self.gain(query):
             return ""
         lost = [d for d in query.ranking_before if d.relevant and d.rank is None]
-        came = [d for d in query.ranking if d.relevant and d.before is None]
-        went = [
-            d for d in query.ranking if d.relevant and d.before is not None and d.rank != d.before
-        ]
-        went.sort(key=lambda d: -abs(_rise(d)))
-        told = [
-            *(f"lost {_named(d)} (was {d.before})" for d in lost),
-            *(f"{_named(d)} {_rose_or_fell(d)} {d.before} → {d.rank}" for d in went),
-            *(f"found {_named(d)} at {d.rank}" for d in came),
-        ]
-        if len(told) > 1:
-            return cut(f"{told[0]} and {len(told) - 1} more moved")
-        return cut(told[0]) if told else ""
+        relevant = [d for d in query.ranking if d.relevant]
+        came = [d for d in relevant if d.before is None]
+        went = [d for d in relevant if d.before is not None and d.rank != d.before]
+        if lost:
+            told = f"lost {_named(lost[0])} (was {lost[0].before})"
+        elif went:
+            furthest = max(went, key=lambda d: abs(_rise(d)))
+            ranks = f"{furthest.before} → {furthest.rank}"
+            told = f"{_named(furthest)} {_rose_or_fell(furthest)} {ranks}"
+        elif came:
+            told = f"found {_named(came[0])} at {came[0].rank}"
+        else:
+            return ""
+        more = len(lost) + len(went) + len(came) - 1
+        return cut(f"{told} and {more} more moved" if more else told)
 
     def came(self, query: QueryResult) -> str:
         if query.returned:

@@ -51,7 +51,7 @@ class SuiteView:
 
     @cached_property
     def queries(self) -> QueryViews:
-        return QueryViews(self.result, self.prefix)
+        return QueryViews(self.result, self.prefix, self.story.damage)
 
     @cached_property
     def limits(self) -> LimitViews:

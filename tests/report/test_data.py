@@ -72,6 +72,19 @@ def test_documents_are_valid() -> None:
         assert [entry["path"] for entry in data["timing"]] == [result.path for result in results]
 
 
+@pytest.mark.parametrize(
+    "results", [[], [suite()], [suite(query("a\n[{\u202e"), query("b", None)), timed(0.5)]]
+)
+def test_the_document_has_an_entry_a_line_as_python_writes_them(results: list[SuiteResult]) -> None:
+    text = document(results, ["other.ir.yaml"])
+    assert text == json.dumps(json.loads(text), indent=1, ensure_ascii=False) + "\n"
+
+
+def test_what_is_no_number_in_json_is_refused() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        document([suite(query("a", float("nan")))], [])
+
+
 def test_times_and_what_rests_on_them_stand_under_timing_alone() -> None:
     fast, slow = (valid(document([timed(seconds)], [])) for seconds in (0.01, 0.15))
     times = fast.pop("timing"), slow.pop("timing")

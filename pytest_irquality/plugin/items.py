@@ -106,9 +106,13 @@ class CheckItem(pytest.Function):
 
     @property
     def function(self) -> Callable[..., object]:
-        """What pytest shows as the place of the item's code."""
+        """The one that pytest made its items of, with what plugins note on it, at the check's
+        place.
+        """
         place = self.check.place
-        return function_at(self.judging.file_of(place), place.line, self.check.name)
+        function = function_at(self.judging.file_of(place), place.line, self.check.name)
+        vars(function).update(vars(self.obj))
+        return function
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where the check stands in the suite.

@@ -1,12 +1,13 @@
 """How cost grows with the work: twice as much along one axis, again and again.
 
-    python benchmarks/growth.py [--axis queries] [--doublings 4] [--most 2.2]
+    python benchmarks/growth.py [--axis queries] [--doublings 4] [--rounds 3] [--most 2.2]
 
 Each size is a process of its own, which writes a suite, keeps a baseline, changes a third of the
 rankings, and then measures the whole path: the suite is read and asked, the baseline read, the run
-judged, the page and the terminal's text made. The exponent is fitted over all sizes: 1 is linear.
-"×" is what the last doubling cost; above ``--most`` the script fails. Seconds are those of the
-processor, the least of three; memory is the peak of the process.
+judged, the page and the terminal's text made. The sizes take turns, in several rounds. The exponent
+is fitted over the medians of all sizes: 1 is linear. "×" is what the last doubling cost, the median
+of the rounds; above ``--most`` the script fails. Seconds are those of the processor, the less of
+two in a process; memory is the peak of the process.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
-from itertools import pairwise
 from math import log
 from pathlib import Path
-from statistics import linear_regression
+from statistics import linear_regression, median
+from typing import NamedTuple
 
 from beside import MB, UNIT
 
@@ -171,7 +172,7 @@ def measured(axis: str, size: int) -> None:
 
         judged(then, True)
         took = []
-        for _ in range(3):
+        for _ in range(2):
             start = time.process_time()
             judged(now, False)
             took.append(time.process_time() - start)
@@ -184,6 +185,7 @@ def main() -> None:
     )
     parser.add_argument("--axis", help="one axis: " + ", ".join(AXES))
     parser.add_argument("--doublings", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--most", type=float, default=2.2, help="what a doubling may cost")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -194,27 +196,34 @@ def main() -> None:
     print("| axis | sizes | seconds | exponent | × | peak, MB |\n|---|---|---|---:|---:|---:|")
     for axis in [chosen.axis] if chosen.axis else AXES:
         sizes = [AXES[axis][1] * 2**n for n in range(chosen.doublings + 1)]
-        taken, peaks = zip(*(child(axis, size) for size in sizes), strict=True)
+        rounds = [[child(axis, size) for size in sizes] for _ in range(chosen.rounds)]
+        taken = [median(cost.seconds for cost in column) for column in zip(*rounds, strict=True)]
         exponent = linear_regression(list(map(log, sizes)), list(map(log, taken))).slope
-        last = [b / a for a, b in pairwise(taken)][-1]
+        last = median(largest.seconds / half.seconds for *_, half, largest in rounds)
         steep += [axis] if last > chosen.most else []
         shown = " ".join(f"{seconds:.2f}" for seconds in taken)
         print(
             f"| {axis} | {sizes[0]:,} to {sizes[-1]:,} | {shown} | {exponent:.2f} | {last:.2f} |"
-            f" {peaks[-1]:,.0f} |",
+            f" {rounds[-1][-1].peak:,.0f} |",
             flush=True,
         )
     sys.exit(f"steeper than {chosen.most}: {', '.join(steep)}" if steep else 0)
 
 
-def child(axis: str, size: int) -> tuple[float, float]:
-    """Seconds and megabytes of one size."""
+class Cost(NamedTuple):
+    """Of one size: seconds, and megabytes at the peak."""
+
+    seconds: float
+    peak: float
+
+
+def child(axis: str, size: int) -> Cost:
+    """What one size takes in a process of its own."""
     command = [sys.executable, __file__, "--one", axis, str(size)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(done.stderr[-3000:])
-    seconds, peak = map(float, done.stdout.split()[-2:])
-    return seconds, peak
+    return Cost(*map(float, done.stdout.split()[-2:]))
 
 
 if __name__ == "__main__":

@@ -71,8 +71,7 @@ class Against(NamedTuple):
     accepting: Accepting | None = None
 
 
-@dataclass(frozen=True)
-class _Known:
+class _Known(NamedTuple):
     """What is compared with, and the ``old`` file that an update replaces, with what is wrong with
     it (``damage``).
     """

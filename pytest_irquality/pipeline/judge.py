@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.pipeline.audit import audited
 from pytest_irquality.pipeline.explain import explained
 from pytest_irquality.pipeline.files import Against, Files, Target
@@ -17,7 +16,6 @@ from pytest_irquality.verdict.findings import Loss
 from pytest_irquality.verdict.trend import Past
 
 
-@no_cycles()
 def judge_run(
     files: Files,
     target: Target,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_irquality.edges.collector import no_cycles
-from pytest_irquality.plugin.internals import collect_too
+from pytest_irquality.plugin.internals import collect_too, import_plainly
 from pytest_irquality.plugin.options import (
     Options,
     imply_suites,
@@ -102,6 +102,7 @@ def _activate(config: pytest.Config) -> None:
     options = Options(config)
     options.check()
     # Imported by runs that have suites only.
+    import_plainly(config, "pytest_irquality")
     with no_cycles():
         from pytest_irquality.plugin import collect, items  # noqa: PLC0415
         from pytest_irquality.plugin.session import Session  # noqa: PLC0415

@@ -110,6 +110,17 @@ def collect_too(early_config: pytest.Config, args: list[str], path: str) -> None
     args.append(path)
 
 
+def import_plainly(config: pytest.Config, package: str) -> None:
+    """Have a plugin's modules imported as all others are.
+
+    pytest rewrites the asserts of plugins and so imports them itself, which takes half as long
+    again; ours are for nobody's eyes. ``_must_rewrite`` holds their names (``test_plugin.py``).
+    """
+    hook = config.pluginmanager.rewrite_hook
+    getattr(hook, "_must_rewrite", set()).discard(package)
+    getattr(hook, "_marked_for_rewrite_cache", {}).clear()
+
+
 def first_line_only(report: pytest.TestReport, instead: str | None = None) -> None:
     """Cut the message that the short summary, JUnit and annotations repeat; on CI they would show
     all of it.

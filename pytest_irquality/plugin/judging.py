@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -49,8 +50,7 @@ class Judged:
     to_grade: Pool | None = None
 
 
-@dataclass(frozen=True)
-class Ended:
+class Ended(NamedTuple):
     """A retriever that gave no result: it is not tried again, and every further item ends with such
     an ``error``.
     """

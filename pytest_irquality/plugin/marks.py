@@ -8,8 +8,8 @@ evaluated. One that a strict mark expected to fail, and that passed, is a known 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
+from typing import Literal, NamedTuple
 
 import pytest
 
@@ -17,8 +17,7 @@ from pytest_irquality.plugin.internals import passed_strictly, why_skipped
 from pytest_irquality.verdict import SuiteResult, Verdict
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """What became of an item, and the reason that was given."""
 
     kind: Literal["xfailed", "skipped", "fixed"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_irquality.plugin.declared import JUDGMENTS, REPORTS, Declared, Text
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 NONE = "none"
 
 
-@dataclass(frozen=True)
-class Gathered:
+class Gathered(NamedTuple):
     """What a session came to, of which reports are made.
 
     ``missing`` are the suites that were collected and have no result; ``pools`` is what there is

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pytest_irquality.verdict.findings import Noise, Robustness, VariantLoss
 from pytest_irquality.verdict.result import SuiteResult
@@ -18,8 +18,7 @@ from pytest_irquality.wording.answers import (
 from pytest_irquality.wording.numbers import apart, counted, figure, signed
 
 
-@dataclass(frozen=True)
-class WorstText:
+class WorstText(NamedTuple):
     """A variant that lost, with its text as it may be copied under ``variants``."""
 
     text: str
@@ -27,8 +26,7 @@ class WorstText:
     values: str
 
 
-@dataclass(frozen=True)
-class LossRow:
+class LossRow(NamedTuple):
     """A kind of variants and a measure."""
 
     kind: str
@@ -42,8 +40,7 @@ class LossRow:
     worst: tuple[WorstText, ...]
 
 
-@dataclass(frozen=True)
-class KindTexts:
+class KindTexts(NamedTuple):
     """All variants of a kind, query by query, and those that find nothing."""
 
     said: str
@@ -51,8 +48,7 @@ class KindTexts:
     texts: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-@dataclass(frozen=True)
-class WaveringRow:
+class WaveringRow(NamedTuple):
     """A query that is not answered alike each time."""
 
     query: str
@@ -62,8 +58,7 @@ class WaveringRow:
     documents: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class NoiseView:
+class NoiseView(NamedTuple):
     """What unchanged code does."""
 
     said: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
@@ -155,10 +155,10 @@ class MeansViews:
             return Cell(measure, "", "", "", "", "", None, None)
         cell = self.cell(None, measure, of_several=True)
         if side is None or side.best or not (side.better or side.equal or side.worse):
-            return replace(cell, best=side is not None and side.best)
+            return cell._replace(best=side is not None and side.best)
         tested = f"; two-sided {probability(side.p)}" if side.p is not None else ""
         note = f"{side.worse} worse, {side.better} better than the best{tested}"
-        return replace(cell, note=note)
+        return cell._replace(note=note)
 
     @property
     def latency(self) -> str:

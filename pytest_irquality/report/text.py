@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.report.answers_text import unchanged_code, wordings
@@ -25,8 +25,7 @@ LINES, LINES_EACH, FEWEST = 56, 112, 5
 """How long the summary of one suite may be, those of several, and the least of one of these."""
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """Some lines of the summary; where it gets too long, the least weighty (the largest ``rank``)
     go first.
     """

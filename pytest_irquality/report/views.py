@@ -14,8 +14,7 @@ from pytest_irquality.wording.audit import AuditPart
 from pytest_irquality.wording.story import Story
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """An outcome, never told by its colour alone. ``css`` is one of good, bad, warn, quiet."""
 
     css: str
@@ -60,16 +59,14 @@ def loudness(outcome: str) -> int:
     return LOUDEST_FIRST.index(outcome)
 
 
-@dataclass(frozen=True)
-class MeasureName:
+class MeasureName(NamedTuple):
     """A measure, with the anchor of its definition ("" where the page has none)."""
 
     text: str
     anchor: str
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     """Percent of the width: how far it is filled, where the limit's tick stands and where the
     baseline's.
     """
@@ -80,8 +77,7 @@ class Bar:
     before: str | None = None
 
 
-@dataclass(frozen=True)
-class Reason:
+class Reason(NamedTuple):
     """A line under the headline, linked to where the rest is told. ``query`` is its row in the
     section, or None. ``label`` is what broke, in short.
     """
@@ -95,8 +91,7 @@ class Reason:
     query: int | None
 
 
-@dataclass(frozen=True)
-class BoundRow:
+class BoundRow(NamedTuple):
     """One demand of a line of limits, as a row."""
 
     subject: str
@@ -112,8 +107,7 @@ class BoundRow:
     bar: Bar | None
 
 
-@dataclass(frozen=True)
-class LimitView:
+class LimitView(NamedTuple):
     """A limit. ``only``: its one demand, which then says all. Of several, ``rows`` are listed and
     ``held_rows`` folded away under ``held_title``, since they hold.
     """
@@ -132,8 +126,7 @@ class LimitView:
     otherwise: str = ""
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """A mean, marked where a limit on it is broken. ``over`` says of how many, where its row does
     not.
 
@@ -152,8 +145,7 @@ class Cell:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class MeansRow:
+class MeansRow(NamedTuple):
     """A tag's means, or a suite's; of a suite also how many checks failed, what queries did and
     how long calls took.
     """
@@ -184,8 +176,7 @@ class DocumentRow(NamedTuple):
     why: str = ""
 
 
-@dataclass(frozen=True)
-class DemandRow:
+class DemandRow(NamedTuple):
     """A demand on this query, kept or not."""
 
     state: State
@@ -259,8 +250,7 @@ class Chip:
     count: int
 
 
-@dataclass(frozen=True)
-class Bin:
+class Bin(NamedTuple):
     """A bar of the histogram, in the units of its drawing."""
 
     css: str
@@ -275,8 +265,7 @@ class Bin:
     find: str
 
 
-@dataclass(frozen=True)
-class Dot:
+class Dot(NamedTuple):
     """The queries at one place of the plot: ``queries`` are their rows, worst first."""
 
     css: str
@@ -287,8 +276,7 @@ class Dot:
     queries: str
 
 
-@dataclass(frozen=True)
-class Mover:
+class Mover(NamedTuple):
     """One of the queries that changed most."""
 
     css: str
@@ -298,8 +286,7 @@ class Mover:
     query: int
 
 
-@dataclass(frozen=True)
-class Tick:
+class Tick(NamedTuple):
     """A number beside an axis, ``at`` so much to the right and ``down`` so much from the top."""
 
     at: float
@@ -307,8 +294,7 @@ class Tick:
     text: str
 
 
-@dataclass(frozen=True)
-class ChangeBar:
+class ChangeBar(NamedTuple):
     """Some neighbours among all queries in the order of their change, as a bar; ``find`` lists
     them.
     """
@@ -322,8 +308,7 @@ class ChangeBar:
     find: str
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(NamedTuple):
     """What every query's value of one measure did since the baseline: all in one row, as a
     histogram, as a plot.
     """
@@ -340,8 +325,7 @@ class Changes:
     movers: tuple[tuple[Mover, ...], ...]
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """A column of the query table, a cell for each query. ``order`` are the rows as sorted by it.
 
     ``key`` is what the page's address calls it. Rows that have nothing to be sorted by are not in
@@ -358,8 +342,7 @@ class Column:
     listed: bool = True
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """All the queries of a section, worst first."""
 
     columns: tuple[Column, ...]
@@ -367,8 +350,7 @@ class Table:
     changes: tuple[float | None, ...] = ()
 
 
-@dataclass(frozen=True)
-class Chart:
+class Chart(NamedTuple):
     """A measure over the last changes: lines in a box of 300 by 40, broken where others were
     measured.
     """
@@ -379,8 +361,7 @@ class Chart:
     limit: str = ""
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A suite and retriever. ``queries`` are the first of ``table``, for readers without scripts.
 
     ``details`` gives what each row of ``table`` opens to, one after the other: all at once they
@@ -424,8 +405,7 @@ class Section:
     texts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class AuditView:
+class AuditView(NamedTuple):
     """What the audit of one suite says."""
 
     path: str
@@ -433,8 +413,7 @@ class AuditView:
     told: tuple[AuditPart, ...]
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """The report."""
 
     title: str

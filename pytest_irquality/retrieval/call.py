@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from inspect import Parameter
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_irquality.retrieval.pipelines import (
     PipelineError,
@@ -81,8 +80,7 @@ def _pipeline(retriever: object, ends: Ends) -> Callable[..., Any]:
         raise RetrieverError(f"the pipeline {type(retriever).__name__}: {error}") from None
 
 
-@dataclass(frozen=True)
-class _Signature:
+class _Signature(NamedTuple):
     """What a callable takes. ``shown`` is how errors name it."""
 
     written: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_irquality.retrieval.wrappers import is_mapping
 
@@ -13,8 +12,7 @@ LONGEST_FIELD = 300
 LONGEST_IMAGE = 300_000  # characters of a data: URI, some 200 kB of picture
 
 
-@dataclass(frozen=True)
-class Details:
+class Details(NamedTuple):
     """The text of a document, cut where it is very long, and its fields by name as text."""
 
     text: str = ""

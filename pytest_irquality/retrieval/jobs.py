@@ -6,8 +6,7 @@ import inspect
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 NO_FAULTS: set[type[BaseException]] = {KeyboardInterrupt, GeneratorExit}
 """What is not a call's own but meant for whoever runs the pass: Ctrl-C, and what a caller adds."""
@@ -18,8 +17,7 @@ def is_fault(error: BaseException) -> bool:
     return not isinstance(error, tuple(NO_FAULTS))
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(NamedTuple):
     """A call to make. ``read`` reads what came while the clock still runs: a generator does its
     work while it is read.
 
@@ -36,8 +34,7 @@ class Job:
     answer: int = 0
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """What ``read`` gave, or what was raised instead, after how many seconds."""
 
     value: Any = None
@@ -65,7 +62,7 @@ def attempt(job: Job) -> Answer | Job:
     try:
         value = job.call()
         if is_async(value):
-            return replace(job, begun=value, call=lambda: value)
+            return job._replace(begun=value, call=lambda: value)
         return Answer(job.read(value), None, time.perf_counter() - start)
     except BaseException as error:
         if not is_fault(error):

@@ -135,7 +135,7 @@ class _Kept:
         values = answer.value or [None] * len(job.subject)
         for query, value in zip(job.subject, values, strict=True):
             error = value if isinstance(value, Exception) else answer.error
-            self.answers[job.answer, query.id] = replace(answer, value=value, error=error)
+            self.answers[job.answer, query.id] = answer._replace(value=value, error=error)
         if self.progress:
             self.progress(len(self.answers), self.total)
 
@@ -192,7 +192,7 @@ def _rounds(
     read_hits = partial(_read, suite, details)
     for answer in range(suite.repeat):
         for job in jobs_of(suite, retriever, queries, read_hits):
-            yield replace(job, answer=answer)
+            yield job._replace(answer=answer)
 
 
 def _of_first_stage(suite: Suite, first_stage: object, queries: Sequence[Query]) -> Iterator[Job]:
@@ -201,7 +201,7 @@ def _of_first_stage(suite: Suite, first_stage: object, queries: Sequence[Query])
     depth = suite.candidates_depth
     read_hits = partial(_read, suite, False, depth=depth)
     for job in _singles(suite, first_stage, queries, read_hits, depth):
-        yield replace(job, answer=CANDIDATES)
+        yield job._replace(answer=CANDIDATES)
 
 
 def _singles(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from pytest_irquality.edges.git import Repository
 from pytest_irquality.edges.open import Allowed
@@ -28,8 +29,7 @@ PASSED_OVER = {"__pycache__", "node_modules", "site-packages", "venv"}
 HALF = 0.5
 
 
-@dataclass(frozen=True)
-class Shelved:
+class Shelved(NamedTuple):
     """A baseline where it lies. ``suite`` is the file of the suite that made it, ``gone``: there is
     no such file.
 
@@ -92,8 +92,7 @@ class Trees:
         return self._at[commit]
 
 
-@dataclass(frozen=True)
-class Tree:
+class Tree(NamedTuple):
     """The baselines under a folder, and the suites, which may read what is ``allowed``."""
 
     baselines: Sequence[Shelved] = ()

@@ -63,8 +63,7 @@ class WrittenBound(NamedTuple):
     quoted: bool
 
 
-@dataclass(frozen=True)
-class LimitLine:
+class LimitLine(NamedTuple):
     """The bounds on one measure. A number that stands alone has no kind: it is a floor or a
     ceiling.
     """
@@ -75,16 +74,14 @@ class LimitLine:
     known_issue: KnownIssue | None = None
 
 
-@dataclass(frozen=True)
-class TrendLine:
+class TrendLine(NamedTuple):
     """How much the last ``over`` changes together may lose of a measure."""
 
     line: LimitLine
     over: int
 
 
-@dataclass(frozen=True)
-class RuleLine:
+class RuleLine(NamedTuple):
     """A rule that every query must keep."""
 
     name: RuleKind
@@ -92,8 +89,7 @@ class RuleLine:
     demand: Demand
 
 
-@dataclass(frozen=True)
-class GuardLine:
+class GuardLine(NamedTuple):
     """A guard over every query, None where it is switched off."""
 
     name: GuardKind
@@ -101,8 +97,7 @@ class GuardLine:
     guard: Guard | None
 
 
-@dataclass(frozen=True)
-class VariantBlock:
+class VariantBlock(NamedTuple):
     """The limits on one kind of variants: ``variants``, or one that is generated."""
 
     kind: str
@@ -110,8 +105,7 @@ class VariantBlock:
     lines: tuple[LimitLine, ...]
 
 
-@dataclass(frozen=True)
-class TagBlock:
+class TagBlock(NamedTuple):
     """The limits on one tag, the kinds of variants to generate of its queries, and limits on
     those.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import NoReturn
 
@@ -213,7 +213,7 @@ class LimitReader:
             bounds = check.limits.bounds if check.limits else ()
             if any(bound.relative for bound in bounds):
                 self.fail(trend.line.place, "a trend is limited in points, not in percent")
-            checks.append(replace(check, over=trend.over))
+            checks.append(check._replace(over=trend.over))
         self._refuse_repeated(checks)
         return sorted(checks, key=lambda check: check.place.line)
 

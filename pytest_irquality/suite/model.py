@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pytest_irquality.metrics import Judgments, Measure
 from pytest_irquality.suite.blocks import BoundKind, Guard, GuardKind, KnownIssue
@@ -41,8 +41,7 @@ ON_CHANGE: tuple[BoundKind, ...] = ("max_drop", "max_rise", "max_significant_dro
 Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk", "robustness", "audit", "trend"]
 
 
-@dataclass(frozen=True)
-class Bound:
+class Bound(NamedTuple):
     """One number a measure is held to. ``text`` is how the user wrote it (``2%``, ``0.85``).
 
     ``share``: the value is a fraction of the queries. ``relative``: a fraction of the baseline's
@@ -145,8 +144,7 @@ class Query(QuerySettings):
         return bool(self.rules) and any(rule.kind == "expect_no_results" for rule in self.rules)
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """What one test item checks: a query's own rules and thresholds, or one line of limits.
 
     ``name`` is the item's; ``label`` is what a person reads. Exactly one of ``query``, ``limits``,
@@ -365,7 +363,7 @@ class Suite(SuiteSettings):
         )
         by_id = {query.id: query for query in queries}
         checks = tuple(
-            replace(check, query=by_id[check.query.id]) if check.query else check
+            check._replace(query=by_id[check.query.id]) if check.query else check
             for check in self.checks
         )
         return replace(self, queries=queries, checks=checks)

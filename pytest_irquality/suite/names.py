@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from pytest_irquality.suite.model import Check
 
@@ -53,4 +52,4 @@ def check_names(checks: Iterable[Check]) -> Iterator[Check]:
         taken.add(unique)
         names[index] = unique
     for index, check in enumerate(checks):
-        yield replace(check, name=names[index])
+        yield check._replace(name=names[index])

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from pytest_irquality.storage.provenance import UPDATE, Baseline
 from pytest_irquality.suite.model import GuardKind
@@ -73,8 +73,7 @@ State = Literal["failed", "partial", "passed"]
 Level = Literal["bad", "warn", "good"]
 
 
-@dataclass(frozen=True)
-class Worse:
+class Worse(NamedTuple):
     """A query that lost: by how much in words, from what to what, and which documents moved."""
 
     query: QueryResult
@@ -85,8 +84,7 @@ class Worse:
     moves_of_ids: str
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """What to do next, and the command that does it, if any."""
 
     words: str

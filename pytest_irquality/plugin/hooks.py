@@ -68,7 +68,6 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     imply_suites(config)
     last_baselines(config)
-    last_baselines(config)
     # What is wrong with the options is told before anything is collected.
     if needs_suites(config):
         _activate(config)

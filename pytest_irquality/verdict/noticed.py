@@ -346,19 +346,24 @@ def _in_no_ranking(now: Measured) -> Iterator[Fact]:
     if now.faults or len(now.asked) < len(now.suite.queries):
         return
     relevant = {document for query in now.asked for document in query.judgments.relevant}
+    # Most stand in their own query's ranking, where scoring found them; only others are looked for.
+    hits = now.hits
+    own = {document for place in range(len(hits.queries)) for document in hits.ranks(place)}
+    sought = relevant - own
     # A document that an equal score replaced at the cut is not lost.
     aligned = (ids for id, ids in now.aligned.items() if ids is not now.rankings[id])
-    in_ties = _among(relevant, aligned)
+    in_ties = _among(sought, aligned)
     unchanged = {id for id, ids in now.before.items() if ids is now.rankings[id]}
-    on_both_sides = _among(relevant, map(now.rankings.__getitem__, unchanged))
+    on_both_sides = _among(sought, map(now.rankings.__getitem__, unchanged))
     returned = on_both_sides | in_ties
-    returned |= _returned(relevant, now.run, now.rankings, unchanged)
-    before = on_both_sides | _returned(relevant, now.baseline_run, now.before, unchanged)
+    returned |= _returned(sought, now.run, now.rankings, unchanged)
+    before = on_both_sides | _returned(sought, now.baseline_run, now.before, unchanged)
     if lost := sorted(before - returned):
         yield facts.InNoRanking(tuple(_document(now, document) for document in lost))
-    never = len(relevant - returned - before)
+    never = len(sought - returned - before)
     if never:
-        yield facts.NeverFound(never, len(relevant), bool(before))
+        found_before = bool(before) or not all(map(relevant.isdisjoint, now.before.values()))
+        yield facts.NeverFound(never, len(relevant), found_before)
 
 
 def _returned(

@@ -134,7 +134,7 @@ class Judging:
             sides = [side for side in (run, known.run) if side is not None]
             to_grade = pool(asked, sides, self.options.judge_depth or suite.top_k)
         if not (run.unanswered or suite.baseline_retriever):
-            # They are large, and nobody will ask for them again.
+            # They are large. What reports may show of them keeps them until it is read.
             run = replace(run, rankings={}, titles={}, texts={}, candidates=None)
         verdicts = {verdict.check: verdict for verdict in result.verdicts}
         return Judged(run, result, verdicts, attempt, to_grade=to_grade)

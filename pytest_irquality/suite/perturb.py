@@ -172,21 +172,6 @@ def _between_words(text: str) -> Iterator[tuple[int, int]]:
             yield before, after
 
 
-def word_order(text: str) -> Iterator[str]:
-    """Two neighbouring words in the other order; this may change what is meant."""
-    words = text.split()
-    for place in range(min(len(words), MOST_WORDS) - 1):
-        yield " ".join([*words[:place], words[place + 1], words[place], *words[place + 2 :]])
-
-
-def drop_word(text: str) -> Iterator[str]:
-    """One word left out; this may change what is meant."""
-    words = text.split()
-    if len(words) > 1:
-        for place in range(min(len(words), MOST_WORDS)):
-            yield " ".join([*words[:place], *words[place + 1 :]])
-
-
 PERTURBATIONS: Mapping[str, Perturbation] = {
     "typo": typo,
     "transpose": transpose,
@@ -194,6 +179,4 @@ PERTURBATIONS: Mapping[str, Perturbation] = {
     "diacritics": diacritics,
     "hyphen": hyphen,
     "space": space,
-    "word_order": word_order,
-    "drop_word": drop_word,
 }

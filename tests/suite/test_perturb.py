@@ -26,8 +26,6 @@ KEEPS_WORDS = ("typo", "transpose")
         ("hyphen", "e-mail", {"email", "e mail"}),
         ("hyphen", "office chair", {"office-chair"}),
         ("space", "office chair", {"officechair"}),
-        ("word_order", "red shoes", {"shoes red"}),
-        ("drop_word", "red shoes", {"red", "shoes"}),
     ],
 )
 def test_each_kind_makes_what_its_name_says(kind: str, text: str, some: set[str]) -> None:
@@ -96,8 +94,6 @@ def test_an_acronym_is_left_alone_where_the_rest_is_typed_small() -> None:
                 "diacritics": ["Creme brulee fur Anfanger", "Crème brûlée fuer Anfaenger"],
                 "hyphen": ["Crème-brûlée für Anfänger", "Crème brûlée-für Anfänger", "Crème brûlée für-Anfänger"],
                 "space": ["Crème  brûlée für Anfänger", "Crème brûlée  für Anfänger", "Crème brûlée für  Anfänger"],
-                "word_order": ["brûlée Crème für Anfänger", "Crème für brûlée Anfänger", "Crème brûlée Anfänger für"],
-                "drop_word": ["brûlée für Anfänger", "Crème brûlée Anfänger", "Crème brûlée für"],
             },
         ),
         (
@@ -109,8 +105,6 @@ def test_an_acronym_is_left_alone_where_the_rest_is_typed_small() -> None:
                 "diacritics": ["купить елку"],
                 "hyphen": ["купить-ёлку"],
                 "space": ["купитьёлку", "купить  ёлку"],
-                "word_order": ["ёлку купить"],
-                "drop_word": ["ёлку", "купить"],
             },
         ),
         (
@@ -122,8 +116,6 @@ def test_an_acronym_is_left_alone_where_the_rest_is_typed_small() -> None:
                 "diacritics": [],
                 "hyphen": ["email 2FA setup", "e mail 2FA setup", "e-mail 2FA-setup"],
                 "space": ["e-mail 2FAsetup", "e-mail 2FA  setup"],
-                "word_order": ["2FA e-mail setup", "e-mail setup 2FA"],
-                "drop_word": ["2FA setup", "e-mail setup", "e-mail 2FA"],
             },
         ),
         (

@@ -89,12 +89,12 @@ class LimitReader:
             self.fail(
                 limits.place, f"{limits.measure} is over many queries; it cannot be a limit of one"
             )
-        if any(bound.kind == "max_significant_drop" for bound in limits.bounds):
-            self.fail(
-                limits.place,
-                "max_significant_drop is a test over many queries; for one query use max_drop",
-            )
+        self._refuse_test(limits, "over many queries; for one query")
         return limits
+
+    def _refuse_test(self, limits: Limits, why: str) -> None:
+        if any(bound.kind == "max_significant_drop" for bound in limits.bounds):
+            self.fail(limits.place, f"max_significant_drop is a test {why} use max_drop")
 
     # -- one bound ---------------------------------------------------------------------------------
 
@@ -246,6 +246,7 @@ class LimitReader:
                 )
             for line in block.lines:
                 limits = self.limits(line)
+                self._refuse_test(limits, "against the baseline; for variants")
                 measure = limits.measure
                 if measure.unit == "seconds" or measure.definition.compares:
                     self.fail(line.place, f"{measure} says nothing of how variants are found")

@@ -66,7 +66,7 @@ class Variants:
         """
         queries = list(queries)
         pairs = self.pairs(limits.measure, queries)
-        change = change_of(limits.measure, pairs, tested=True)
+        change = change_of(limits.measure, pairs)
         wanted = [variant for query in queries for variant in self.of.get(query.id, ())]
         about = Subject(subject, wanted, change)
         unanswered = self._unanswered(queries)

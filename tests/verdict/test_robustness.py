@@ -146,6 +146,10 @@ def test_generated_kinds_of_the_suite_and_of_a_tag(tmp_path: Path) -> None:
             "latency_p95 says nothing of how variants are found",
         ),
         ("robustness: {variants: {mrr@10: {max_rise: 0.1}}}\n", "max_drop is meant"),
+        (
+            "robustness: {variants: {mrr@10: {max_significant_drop: 0.1}}}\n",
+            "max_significant_drop is a test against the baseline; for variants use max_drop",
+        ),
         ("repeat: 0\n", "'repeat' must be a whole number of at least 1"),
         ("repeat: 1001\n", "'repeat' is at most 1000, not 1001"),
     ],

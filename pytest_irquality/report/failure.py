@@ -263,7 +263,7 @@ def _change_lines(story: Story, verdict: Verdict) -> Iterator[str]:
         tagged = [
             query
             for query in story.damage.worse
-            if not finding.subject or finding.subject in query.slices
+            if not finding.subject or finding.subject in query.tags
         ]
         if tagged:
             yield f"  queries that lost most in {finding.measure}:"
@@ -308,7 +308,7 @@ def _lowest(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     scored = [
         (query.values[column] or 0.0, query)
         for query in result.queries
-        if query.values[column] is not None and (not tag or tag in query.slices)
+        if query.values[column] is not None and (not tag or tag in query.tags)
     ]
     low = sorted((pair for pair in scored if pair[0] < finding.limit), key=lambda pair: pair[0])
     if low:

@@ -33,7 +33,7 @@ class MeansViews:
     @cached_property
     def queries_of(self) -> Mapping[str, int]:
         """How many queries each tag has."""
-        return Counter(tag for query in self.result.queries for tag in {*query.slices})
+        return Counter(tag for query in self.result.queries for tag in query.tags)
 
     def mean(self, tag: str | None, measure: str) -> Mean | None:
         return self.queries.means.get((tag, measure))

@@ -109,7 +109,6 @@ def _rows(section: Section, shared: Shared) -> dict[str, Any]:
         "text": [query.text for query in queries],
         "id": [query.id for query in queries],
         "tag": [[tags[tag] for tag in query.tags] for query in queries],
-        "length": [tags[query.length] for query in queries],
         "tags": [*tags],
         "state": [shared.state(query.state, query.outcome) for query in queries],
         "said": [said[query.said] for query in queries],

@@ -22,7 +22,6 @@ from pytest_irquality.report.views import (
     Value,
     loudness,
 )
-from pytest_irquality.suite.model import length_of
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import (
@@ -215,7 +214,6 @@ class QueryViews:
             text=cut(query.text),
             id=cut(query.id) if query.id != query.text else "",
             tags=query.tags,
-            length=length_of(query.text),
             state=state,
             outcome=f"known issue {issue}" if outcome == "known" and issue else state.word,
             said=self.said(query, own, outcome),

@@ -204,7 +204,6 @@ class QueryRow(NamedTuple):
     text: str
     id: str
     tags: tuple[str, ...]
-    length: str
     state: State
     outcome: str
     said: str

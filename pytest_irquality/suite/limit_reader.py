@@ -19,7 +19,6 @@ from pytest_irquality.suite.blocks import (
 )
 from pytest_irquality.suite.keys import WrittenSuite
 from pytest_irquality.suite.model import (
-    LENGTHS,
     ON_CHANGE,
     Bound,
     BoundKind,
@@ -29,7 +28,6 @@ from pytest_irquality.suite.model import (
     Query,
     Rule,
     Scope,
-    length_of,
 )
 from pytest_irquality.suite.perturb import BY_HAND
 from pytest_irquality.suite.yaml import as_duration, as_number, short
@@ -193,11 +191,10 @@ class LimitReader:
         the file's order.
         """
         tags = list(dict.fromkeys(tag for query in queries for tag in query.tags))
-        lengths = {length_of(query.text) for query in queries}
         checks = [self._check("suite", line) for line in written.thresholds]
         for block in written.tags:
-            if block.tag not in tags and block.tag not in lengths:
-                near = did_you_mean(block.tag, [*tags, *LENGTHS])
+            if block.tag not in tags:
+                near = did_you_mean(block.tag, tags)
                 self.fail(block.place, f"no query has the tag {short(block.tag)}{near}")
             checks += [self._check("tag", line, block.tag) for line in block.lines]
             checks += self._robustness(block.robustness, block.tag)

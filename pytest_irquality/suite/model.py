@@ -265,18 +265,9 @@ class Suite(SuiteSettings):
                 tags.setdefault(tag, []).append(query)
         return {tag: tuple(queries) for tag, queries in tags.items()}
 
-    @cached_property
-    def slices(self) -> Mapping[str, tuple[Query, ...]]:
-        """The queries of each tag, and those of each length where there are several lengths, or a
-        limit is on the only one.
-        """
-        lengths: dict[str, list[Query]] = {}
-        for query in self.queries:
-            lengths.setdefault(length_of(query.text), []).append(query)
-        if len(lengths) == 1 and lengths.keys().isdisjoint(check.tag for check in self.checks):
-            return self.tags
-        named = {name: tuple(lengths[name]) for name in LENGTHS if name in lengths}
-        return {**self.tags, **named}
+    def tagged(self, tag: str | None) -> tuple[Query, ...]:
+        """The queries of a tag; all where it is None."""
+        return self.queries if tag is None else self.tags[tag]
 
     @cached_property
     def variants_of(self) -> Mapping[str, tuple[Query, ...]]:
@@ -374,16 +365,4 @@ class Suite(SuiteSettings):
             return (check.query,)
         if check.scope == "bulk":
             return tuple(query for query in self.queries if query.bulk)
-        return self.slices[check.tag] if check.tag is not None else self.queries
-
-
-LENGTHS = ("@length:1", "@length:2-3", "@length:4+")
-"""Slices of the queries of so many words, which nobody must name."""
-
-
-def length_of(text: str) -> str:
-    """The slice of a query of this length."""
-    words = len(text.split())
-    if words <= 1:
-        return LENGTHS[0]
-    return LENGTHS[1] if words <= 3 else LENGTHS[2]
+        return self.tagged(check.tag)

@@ -26,7 +26,7 @@ from pytest_irquality.suite.keys import (
     read_suite,
 )
 from pytest_irquality.suite.limit_reader import LimitReader
-from pytest_irquality.suite.model import Check, Limits, Place, Query, Rule, Suite, length_of
+from pytest_irquality.suite.model import Check, Limits, Place, Query, Rule, Suite
 from pytest_irquality.suite.names import check_names
 from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS, Perturbation, perturbed
 from pytest_irquality.suite.tables import shared
@@ -404,8 +404,7 @@ class _Assembly:
         everywhere = self._kinds(self.written.perturb)
         of_tags = {block.tag: self._kinds(block.perturb) for block in self.written.tags}
         for query in queries:
-            slices = (*query.tags, length_of(query.text))
-            kinds = [*everywhere, *(kind for tag in slices for kind in of_tags.get(tag, ()))]
+            kinds = [*everywhere, *(kind for tag in query.tags for kind in of_tags.get(tag, ()))]
             for number, text in enumerate(query.variants, 1):
                 if text == query.text:
                     self.document.fail_at(

@@ -208,7 +208,7 @@ class CheckJudge:
 
     def over_all(self, limits: Limits, tag: str | None) -> Iterator[Finding]:
         """Limits on the mean over the whole suite, or over a tag."""
-        queries = self.suite.queries if tag is None else self.suite.slices[tag]
+        queries = self.suite.tagged(tag)
         if not self.definable(limits.measure, queries):
             queries = ()
         change = self.sides.over(limits.measure, tag)

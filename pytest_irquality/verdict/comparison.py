@@ -201,8 +201,7 @@ class Comparison:
         if (measure, tag) in self._tested:
             return self._tested[measure, tag]
         if (measure, tag) not in self._known:
-            suite = self.measured.suite
-            queries = suite.queries if tag is None else suite.slices[tag]
+            queries = self.measured.suite.tagged(tag)
             self._known[measure, tag] = self.change(measure, queries, tested=tag is None)
         return self._known[measure, tag]
 
@@ -229,11 +228,8 @@ class Comparison:
             ):
                 tags = list(suite.tags) if check.scope == "each_tag" else [check.tag]
                 for tag in tags:
-                    measure, queries = (
-                        check.limits.measure,
-                        suite.queries if tag is None else suite.slices[tag],
-                    )
-                    if change := self.change(measure, queries, tested=True):
+                    measure = check.limits.measure
+                    if change := self.change(measure, suite.tagged(tag), tested=True):
                         subjects[measure, tag] = change
         corrected = holm([1.0 if change.p is None else change.p for change in subjects.values()])
         return {

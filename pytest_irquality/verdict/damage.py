@@ -150,7 +150,7 @@ class Damage:
         return sum(
             self.loss(query)
             for query in self.result.queries
-            if not tags or not tags.isdisjoint(query.slices)
+            if not tags or not tags.isdisjoint(query.tags)
         )
 
     def broken(self, verdict: Verdict) -> Sequence[Finding]:

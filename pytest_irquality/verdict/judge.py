@@ -251,7 +251,7 @@ class _Judging:
 
     def means(self) -> Iterator[Mean]:
         """Every measure over the whole suite, then over each tag of which a query was answered."""
-        for tag, queries in [(None, self.suite.queries), *self.suite.slices.items()]:
+        for tag, queries in [(None, self.suite.queries), *self.suite.tags.items()]:
             if tag is not None and not any(query.id in self.now.rankings for query in queries):
                 continue
             for measure in self.suite.measures:

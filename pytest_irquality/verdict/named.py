@@ -89,7 +89,7 @@ def _rests_on(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
             yield finding.subject
         elif verdict.scope in ("suite", "tag", "each_tag"):
             tag = finding.subject
-            yield from (query.id for query in result.queries if not tag or tag in query.slices)
+            yield from (query.id for query in result.queries if not tag or tag in query.tags)
 
 
 def passages_of(suite: Suite) -> Set[str]:

@@ -13,7 +13,6 @@ from typing import Literal, NamedTuple
 
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.suite.model import length_of
 from pytest_irquality.verdict.audit_facts import Audit
 from pytest_irquality.verdict.facts import Fact, Unnoticed
 from pytest_irquality.verdict.findings import (
@@ -196,11 +195,6 @@ class QueryResult:
     def returned_nothing(self) -> bool:
         """Whether it came back empty and should not have."""
         return not self.returned and self.fault is None and not self.expects_nothing
-
-    @property
-    def slices(self) -> tuple[str, ...]:
-        """What limits on tags reach it by: its tags, and how long it is."""
-        return (*self.tags, length_of(self.text))
 
 
 @dataclass(frozen=True)

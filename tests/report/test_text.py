@@ -217,13 +217,13 @@ def test_wide_and_combining_characters_are_measured_in_cells() -> None:
     assert all(cells(line) <= 10 for line in wrapped("会議室の椅子 " * 9, 10))
 
 
-def test_a_limit_by_length_names_the_queries_it_rests_on(project: Project) -> None:
+def test_a_limit_of_a_tag_names_the_queries_it_rests_on(project: Project) -> None:
     project.suite(
         """
 tags:
-  "@length:1": {mrr@10: {max_drop: 0.1}}
+  head: {mrr@10: {max_drop: 0.1}}
 queries:
-  - {query: desk, relevant: [d1]}
+  - {query: desk, relevant: [d1], tags: head}
   - {query: office chair, relevant: [d2]}
 """
     )
@@ -232,6 +232,6 @@ queries:
     assert project.run("--ir-update-baseline").ret == 0
     project.conftest(found.format(found={"desk": ["x"], "office chair": ["d2"]}))
     text = project.run().stdout.str()
-    failure = text[text.index("_ length-1-mrr-10 _") : text.index("_ each_query-")]
+    failure = text[text.index("_ head-mrr-10 _") : text.index("_ each_query-")]
     assert "1.000 → 0.000  desk (shop.ir.yaml:5)  d1 1 → not returned" in failure
     assert "office chair" not in failure

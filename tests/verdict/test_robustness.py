@@ -160,26 +160,6 @@ def test_mistakes_are_one_line(tmp_path: Path, more: str, error: str) -> None:
     assert error in str(raised.value)
 
 
-def test_slices_by_length_may_carry_limits(tmp_path: Path) -> None:
-    text = SUITE + "  - query: chair\n    relevant: [a]\n"
-    limits = 'tags: {"@length:1": {mrr@10: 0.9}, "@length:2-3": {mrr@10: 0.6}}\n'
-    result = judged(suite(tmp_path, limits, text), {**GOOD, "chair": ["a"]})
-    assert outcome(result, "length-1-mrr-10") == "passed"
-    assert outcome(result, "length-2-3-mrr-10") == "failed"
-    assert [mean.tag for mean in result.means] == [None, "head", "@length:1", "@length:2-3"]
-
-
-def test_a_limit_on_a_length_holds_where_all_queries_have_it(tmp_path: Path) -> None:
-    result = judged(suite(tmp_path, 'tags: {"@length:2-3": {mrr@10: 0.4}}\n'), GOOD)
-    assert outcome(result, "length-2-3-mrr-10") == "passed"
-
-
-def test_each_tag_leaves_the_slices_by_length_out(tmp_path: Path) -> None:
-    text = SUITE + "  - query: chair\n    relevant: [a]\n"
-    each = suite(tmp_path, "each_tag: {mrr@10: 0.9}\n", text)
-    assert outcome(judged(each, {**GOOD, "chair": ["x"]}), "each_tag-mrr-10") == "passed"
-
-
 @pytest.mark.parametrize(
     ("limits", "said"),
     [

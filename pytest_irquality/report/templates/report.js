@@ -82,7 +82,7 @@
       const wanted = (quoted ?? word).toLowerCase();
       if (field?.toLowerCase() === "tag") {
         const tags = named(table.tags, wanted);
-        return (row) => tags.has(table.length[row]) || table.tag[row].some((tag) => tags.has(tag));
+        return (row) => table.tag[row].some((tag) => tags.has(tag));
       }
       if (field?.toLowerCase() === "change") {
         const [low, high] = wanted.split("..").map(Number);

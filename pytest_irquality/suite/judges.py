@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from math import fsum
@@ -12,7 +11,7 @@ from typing import Literal
 
 from pytest_irquality.metrics import Judgments
 
-How = Literal["mean", "median", "majority", "prefer"]
+How = Literal["mean", "median", "prefer"]
 
 UNNAMED = ""
 """The judge of grades that stand in the suite itself, or in a file that does not say whose they
@@ -38,15 +37,16 @@ class Judges:
         voted: dict[str, Sequence[float]] = {}
         for document, given in votes.items():
             counted = self._counted(given)
-            grades[document] = GRADE_OF[self.how](counted)
-            if self.how in VOTING and len(counted) > 1:
+            if self.how == "median":
+                grades[document] = median(counted)
+                continue
+            grades[document] = mean(counted)
+            if len(counted) > 1:
                 voted[document] = counted
         return grades, voted
 
     def _counted(self, given: Mapping[str, float]) -> list[float]:
-        """The grades that count: where judges are preferred, the first one's who graded the
-        document.
-        """
+        """The grades that count: the first preferred judge's who graded the document, else all."""
         preferred = next((judge for judge in self.preferred if judge in given), None)
         return [*given.values()] if preferred is None else [given[preferred]]
 
@@ -58,22 +58,6 @@ class Judges:
 def mean(grades: Sequence[float]) -> float:
     """The mean, exact where all agree."""
     return grades[0] if len(set(grades)) == 1 else fsum(grades) / len(grades)
-
-
-def majority(grades: Collection[float]) -> float:
-    """The grade given most often; of several such the lowest."""
-    times = Counter(grades)
-    most = max(times.values())
-    return min(grade for grade, count in times.items() if count == most)
-
-
-GRADE_OF: Mapping[How, Callable[[Sequence[float]], float]] = {
-    "mean": mean,
-    "median": median,
-    "majority": majority,
-    "prefer": mean,  # of the others, where no preferred judge graded a pair
-}
-VOTING = ("mean", "prefer")
 
 
 # -- what was said of one query --------------------------------------------------------------------

@@ -32,7 +32,7 @@ from pytest_irquality.suite.blocks import (
     VariantBlock,
     offered,
 )
-from pytest_irquality.suite.judges import How, Judges
+from pytest_irquality.suite.judges import Judges
 from pytest_irquality.suite.rules import RuleKeys
 from pytest_irquality.suite.tables import (
     Kind,
@@ -237,7 +237,7 @@ LOWEST_GRADE: Kind[float] = Kind(
 
 def _judges(document: Document, event: Event, what: str) -> Judges:
     if not isinstance(event, MappingStartEvent):
-        return Judges(HOW[document.choice(event, what, HOW)])
+        return Judges("median" if document.choice(event, what, HOW) == "median" else "mean")
     preferred: tuple[str, ...] = ()
     for _, _, value in document.fields(event, what, ("prefer",)):
         preferred = texts(document, value, f"{what}: prefer")
@@ -246,21 +246,16 @@ def _judges(document: Document, event: Event, what: str) -> Judges:
     return Judges("prefer", preferred)
 
 
-HOW: Mapping[str, How] = {"mean": "mean", "median": "median", "majority": "majority"}
+HOW = ("mean", "median")
 JUDGES: Kind[Judges] = Kind(
     _judges,
     {
         "anyOf": [
             {"enum": [*HOW]},
-            {
-                "type": "object",
-                "properties": {"prefer": distinct(ANY_TEXT, minItems=1)},
-                "required": ["prefer"],
-                "additionalProperties": False,
-            },
+            closed({"prefer": distinct(ANY_TEXT, minItems=1)}, required=["prefer"]),
         ]
     },
-    "`mean`, `median`, `majority` or `{prefer: [names]}`",
+    "`mean`, `median` or `{prefer: [names]}`",
 )
 
 # -- the audit -------------------------------------------------------------------------------------
@@ -495,8 +490,8 @@ class SuiteSettings:
     judges: Judges = key(
         JUDGES,
         "What counts where several judges graded a pair: the mean (a document is then relevant when"
-        " at least half of them find it so), the median, the grade given most often, or that of the"
-        " first judge of a list.",
+        " at least half of them find it so), the median, or the grade of the first judge of a"
+        " list.",
         Judges(),
         "mean",
     )

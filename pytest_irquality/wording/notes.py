@@ -293,7 +293,6 @@ def _(fact: facts.SeveralJudges, result: SuiteResult) -> str:
 HOW: Mapping[str, str] = {
     "mean": "their mean counts, and half of them make a document relevant",
     "median": "the median counts",
-    "majority": "the grade given most often counts",
     "{prefer": "the judge preferred by the suite counts",
 }
 

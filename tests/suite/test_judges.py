@@ -57,7 +57,6 @@ def test_a_pair_that_several_graded_has_their_mean_and_half_of_them_make_it_rele
     [
         (Judges("mean"), 4 / 3, False),
         (Judges("median"), 1, False),
-        (Judges("majority"), 0, False),
         (Judges("prefer", ("cleo", "anna")), 3, True),
         (Judges("prefer", ("zoe", "ben")), 0, False),
         (Judges("prefer", ("zoe",)), 4 / 3, False),
@@ -68,10 +67,6 @@ def test_which_grade_counts(judges: Judges, grade: float, relevant: bool) -> Non
     judgments = Judgments(joined, 2, votes)
     assert judgments.grades["d"] == pytest.approx(grade)
     assert ("d" in judgments.relevant) is relevant
-
-
-def test_a_majority_that_is_split_goes_to_the_lower_grade() -> None:
-    assert Judges("majority").joined({"d": {"anna": 3, "ben": 1}})[0] == {"d": 1}
 
 
 def test_of_one_judge_the_later_date_counts_within_a_file_and_between_two(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ queries:
     thresholds: {recall: 1.0}
     weight: 2.5
     params: {n: 4, when: 2024-01-01}
-    known_issue: {bm25: S-1}
+    known_issue: S-1
   - {query: nothing, expect_no_results: true}
 """
 ODD = [

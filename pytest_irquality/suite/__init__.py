@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pytest_irquality.suite.model import Bound, Check, KnownIssue, Limits, Place, Query, Rule, Suite
+from pytest_irquality.suite.model import Bound, Check, Limits, Place, Query, Rule, Suite
 from pytest_irquality.suite.reader import load_suite
 from pytest_irquality.suite.yaml import SuiteError
 
 __all__ = [
     "Bound",
     "Check",
-    "KnownIssue",
     "Limits",
     "Place",
     "Query",

@@ -29,18 +29,6 @@ LEVELS: Mapping[str, int | None] = {"fail": 0, "warn": None}
 
 
 @dataclass(frozen=True)
-class KnownIssue:
-    """A tracker's id for what is broken today, for every retriever or for the named ones."""
-
-    everywhere: str | None = None
-    retrievers: Mapping[str, str] = field(default_factory=dict)
-
-    def reference(self, retriever: str) -> str | None:
-        """The issue that covers this retriever, if any does."""
-        return self.retrievers.get(retriever, self.everywhere)
-
-
-@dataclass(frozen=True)
 class Guard:
     """A watch over what every single query did since the baseline. ``most`` queries may do it;
     None: it only warns.
@@ -71,7 +59,7 @@ class LimitLine(NamedTuple):
     name: str
     place: Place
     bounds: Mapping[BoundKind | None, WrittenBound]
-    known_issue: KnownIssue | None = None
+    known_issue: str | None = None
 
 
 class TrendLine(NamedTuple):
@@ -122,18 +110,6 @@ Line = LimitLine | RuleLine | GuardLine
 # -- known issues ----------------------------------------------------------------------------------
 
 
-def _known_issue(document: Document, event: Event, what: str) -> KnownIssue:
-    if not isinstance(event, MappingStartEvent):
-        return KnownIssue(_issue(document, event, what))
-    retrievers = {
-        name: _issue(document, value, f"the known issue of {short(name)}")
-        for name, _, value in document.items(event, what)
-    }
-    if not retrievers:
-        document.fail(event, f"{what} names no retriever")
-    return KnownIssue(None, retrievers)
-
-
 def _issue(document: Document, event: Event, what: str) -> str:
     """The id of an issue. A switch would otherwise pass for one, and turn what is broken green."""
     text = document.text(event, what)
@@ -146,16 +122,7 @@ def _issue(document: Document, event: Event, what: str) -> str:
     return text
 
 
-ISSUE_SCHEMA: Schema = {"type": ["string", "number"]}
-KNOWN_ISSUE_SCHEMA: Schema = {
-    "anyOf": [
-        ISSUE_SCHEMA,
-        {"type": "object", "minProperties": 1, "additionalProperties": ISSUE_SCHEMA},
-    ]
-}
-KNOWN_ISSUE: Kind[KnownIssue] = Kind(
-    _known_issue, ref("known_issue"), "the id of an issue, or `{retriever: id}`"
-)
+KNOWN_ISSUE: Kind[str] = Kind(_issue, {"type": ["string", "number"]}, "the id of an issue")
 KNOWN_ISSUE_HELP = (
     "The issue that covers what is broken here: green while it is, loud when it no longer is."
 )
@@ -249,12 +216,12 @@ def _limit_line(document: Document, name: str, place: Place, event: Event) -> Li
     if not isinstance(event, MappingStartEvent):
         return LimitLine(name, place, {None: _bound(document, event, f"the limit of {name}")})
     bounds: dict[BoundKind | None, WrittenBound] = {}
-    known_issue = None
+    known_issue: str | None = None
     for key, _, value in fields_read(LINE_KEYS, document, event, name):
-        if isinstance(value, KnownIssue):
-            known_issue = value
+        if isinstance(value, WrittenBound):
+            bounds[cast("BoundKind", key)] = value
         else:
-            bounds[cast("BoundKind", key)] = cast("WrittenBound", value)
+            known_issue = cast("str", value)
     return LimitLine(name, place, bounds, known_issue)
 
 

@@ -24,7 +24,6 @@ from pytest_irquality.suite.blocks import (
     ROBUSTNESS,
     TAG_BLOCKS,
     TREND,
-    KnownIssue,
     LimitLine,
     Line,
     TagBlock,
@@ -347,7 +346,7 @@ class QuerySettings:
     params: Mapping[str, Any] = key(
         PARAMS, "Keyword arguments of this query's call, laid over those of the suite.", {}
     )
-    known_issue: KnownIssue | None = key(KNOWN_ISSUE, KNOWN_ISSUE_HELP, None, "none")
+    known_issue: str | None = key(KNOWN_ISSUE, KNOWN_ISSUE_HELP, None, "none")
 
 
 @dataclass(frozen=True, kw_only=True)

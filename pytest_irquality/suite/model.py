@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pytest_irquality.metrics import Judgments, Measure
-from pytest_irquality.suite.blocks import BoundKind, Guard, GuardKind, KnownIssue
+from pytest_irquality.suite.blocks import BoundKind, Guard, GuardKind
 from pytest_irquality.suite.judges import UNNAMED, Votes
 from pytest_irquality.suite.keys import AuditKind, QuerySettings, SuiteSettings
 from pytest_irquality.suite.rules import Rule, RuleKind
@@ -25,7 +25,6 @@ __all__ = [
     "Check",
     "Guard",
     "GuardKind",
-    "KnownIssue",
     "Limits",
     "Place",
     "Query",
@@ -71,7 +70,7 @@ class Limits:
 
     measure: Measure
     bounds: tuple[Bound, ...]
-    known_issue: KnownIssue | None = None
+    known_issue: str | None = None
     place: Place = field(default=Place(1), compare=False)
 
 
@@ -166,6 +165,12 @@ class Check(NamedTuple):
     audit: tuple[AuditKind, int] | None = None
     variants: str = ""
     over: int = 0
+
+    @property
+    def known_issue(self) -> str | None:
+        """The issue that covers what is broken of its query, or of its line of limits."""
+        owner = self.query or self.limits
+        return owner.known_issue if owner else None
 
     @property
     def all_limits(self) -> tuple[Limits, ...]:

@@ -14,7 +14,6 @@ from typing import Any
 from pytest_irquality.suite.blocks import (
     BLOCK_SCHEMA,
     GUARD_SCHEMA,
-    KNOWN_ISSUE_SCHEMA,
     LIMITS_SCHEMA,
 )
 from pytest_irquality.suite.files.source import NAMES
@@ -45,7 +44,6 @@ def schema() -> dict[str, Any]:
             "block": BLOCK_SCHEMA,
             "limits": LIMITS_SCHEMA,
             "guard": GUARD_SCHEMA,
-            "known_issue": KNOWN_ISSUE_SCHEMA,
         },
     }
 

@@ -74,7 +74,7 @@ class CheckJudge:
         elif unasked:
             outcome = "not evaluated"
         else:
-            issue = self.known_issue(check)
+            issue = check.known_issue
             outcome, findings = self.decided(tuple(self.findings(check, needed)), issue)
         return Verdict(
             check.name,
@@ -101,12 +101,6 @@ class CheckJudge:
         if self.updating:
             findings = tuple(map(self.while_updating, findings))
         return _outcome(findings, issue, anything_broken), findings
-
-    def known_issue(self, check: Check) -> str | None:
-        """The reference of the known issue that a check has for this retriever."""
-        owner = check.query or check.limits
-        known = owner.known_issue if owner else None
-        return known.reference(self.now.run.retriever) if known else None
 
     def while_updating(self, finding: Finding) -> Finding:
         """A finding as it counts while the baseline is replaced that a drop is measured from."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_irquality.suite import Check, Query, Suite
-from pytest_irquality.suite.model import KnownIssue, Limits
+from pytest_irquality.suite.model import Limits
 
 Dice = random.Random
 Plain = dict[str, Any]
@@ -242,21 +242,17 @@ def _said_of(query: Query, expected: Plain) -> Iterator[tuple[str, Any]]:
     for name in ("why", "weight", "params"):
         if name in expected:
             yield name, getattr(query, name)
-    if issue := _issue(query.known_issue):
+    if issue := query.known_issue:
         yield "known_issue", issue
 
 
 def _check(check: Check) -> Plain:
     assert check.limits
     said = {"scope": check.scope, "tag": check.tag, "measure": str(check.limits.measure), "bounds": _bounds(check.limits)}  # fmt: skip
-    if issue := _issue(check.limits.known_issue):
+    if issue := check.known_issue:
         said["known_issue"] = issue
     return said
 
 
 def _bounds(limits: Limits) -> dict[str, float]:
     return {bound.kind: bound.value for bound in limits.bounds}
-
-
-def _issue(known: KnownIssue | None) -> str | None:
-    return known.everywhere if known else None

@@ -429,7 +429,7 @@ class Files:
                 " not with a file"
             )
             return
-        # Also those whose answer the suite calls a fault.
+        # Also those that came without the texts in which their passages would stand.
         faulty = {query.id for query in result.queries if query.fault}
         good = {id: ranking for id, ranking in run.rankings.items() if id not in faulty}
         answered = replace(run, rankings=good, faults=dict.fromkeys(faulty, Fault("")))

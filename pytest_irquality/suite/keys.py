@@ -481,11 +481,6 @@ class SuiteSettings:
         Ends(),
         "seen from the pipeline",
     )
-    duplicates: Literal["collapse", "error"] = key(
-        choice("collapse", "error"),
-        "A document returned twice: its later copies are removed, or the query has failed.",
-        "collapse",
-    )
     judges: Judges = key(
         JUDGES,
         "What counts where several judges graded a pair: the mean (a document is then relevant when"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from pytest_irquality.metrics import Measure
+from pytest_irquality.retrieval.run import Fault
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Limits, Query, Rule, Suite
@@ -115,12 +116,10 @@ class CheckJudge:
         of_candidates = any(limits.measure.of_candidates for limits in check.all_limits)
         return self.now.candidates if of_candidates else None
 
-    def faults(self, check: Check) -> Mapping[str, str]:
+    def faults(self, check: Check) -> Mapping[str, Fault]:
         """Why queries have no ranking, or no candidates where the check needs them."""
-        candidates = self.candidates_of(check)
-        if candidates is None:
-            return self.now.faults
-        return {**candidates.faults, **self.now.faults}
+        run = self.now.run
+        return run.unanswered if self.candidates_of(check) else run.faults
 
     def answered(self, check: Check) -> Collection[str]:
         """The queries that have a ranking, and candidates where the check needs them."""

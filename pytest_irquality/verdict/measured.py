@@ -20,9 +20,6 @@ from pytest_irquality.verdict.medians import counted_in, median_ranks
 from pytest_irquality.verdict.passages import one_gain_each, ranks_of, recall_counts_passages
 from pytest_irquality.verdict.ties import end_in_one_score, in_baseline_order, made_up
 
-FEW = 3
-
-
 KNOWN = 0.1  # the least share of a baseline's documents that today's index or judgments know
 
 
@@ -74,27 +71,16 @@ class Measured:
         return Candidate(self.candidates.ranks(query).get(document), of)
 
     @cached_property
-    def faults(self) -> Mapping[str, str]:
-        """Why a query has no ranking, by its id."""
-        faults = {id: fault.message for id, fault in self.run.faults.items()}
-        if self.suite.duplicates == "error":
-            for id, twice in self.duplicated.items():
-                faults[id] = (
-                    f"returned {', '.join(twice[:FEW])} more than once ('duplicates: error')"
-                )
-        return faults
-
-    @cached_property
     def causes(self) -> Sequence[Cause]:
         """Why queries have no ranking, those that failed alike together, the most frequent
         first.
         """
         alike: dict[str, list[str]] = {}
-        for id in self.faults:
-            fault = self.run.faults.get(id)
-            alike.setdefault(fault.cause if fault else "", []).append(id)
+        faults = self.run.faults
+        for id, fault in faults.items():
+            alike.setdefault(fault.cause, []).append(id)
         groups = sorted(alike.values(), key=len, reverse=True)
-        return [Cause(self.faults[ids[0]], tuple(ids)) for ids in groups]
+        return [Cause(faults[ids[0]].message, tuple(ids)) for ids in groups]
 
     @cached_property
     def duplicated(self) -> Mapping[str, list[str]]:
@@ -116,8 +102,7 @@ class Measured:
 
     @property
     def _answered(self) -> Iterator[Query]:
-        run, faults = self.run.rankings, self.faults
-        return (query for query in self.suite.queries if query.id in run and query.id not in faults)
+        return (query for query in self.suite.queries if query.id in self.run.rankings)
 
     def _ranking(self, query: Query) -> tuple[str, ...]:
         return self.run.rankings[query.id].collapsed(self.depth)
@@ -133,7 +118,7 @@ class Measured:
         return [
             query
             for query in self.suite.queries
-            if query.id in self.run.rankings or query.id in self.faults
+            if query.id in self.run.rankings or query.id in self.run.faults
         ]
 
     @cached_property
@@ -253,10 +238,6 @@ class Measured:
         return self._each_of(self.baseline_run) if self.baseline_run else ()
 
     def _each_of(self, side: Run) -> Sequence[Measured]:
-        # What the suite calls a fault was decided over all answers of today.
-        suite = self.suite
-        if suite.duplicates == "error":
-            suite = replace(suite, duplicates="collapse")
         first = self.baseline_run and replace(self.baseline_run, again=())
         ids = self.rankings if side is self.run else self.before
         runs = [
@@ -269,9 +250,9 @@ class Measured:
             {id: ranking.collapsed(self.suite.depth) for id, ranking in run.rankings.items()}
             for run in runs
         ]
+        others = ({id: [c[id] for c in cut if c is not own] for id in ids} for own in cut)
         return [
-            Measured(suite, run, first, {id: [c[id] for c in cut if c is not own] for id in ids})
-            for run, own in zip(runs, cut, strict=True)
+            Measured(self.suite, run, first, other) for run, other in zip(runs, others, strict=True)
         ]
 
     @cached_property

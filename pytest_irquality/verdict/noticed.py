@@ -64,7 +64,7 @@ def _unnoticed(now: Measured, verdicts: Sequence[Verdict]) -> bool:
     checks = {check.name for check in now.suite.checks if check.audit is None}
     whole = checks == {verdict.check for verdict in verdicts} and not now.run.interrupted
     held = all(verdict.outcome in ("passed", "known") for verdict in verdicts)
-    return whole and held and not now.faults and not any(now.rankings.values())
+    return whole and held and not now.run.faults and not any(now.rankings.values())
 
 
 def can_fail(check: Check) -> bool:
@@ -82,15 +82,15 @@ def _retrieval(now: Measured) -> Iterator[Fact]:
         yield facts.Interrupted(len(asked))
     elif len(asked) < len(suite.queries):
         yield facts.Selected(len(asked), len(suite.queries))
-    if now.faults:
-        yield facts.Unanswered(tuple(now.faults), len(asked), suite.max_errors)
+    if now.run.faults:
+        yield facts.Unanswered(tuple(now.run.faults), len(asked), suite.max_errors)
     if now.empty:
         yield _returned_nothing(now)
     yield from _returns_fewer(now)
     undefined = [q for q in asked if not q.expects_nothing and not q.judgments.relevant]
     if undefined:
         yield facts.WithoutRelevant(len(undefined), len(asked), suite.undefined == "zero")
-    if now.duplicated and suite.duplicates == "collapse":
+    if now.duplicated:
         id, twice = next(iter(now.duplicated.items()))
         yield facts.ReturnedTwice(len(now.duplicated), len(asked), id, _document(now, twice[0]))
 
@@ -178,7 +178,7 @@ def _stages(now: Measured) -> Iterator[Fact]:
     """Where relevant documents were lost, over all queries whose candidates are known."""
     if now.candidates is None:
         return
-    if unknown := now.candidates.faults.keys() - now.faults.keys():
+    if unknown := now.candidates.run.faults.keys() - now.run.faults.keys():
         causes = [
             Cause(cause.message, tuple(id for id in cause.queries if id in unknown))
             for cause in now.candidates.causes
@@ -343,7 +343,7 @@ def _in_no_ranking(now: Measured) -> Iterator[Fact]:
     """Relevant documents that the baseline found and no ranking holds any more: they may have left
     the index.
     """
-    if now.faults or len(now.asked) < len(now.suite.queries):
+    if now.run.faults or len(now.asked) < len(now.suite.queries):
         return
     relevant = {document for query in now.asked for document in query.judgments.relevant}
     # Most stand in their own query's ranking, where scoring found them; only others are looked for.

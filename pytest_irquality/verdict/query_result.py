@@ -26,6 +26,7 @@ Listed = Sequence[ShownDocument]
 def query_result(now: Measured, query: Query, check: str | None, losses: Losses) -> QueryResult:
     """One query as reports show it. ``check`` is the name of its own item."""
     run, then = now.run, now.baseline_run
+    fault = run.faults.get(query.id)
     is_compared = query.id in now.before and not now.renumbered
     undefined = (None,) * len(now.suite.measures)
     ranking, missing, ranking_before = _lists(now, query, losses)
@@ -40,7 +41,7 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
         returned=now.returned(query.id) or 0,
         returned_before=now.returned_before(query.id),
         expects_nothing=query.expects_nothing,
-        fault=now.faults.get(query.id),
+        fault=fault.message if fault else None,
         before=now.scores_before.values[query.id] if is_compared else None,
         compared=now.scores_compared.values[query.id] if is_compared else None,
         ranking_before=ranking_before if then else (),

@@ -132,7 +132,7 @@ class Variants:
             len(texts),
             tuple(filter(None, map(self.loss, measures))),
             tuple(WorstVariant(variant.of, variant.text, 1.0, 0.0) for variant in self.empty),
-            len(self.variants.faults),
+            len(self.variants.run.faults),
             {query: tuple(of) for query, of in texts.items()},
             next((cause.message for cause in self.variants.causes), ""),
         )

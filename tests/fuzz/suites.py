@@ -97,7 +97,6 @@ def _settings(made: Made) -> None:
         "top_k": (n, "top_k", n),
         "relevant_from": (half := dice.choice([0.5, 1, 2]), "relevant_from", half),
         "undefined": (undefined := dice.choice(["skip", "zero"]), "undefined", undefined),
-        "duplicates": (doubled := dice.choice(["collapse", "error"]), "duplicates", doubled),
         "concurrency": (n, "concurrency", n),
         "timeout": (duration, "timeout", DURATIONS[duration]),
         "errors": ({"max": n}, "max_errors", n),

@@ -258,8 +258,6 @@ def test_s8_a_document_returned_twice_is_credited_once_and_said(project: Project
         ]
     )
     assert project.data["suites"][0]["queries"][0]["values"] == [1.0, 1.0, 1.0, 1.0]
-    project.suite("queries: [{query: a, relevant: [d]}]\nduplicates: error\n")
-    project.run().assert_outcomes(errors=1)
 
 
 @pytest.mark.parametrize("id", ["0123", "22:22", "NO", "1e3", "2024-01-01", "1.10", "~", "007"])

@@ -138,14 +138,6 @@ def test_a_call_that_is_retried_is_one_answer(project: Project) -> None:
     assert project.data["suites"][0]["noise"]["answers"] == 3
 
 
-def test_an_answer_with_duplicates_is_one_too_many(project: Project) -> None:
-    """Whichever of a query's answers it is in."""
-    project.suite(SUITE + "duplicates: error\n")
-    project.conftest(BROKEN.format(fails="return ['c', 'c']"))
-    assert project.run().ret == 1
-    assert project.outcomes()["tap"] == "error"
-
-
 def test_passages_are_looked_for_in_every_answer(project: Project) -> None:
     project.suite(
         "repeat: 3\nmatch: text\nmetrics: [recall@5]\n"

@@ -109,7 +109,6 @@ params: {locale: en, n: 3, on: yes}
 grades: {perfect: 3, bad: 0}
 relevant_from: 0.5
 undefined: zero
-duplicates: error
 errors: {max: 2}
 metrics: [NDCG, P@3]
 thresholds: {mrr: 80%, zero_results: {max: 2%, warn_above: 0}}

@@ -90,7 +90,7 @@ SOMETHING = {
     "retry": {"times": 2, "on": ["429", "timeout"]},
     "corpus": {"files": "chunks.jsonl", "missing": "fail"},
     "pipeline": {"input": ["bm25.query"], "output": "ranker"},
-    "match": "text", "duplicates": "error", "concurrency": 2, "timeout": "5s", "warmup": 1,
+    "match": "text", "concurrency": 2, "timeout": "5s", "warmup": 1,
     "errors": {"max": 1}, "metrics": ["mrr@5"], "thresholds": {"mrr@5": 0.1},
     "tags": {"head": {"mrr@5": 0.2}}, "each_tag": {"mrr@5": 0.3}, "each_query": {"mrr@5": 0.4},
     "baseline": {"retriever": "other"}, "judgments": [], "repeat": 2, "perturb": ["case"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -122,19 +121,6 @@ def test_a_suites_own_concurrency_wins_over_the_projects(project: Project) -> No
         "    def search(query):\n        TOGETHER.wait()\n        return ['d']\n    return search\n"
     )
     assert project.run().ret == 0
-
-
-def test_what_duplicates_error_refuses_reaches_no_baseline(project: Project) -> None:
-    project.suite(
-        "duplicates: error\nqueries: [{query: a, relevant: [d]}, {query: b, relevant: [d]}]\n"
-        "thresholds: {mrr: 0.1}\n"
-    )
-    project.answers({"a": ["d", "d"], "b": ["d"]})
-    project.run("--ir-update-baseline")
-    stored = (project.path / ".ir-baseline/shop.jsonl").read_text(encoding="utf-8")
-    ids = [json.loads(line).get("id") for line in stored.splitlines() if line.startswith("{")]
-    assert "a" not in ids
-    assert "b" in ids
 
 
 def test_a_folder_of_baselines_may_be_flat_or_as_deep_as_the_suites(project: Project) -> None:

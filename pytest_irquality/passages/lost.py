@@ -5,17 +5,19 @@ Nothing of this is ever credited; it says where to look.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import ceil
 from typing import NamedTuple
 
-from pytest_irquality.passages.find import NEARNESS, Pair, in_order, likely
+from pytest_irquality.passages.deciding import decides
 from pytest_irquality.passages.normal import Normal
 
 FEW = 3  # words of a part that is told by itself; fewer must stand at the very edge of their text
 SLACK = 2  # words between a part and the edge where its text was cut: half a word, an ellipsis
 MOST = 0.6  # share of a passage's words in a text that is called the same passage, changed
+NEARNESS = 1.5  # within how many times its own length the words of a passage are looked for
 TRIED = 3  # places of one text that are compared word by word
 
 
@@ -27,6 +29,13 @@ class Part(NamedTuple):
     start: int
     end: int
     text: int
+
+
+class Pair(NamedTuple):
+    """A word of a passage and the same word of a text, by their places."""
+
+    own: int
+    there: int
 
 
 class Nearest(NamedTuple):
@@ -78,9 +87,9 @@ def nearest(passage: Normal, texts: Sequence[Normal], least: float = MOST) -> Ne
     reach = int(NEARNESS * len(words)) + 1
     needed = max(ceil(least * len(words)), 1)
     for place, text in enumerate(texts):
-        for start in likely(words, text.words, needed, reach)[:TRIED]:
+        for start in _likely(words, text.words, needed, reach)[:TRIED]:
             near = text.words[start : start + reach]
-            pairs = in_order(words, near)
+            pairs = _in_order(words, near)
             share = len(pairs) / len(words)
             if pairs and share >= least and (best is None or share > best.share):
                 best = Nearest(place, share, *_differences(words, near, pairs))
@@ -94,6 +103,57 @@ def _differences(
     missing = tuple(word for at, word in enumerate(words) if at not in own)
     between = range(pairs[0].there, pairs[-1].there)
     return missing, tuple(near[at] for at in between if at not in there)
+
+
+def _likely(passage: Sequence[str], text: Sequence[str], least: int, reach: int) -> list[int]:
+    """Where the next ``reach`` words hold enough of the passage's, in whatever order: those with
+    most first.
+    """
+    wanted = Counter(passage)
+    held: Counter[str] = Counter()
+    common, likely = 0, []
+    for end in range(len(text) + reach - 1):
+        start = end - reach + 1
+        if end < len(text) and text[end] in wanted:
+            common += held[text[end]] < wanted[text[end]]
+            held[text[end]] += 1
+        if start >= 0 and text[start] in wanted:
+            if common >= least:
+                likely.append((-common, start))
+            held[text[start]] -= 1
+            common -= held[text[start]] < wanted[text[start]]
+    return [start for _, start in sorted(likely)]
+
+
+def _in_order(passage: Sequence[str], text: Sequence[str]) -> list[Pair]:
+    """The most words that stand in both in the same order; words that decide go before any number
+    of others.
+    """
+    deciding = decides(passage)
+    above = [0] * (len(text) + 1)
+    table = [above]
+    for place, word in enumerate(passage):
+        weight = len(passage) + 1 if place in deciding else 1
+        row = [0]
+        for there, other in enumerate(text):
+            same = above[there] + weight if word == other else 0
+            row.append(max(same, above[there + 1], row[there]))
+        table.append(row)
+        above = row
+    return [*_back(table)][::-1]
+
+
+def _back(table: Sequence[Sequence[int]]) -> Iterator[Pair]:
+    """The pairs that made the last number of the table, last first."""
+    own, there = len(table) - 1, len(table[0]) - 1
+    while own and there:
+        if table[own][there] == table[own - 1][there]:
+            own -= 1
+        elif table[own][there] == table[own][there - 1]:
+            there -= 1
+        else:
+            own, there = own - 1, there - 1
+            yield Pair(own, there)
 
 
 def _longest(words: Sequence[str], start: int, texts: Sequence[Normal]) -> Part | None:

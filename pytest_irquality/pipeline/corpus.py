@@ -43,8 +43,7 @@ def nowhere(
         chunks = _of_retriever(suite, texts())
     else:
         return {}
-    return _lost(wanted, chunks, {passage: suite.share_of(query) for query in suite.queries
-                                  for passage in query.judgments.grades})  # fmt: skip
+    return _lost(wanted, chunks)
 
 
 def _passages(suite: Suite) -> Iterator[str]:
@@ -110,9 +109,7 @@ def _read(suite: Suite, chunks: Any, instead: str) -> Iterator[tuple[str, str]]:
         yield id, hits.texts[id]
 
 
-def _lost(
-    wanted: Mapping[str, Normal], chunks: Iterable[tuple[str, str]], shares: Mapping[str, float]
-) -> Mapping[str, Loss]:
+def _lost(wanted: Mapping[str, Normal], chunks: Iterable[tuple[str, str]]) -> Mapping[str, Loss]:
     """The passages that no chunk holds. Only chunks with a passage's rarest word are looked through
     for it.
     """
@@ -129,19 +126,12 @@ def _lost(
     lost = {}
     for passage, form in wanted.items():
         rare = sorted(set(form.words), key=lambda word: len(having[word]))
-        share = shares.get(passage, 1.0)
-        if any(find(form, texts[place]) for place in (having[rare[0]] if rare else ())):
-            continue
-        near = _near(form, rare, having, len(texts))
-        if share < 1 and any(find(form, texts[place], share) for place in near):
-            continue
-        lost[passage] = _loss(form, near, ids, texts)
+        if not any(find(form, texts[place]) for place in (having[rare[0]] if rare else ())):
+            lost[passage] = _loss(form, _near(rare, having, len(texts)), ids, texts)
     return lost
 
 
-def _near(
-    passage: Normal, rare: list[str], having: Mapping[str, list[int]], chunks: int
-) -> list[int]:
+def _near(rare: list[str], having: Mapping[str, list[int]], chunks: int) -> list[int]:
     """The chunks that hold most of a passage's words, in whatever order; rare words weigh more."""
     weight: defaultdict[int, float] = defaultdict(float)
     for word in rare:

@@ -31,7 +31,7 @@ class Ranking:
     ``scores`` has one number a document, or is None where the engine gives none. ``seconds`` is the
     time of the call. The others are for queries that match by text alone: ``besides`` has further
     passages that a result holds, each with what the result stands for; ``holders`` the result that
-    holds a passage, by its own id; ``shares`` how much of a passage was found, where not all of it.
+    holds a passage, by its own id.
     """
 
     ids: tuple[str, ...]
@@ -40,7 +40,6 @@ class Ranking:
     besides: Mapping[str, str] = field(default_factory=dict)
     holders: Mapping[str, str] = field(default_factory=dict)
     own: tuple[str, ...] = ()
-    shares: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def raw(self) -> tuple[str, ...]:

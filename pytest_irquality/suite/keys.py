@@ -184,39 +184,8 @@ def _relevant_from(document: Document, event: Event, what: str) -> float:
     return value
 
 
-class Match(NamedTuple):
-    """What names stand for: ids, or passages of which ``share`` of the words must be found."""
-
-    by: Literal["id", "text"]
-    share: float = 1.0
-
-
-def _match(document: Document, event: Event, what: str) -> Match:
-    if isinstance(event, ScalarEvent):
-        return Match("text" if document.choice(event, what, ("id", "text")) == "text" else "id")
-    shares: list[float] = []
-    for _, _, value in document.fields(event, what, ("text",)):
-        share = document.number(value, f"{what[:-1]}: text'")
-        if not 0.5 <= share <= 1:
-            document.fail(
-                value, f"{what} is the share of a passage's words, from 0.5 to 1, not {share:g}"
-            )
-        shares.append(share)
-    if not shares:
-        document.fail(event, f"{what} is id, text, or {{text: 0.85}}")
-    return Match("text", shares[0])
-
-
-MATCH: Kind[Match] = Kind(
-    _match,
-    {
-        "anyOf": [
-            {"enum": ["id", "text"]},
-            closed({"text": {"type": "number", "minimum": 0.5, "maximum": 1}}, required=["text"]),
-        ]
-    },
-    "`id`, `text`, or `{text: 0.85}`",
-)
+Match = Literal["id", "text"]
+MATCH: Kind[Match] = choice("id", "text")
 RELEVANT: Kind[Relevant] = Kind(
     _relevant,
     {"anyOf": [distinct(ANY_TEXT), {"type": "object", "additionalProperties": ANY_TEXT}]},
@@ -347,6 +316,9 @@ class QuerySettings:
         PARAMS, "Keyword arguments of this query's call, laid over those of the suite.", {}
     )
     known_issue: str | None = key(KNOWN_ISSUE, KNOWN_ISSUE_HELP, None, "none")
+    match: Match | None = key(
+        MATCH, "What stands under `relevant` and in rules here.", None, "the suite's"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -374,9 +346,6 @@ class WrittenQuery(RuleKeys, QuerySettings):
         Relevant({}, ()),
         "none",
         wants_results=True,
-    )
-    match: Match | None = key(
-        MATCH, "What stands under `relevant` and in rules here.", None, "the suite's"
     )
     thresholds: tuple[LimitLine, ...] = key(
         BLOCK, "Limits of this query alone.", (), mistaken=LIMITS_IN_OTHER_TOOLS
@@ -469,6 +438,7 @@ class SuiteSettings:
         Retry(times=0),
         "none is",
     )
+    match: Match = key(MATCH, "What stands under `relevant` and in rules: ids, or passages.", "id")
     corpus: Corpus = key(
         table(Corpus, "`{files: …, missing: …}`"),
         "The chunks as indexed, to see which passages stand in none of them.",
@@ -550,9 +520,6 @@ class WrittenSuite(SuiteSettings):
     )
     depth: int | None = key(
         CUTOFF, "Results asked for.", None, "the deepest cutoff of any measure or rule"
-    )
-    match: Match = key(
-        MATCH, "What stands under `relevant` and in rules: ids, or passages.", Match("id"), "`id`"
     )
     judgments: tuple[WrittenFile, ...] = key(
         one_or_list(_file, one_or_many(TEXT_OR_FILE), "a file, or a list of files"),

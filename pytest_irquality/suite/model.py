@@ -84,8 +84,8 @@ class Query(QuerySettings):
     ``votes`` holds every grade of the documents that a named judge graded, which ``judgments`` has
     joined to one.
 
-    ``match`` and ``share`` are written over the suite's; ``passages`` are those of the names in its
-    judgments and rules that are passages, where the others are ids.
+    ``passages`` are those of the names in its judgments and rules that are passages, where the
+    others are ids.
     """
 
     id: str
@@ -99,8 +99,6 @@ class Query(QuerySettings):
     robustness: tuple[tuple[str, Limits], ...] = ()
     kind: str = ""
     of: str = ""
-    match: Literal["id", "text", ""] = ""
-    share: float | None = None
     passages: frozenset[str] = frozenset()
 
     def variant(self, kind: str, number: int, text: str) -> Query:
@@ -198,8 +196,6 @@ class Suite(SuiteSettings):
     path: str
     queries: tuple[Query, ...]
     depth: int = 10
-    match: Literal["id", "text"] = "id"
-    share: float = 1.0
     reworded: tuple[Query, ...] = ()
     judged_on: tuple[str, ...] = ()
     default_guard: bool = True
@@ -246,10 +242,6 @@ class Suite(SuiteSettings):
         """The ids of the queries and variants that look for passages in texts."""
         asked = (*self.queries, *self.reworded)
         return frozenset(query.id for query in asked if self.reads_texts(query))
-
-    def share_of(self, query: Query) -> float:
-        """How much of a passage's words must stand in a text, 1 being all of them in a row."""
-        return self.share if query.share is None else query.share
 
     @cached_property
     def qrels(self) -> Mapping[str, Judgments]:

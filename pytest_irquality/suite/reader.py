@@ -107,7 +107,7 @@ class _Assembly:
         """The reader of the lines of limits."""
         written = self.written
         return LimitReader(
-            self.definitions, written.top_k, written.match.by == "text", self.document.fail_at
+            self.definitions, written.top_k, written.match == "text", self.document.fail_at
         )
 
     def suite(self) -> Suite:
@@ -135,8 +135,6 @@ class _Assembly:
             files=tuple(self.opened),
             queries=queries,
             reworded=reworded,
-            match=written.match.by,
-            share=written.match.share,
             default_guard=all(line.name != "lost_all_relevant" for line in written.each_query),
             metrics=tuple(self.limits.measure(text, place) for text, place in written.metrics),
             checks=tuple(check for check in named if check.scope != "trend"),
@@ -217,7 +215,7 @@ class _Assembly:
         further = [key for key in QUERY_KEYS if key not in ("query", "id")]
         if not source.path.is_dir():
             records, judges, note = read_queries(
-                source, further, by_text=self.written.match.by == "text"
+                source, further, by_text=self.written.match == "text"
             )
             if judges:
                 files.append(read_judgments(source, self.written.grades))
@@ -308,8 +306,6 @@ class _Assembly:
             bulk=written.bulk,
             place=written.place,
             votes=said.votes,
-            match=written.match.by if written.match else "",
-            share=written.match.share if written.match else None,
             passages=frozenset(written.passages.grades),
             **shared(QuerySettings, written),
         )
@@ -350,7 +346,7 @@ class _Assembly:
 
     def _short(self, written: WrittenQuery, query: Query) -> Iterator[tuple[Place, str]]:
         """The passages that nearly every text holds, or none, each with its place."""
-        by_text = (query.match or self.written.match.by) == "text"
+        by_text = (query.match or self.written.match) == "text"
         listed = [written.passages, *([written.relevant] if by_text else [])]
         if not by_text and not query.passages:
             return

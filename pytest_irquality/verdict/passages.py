@@ -28,13 +28,10 @@ MARK = " (id)"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a query looks for, with its grades: passages in texts, and documents by id. ``share`` of
-    a passage's words is enough to find it.
-    """
+    """What a query looks for, with its grades: passages in texts, and documents by id."""
 
     passages: Mapping[str, float]
     documents: Mapping[str, float]
-    share: float
     ids_too: bool
 
 
@@ -48,7 +45,7 @@ def wanted_by(suite: Suite, query: Query) -> Wanted | None:
     grades.update(query.judgments.grades)
     passages = {name: grade for name, grade in grades.items() if by_text or name in query.passages}
     documents = {name: grade for name, grade in grades.items() if name not in passages}
-    return Wanted(passages, documents, suite.share_of(query), not by_text)
+    return Wanted(passages, documents, not by_text)
 
 
 def by_passages(suite: Suite, run: Run, today: Run | None = None) -> Run:
@@ -114,19 +111,13 @@ def _found_in(
 
 def _chunks_of(rankings: Iterable[Ranking]) -> Mapping[str, str]:
     """Where each passage was found, as its title: ``in chunk-7``; nothing where queries found it in
-    several chunks. ``≈``: not word for word.
+    several chunks.
     """
     chunks: dict[str, set[str]] = {}
-    near: set[str] = set()
     for ranking in rankings:
-        near.update(ranking.shares)
         for passage, chunk in ranking.holders.items():
             chunks.setdefault(passage, set()).add(chunk)
-    return {
-        passage: f"{'≈ ' if passage in near else ''}in {min(found)}"
-        for passage, found in chunks.items()
-        if len(found) == 1
-    }
+    return {passage: f"in {min(found)}" for passage, found in chunks.items() if len(found) == 1}
 
 
 def _by_what_it_holds(
@@ -141,14 +132,9 @@ def _by_what_it_holds(
     names: dict[str, str] = {}
     besides: dict[str, str] = {}
     holders: dict[str, str] = {}
-    shares: dict[str, float] = {}
     for id in dict.fromkeys(ranking.ids[:depth]):
         text = normal(texts[id])
-        found = {
-            passage: place
-            for passage, words in left.items()
-            if (place := find(words, text, wanted.share))
-        }
+        found = [passage for passage, words in left.items() if find(words, text)]
         document = documents[id]
         is_new = document in wanted.documents and document not in names.values()
         held = [*found, *([document] if is_new and document not in besides else [])]
@@ -157,13 +143,10 @@ def _by_what_it_holds(
         names[id] = max(held, key=grades.__getitem__)
         besides.update({other: names[id] for other in held if other != names[id]})
         holders.update(dict.fromkeys(found, id))
-        shares.update({passage: place.share for passage, place in found.items() if not place.whole})
         for passage in found:
             del left[passage]
     ids = tuple(names.get(id) or besides.get(documents[id], documents[id]) for id in ranking.ids)
-    return replace(
-        ranking, ids=ids, besides=besides, holders=holders, shares=shares, own=ranking.ids
-    )
+    return replace(ranking, ids=ids, besides=besides, holders=holders, own=ranking.ids)
 
 
 def _by_ids_of(today: Run, run: Run, queries: Set[str]) -> Run:

@@ -173,7 +173,6 @@ class _Documents:
         return document._replace(
             grade=grade,
             score=self.score(document),
-            share=self.ranking.shares.get(id),
             in_answers=self.often.get(id, 0) if self.several else None,
         )
 

@@ -99,7 +99,7 @@ class Verdict:
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A passage in a text, by its first character and the one behind its last. ``whole`` is False
-    where it is a part, or nearly all, of one.
+    where it is a part of one.
     """
 
     start: int
@@ -125,9 +125,8 @@ class ShownDocument(NamedTuple):
 
     ``before`` is its rank in the baseline, None where it was not there or the query has no
     baseline. ``gone`` is True where the retriever says that the document left the index.
-    ``explanation`` is the retriever's own word on it. ``share`` is how much of a passage's words
-    was found, where not all of them stand in a row; ``loss`` why a passage was not found.
-    Of several answers ranks are medians, and ``in_answers`` is how many hold the document.
+    ``explanation`` is the retriever's own word on it, ``loss`` why a passage was not found. Of
+    several answers ranks are medians, and ``in_answers`` is how many hold the document.
     ``candidate`` is what the first stage made of a document that is expected or was there.
     ``chunk`` is its text, where reports show it.
     """
@@ -141,7 +140,6 @@ class ShownDocument(NamedTuple):
     before: int | None = None
     gone: bool = False
     explanation: str | None = None
-    share: float | None = None
     loss: Loss | None = None
     in_answers: int | None = None
     candidate: Candidate | None = None

@@ -10,7 +10,6 @@ from difflib import SequenceMatcher
 
 from pytest_irquality.passages import find, normal, placed_words
 from pytest_irquality.retrieval.run import Ranking, Run
-from pytest_irquality.suite.model import Query
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.passages import wanted_by
@@ -83,7 +82,7 @@ class _Texts:
                 return tuple(documents)
             known = holders(ranking)
             return tuple(
-                document._replace(chunk=self._chunk(asked, run, own, passages, parts))
+                document._replace(chunk=self._chunk(run, own, passages, parts))
                 if (own := known.get(document.id)) in run.texts
                 else document
                 for document in documents
@@ -97,7 +96,6 @@ class _Texts:
 
     def _chunk(
         self,
-        query: Query,
         run: Run,
         own: str | None,
         passages: Sequence[str],
@@ -105,8 +103,7 @@ class _Texts:
     ) -> Chunk:
         assert own is not None
         text = run.texts[own]
-        share = self.now.suite.share_of(query)
-        marks = marked(text, passages, parts.get(own, ()), share)
+        marks = marked(text, passages, parts.get(own, ()))
         if len(text) > LONGEST:
             text = f"{text[: LONGEST - 1]}…"
             marks = tuple(mark for mark in marks if mark.end < LONGEST)
@@ -133,9 +130,7 @@ def _parts(missing: Iterable[ShownDocument]) -> Mapping[str, Sequence[str]]:
     return found
 
 
-def marked(
-    text: str, passages: Iterable[str], in_part: Collection[str], share: float
-) -> tuple[Mark, ...]:
+def marked(text: str, passages: Iterable[str], in_part: Collection[str]) -> tuple[Mark, ...]:
     """Where passages stand in a text, and the longest part there of those that it holds in part;
     marks do not overlap.
     """
@@ -143,8 +138,8 @@ def marked(
     places = []
     for passage in passages:
         words = normal(passage)
-        if found := find(words, form, share):
-            places.append((found.start, found.end, found.whole))
+        if found := find(words, form):
+            places.append((found.start, found.end, True))
         elif passage in in_part:
             match = SequenceMatcher(None, words.words, form.words, False).find_longest_match()
             first, behind = match.b, match.b + match.size

@@ -71,3 +71,11 @@ def test_the_nearest_text_and_how_it_differs() -> None:
     assert found.share == pytest.approx(11 / 12)
     assert nearest(normal(GOODS), [normal("Cookies are kept"), normal("")]) is None
     assert nearest(normal(GOODS), []) is None
+
+
+@pytest.mark.parametrize("word", ["14", "not", "can't", "<", "only", "non-fatal", "不", "x2"])
+def test_a_word_that_decides_is_no_difference_where_both_have_it(word: str) -> None:
+    """Rather than any number of other words, which cannot all stand in order with it."""
+    found = nearest(normal(f"{word} office chairs"), [normal(f"office chairs {word}")], 0.3)
+    assert found is not None
+    assert found.missing == ("office", "chairs")

@@ -86,22 +86,6 @@ OTHER: dict[str, list[str]] = {
     "O(n)": ["O(n²)", "O(m)", "O(2n)"],
 }  # fmt: skip
 
-# Under a share of 0.8: reworded and still said, and reworded until it says something else.
-NEAR = [
-    ("the refund is paid to your account within 14 days", "the refund will be paid to your account within 14 days", True),
-    ("the refund is paid to your account within 14 days", "the refund is paid to your account within 30 days", False),
-    ("the refund is paid to your account within 14 days", "the refund is not paid to your account within 14 days", False),
-    ("you can return any unused item in its box", "you can return any unused item in the box", True),
-    ("you can return any unused item in its box", "you cannot return any unused item in its box", False),
-    ("only managers may approve an order above 500 euros", "managers may approve an order above 500 euros", False),
-    ("only managers may approve an order above 500 euros", "only the managers may approve an order above 500 euros", True),
-    ("open the valve before you start the pump", "open the valve after you start the pump", False),
-    ("the default number of retries is set to 5 here", "the default number of retries is set to 50 here", False),
-    ("the default number of retries is set to 5 here", "the usual number of retries is set to 5 here", True),
-    ("the index must be rebuilt when x >= 10 holds", "the index must be rebuilt when x > 10 holds", False),
-    ("users without a licence may read every public page", "users with a licence may read every public page", False),
-]  # fmt: skip
-
 
 def pairs(of: dict[str, list[str]]) -> list[tuple[str, str]]:
     return [(passage, text) for passage, texts in of.items() for text in texts]
@@ -120,8 +104,3 @@ def test_the_same_words_are_found_whatever_their_form(passage: str, text: str) -
 @pytest.mark.parametrize(("passage", "text"), pairs(OTHER))
 def test_other_words_are_not_found(passage: str, text: str) -> None:
     assert not find(normal(passage), normal(text)), (normal(passage).words, normal(text).words)
-
-
-@pytest.mark.parametrize(("passage", "text", "said"), NEAR)
-def test_a_share_finds_what_says_the_same(passage: str, text: str, said: bool) -> None:
-    assert bool(find(normal(passage), normal(text), 0.8)) is said

@@ -59,41 +59,36 @@ def _texts(value: Any) -> list[str]:
     return texts
 
 
-def _list_in(cell: str) -> list[str]:
-    """The texts of a cell: a list as JSON or Python writes it, or one text."""
+def _parsed(cell: str) -> Any:
+    """The list or the object that a cell holds as JSON or Python writes it; None for a text."""
     written = cell.strip()
-    if written[:1] == "[" and written[-1:] == "]":
-        for parse in (json.loads, ast.literal_eval):
-            try:
-                return _texts(parse(written))
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
-                continue
-    return [cell]
+    if written[:1] not in ("[", "{"):
+        return None
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            return parse(written)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+    return None
+
+
+def _list_in(cell: str) -> list[str]:
+    """The texts of a cell: those of a list, or one text."""
+    parsed = _parsed(cell)
+    return _texts(parsed) if isinstance(parsed, list) else [cell]
 
 
 def _ids(value: Any) -> list[str]:
-    """Ids, or things that have one."""
-    if isinstance(value, str):
-        return [id.strip() for id in _list_in(value) if id.strip()]
-    if isinstance(value, Mapping):
-        own = _first(value, ("docid", "doc_id", "passage_id", "document_id", "id", "_id"))
-        return [str(own)] if own else []
-    ids: list[str] = []
-    if isinstance(value, Sequence):
-        for one in value:
-            ids += _ids(one)
-    return ids
+    """An id, or a list of ids; also as one cell of a table."""
+    listed = _list_in(value) if isinstance(value, str) else value
+    if not isinstance(listed, Sequence):
+        return []
+    return [id.strip() for id in listed if isinstance(id, str) and id.strip()]
 
 
 def _mapping(value: Any) -> Cells:
     """An object, also as one cell of a table."""
-    if isinstance(value, str):
-        for parse in (json.loads, ast.literal_eval):
-            try:
-                value = parse(value)
-                break
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
-                continue
+    value = _parsed(value) if isinstance(value, str) else value
     return value if isinstance(value, Mapping) else {}
 
 
@@ -106,40 +101,19 @@ def _query(row: Cells, *names: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _id(row: Cells) -> str:
-    return str(_first(row, ("query_id", "qid", "_id", "id")))
-
-
 # -- kinds of rows ---------------------------------------------------------------------------------
 
 
 def _ragas(row: Cells) -> Expected:
-    contexts = _texts(
-        _first(row, ("reference_contexts", "ground_truth_contexts", "ground_truth_context"))
-    )
+    contexts = _texts(row.get("reference_contexts", ""))
     ids = _ids(row.get("reference_context_ids", ""))
     return Expected(_query(row, "user_input", "query", "question"), contexts, ids)
-
-
-def _old_testset(row: Cells) -> Expected:
-    return Expected(_query(row, "question"), _texts(row.get("contexts", "")))
 
 
 def _golden(row: Cells) -> Expected:
     context = row.get("context", "")
     is_cell = isinstance(context, str) and not context.lstrip().startswith("[")
     return Expected(_query(row, "input"), _texts(context.split("|") if is_cell else context))
-
-
-def _positives(row: Cells) -> Expected:
-    """Passages by their texts, and by their ids where each has one."""
-    found = _first(row, ("positive_passages", "positive_ctxs", "positives", "positive", "pos"))
-    query = _query(row, "query", "question", "anchor")
-    ids: list[str] = []
-    if not isinstance(found, str):
-        for passage in found:
-            ids += _ids(passage) if isinstance(passage, Mapping) else []
-    return Expected(query, _texts(found), ids, _id(row))
 
 
 def _squad(row: Cells) -> Expected:
@@ -157,7 +131,11 @@ def _squad(row: Cells) -> Expected:
     sentences = (
         sentence_at(context, int(start)) for text, start in places if text and start is not None
     )
-    return Expected(_query(row, "question"), [*dict.fromkeys(filter(None, sentences))], id=_id(row))
+    return Expected(
+        _query(row, "question"),
+        [*dict.fromkeys(filter(None, sentences))],
+        id=str(row.get("id", "")),
+    )
 
 
 def _langsmith(row: Cells) -> Expected:
@@ -193,42 +171,20 @@ def _only_text(asked: Cells) -> str:
     return texts[0] if len(texts) == 1 else ""
 
 
-CONTEXT = (
-    "reference_contexts", "ground_truth_contexts", "ground_truth_context", "reference_context_ids",
-)  # fmt: skip
-OLD_RAGAS = ("question", "contexts", "evolution_type")
+CONTEXT = ("reference_contexts", "reference_context_ids")
 SQUAD = ("question", "context", "answers")
-POSITIVES = tuple(
-    Dataset(
-        "a set with positive passages",
-        (query, name),
-        _positives,
-        ("id", "query_id", "qid", query, name),
-    )
-    for query in ("query", "question", "anchor")
-    for name in ("positive_passages", "positive_ctxs", "positives", "positive", "pos")
-)
 LLAMA_INDEX = "a set of ragas or LlamaIndex"
 DATASETS = (
     Dataset("a set of ragas", ("user_input",), _ragas, ("user_input", *CONTEXT)),
     Dataset(LLAMA_INDEX, ("reference_contexts",), _ragas, ("query", "question", *CONTEXT)),
-    Dataset("a set of ragas", ("question", "ground_truth_context"), _ragas, ("question", *CONTEXT)),
-    Dataset("a testset of ragas", OLD_RAGAS, _old_testset, ("question", "contexts")),
-    *POSITIVES,
     Dataset("SQuAD", SQUAD, _squad, ("id", *SQUAD)),
     Dataset("goldens of DeepEval", ("input", "expected_output"), _golden, ("input", "context")),
     Dataset("goldens of DeepEval", ("input", "context"), _golden, ("input", "context")),
     Dataset("a set of LangSmith", ("inputs", "outputs"), _langsmith, ("id", "inputs", "outputs")),
 )  # fmt: skip
+WHOLE = ("data", "examples", "relevant_docs")
+"""Names under which a file that is one object holds its rows."""
 LANGSMITH_COLUMNS = re.compile(r"inputs?[._]")
-NO_JUDGMENT = (
-    "answer",
-    "ground_truth",
-    "ground_truths",
-    "expected_output",
-    "reference",
-    "response",
-)
 
 
 def dataset_of(names: Iterable[str]) -> Dataset | None:
@@ -331,18 +287,12 @@ def _whole(lines: Iterator[str], head: str) -> Any:
 
 
 def _is_whole(value: Cells) -> bool:
-    """Whether an object is a whole set rather than its first row: a list under a name, or
-    columns.
-    """
-    names = ("data", "examples", "goldens", "relevant_docs")
-    named = any(isinstance(value.get(name), (list, dict)) for name in names)
-    return named or (bool(value) and all(isinstance(column, list) for column in value.values()))
+    """Whether an object is a whole set rather than its first row."""
+    return any(isinstance(value.get(name), (list, dict)) for name in WHOLE)
 
 
 def _rows_of(value: Any) -> Iterator[Cells]:
-    """The rows of one JSON value: a list, a list under a name, columns, or one of the layouts with
-    a name.
-    """
+    """The rows of one JSON value: a list, or an object that has them under a name."""
     if isinstance(value, list):
         yield from (row for row in value if isinstance(row, dict))
     elif not isinstance(value, dict):
@@ -352,12 +302,7 @@ def _rows_of(value: Any) -> Iterator[Cells]:
         for id, query in value["queries"].items():
             documents = _ids(value["relevant_docs"].get(id, []))
             texts = [corpus[document] for document in documents if document in corpus]
-            yield {
-                "id": id,
-                "query": query,
-                "reference_contexts": texts,
-                "reference_context_ids": documents,
-            }
+            yield {"query": query, **dict(zip(CONTEXT, (texts, documents), strict=True))}
     elif isinstance(value.get("data"), list) and any(
         isinstance(one, dict) and "paragraphs" in one for one in value["data"]
     ):
@@ -365,34 +310,8 @@ def _rows_of(value: Any) -> Iterator[Cells]:
             for paragraph in article.get("paragraphs", ()):
                 for asked in paragraph.get("qas", ()):
                     yield {"context": paragraph.get("context", ""), "answers": [], **asked}
-    else:
-        listed = next(
-            (
-                value[name]
-                for name in ("data", "examples", "goldens", "rows")
-                if isinstance(value.get(name), list)
-            ),
-            None,
-        )
-        if listed is not None:
-            yield from (row for row in listed if isinstance(row, dict))
-        else:
-            yield from _of_columns(value)
-
-
-def _of_columns(table: Cells) -> Iterator[Cells]:
-    """A row for each place of columns that are equally long; ``questions`` is a column of
-    ``question``.
-    """
-    columns = {name.removesuffix("s") if name in ("questions", "answers") else name: column
-               for name, column in table.items() if isinstance(column, list)}  # fmt: skip
-    lengths = {len(column) for column in columns.values()}
-    if len(lengths) == 1:
-        for values in zip(*columns.values(), strict=True):
-            row = dict(zip(columns, values, strict=True))
-            if "ground_truth_documents" in row:  # of Haystack's evaluators
-                row["reference_contexts"] = row.pop("ground_truth_documents")
-            yield row
+    elif isinstance(value.get("examples"), list):
+        yield from (row for row in value["examples"] if isinstance(row, dict))
 
 
 def records_of(found: Rows, by_text: bool, ignored: set[str]) -> Iterator[Record]:

@@ -15,12 +15,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar, overload
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
 import pytest
 
 Value = TypeVar("Value")
-Word = TypeVar("Word", bound=str)
 Own = TypeVar("Own", bound="Setting[Any]")
 
 GENERAL = "search-quality regression tests"
@@ -185,24 +184,33 @@ class Count(Option["int | None"]):
         return {"metavar": "N", "type": at_least_one, "default": None}
 
 
-@dataclass(eq=False)
-class Seed(Option[int]):
-    """An option that is any whole number."""
+class SizedPath(NamedTuple):
+    """A path, and the number that was written behind it: ``queries.csv,size=100``."""
 
-    def arguments(self) -> dict[str, Any]:
-        """It takes one number."""
-        return {"metavar": "N", "type": int, "default": 0}
+    path: str
+    size: int | None
 
 
 @dataclass(eq=False)
-class Choice(Option[Word]):
-    """An option that is one of a few words, the first of them by default."""
+class Sized(Option["SizedPath | None"]):
+    """An option with a path, behind which a size may stand."""
 
-    choices: tuple[Word, ...] = ()
+    metavar: str
 
     def arguments(self) -> dict[str, Any]:
-        """It takes one of the words."""
-        return {"choices": self.choices, "default": self.choices[0]}
+        """It takes one value, which stays a text: workers of xdist are sent it."""
+        return {"metavar": self.metavar, "default": None}
+
+    def read(self, given: Declared) -> SizedPath | None:
+        """What was given. Raises ``pytest.UsageError`` for a size that is none."""
+        text = getattr(given.given, self.key)
+        path, comma, size = (text or "").rpartition(",size=")
+        if not comma:
+            return SizedPath(text, None) if text else None
+        try:
+            return SizedPath(path, at_least_one(size))
+        except argparse.ArgumentTypeError as error:
+            raise pytest.UsageError(f"{self.flag}: size: {error}") from None
 
 
 def at_least_one(text: str) -> int:

@@ -49,7 +49,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
     """
     queries = Options(early_config, early_config.known_args_namespace).init
     if queries:
-        collect_too(early_config, args, queries)
+        collect_too(early_config, args, queries.path)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -73,7 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
         _activate(config)
     queries = Options(config).init
     if queries:
-        _start_first_suite(config, Path(config.invocation_params.dir, queries))
+        _start_first_suite(config, Path(config.invocation_params.dir, queries.path))
 
 
 def _start_first_suite(config: pytest.Config, queries: Path) -> None:
@@ -124,7 +124,7 @@ def pytest_collect_file(
     """
     queries = Options(parent.config).init
     if queries:
-        if file_path != Path(parent.config.invocation_params.dir, queries).resolve():
+        if file_path != Path(parent.config.invocation_params.dir, queries.path).resolve():
             return None
         from pytest_irquality.plugin.init import FirstSuite  # noqa: PLC0415
 

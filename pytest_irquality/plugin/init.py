@@ -106,7 +106,7 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
     """Ask, write the suite, and the page where one is asked for."""
     item, options = request.node, Options(request.config)
     path = target(item.path)
-    drawn = _sample(item.parent.queries, options)
+    drawn = _sample(item.parent.queries, options.init.size if options.init else None)
     asked = _chosen(item.parent.queries, drawn)
     suite = _to_ask(path, asked, options)
     run = _run(suite, request)
@@ -176,32 +176,28 @@ def _fault(run: Run, query: str) -> str | None:
     return run.faults[query].message if query in run.faults else None
 
 
-def _sample(queries: Sequence[Logged], options: Options) -> Sample | None:
+def _sample(queries: Sequence[Logged], size: int | None) -> Sample | None:
     """What is drawn of a log; None of a list of queries that counts nothing, unless a size is asked
     for.
     """
     counts = [query.searches for query in queries]
     if not any(count is not None for count in counts):
-        if options.init_size is None:
+        if size is None:
             return None
         counts = [1.0] * len(counts)
-    numbers = [count or 0.0 for count in counts]
-    return sample(numbers, options.init_size or SAMPLE, options.init_sample, options.init_seed)
+    return sample([count or 0.0 for count in counts], size or SAMPLE)
 
 
 def _chosen(queries: Sequence[Logged], drawn: Sample | None) -> list[Asked]:
     """The queries to ask, with their weights where they were drawn."""
     if drawn is None:
         return [_asked(query) for query in queries]
-    return [_asked(queries[one.place], one.weight, one.stratum) for one in drawn.drawn]
+    return [_asked(queries[one.place], one.weight) for one in drawn.drawn]
 
 
-def _asked(query: Logged, weight: float | None = None, stratum: str = "") -> Asked:
+def _asked(query: Logged, weight: float | None = None) -> Asked:
     id = query.record.cells.get("id", "").strip() or None
-    all_tags = dict.fromkeys(tags(query.record))
-    if stratum:
-        all_tags[stratum] = None
-    return Asked(query.text, id, tuple(all_tags), weight=weight)
+    return Asked(query.text, id, tags(query.record), weight=weight)
 
 
 def _run(suite: Suite, request: pytest.FixtureRequest) -> Run:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,22 +15,18 @@ from pytest_irquality.plugin.declared import (
     COMPARED,
     JUDGMENTS,
     RUNS,
-    Choice,
     Count,
     Flag,
     IniChoice,
     IniCount,
     IniText,
     IniTexts,
-    Seed,
+    Sized,
     Text,
     Texts,
 )
 from pytest_irquality.plugin.internals import named_on_command_line
 from pytest_irquality.plugin.reports import Reports
-
-if TYPE_CHECKING:
-    from pytest_irquality.suite.sampling import Way
 
 PATTERNS = ("*.ir.yaml", "*.ir.yml", "ir_*.yaml", "ir_*.yml")
 
@@ -112,22 +107,15 @@ class Options(Reports):
         " finds.",
         group=JUDGMENTS,
     )
-    init = Text(
+    init = Sized(
         "Write a first suite beside this list of queries (text, one a line, or CSV), with what the"
         " retriever returns for them today as candidates to grade (with --ir-judge, on a page). Of"
-        " a log, which has a column 'count', a sample is drawn (default: no suite is written).",
-        "QUERIES",
+        " a log, which has a column 'count', a sample of N queries is drawn, 200 unless written"
+        " (default: no suite is written).",
+        "QUERIES[,size=N]",
         group=JUDGMENTS,
         implies_suites=False,
     )
-    init_size = Count("Draw N queries of a log for --ir-init (default: 200).", group=JUDGMENTS)
-    init_sample: Choice[Way] = Choice(
-        "Draw them in proportion to how often each was searched, or as many from the head as from"
-        " the torso and the tail (default: proportional).",
-        choices=("proportional", "stratified"),
-        group=JUDGMENTS,
-    )
-    init_seed = Seed("Draw another sample with another seed (default: 0).", group=JUDGMENTS)
 
     ini_concurrency = IniCount(
         "Calls in flight where neither a suite nor --ir-concurrency says (default: 1).",

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_irquality.edges.printable import terminal
-from pytest_irquality.suite.sampling import Sample, Way
+from pytest_irquality.suite.sampling import Sample
 
 PLAIN = re.compile(r"[^\W_](?:[\w '/+.-]*\w)?")
 LONGEST = 100
@@ -47,13 +47,6 @@ thresholds:
 
 queries:
 """
-
-WAYS_OF_DRAWING: dict[Way, str] = {
-    "proportional": "in proportion to how often each was searched",
-    "stratified": (
-        "as many of the head (half of all searches) as of the torso (up to 80 %) and the tail"
-    ),
-}
 
 WEIGHTS = """\
 # {how}
@@ -119,7 +112,7 @@ def _drawn(sample: Sample, source: str) -> str:
     else:
         how = (
             f"{drawn} of {queries} queries of {log}, which has {searches}:\n"
-            f"# {WAYS_OF_DRAWING[sample.way]}, by systematic sampling (seed {sample.seed})."
+            "# in proportion to how often each was searched, by systematic sampling."
         )
     certain = sum(one.certain for one in sample.drawn)
     return WEIGHTS.format(how=how, certain=f"{certain:,}")

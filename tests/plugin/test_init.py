@@ -133,7 +133,7 @@ def test_of_a_log_a_sample_is_drawn_with_the_searches_that_each_query_stands_for
 ) -> None:
     project.suite(LOG + "query 0,1000,\n", "log.csv")
     project.conftest(ANSWERS)
-    result = init(project, "log.csv", "--ir-init-size=50")
+    result = init(project, "log.csv,size=50")
     result.stdout.fnmatch_lines(["wrote log.ir.yaml: 50 of 400 queries, each with up to 10 *"])
     suite = load_suite(project.path / "log.ir.yaml")
     assert len(suite.queries) == 50
@@ -144,21 +144,25 @@ def test_of_a_log_a_sample_is_drawn_with_the_searches_that_each_query_stands_for
     assert "weighted ndcg@10" in map(str, suite.metrics)
     text = (project.path / "log.ir.yaml").read_text("utf-8")
     assert f"# 50 of 400 queries of log.csv, which has {searches:,} searches:" in text
-    assert "by systematic sampling (seed 0)." in text
-    (project.path / "log.ir.yaml").unlink()
-    init(project, "log.csv", "--ir-init-size=50", "--ir-init-seed=1")
-    other = load_suite(project.path / "log.ir.yaml")
-    assert {q.text for q in other.queries} != {q.text for q in suite.queries}
+    assert "how often each was searched, by systematic sampling." in text
 
 
-def test_a_stratified_sample_has_head_torso_and_tail_as_tags(project: Project) -> None:
-    project.suite(LOG, "log.csv")
+def test_a_list_without_counts_may_be_drawn_from(project: Project) -> None:
+    project.suite("a\nb\nc\nd\n", "q.txt")
     project.conftest(ANSWERS)
-    init(project, "log.csv", "--ir-init-size=30", "--ir-init-sample=stratified")
-    suite = load_suite(project.path / "log.ir.yaml")
-    assert {tag: len(some) for tag, some in suite.tags.items()} == {
-        "shop": 30, "head": 10, "torso": 10, "tail": 10,
-    }  # fmt: skip
+    assert init(project, "q.txt,size=2").ret == 0
+    queries = load_suite(project.path / "q.ir.yaml").queries
+    assert [query.weight for query in queries] == [2, 2]
+
+
+@pytest.mark.parametrize("size", ["0", "x", "-1", ""])
+def test_a_size_that_is_none_is_one_line(project: Project, size: str) -> None:
+    project.suite("a\n", "q.txt")
+    result = init(project, f"q.txt,size={size}")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(
+        [f"ERROR: --ir-init: size: it must be a whole number of at least 1, not '{size}'"]
+    )
 
 
 def test_a_log_shorter_than_the_sample_is_taken_whole(project: Project) -> None:

@@ -11,33 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_irquality.suite.sampling import WAYS, Sample, Way, certainties, sample, systematic
+from pytest_irquality.suite.sampling import certainties, draw, sample, systematic
 
 LOG = [round(20_000 / (rank + 1)) for rank in range(3000)]  # as logs are: few often, most once
 
 
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("size", [3, 7, 200, 2999])
-def test_a_sample_has_its_size_each_query_once_and_stands_for_all_searches(
-    way: Way, size: int
-) -> None:
-    drawn = sample(LOG, size, way, seed=3)
+def test_a_sample_has_its_size_each_query_once_and_stands_for_all_searches(size: int) -> None:
+    drawn = sample(LOG, size)
     assert len({one.place for one in drawn.drawn}) == len(drawn.drawn) == size
     assert sum(one.weight for one in drawn.drawn) == pytest.approx(sum(LOG))
-    assert drawn == sample(LOG, size, way, seed=3)
+    assert drawn == sample(LOG, size)
     assert all(one.weight >= LOG[one.place] * (1 - 1e-9) for one in drawn.drawn)
     assert all(one.weight == LOG[one.place] for one in drawn.drawn if one.certain)
-
-
-def test_another_seed_draws_others_but_for_the_certain_ones() -> None:
-    one, other = (sample(LOG, 100, seed=seed) for seed in (1, 2))
-
-    def parts(drawn: Sample) -> tuple[set[int], set[int]]:
-        certain = {some.place for some in drawn.drawn if some.certain}
-        return certain, {some.place for some in drawn.drawn} - certain
-
-    assert parts(one)[0] == parts(other)[0] != set()
-    assert parts(one)[1] != parts(other)[1]
 
 
 @settings(derandomize=True, max_examples=150, deadline=None)
@@ -70,41 +56,17 @@ def test_every_query_is_drawn_as_often_as_its_weight_says(counts: list[int], siz
     assert [one * weight for one in chance] == rest
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_weighted_means_centre_on_the_mean_over_all_searches(way: Way) -> None:
+def test_weighted_means_centre_on_the_mean_over_all_searches() -> None:
     value = [Random(place).random() * (1 if count > 20 else 0.5) for place, count in enumerate(LOG)]
     truth = sum(v * count for v, count in zip(value, LOG, strict=True)) / sum(LOG)
     means = []
-    for seed in range(60):
-        drawn = sample(LOG, 60, way, seed).drawn
+    for n in range(60):
+        drawn = [*draw(LOG, range(len(LOG)), 60, n / 60)]
         total = sum(one.weight for one in drawn)
         means.append(sum(value[one.place] * one.weight for one in drawn) / total)
     assert sum(means) / len(means) == pytest.approx(truth, abs=0.01)
     plain = sum(value) / len(value)
     assert abs(plain - truth) > 0.03  # the mean over queries is another one
-
-
-def test_strata_are_drawn_alike_and_named() -> None:
-    drawn = sample(LOG, 90, "stratified").drawn
-    by_name = {
-        name: [one for one in drawn if one.stratum == name] for name in ("head", "torso", "tail")
-    }
-    assert [len(some) for some in by_name.values()] == [30, 30, 30]
-    rarest = {name: min(LOG[one.place] for one in some) for name, some in by_name.items()}
-    assert rarest["head"] > rarest["torso"] > rarest["tail"]
-    total = sum(one.weight for one in drawn)
-    shares = [sum(one.weight for one in some) / total for some in by_name.values()]
-    assert shares == pytest.approx([0.5, 0.3, 0.2], abs=0.03)
-
-
-def test_a_stratum_with_too_few_queries_gives_its_share_to_the_others() -> None:
-    drawn = sample([1000, *[1] * 500], 30, "stratified").drawn
-    assert sum(one.stratum == "head" for one in drawn) == 1
-    assert len(drawn) == 30
-
-
-def test_no_stratum_goes_without() -> None:
-    assert len(sample(LOG, 1, "stratified").drawn) == 3
 
 
 def test_a_short_log_is_taken_whole_and_what_nobody_searched_is_left_out() -> None:

@@ -228,7 +228,7 @@ JUDGES: Kind[Judges] = Kind(
 
 # -- the audit -------------------------------------------------------------------------------------
 
-AuditKind = Literal["dead", "unprotected", "toothless", "redundant"]
+AuditKind = Literal["dead", "unprotected", "toothless"]
 AUDITED: tuple[AuditKind, ...] = get_args(AuditKind)
 
 
@@ -244,7 +244,7 @@ def _audit(document: Document, event: Event, what: str) -> Mapping[AuditKind, in
 AUDIT: Kind[Mapping[AuditKind, int]] = Kind(
     _audit,
     closed(dict.fromkeys(AUDITED, FROM_0.schema)),
-    "`{dead: …, unprotected: …, toothless: …, redundant: …}`",
+    "`{dead: …, unprotected: …, toothless: …}`",
 )
 
 # -- files -----------------------------------------------------------------------------------------
@@ -465,7 +465,7 @@ class SuiteSettings:
     audit: Mapping[AuditKind, int] = key(
         AUDIT,
         "What `--ir-audit` may find: documents that no longer exist, queries that nothing protects,"
-        " lines of limits that nothing could break, queries that ask the same as another.",
+        " lines of limits that nothing could break.",
         {},
         "nothing fails",
     )

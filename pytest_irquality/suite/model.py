@@ -185,8 +185,7 @@ class Suite(SuiteSettings):
 
     ``doubts`` are warnings that the file gave rise to as it was read, each with its place.
     ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it does
-    unless written. ``judged_on`` are the first and the last day on which somebody graded something,
-    where a file says so. ``places`` holds the place of each key that is written. ``reworded`` are
+    unless written. ``places`` holds the place of each key that is written. ``reworded`` are
     the queries' variants, written and generated: asked like them, but in no mean, rule or guard.
     ``trends`` are the checks of the history. ``files`` are those, and the BEIR folders, that
     queries and judgments were read from.
@@ -197,7 +196,6 @@ class Suite(SuiteSettings):
     queries: tuple[Query, ...]
     depth: int = 10
     reworded: tuple[Query, ...] = ()
-    judged_on: tuple[str, ...] = ()
     default_guard: bool = True
     metrics: tuple[Measure, ...] = ()
     checks: tuple[Check, ...] = ()

@@ -141,7 +141,6 @@ class _Assembly:
             trends=tuple(check for check in named if check.scope == "trend"),
             notes=(*self.notes, *(judged.notes() if judged else ())),
             doubts=tuple(doubts),
-            judged_on=judged.dates if judged else (),
             places=written.places,
             **shared(SuiteSettings, written),
         )

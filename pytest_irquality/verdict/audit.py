@@ -4,8 +4,6 @@ anything.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, floor, inf
@@ -18,7 +16,6 @@ from pytest_irquality.verdict.audit_facts import (
     Dead,
     NeverMet,
     Resolution,
-    SmallTag,
     WeakLimit,
 )
 from pytest_irquality.verdict.measured import Measured, counts_zero
@@ -26,7 +23,6 @@ from pytest_irquality.verdict.opinions import opinions
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.statistics import SMALLEST_SHOWN, standard_error
 
-SMALL_TAG = 5  # queries below which a mean says little
 LOST_SHARE = 10  # one query in so many loses everything
 SMALL_DROP = 0.02  # what a team would like to see
 
@@ -56,13 +52,8 @@ def audit(
         never_met=tuple(never_met(now)),
         unprotected=tuple(query.text for query in unprotected(now, toothless)),
         weak=weak,
-        small_tags=tuple(small_tags(now)),
         resolution=tuple(resolution(now)),
-        alike=tuple(alike(suite.queries)),
-        perfect=tuple(query.text for query in suite.queries if is_perfect(now, query)),
         opinions=opinions(suite),
-        graded=suite.judged_on,
-        retrieved=result.baseline.time if result.baseline else None,
         no_answer=no_answer,
     )
 
@@ -287,22 +278,6 @@ def floor_between(lost: float, value: float) -> float | None:
     return None
 
 
-def small_tags(now: Measured) -> Iterator[SmallTag]:
-    """Tags of fewer than five queries that are held to a limit on a mean."""
-    suite = now.suite
-    for check in suite.checks:
-        limits = check.limits
-        if limits is None or not any(bound.fails for bound in limits.bounds):
-            continue
-        if limits.measure.aggregate != "mean" or check.scope not in ("tag", "each_tag"):
-            continue
-        tags = suite.tags if check.scope == "each_tag" else {check.tag or ""}
-        for tag in tags:
-            defined = sum(defined_for(suite, limits.measure, q) for q in suite.tags.get(tag, ()))
-            if 0 < defined < SMALL_TAG:
-                yield SmallTag(tag, check.label, defined)
-
-
 def resolution(now: Measured) -> Iterator[Resolution]:
     """For each limit on a mean over the suite or a tag, what its queries can show."""
     reported: set[tuple[str, str | None]] = set()
@@ -344,35 +319,3 @@ def _difference(now: Measured, query: Query, place: int) -> float | None:
     before = now.scores_before.values[query.id][place]
     after = now.scores_compared.values[query.id][place]
     return None if before is None or after is None else after - before
-
-
-# -- queries ---------------------------------------------------------------------------------------
-
-
-def alike(queries: Iterable[Query]) -> Iterator[tuple[str, ...]]:
-    """Groups of queries of the same words, in whatever order, case or form, asked with the same
-    params.
-    """
-    groups: dict[tuple[tuple[str, ...], str], list[str]] = {}
-    for query in queries:
-        key = words_of(query.text), repr(sorted(query.params.items()))
-        if key[0]:
-            groups.setdefault(key, []).append(query.text)
-    yield from (tuple(group) for group in groups.values() if len(group) > 1)
-
-
-def words_of(text: str) -> tuple[str, ...]:
-    """The words of a query, sorted, without case and marks."""
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    plain = "".join(c for c in decomposed if not unicodedata.combining(c))
-    return tuple(sorted(re.findall(r"\w+", plain)))
-
-
-def is_perfect(now: Measured, query: Query) -> bool:
-    """Whether its relevant documents fill the first ranks, best first: it can only get worse."""
-    gains = query.judgments.gains
-    ids = now.rankings.get(query.id, ())
-    if not query.judgments.relevant or now.suite.reads_texts(query) or len(ids) < len(gains):
-        return False
-    top = [gains.get(id, 0.0) for id in ids[: len(gains)]]
-    return top == sorted(gains.values(), reverse=True)

@@ -91,15 +91,6 @@ class WeakLimit:
 
 
 @dataclass(frozen=True)
-class SmallTag:
-    """A tag with a limit and too few queries for it."""
-
-    tag: str
-    label: str
-    queries: int
-
-
-@dataclass(frozen=True)
 class Resolution:
     """How small a drop a limit's queries can show, and how many it takes for one of 0.02.
 
@@ -118,11 +109,8 @@ class Resolution:
 class Audit:
     """What an audit found. Queries stand by their texts.
 
-    ``dead`` is None where nobody can say what exists. ``asked`` documents were looked up. ``alike``
-    are groups of queries of the same words, ``perfect`` those whose ranking cannot get better.
-    ``graded`` are the first and the last day on which somebody graded something, ``retrieved`` when
-    the baseline was made, each where it is known. ``no_answer`` says why it is not known what
-    exists.
+    ``dead`` is None where nobody can say what exists, and ``no_answer`` says why. ``asked``
+    documents were looked up.
     """
 
     judged: int
@@ -131,13 +119,8 @@ class Audit:
     never_met: tuple[NeverMet, ...] = ()
     unprotected: tuple[str, ...] = ()
     weak: tuple[WeakLimit, ...] = ()
-    small_tags: tuple[SmallTag, ...] = ()
     resolution: tuple[Resolution, ...] = ()
-    alike: tuple[tuple[str, ...], ...] = ()
-    perfect: tuple[str, ...] = ()
     opinions: Opinions | None = None
-    graded: tuple[str, ...] = ()
-    retrieved: str | None = None
     no_answer: str = ""
 
     @property
@@ -145,17 +128,11 @@ class Audit:
         """One entry for each line of limits that nothing could break."""
         return tuple({one.check: one for one in self.weak if one.toothless}.values())
 
-    @property
-    def redundant(self) -> int:
-        """Queries that ask once more what another one asks."""
-        return sum(len(group) - 1 for group in self.alike)
-
     def count(self, kind: str) -> int:
         """What a limit under ``audit:`` is held against."""
         found = {
             "dead": len(self.dead or ()),
             "unprotected": len(self.unprotected),
             "toothless": len(self.toothless),
-            "redundant": self.redundant,
         }
         return found[kind]

@@ -50,39 +50,6 @@ def _suite(results: Sequence[SuiteResult]) -> Iterator[AuditPart]:
     )
     yield from _per_retriever("loose floors", results, _loose, "")
     yield from _per_retriever("resolution", results, _resolution, "")
-    small = [
-        f"tag {one.tag} of {one.label!r} has {counted(one.queries, 'query', 'queries')}"
-        for one in first.small_tags
-    ]
-    if small:
-        yield AuditPart(
-            "small tags", (f"{few(small, named=MOST)}: a mean of so few says little",), False
-        )
-    alike = [" = ".join(map(quoted, group)) for group in first.alike]
-    if alike:
-        yield AuditPart(
-            "redundant",
-            (
-                (
-                    f"{counted(first.redundant, 'query asks', 'queries ask')} what another asks:"
-                    f" {few(alike, named=MOST)}"
-                ),
-            ),
-            False,
-        )
-    perfect = set.intersection(*(set(result.audit.perfect) for result in results if result.audit))
-    if perfect:
-        texts = [quoted(text) for text in first.perfect if text in perfect]
-        yield AuditPart(
-            "perfect",
-            (
-                (
-                    f"{counted(len(texts), 'query', 'queries')} cannot get better, their relevant"
-                    f" documents being first: {few(texts, named=MOST)}"
-                ),
-            ),
-        )
-    yield AuditPart("age", (_age(first),))
 
 
 def _exists(results: Sequence[SuiteResult]) -> AuditPart:
@@ -253,12 +220,3 @@ def _per_retriever(
 
 def _which(result: SuiteResult, results: Sequence[SuiteResult]) -> str:
     return f"{result.retriever}: " if len(results) > 1 else ""
-
-
-def _age(audit: Audit) -> str:
-    graded = "the judgments do not say when they were made"
-    if audit.graded:
-        first, last = audit.graded[0], audit.graded[-1]
-        graded = f"graded on {first}" if first == last else f"graded from {first} to {last}"
-    baseline = f"; the baseline is of {audit.retrieved[:10]}" if audit.retrieved else ""
-    return f"{graded}{baseline}"

@@ -322,7 +322,6 @@ AUDITED: Mapping[AuditKind, tuple[str, str]] = {
         "queries are in no rule, limit or guard",
     ),
     "toothless": ("limit could not be broken", "limits could not be broken"),
-    "redundant": ("query asks what another asks", "queries ask what others ask"),
 }
 """What is counted under ``audit``, of one and of several."""
 

@@ -21,8 +21,7 @@ class JudgmentFile:
     by its text.
 
     ``votes`` are the grades of judges whom it names, the latest of each; ``grades`` are all others.
-    ``texts`` are the queries' texts by id, where the file has both. ``dates`` are the first and the
-    last date that it gives.
+    ``texts`` are the queries' texts by id, where the file has both.
     """
 
     source: Source
@@ -31,7 +30,6 @@ class JudgmentFile:
     by_text: bool
     texts: Mapping[str, str] = field(default_factory=dict)
     votes: Mapping[str, NamedVotes] = field(default_factory=dict)
-    dates: tuple[datetime, ...] = ()
 
     def line_of(self, query: str, document: str, judge: str = UNNAMED) -> int:
         """Where it judges a pair first; the file is read again up to there."""
@@ -140,10 +138,7 @@ def _read_carefully(source: Source, name: str, words: Mapping[str, float]) -> Ju
             if before != grade:
                 first = f"{source.name}:{_first_line(source, name, query, document)}"
                 record.fail("grade", _contradicts(document, query, grade, before, first))
-    known_dates = sorted(date for date in dates.values() if date)
-    return JudgmentFile(
-        source, name, grades, bool(by_text), texts, votes, (*known_dates[:1], *known_dates[-1:])
-    )
+    return JudgmentFile(source, name, grades, bool(by_text), texts, votes)
 
 
 def _contradicts(document: str, query: str, grade: float, before: float, where: str) -> str:
@@ -262,12 +257,6 @@ class InFiles:
             if not file.has(id) and (other := id_of.get(text)) not in self.ids:
                 key = other or id
         return key if file.has(key) else None
-
-    @property
-    def dates(self) -> tuple[str, ...]:
-        """The first and the last day that a file gives, ISO 8601."""
-        days = sorted(date.date().isoformat() for file, _, _ in self.files for date in file.dates)
-        return (days[0], days[-1]) if days else ()
 
     def notes(self) -> Iterator[str]:
         """What the files judge that nobody asks: usual, as they are often made for more queries

@@ -1,15 +1,13 @@
-"""How far judges agree: quadratic weighted kappa of two, ordinal alpha of any number, with
-bootstrap intervals.
+"""How far judges agree: Krippendorff's alpha for ordered labels, with a bootstrap interval.
 
-Labels are ordered and no more than that: kappa counts the steps between the sorted labels that were
-seen, alpha how many grades lie between two of them, so that the distance from ``ok`` to ``good`` is
+It counts how many grades lie between two labels, so that the distance from ``ok`` to ``good`` is
 nobody's guess.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, permutations, product
 from math import fsum
 from random import Random
@@ -22,34 +20,9 @@ RESAMPLES, DRAWS = 1000, 2_000_000
 ENOUGH = 100  # resamples in which the figure is defined, for an interval to mean something
 
 
-def kappa(times: Mapping[Pattern, int]) -> float | None:
-    """Cohen's kappa with quadratic weights, of how often two judges gave each pair of grades.
-
-    None where there is nothing to agree on: no pair, or one label only.
-    """
-    grades = {grade for two in times for grade in two}
-    labels = {grade: place for place, grade in enumerate(sorted(grades))}
-    n = sum(times.values())
-    if len(labels) < 2:
-        return None
-    ours, theirs = Counter[float](), Counter[float]()
-    for (one, other), count in times.items():
-        ours[one] += count
-        theirs[other] += count
-
-    def apart(one: float, other: float) -> int:
-        return (labels[one] - labels[other]) ** 2
-
-    seen = sum(apart(*two) * count for two, count in times.items())
-    expected = sum(
-        apart(one, other) * ours[one] * theirs[other] for one, other in product(ours, theirs)
-    )
-    return 1 - seen * n / expected if expected else None
-
-
 def alpha(times: Mapping[Pattern, int]) -> float | None:
-    """Krippendorff's alpha for ordered labels, of how often a pair was given each pattern of
-    grades.
+    """Agreement, of how often a pair was given each pattern of grades: 1 where all agree, 0 where
+    they agree as by chance.
 
     Pairs that fewer than two judges graded say nothing. None where no label differs from another.
     """
@@ -74,23 +47,17 @@ def alpha(times: Mapping[Pattern, int]) -> float | None:
     return 1 - seen * (fsum(of.values()) - 1) / expected
 
 
-def interval(
-    statistic: Callable[[Mapping[Pattern, int]], float | None],
-    times: Mapping[Pattern, int],
-    seed: int = SEED,
-) -> tuple[float, float] | None:
-    """The middle 95 % of the figure over resamples of the pairs; None where too few of them define
-    it.
-    """
+def interval(times: Mapping[Pattern, int]) -> tuple[float, float] | None:
+    """The middle 95 % of alpha over resamples of the pairs; None where too few define it."""
     patterns, n = [*times], sum(times.values())
     if n < 2:
         return None
-    upto, draw = [*accumulate(times.values())], Random(seed).choices
+    upto, draw = [*accumulate(times.values())], Random(SEED).choices
     resamples = min(RESAMPLES, max(ENOUGH, DRAWS // n))
     found = sorted(
         value
         for _ in range(resamples)
-        if (value := statistic(Counter(draw(patterns, cum_weights=upto, k=n)))) is not None
+        if (value := alpha(Counter(draw(patterns, cum_weights=upto, k=n)))) is not None
     )
     if len(found) < ENOUGH:
         return None

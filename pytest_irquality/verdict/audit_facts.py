@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two judges agree (kappa), or any number of them (alpha), on ``pairs`` that they
-    share.
+    """How far judges agree, on ``pairs`` that they share.
 
-    ``value`` is None where they used one label only; ``low`` to ``high`` is a 95 % interval.
+    ``value`` is Krippendorff's alpha, None where they used one label only; ``low`` to ``high`` is
+    its 95 % interval.
     """
 
     judges: tuple[str, ...]
@@ -38,8 +38,8 @@ class Disputed:
 
 @dataclass(frozen=True)
 class Opinions:
-    """What several judges of a suite say: each two of them, all of them, and where they differ
-    most.
+    """What several judges of a suite say: all of them, each two where there are more, and where
+    they differ most.
     """
 
     two: tuple[Agreement, ...]

@@ -11,7 +11,7 @@ from itertools import combinations
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite.judges import UNNAMED
 from pytest_irquality.suite.model import Check, Suite
-from pytest_irquality.verdict.agreement import Pattern, alpha, interval, kappa, patterns_of
+from pytest_irquality.verdict.agreement import alpha, interval, patterns_of
 from pytest_irquality.verdict.audit_facts import Agreement, Disputed, Opinions
 from pytest_irquality.verdict.facts import Fact, OtherJudge, SeveralJudges
 from pytest_irquality.verdict.result import SuiteResult, Verdict
@@ -47,8 +47,8 @@ def opinions(suite: Suite) -> Opinions | None:
         return None
     judges = sorted({judge for _, _, given in shared for judge in given})
     grades = [given for _, _, given in shared]
-    two = [_of_two(one, other, grades) for one, other in combinations(judges, 2)]
-    everyone = _agreement(alpha, judges, [tuple(given.values()) for given in grades])
+    two = [_agreement([one, other], grades) for one, other in combinations(judges, 2)]
+    everyone = _agreement(judges, grades)
     disputed = [
         Disputed(query.text, document, tuple(sorted(given.items())))
         for query, document, given in shared
@@ -56,23 +56,17 @@ def opinions(suite: Suite) -> Opinions | None:
     ]
     disputed.sort(key=lambda one: -one.apart)
     most = tuple(disputed[:MOST_DISPUTED])
-    return Opinions(tuple(one for one in two if one.pairs), everyone, most, len(disputed))
+    apart = tuple(one for one in two if one.pairs) if len(judges) > 2 else ()
+    return Opinions(apart, everyone, most, len(disputed))
 
 
-def _of_two(one: str, other: str, grades: Sequence[Mapping[str, float]]) -> Agreement:
-    """How two judges agree on the documents that both have graded."""
-    by_both = [(given[one], given[other]) for given in grades if one in given and other in given]
-    return _agreement(kappa, (one, other), by_both)
-
-
-def _agreement(
-    statistic: Callable[[Mapping[Pattern, int]], float | None],
-    judges: Sequence[str],
-    graded: Sequence[Pattern],
-) -> Agreement:
+def _agreement(judges: Sequence[str], grades: Sequence[Mapping[str, float]]) -> Agreement:
+    """How some judges agree on the documents that two of them or more have graded."""
+    by_these = ([given[judge] for judge in judges if judge in given] for given in grades)
+    graded = [some for some in by_these if len(some) > 1]
     times = patterns_of(graded)
-    value = statistic(times)
-    low, high = (value is not None and interval(statistic, times)) or (None, None)
+    value = alpha(times)
+    low, high = (value is not None and interval(times)) or (None, None)
     equal = sum(count for pattern, count in times.items() if len({*pattern}) == 1)
     return Agreement(tuple(judges), len(graded), equal, value, low, high)
 

@@ -108,15 +108,7 @@ def _judges(audit: Audit) -> Iterator[AuditPart]:
     opinions = audit.opinions
     if opinions is None:
         return
-    lines = [
-        f"{_name(two.judges[0])} and {_name(two.judges[1])}: {_agreement('kappa', two)}"
-        for two in opinions.two
-    ]
-    if len(opinions.all.judges) > 2:
-        lines.append(f"all {len(opinions.all.judges)}: {_agreement('alpha', opinions.all)}")
-    else:
-        lines.append(f"alpha {_value(opinions.all)}")
-    yield AuditPart("judges", tuple(lines))
+    yield AuditPart("judges", tuple(map(_agreement, (*opinions.two, opinions.all))))
     if opinions.differing:
         differ = counted(opinions.differing, "pair", "pairs")
         most = [_disputed(one) for one in opinions.disputed[:MOST]]
@@ -125,11 +117,11 @@ def _judges(audit: Audit) -> Iterator[AuditPart]:
         )
 
 
-def _agreement(what: str, one: Agreement) -> str:
-    return (
-        f"{what} {_value(one)} on {counted(one.pairs, 'pair', 'pairs')}, {grouped(one.equal)}"
-        " graded alike"
-    )
+def _agreement(one: Agreement) -> str:
+    all_of = f"all {len(one.judges)}"
+    who = " and ".join(map(_name, one.judges)) if len(one.judges) == 2 else all_of
+    pairs = counted(one.pairs, "pair", "pairs")
+    return f"{who}: alpha {_value(one)} on {pairs}, {grouped(one.equal)} graded alike"
 
 
 def _value(one: Agreement) -> str:

@@ -150,7 +150,7 @@ def test_s29_judges_who_disagree_on_what_decides_are_named_beside_the_verdict(
     result.stdout.fnmatch_lines(
         [
             "*it would pass under the grades of anna alone*",
-            "*judges*anna and ben: kappa −1.00*on 2 pairs, 0 graded alike",
+            "*judges*anna and ben: alpha −*on 2 pairs, 0 graded alike",
             "*disputed*judges differ on 2 pairs; most on",
             "*'chair' d0: anna 2, ben 0",
         ]

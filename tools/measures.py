@@ -17,7 +17,7 @@ Drawn from the measures themselves: `python -m tools.renew`.
 
 A name is `[weighted] [candidates] measure[(parameter=value, …)][@k]`, in capitals or small letters: `ndcg@10`, `AP(rel=2)@100`,
 `weighted mrr@10`. Without `@k`, a measure that takes one is computed at the suite's `top_k`. The spellings of
-ir_measures (`nDCG@10`, `IPrec@0.1`, `SetP`) and trec_eval (`ndcg_cut_10`, `P_5`, `iprec_at_recall_0.10`) are read too;
+ir_measures (`nDCG@10`, `SetP`) and trec_eval (`ndcg_cut_10`, `P_5`) are read too;
 names of trec_eval that carry no cutoff (`map`, `recip_rank`, `ndcg`) are computed at `top_k` like any other. Reports
 print one canonical name. A project's own measures, made with `own_measure`, are named in the same way.
 
@@ -100,7 +100,7 @@ def example(definition: Definition) -> str:
         for p in definition.parameters
         if p.always_shown and p.default
     )
-    at = f"@{definition.at}" if definition.at else ""
+    at = "@k" if definition.takes_cutoff else ""
     return f"{definition.plain_name or definition.name}{f'({shown})' if shown else ''}{at}"
 
 

@@ -13,13 +13,11 @@ from pytest_irquality.metrics.families import (
     binary,
     coverage,
     graded,
-    interpolated,
     latency,
     ranked,
-    sets,
 )
 
-FAMILIES = (graded, binary, ranked, interpolated, sets, coverage, latency, agreement)
+FAMILIES = (graded, binary, ranked, coverage, latency, agreement)
 
 
 def by_name(definitions: Iterable[Definition]) -> Mapping[str, Definition]:

@@ -17,16 +17,15 @@ Unit = Literal["", "count", "seconds"]
 @dataclass(frozen=True)
 class Parameter:
     """What may stand in the parentheses of a name: a choice of words, or a number above `low` and
-    up to `high`.
+    below `high`.
     """
 
     name: str
-    default: Value | None  # None: the suite decides (`rel`), or it must be written (`iprec`)
+    default: Value | None  # None: the suite decides (`rel`)
     meaning: str
     choices: tuple[str, ...] = ()
     low: float = 0
     high: float = float("inf")
-    closed: bool = False  # whether `low` itself is allowed
     # Printed in the name even at its default, because tools differ in theirs.
     always_shown: bool = False
     # Other words for the name and for the choices, and what they stand for.
@@ -48,7 +47,7 @@ class Definition:
     differs: str = ""
     aliases: tuple[str, ...] = ()
     parameters: tuple[Parameter, ...] = ()
-    at: str = "k"  # what stands behind the `@`: the cutoff, a parameter's name, or nothing
+    takes_cutoff: bool = True  # whether `@k` belongs to the name
     plain_name: str = ""  # printed where every parameter is at its default
     needs: Literal["relevant", "gain", ""] = "relevant"
     reach: Literal["cutoff", "relevant", "all", "first", "nothing"] = "cutoff"
@@ -68,14 +67,7 @@ class Definition:
     @property
     def usual_name(self) -> str:
         """Its name as it is most often written, with what belongs behind the ``@``."""
-        if self.takes_cutoff:
-            return f"{self.name}@10"
-        return f"{self.name}@0.5" if self.at else self.name
-
-    @property
-    def takes_cutoff(self) -> bool:
-        """Whether `@k` belongs to the name."""
-        return self.at == "k"
+        return f"{self.name}@10" if self.takes_cutoff else self.name
 
 
 REL = Parameter(

@@ -25,16 +25,14 @@ class Measure:
 
     def __str__(self) -> str:
         definition = self.definition
-        parameters = dict(self.parameters)
-        at = self.k if definition.takes_cutoff else parameters.pop(definition.at, None)
         name = definition.name
-        if parameters:
-            inside = ",".join(f"{name}={written(value)}" for name, value in parameters.items())
+        if self.parameters:
+            inside = ",".join(f"{name}={written(value)}" for name, value in self.parameters)
             name = f"{name}({inside})"
         elif definition.plain_name:
             name = definition.plain_name
-        if at is not None:
-            name = f"{name}@{written(at)}"
+        if self.k is not None:
+            name = f"{name}@{self.k}"
         before = [CANDIDATES] if self.of_candidates else []
         return " ".join(["weighted", *before, name] if self.weighted else [*before, name])
 

@@ -25,7 +25,7 @@ SHAPE = re.compile(
         (?: @ \s* (?P<at> .*) )?""",
     re.VERBOSE | re.IGNORECASE,
 )
-TREC_CUTOFF = re.compile(r"(?P<name>.+?)(?:[_-]at[_-]|[._])(?P<at>\d+(\.\d+)?)")
+TREC_CUTOFF = re.compile(r"(?P<name>.+?)(?:[_-]at[_-]|[._])(?P<at>\d+)")
 SHORT = 4  # letters: names of so few are near to each other; only swapped letters are surely a slip
 ANY_CUTOFF = re.compile(r"(?P<name>.+)[_-]at[_-]k")  # of no number: the suite's top_k
 # Names that other tools give to what is none of these measures, and what to write instead.
@@ -63,8 +63,6 @@ def parse_measure(
     k = None
     if definition.takes_cutoff:
         k = top_k if at is None else read_cutoff(text, at)
-    elif definition.at:
-        given |= read_at(text, definition, at, given)
     elif at is not None:
         raise MeasureError(
             f"{text!r}: {definition.name} takes no cutoff; write {definition.name!r}"
@@ -104,23 +102,6 @@ def read_cutoff(text: str, at: str) -> int:
     if int(at) > bounds.CUTOFF:
         raise MeasureError(f"{text!r}: a cutoff is at most {bounds.CUTOFF}")
     return int(at)
-
-
-def read_at(
-    text: str, definition: Definition, at: str | None, given: Mapping[str, Value]
-) -> dict[str, Value]:
-    """The parameter that this family writes behind the `@`, unless it is among those given in
-    parentheses.
-    """
-    parameter = next(each for each in definition.parameters if each.name == definition.at)
-    if at is not None:
-        return {parameter.name: read_value(text, parameter, at.strip())}
-    if parameter.name not in given:
-        raise MeasureError(
-            f"{text!r}: {definition.name} needs its {parameter.name}; write"
-            f" {definition.usual_name!r}"
-        )
-    return {}
 
 
 def read_parameters(text: str, definition: Definition, inside: str | None) -> dict[str, Value]:
@@ -168,12 +149,8 @@ def read_value(text: str, parameter: Parameter, written: str) -> Value:
     except ValueError:
         raise MeasureError(f"{text!r}: {parameter.name} is a number, not {written!r}") from None
     low, high = parameter.low, parameter.high
-    at_end = parameter.closed and number in (low, high)
-    if not isfinite(number) or not (low < number < high or at_end):
-        from_low, to_high = ("from", "to") if parameter.closed else ("above", "and below")
-        bounds = f"{from_low} {low:g}"
-        if isfinite(high):
-            bounds += f" {to_high} {high:g}"
+    if not isfinite(number) or not low < number < high:
+        bounds = f"above {low:g}" + (f" and below {high:g}" if isfinite(high) else "")
         raise MeasureError(f"{text!r}: {parameter.name} is a number {bounds}, not {written}")
     return number
 

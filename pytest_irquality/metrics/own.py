@@ -57,7 +57,7 @@ def own_measure(
         formula=doc or function.__doc__ or "",
         source="this project",
         make=own.to_cutoff if cutoff else own.over_all,
-        at="k" if cutoff else "",
+        takes_cutoff=cutoff,
         needs="relevant" if needs_relevant else "",
         undefined=undefined,
         reach="cutoff" if cutoff else "all",

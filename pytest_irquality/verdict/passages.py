@@ -22,7 +22,7 @@ from pytest_irquality.retrieval.results import document_of
 from pytest_irquality.retrieval.run import Fault, Ranking, Run, one_side
 from pytest_irquality.suite.model import Query, Suite
 
-COUNT_PASSAGES = ("recall", "set_recall", "all_relevant")
+COUNT_PASSAGES = ("recall", "all_relevant")
 MARK = " (id)"
 
 
@@ -237,12 +237,9 @@ def recall_counts_passages(
         ranks, row = ranks_of(rankings[id], run.rankings[id]), list(values[id])
         for place in places:
             measure = suite.measures[place]
-            found = [
-                document
-                for document, rank in ranks.items()
-                if measure.k is None or rank <= measure.k
-            ]
-            deep = measure if measure.k is None else replace(measure, k=max(measure.k, len(found)))
+            k = measure.k or 0
+            found = [document for document, rank in ranks.items() if rank <= k]
+            deep = replace(measure, k=max(k, len(found)))
             row[place] = evaluate(
                 suite.qrels, {id: found}, [deep], undefined=suite.undefined
             ).values[id][0]

@@ -13,7 +13,7 @@ from pytest_irquality.metrics import (
     parse_measure,
 )
 
-ALL = [parse_measure(name if name != "iprec" else "iprec@0.5", top_k=5) for name in DEFINITIONS]
+ALL = [parse_measure(name, top_k=5) for name in DEFINITIONS]
 RELEVANCE = [measure for measure in ALL if measure.needs_relevant]
 
 

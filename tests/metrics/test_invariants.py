@@ -21,8 +21,7 @@ EXTRA = [
     "map(rel=2)@3",
     "rbp(p=0.5)@3",
 ]
-NAMES = [name if name != "iprec" else "iprec@0.5" for name in DEFINITIONS]
-ALL = [parse_measure(name, top_k) for name in NAMES for top_k in (1, 3, 20)] + [
+ALL = [parse_measure(name, top_k) for name in DEFINITIONS for top_k in (1, 3, 20)] + [
     parse_measure(name) for name in EXTRA
 ]
 RELEVANCE = [measure for measure in ALL if measure.needs_relevant]

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from pytest_irquality.metrics.definition import REL, Compute, Definition, Parameter
+from pytest_irquality.metrics.hits import Ranking
 
 BETA = Parameter("beta", 1.0, "how many times as much recall weighs as precision")
 
@@ -13,6 +14,15 @@ BETA = Parameter("beta", 1.0, "how many times as much recall weighs as precision
 def precision(k: int) -> Compute:
     """Relevant results among the first k, of k."""
     return lambda hits: [bisect_right(ranks, k) / k for ranks in hits.relevant]
+
+
+def set_precision() -> Compute:
+    """Relevant results, of all results."""
+
+    def of_one(ranks: Sequence[int], ranking: Ranking) -> float:
+        return len(ranks) / len(ranking) if ranks else 0.0
+
+    return lambda hits: [*map(of_one, hits.relevant, hits.rankings)]
 
 
 def recall(k: int) -> Compute:
@@ -80,6 +90,18 @@ DEFINITIONS = (
         ),
     ),
     Definition(
+        name="set_precision",
+        aliases=("set_p", "setp"),
+        title="Set precision",
+        formula="relevant results ÷ results, over all that was returned; 0 where nothing was",
+        parameters=(REL,),
+        make=set_precision,
+        takes_cutoff=False,
+        reach="all",
+        source="trec_eval `set_P`, ir_measures `SetP`",
+        differs="pytrec_eval, ir_measures and ranx (`precision` without a cutoff) agree",
+    ),
+    Definition(
         name="recall",
         aliases=("r", "context_recall"),
         title="Recall",
@@ -120,7 +142,7 @@ DEFINITIONS = (
         make=f_measure,
         source="van Rijsbergen, Information Retrieval, 1979; ranx `f1@k`",
         differs=(
-            "trec_eval's F covers only all that was returned (`set_f`). ranx `f1@k` agrees; it"
+            "trec_eval's F covers only all that was returned. ranx `f1@k` agrees; it"
             " has no other β. scikit-learn's `fbeta_score` judges sets of labels and knows no"
             " cutoff"
         ),
@@ -161,7 +183,7 @@ DEFINITIONS = (
         formula="relevant results in the first R ÷ R, the number of relevant documents",
         parameters=(REL,),
         make=r_precision,
-        at="",
+        takes_cutoff=False,
         reach="relevant",
         source="Buckley and Voorhees, Retrieval System Evaluation, 2005; trec_eval `Rprec`",
         differs="pytrec_eval, ir_measures and ranx (`r-precision`) agree",

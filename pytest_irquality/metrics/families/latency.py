@@ -22,7 +22,7 @@ def over_queries(aggregate: Aggregation) -> Definition:
         title="Mean latency" if mean else f"Latency, {rank}th percentile",
         formula="Σ seconds ÷ queries" if mean else nearest,
         make=latency,
-        at="",
+        takes_cutoff=False,
         needs="",
         reach="nothing",
         range=(0, float("inf")),

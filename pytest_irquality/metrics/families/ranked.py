@@ -140,7 +140,7 @@ DEFINITIONS = (
         " n = 0)",
         parameters=(REL,),
         make=bpref,
-        at="",
+        takes_cutoff=False,
         reach="all",
         source="Buckley and Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004;"
         " trec_eval `bpref`",

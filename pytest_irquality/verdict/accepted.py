@@ -12,8 +12,8 @@ from pytest_irquality.retrieval.run import Run
 from pytest_irquality.verdict import facts, guards
 from pytest_irquality.verdict.findings import Finding, RankedDocument
 from pytest_irquality.verdict.measured import Measured
-from pytest_irquality.verdict.noise import squares, student
-from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.verdict.noise import squares
+from pytest_irquality.verdict.statistics import EQUAL, student
 
 ON_BASELINE = ("max_drop", "max_rise", "max_significant_drop", *guards.GUARDS)
 NAMED = 5  # queries that are told with their documents

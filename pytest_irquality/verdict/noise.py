@@ -9,10 +9,10 @@ count the units of the baseline and of today. Each rule here was simulated on re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from math import atan, comb, cos, exp, fsum, pi, sin, sqrt
+from math import comb, exp, fsum, sqrt
 
-CONFIDENCE = 0.95  # two-sided
+from pytest_irquality.verdict.statistics import student
+
 CHANCE = 0.06  # how likely what a guard fails on may be by wavering alone
 ENOUGH_UNITS = 3  # of both sides together, to know how far they spread
 
@@ -36,34 +36,6 @@ def squares(values: Sequence[float]) -> float:
     """The sum of squared distances from the mean."""
     mean = fsum(values) / len(values)
     return fsum((value - mean) ** 2 for value in values)
-
-
-@lru_cache(maxsize=256)
-def student(freedom: int, confidence: float = CONFIDENCE) -> float:
-    """The two-sided quantile of Student's t, by halving an interval until the numbers are one."""
-    low, high = 0.0, 1.0
-    while student_within(high, freedom) < confidence:
-        high *= 2
-    while low < (middle := (low + high) / 2) < high:
-        if student_within(middle, freedom) < confidence:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-def student_within(t: float, freedom: int) -> float:
-    """P(|T| < t), from the closed form for whole degrees of freedom (Abramowitz and Stegun, 26.7.3
-    and 26.7.4).
-    """
-    angle = atan(t / sqrt(freedom))
-    odd = freedom % 2
-    term = cos(angle) if odd else 1.0
-    total = 0.0 if freedom == 1 else term
-    for k in range(2 + odd, freedom - 1, 2):
-        term *= cos(angle) ** 2 * (k - 1) / k
-        total += term
-    return (angle + sin(angle) * total) * 2 / pi if odd else sin(angle) * total
 
 
 def exceeds_wavering(lost: int, wavering: int, b: int, n: int) -> bool:

@@ -6,9 +6,10 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
-from math import fsum, lcm, sqrt
+from functools import lru_cache
+from math import atan, cos, fsum, lcm, pi, sin, sqrt
 from random import Random
-from statistics import fmean
+from statistics import NormalDist, fmean
 from sys import byteorder
 
 EQUAL = 1e-9  # two values that differ by no more are the same
@@ -24,20 +25,7 @@ UNITS = 30_000  # the same where the differences are whole numbers of such steps
 NOISE = 1e-12  # by which a fraction of the largest difference may be off
 SEED = 0
 
-# Student's t at 95 %, for 1 to 9 degrees of freedom; beyond, Fisher and Cornish's expansion around
-# the normal.
-NORMAL = 1.6448536269514722
-STUDENT = (
-    6.31375151,
-    2.91998558,
-    2.35336343,
-    2.13184679,
-    2.01504837,
-    1.94318028,
-    1.89457861,
-    1.85954804,
-    1.83311293,
-)
+MANY = 100  # degrees of freedom
 FEWEST = 5  # differences that an interval rests on
 SMALLEST_SHOWN = (
     2.49  # a drop so many standard errors large is found at 5 %, one-sided, four times in five
@@ -174,7 +162,7 @@ def interval(differences: Sequence[float]) -> tuple[float, float] | None:
     error = standard_error(differences)
     if error is None or len(differences) < FEWEST:
         return None
-    mean, half = fmean(differences), student(len(differences) - 1) * error
+    mean, half = fmean(differences), student(len(differences) - 1, 0.90) * error
     return mean - half, mean + half
 
 
@@ -195,18 +183,44 @@ def standard_error(differences: Sequence[float]) -> float | None:
     return sqrt(squares / (len(differences) - 1) / len(differences))
 
 
-def student(freedom: int) -> float:
-    """Student's t at 95 %, to five digits."""
-    if freedom <= len(STUDENT):
-        return STUDENT[freedom - 1]
-    z = NORMAL
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return float(z + sum(term / freedom**power for power, term in enumerate(terms, 1)))
+@lru_cache(maxsize=256)
+def student(freedom: int, confidence: float = 0.95) -> float:
+    """The two-sided quantile of Student's t, by halving an interval until the numbers are one; of
+    many degrees of freedom by Fisher and Cornish's expansion around the normal.
+    """
+    if freedom > MANY:
+        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        terms = (
+            (z**3 + z) / 4,
+            (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+            (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+            (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+        )
+        return z + fsum(term / float(freedom) ** power for power, term in enumerate(terms, 1))
+    low, high = 0.0, 1.0
+    while student_within(high, freedom) < confidence:
+        high *= 2
+    while low < (middle := (low + high) / 2) < high:
+        if student_within(middle, freedom) < confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def student_within(t: float, freedom: int) -> float:
+    """P(|T| < t), from the closed form for whole degrees of freedom (Abramowitz and Stegun, 26.7.3
+    and 26.7.4).
+    """
+    angle = atan(t / sqrt(freedom))
+    squared = cos(angle) ** 2
+    odd = freedom % 2
+    term = cos(angle) if odd else 1.0
+    total = 0.0 if freedom == 1 else term
+    for k in range(2 + odd, freedom - 1, 2):
+        term *= squared * (k - 1) / k
+        total += term
+    return (angle + sin(angle) * total) * 2 / pi if odd else sin(angle) * total
 
 
 def win_tie_loss(differences: Sequence[float], tolerance: float = EQUAL) -> tuple[int, int, int]:

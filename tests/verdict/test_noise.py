@@ -8,8 +8,8 @@ from pytest_irquality.verdict.noise import (
     drop_noise,
     exceeds_wavering,
     poisson_at_least,
-    student,
 )
+from pytest_irquality.verdict.statistics import student
 
 stats = pytest.importorskip("scipy.stats", reason="scipy, the oracle, is not installed")
 

@@ -61,11 +61,6 @@ def _escaped(command: re.Match[str]) -> str:
     return f"{command[0][:-1]}\\x{ord(command[0][-1]):02x}"
 
 
-def terminal_lines(text: str) -> str:
-    """The same for a text of several lines."""
-    return "\n".join(map(terminal, text.split("\n")))
-
-
 def workflow(text: str) -> str:
     """The message of a workflow command, as GitHub reads it back."""
     plain = visible(text.replace("\r", ""))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from math import isfinite, log2
@@ -104,9 +104,6 @@ class Judgments:
 def exponential(grade: float) -> float:
     """The gain 2^grade - 1, which makes a top document worth many good ones."""
     return float(2.0**grade - 1)
-
-
-GAINS: Mapping[str, Callable[[float], float]] = {"lin": float, "exp": exponential}
 
 
 def ideal_dcg(gains: Iterable[float]) -> list[float]:

@@ -20,7 +20,7 @@ from pytest_irquality.wording.sentences import warnings
 from pytest_irquality.wording.story import Story, Worse, called, caveats_of, worst_first
 from pytest_irquality.wording.words import cells, fit, fitted, wrapped
 
-WORST, MOST_ANSWERS = 5, 12
+WORST = 5
 LINES, LINES_EACH, FEWEST = 56, 112, 5
 """How long the summary of one suite may be, those of several, and the least of one of these."""
 

@@ -350,9 +350,6 @@ class WrittenQuery(RuleKeys, QuerySettings):
     thresholds: tuple[LimitLine, ...] = key(
         BLOCK, "Limits of this query alone.", (), mistaken=LIMITS_IN_OTHER_TOOLS
     )
-    robustness: tuple[VariantBlock, ...] = key(
-        ROBUSTNESS, "Limits on what this query's variants lose, by their kind.", ()
-    )
     place: Place = Place(1)
     places: Mapping[str, Place] = field(default_factory=dict)
     bulk: bool = False

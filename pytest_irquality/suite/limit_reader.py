@@ -36,14 +36,13 @@ from pytest_irquality.suite.yaml import as_duration, as_number, short
 @dataclass(frozen=True)
 class LimitReader:
     """Reads lines of limits. ``by_text``: the suite matches passages. ``fail`` raises the error of
-    a place. ``kinds`` are the kinds of variants that queries have.
+    a place.
     """
 
     definitions: Mapping[str, Definition]
     top_k: int
     by_text: bool
     fail: Callable[[Place, str], NoReturn]
-    kinds: Collection[str] = ()
 
     def measure(self, text: str, place: Place) -> Measure:
         """The measure of a name, at ``top_k`` where it names no cutoff."""
@@ -186,9 +185,11 @@ class LimitReader:
 
     # -- checks ------------------------------------------------------------------------------------
 
-    def checks(self, written: WrittenSuite, queries: Iterable[Query]) -> list[Check]:
-        """A check for each line of ``thresholds``, ``tags``, ``each_tag`` and ``each_query``, in
-        the file's order.
+    def checks(
+        self, written: WrittenSuite, queries: Iterable[Query], kinds: Collection[str]
+    ) -> list[Check]:
+        """A check for each line of limits, in the file's order. ``kinds`` are the kinds of variants
+        that queries have.
         """
         tags = list(dict.fromkeys(tag for query in queries for tag in query.tags))
         checks = [self._check("suite", line) for line in written.thresholds]
@@ -197,11 +198,11 @@ class LimitReader:
                 near = did_you_mean(block.tag, tags)
                 self.fail(block.place, f"no query has the tag {short(block.tag)}{near}")
             checks += [self._check("tag", line, block.tag) for line in block.lines]
-            checks += self._robustness(block.robustness, block.tag)
+            checks += self._robustness(block.robustness, kinds, block.tag)
         if written.each_tag and not tags:
             self.fail(written.places["each_tag"], "'each_tag' in a suite where no query has a tag")
         checks += [self._check("each_tag", line) for line in written.each_tag]
-        checks += self._robustness(written.robustness)
+        checks += self._robustness(written.robustness, kinds)
         checks += [
             self._check("each_query", line) for line in written.each_query if not _is_off(line)
         ]
@@ -214,42 +215,43 @@ class LimitReader:
         self._refuse_repeated(checks)
         return sorted(checks, key=lambda check: check.place.line)
 
-    def _robustness(self, blocks: Iterable[VariantBlock], tag: str | None = None) -> list[Check]:
-        """A check for each line of limits on a kind of variants."""
+    def _robustness(
+        self, blocks: Iterable[VariantBlock], kinds: Collection[str], tag: str | None = None
+    ) -> Iterator[Check]:
+        """A check for each line of limits on a kind of variants. Nobody limits a kind that no query
+        has unnoticed.
+        """
         before = "" if tag is None else f"{tag}-"
         words = "" if tag is None else f"tag {tag}: "
-        return [
-            Check(
-                f"{before}robustness-{kind}-{limits.measure}",
-                f"{words}robustness: {kind}: {limits.measure}",
-                limits.place,
-                scope="robustness",
-                tag=tag,
-                limits=limits,
-                variants=kind,
-            )
-            for kind, limits in self.of_variants(blocks)
-        ]
-
-    def of_variants(self, blocks: Iterable[VariantBlock]) -> Iterator[tuple[str, Limits]]:
-        """The limits on each kind of variants. Nobody limits a kind that no query has unnoticed."""
         for block in blocks:
-            if block.kind not in self.kinds:
-                near = did_you_mean(block.kind, self.kinds)
+            if block.kind not in kinds:
+                near = did_you_mean(block.kind, kinds)
                 self.fail(
                     block.place,
                     f"no query has variants of the kind {short(block.kind)}{near};"
                     f" {_how_to_have(block.kind)}",
                 )
-            for line in block.lines:
-                limits = self.limits(line)
-                self._refuse_test(limits, "against the baseline; for variants")
-                measure = limits.measure
-                if measure.unit == "seconds" or measure.definition.compares:
-                    self.fail(line.place, f"{measure} says nothing of how variants are found")
-                if measure.of_candidates:
-                    self.fail(line.place, f"{measure}: candidates of variants are not asked for")
-                yield block.kind, limits
+            for limits in map(self._of_variants, block.lines):
+                yield Check(
+                    f"{before}robustness-{block.kind}-{limits.measure}",
+                    f"{words}robustness: {block.kind}: {limits.measure}",
+                    limits.place,
+                    scope="robustness",
+                    tag=tag,
+                    limits=limits,
+                    variants=block.kind,
+                )
+
+    def _of_variants(self, line: LimitLine) -> Limits:
+        """The bounds of a line that is held against what variants lose."""
+        limits = self.limits(line)
+        self._refuse_test(limits, "against the baseline; for variants")
+        measure = limits.measure
+        if measure.unit == "seconds" or measure.definition.compares:
+            self.fail(line.place, f"{measure} says nothing of how variants are found")
+        if measure.of_candidates:
+            self.fail(line.place, f"{measure}: candidates of variants are not asked for")
+        return limits
 
     def _check(self, scope: Scope, line: Line, tag: str | None = None) -> Check:
         """The check of one line."""

@@ -80,7 +80,7 @@ class Query(QuerySettings):
     in the suite.
 
     ``kind`` and ``of`` are for other wordings: the kind (``variants``, ``typo``) and the query's
-    id. ``robustness`` limits what its variants of a kind lose.
+    id.
     ``votes`` holds every grade of the documents that a named judge graded, which ``judgments`` has
     joined to one.
 
@@ -96,7 +96,6 @@ class Query(QuerySettings):
     bulk: bool = False
     place: Place = field(default=Place(1), compare=False)
     votes: Votes = field(default_factory=dict, compare=False)
-    robustness: tuple[tuple[str, Limits], ...] = ()
     kind: str = ""
     of: str = ""
     passages: frozenset[str] = frozenset()
@@ -109,7 +108,6 @@ class Query(QuerySettings):
             text=text,
             rules=tuple(rule for rule in self.rules if rule.kind == "expect_no_results"),
             thresholds=(),
-            robustness=(),
             variants=(),
             tags=(),
             known_issue=None,
@@ -120,7 +118,7 @@ class Query(QuerySettings):
     @property
     def demands(self) -> bool:
         """Whether it carries anything of its own that could fail."""
-        return bool(self.rules or self.thresholds or self.robustness)
+        return bool(self.rules or self.thresholds)
 
     @property
     def remarks(self) -> Mapping[str, str]:
@@ -312,7 +310,6 @@ class Suite(SuiteSettings):
         measures = [check.limits.measure for check in (*self.checks, *self.trends) if check.limits]
         for query in self.queries:
             measures += (limits.measure for limits in query.thresholds)
-            measures += (limits.measure for _, limits in query.robustness)
         return tuple(measures)
 
     def with_trends(self) -> Suite:

@@ -82,13 +82,6 @@ def load_suite(
         raise
 
 
-def _held(query: Query, entry: WrittenQuery, limits: LimitReader) -> Query:
-    """The query with the limits on its own variants, whose kinds are known by now."""
-    if not entry.robustness:
-        return query
-    return replace(query, robustness=tuple(limits.of_variants(entry.robustness)))
-
-
 @dataclass(frozen=True)
 class _Assembly:
     """What was written, put together now that every key is known."""
@@ -123,11 +116,8 @@ class _Assembly:
             for doubt in self._short(entry, query)
         ]
         reworded = tuple(self._reworded(queries))
-        limits = replace(self.limits, kinds=dict.fromkeys(variant.kind for variant in reworded))
-        queries = tuple(
-            _held(query, entry, limits) for query, entry in zip(queries, entries, strict=True)
-        )
-        checks = [*self._query_checks(queries), *limits.checks(written, queries)]
+        kinds = dict.fromkeys(variant.kind for variant in reworded)
+        checks = [*self._query_checks(queries), *self.limits.checks(written, queries, kinds)]
         named = list(check_names(checks))
         suite = Suite(
             name=written.name or self.path.name.rsplit(".", 1)[0].removesuffix(".ir"),

@@ -145,7 +145,7 @@ class CheckJudge:
             for bound in check.limits.bounds:
                 yield trend(self.history, check.limits.measure, bound, check.over)
         elif check.limits and check.variants:
-            yield from self.over_variants(check.variants, check.limits, check.tag or "", needed)
+            yield from self.over_variants(check, check.limits, needed)
         elif check.limits:
             yield from self.limits(check.limits, partial(SCOPES[check.scope], self, tag=check.tag))
 
@@ -155,8 +155,6 @@ class CheckJudge:
             yield from self.rule(rule, query)
         for limits in query.thresholds:
             yield from self.limits(limits, partial(self.over_each_query, queries=[query]))
-        for kind, limits in query.robustness:
-            yield from self.over_variants(kind, limits, query.id, [query])
 
     def rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
         """The findings of a rule on one query, over all of its answers."""
@@ -190,11 +188,12 @@ class CheckJudge:
             yield from over(replace(limits, bounds=rest))
 
     def over_variants(
-        self, kind: str, limits: Limits, subject: str, queries: Sequence[Query]
+        self, check: Check, limits: Limits, queries: Sequence[Query]
     ) -> Iterator[Finding]:
         """A limit on what the variants of a kind lose, or score."""
-        if kind in self.variants:
-            yield from self.variants[kind].hold(limits, subject, queries)
+        subject, variants = check.tag or "", self.variants.get(check.variants)
+        if variants is not None:
+            yield from variants.hold(limits, subject, queries)
             return
         for bound in limits.bounds:
             yield undecided(limits.measure, bound, subject, Lack("variants"))

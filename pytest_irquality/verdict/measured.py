@@ -432,11 +432,6 @@ class Measured:
             return Aggregate(together(measure.aggregate, took), len(took), len(calls) - len(took))
         return self.scores.aggregate(measure, ids, self.suite.weights)
 
-    def aggregate_before(self, measure: Measure) -> Aggregate:
-        """A measure over all of the baseline's rankings, whether or not today's define it, too."""
-        ids = [id for id in self.before if counts(measure, self.suite.by_id[id])]
-        return self.scores_before.aggregate(measure, ids, self.suite.weights)
-
     def judged_share(self, rankings: Mapping[str, Sequence[str]]) -> tuple[int, int]:
         """How many of the top k results of these rankings somebody graded, and how many there
         are.

@@ -20,7 +20,6 @@ from pytest_irquality.edges.printable import (
     markdown_code,
     markdown_sentence,
     terminal,
-    terminal_lines,
     workflow,
     workflow_property,
 )
@@ -41,10 +40,6 @@ def test_a_terminal_shows_one_line_that_commands_nothing(text: str) -> None:
     assert not said.lstrip().startswith("::")
     assert not any(mark in said for mark in ("##[", "##vso[", "##teamcity["))
     assert terminal(text) == text or not text.isprintable() or "::" in text or "##" in text
-
-
-def test_every_line_of_several_is_a_line_of_its_own() -> None:
-    assert terminal_lines("a\n  ::error::x\n##[group]") == "a\n  \\x3a:error::x\n#\\x23[group]"
 
 
 @given(HOSTILE | ANY)

@@ -90,16 +90,11 @@ def test_limits(tmp_path: Path, limits: str, expected: str) -> None:
     assert result.verdicts[-1].outcome == expected
 
 
-def test_limits_of_a_tag_and_of_one_query(tmp_path: Path) -> None:
+def test_limits_of_a_tag(tmp_path: Path) -> None:
     of_tag = "tags: {head: {robustness: {variants: {mrr@10: {max_drop: 0.2}}}}}\n"
     assert outcome(judged(suite(tmp_path, of_tag), GOOD), "head-robustness-variants-mrr-10") == (
         "failed"
     )
-    of_query = SUITE.replace(
-        "    tags: [head]\n",
-        "    tags: [head]\n    robustness: {variants: {mrr@10: {max_drop: 0.2}}}\n",
-    )
-    assert outcome(judged(suite(tmp_path, text=of_query), GOOD), "office-chair") == "failed"
 
 
 def test_an_engine_that_loses_the_queries_too_is_not_robust(tmp_path: Path) -> None:

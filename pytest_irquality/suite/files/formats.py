@@ -41,7 +41,7 @@ PASSED = {"metadata", "title", "iteration", "createdat", "updatedat"}
 OF_QUERIES = (
     "query", "tags", "why", "weight", "variants", "params", "known_issue", "must_find",
     "must_find_any", "must_not_find", "in_order", "expect_no_results", "id", "relevant", "passages",
-    "match", "thresholds", "robustness",
+    "match", "thresholds",
 )  # fmt: skip
 PAIR = ("id", "query", "document", "grade", "judge", "date", "count")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]

@@ -25,21 +25,18 @@ def evaluate(
     undefined: str = "skip",
     seconds: Mapping[str, float] | None = None,
     before: Mapping[str, Sequence[str]] | None = None,
-    others: Mapping[str, Sequence[Sequence[str]]] | None = None,
 ) -> Scores:
     """Score every query of `run`: document ids, best first; of a document that comes twice, the
     first place counts.
 
     A query without a relevant document is undefined (None) under `skip`; under `zero` it scores
     what a ranking without one would, as in trec_eval. `seconds` and `before` are each query's
-    latency and its ranking in the baseline, `others` its rankings in other answers to it.
+    latency and its ranking in the baseline.
     """
     if undefined not in ("skip", "zero"):
         raise MeasureError(f"undefined is 'skip' or 'zero', not {undefined!r}")
     hits = see(qrels, run.items(), measures)
-    return scored(
-        hits, measures, undefined=undefined, seconds=seconds, before=before, others=others
-    )
+    return scored(hits, measures, undefined=undefined, seconds=seconds, before=before)
 
 
 def scored(
@@ -49,15 +46,10 @@ def scored(
     undefined: str = "skip",
     seconds: Mapping[str, float] | None = None,
     before: Mapping[str, Ranking] | None = None,
-    others: Mapping[str, Sequence[Ranking]] | None = None,
 ) -> Scores:
     """As ``evaluate``, where the judged documents were found already."""
     queries = hits.queries
-    hits = hits._replace(
-        seconds=of_each(queries, seconds),
-        before=of_each(queries, before),
-        others=of_each(queries, others),
-    )
+    hits = hits._replace(seconds=of_each(queries, seconds), before=of_each(queries, before))
     columns = [column(measure, hits, undefined == "zero") for measure in measures]
     rows = zip(*columns, strict=True) if columns else [()] * len(queries)
     return Scores(tuple(measures), dict(zip(queries, rows, strict=True)))

@@ -23,8 +23,7 @@ class Hits(NamedTuple):
     """What the measures see of a run: each sequence has an entry for each query.
 
     Ranks count from 1 and ascend. `gains` are those where the grade is positive, each with its
-    grade; `relevant` are those where it suffices. `before` is the ranking in the baseline, `others`
-    are other answers to the query.
+    grade; `relevant` are those where it suffices. `before` is the ranking in the baseline.
     """
 
     queries: Sequence[str]
@@ -35,7 +34,6 @@ class Hits(NamedTuple):
     relevant_counts: Sequence[int]
     seconds: Sequence[float | None] = ()
     before: Sequence[Ranking | None] = ()
-    others: Sequence[Sequence[Ranking] | None] = ()
 
     def ranks(self, place: int) -> dict[str, int]:
         """A query's documents with a positive grade, each with its rank."""

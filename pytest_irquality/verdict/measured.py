@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from math import fsum, inf
@@ -29,15 +29,13 @@ class Measured:
     scores.
 
     ``baseline_run`` is what it is compared with. Both sides are scored with today's judgments.
-    ``others`` are the rankings of a query's other answers, where this is one of several. Where a
-    side has several answers, scores are means over them, and rankings those of the first.
+    Where a side has several answers, scores are means over them, and rankings those of the first.
     ``of_candidates``: the run is what the first stage gave.
     """
 
     suite: Suite
     run: Run
     baseline_run: Run | None = None
-    others: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     of_candidates: bool = False
 
     @property
@@ -240,20 +238,12 @@ class Measured:
     def _each_of(self, side: Run) -> Sequence[Measured]:
         first = self.baseline_run and replace(self.baseline_run, again=())
         ids = self.rankings if side is self.run else self.before
-        runs = [
-            replace(
-                answer, rankings={id: answer.rankings[id] for id in ids}, again=(), candidates=None
-            )
-            for answer in side.answers
-        ]
-        cut = [
-            {id: ranking.collapsed(self.suite.depth) for id, ranking in run.rankings.items()}
-            for run in runs
-        ]
-        others = ({id: [c[id] for c in cut if c is not own] for id in ids} for own in cut)
-        return [
-            Measured(self.suite, run, first, other) for run, other in zip(runs, others, strict=True)
-        ]
+        answers = []
+        for answer in side.answers:
+            rankings = {id: answer.rankings[id] for id in ids}
+            alone = replace(answer, rankings=rankings, again=(), candidates=None)
+            answers.append(Measured(self.suite, alone, first))
+        return answers
 
     @cached_property
     def scores(self) -> Scores:
@@ -403,12 +393,7 @@ class Measured:
             id: seconds for id in ranked if (seconds := self.run.rankings[id].seconds) is not None
         }
         scores = scored(
-            hits,
-            suite.measures,
-            undefined=suite.undefined,
-            seconds=took,
-            before=before,
-            others=self.others,
+            hits, suite.measures, undefined=suite.undefined, seconds=took, before=before
         )
         scores = recall_counts_passages(suite, run, ranked, rankings, scores)
         empty = {

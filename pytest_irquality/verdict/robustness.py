@@ -114,14 +114,11 @@ class Variants:
 
     def robustness(self) -> Robustness:
         """All that reports show of the kind."""
-        # Times and comparisons with the baseline are no loss by rewording, and stability is of
-        # several answers to one wording.
+        # Times and comparisons with the baseline are no loss by rewording.
         measures = [
             measure
             for measure in self.queries.suite.metrics
-            if measure.unit != "seconds"
-            and not measure.definition.compares
-            and measure.definition.name != "stability"
+            if measure.unit != "seconds" and not measure.definition.compares
         ]
         texts: dict[str, list[str]] = {}
         for variant in self.variants.asked:

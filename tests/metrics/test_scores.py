@@ -107,17 +107,3 @@ def test_undefined_zero_enters_the_mean() -> None:
     run = {"a": ["x"], "b": ["x"]}
     assert evaluate(qrels, run, [MRR]).aggregate(MRR) == Aggregate(1.0, 1, 1)
     assert evaluate(qrels, run, [MRR], undefined="zero").aggregate(MRR) == Aggregate(0.5, 2, 0)
-
-
-def test_stability_is_the_mean_overlap_of_every_pair_of_answers() -> None:
-    stability = parse_measure("stability@2")
-    answers = [["a", "b"], ["b", "c"], ["d", "e", "a"]]
-    values = [
-        evaluate(
-            {}, {"q": answer}, [stability], others={"q": answers[:n] + answers[n + 1 :]}
-        ).value("q", stability)
-        for n, answer in enumerate(answers)
-    ]
-    assert values == [0.25, 0.25, 0.0]
-    assert evaluate({}, {"q": ["a"]}, [stability]).value("q", stability) is None
-    assert evaluate({}, {"q": []}, [stability], others={"q": [[]]}).value("q", stability) == 1.0

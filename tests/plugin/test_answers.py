@@ -11,7 +11,7 @@ from tests.report.made import data_of
 
 SUITE = """\
 repeat: 3
-metrics: [mrr@10, stability@2]
+metrics: [mrr@10]
 queries:
   - {query: office chair, relevant: [a], must_find: {a: 1}}
   - {query: garden hose, relevant: [b]}
@@ -41,7 +41,6 @@ def figures(project: Project) -> dict[str, float]:
 
 MEANS = {
     "mrr@10": pytest.approx(((1 + 1 + 1 / 2) / 3 + (1 + 1 / 2 + 1) / 3 + 1) / 3),
-    "stability@2": pytest.approx(((1 / 2 + 1 / 2 + 1) / 3 + (1 / 2 + 1 / 2 + 1) / 3 + 1) / 3),
 }
 
 
@@ -277,14 +276,3 @@ def test_the_medians_reach_the_page(project: Project) -> None:
     assert [(d["id"], d["rank"]) for d in query["ranking"]] == [("x", 2), ("y", 2), ("a", 3)]
     (section,) = data_of((project.path / "ir-report.html").read_text(encoding="utf-8"))["sections"]
     assert section["details"][0]["ranks"] == [2, 2, 3]
-
-
-def test_stability_needs_several_answers(project: Project) -> None:
-    project.suite(
-        "metrics: [mrr@10]\nthresholds: {stability@10: {min: 0.9}}\nqueries: [{query: a, relevant: [d]}]\n"
-    )
-    project.answers({"a": ["d"]})
-    result = project.run()
-    assert result.ret == 1
-    assert "stability@10 is undefined" in result.stdout.str()
-    assert project.run("--ir-repeat=2").ret == 0

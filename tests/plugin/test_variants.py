@@ -56,20 +56,20 @@ def test_s24_a_forgiving_search_passes(project: Project) -> None:
 
 
 def test_queries_are_asked_as_often_as_the_option_says(project: Project) -> None:
-    project.suite("metrics: [stability@10]\nqueries: [{query: a, relevant: [d]}]\nrepeat: 2\n")
+    project.suite("metrics: [mrr@10]\nqueries: [{query: a, relevant: [d]}]\nrepeat: 2\n")
     project.conftest(
         "ASKED = []\n"
         "@pytest.fixture(scope='session')\n"
         "def retriever():\n"
         "    def search(query):\n"
         "        ASKED.append(query)\n"
-        "        return ['d', str(len(ASKED) % 2)]\n"
+        "        return ['d'] if len(ASKED) % 2 else ['x', 'd']\n"
         "    yield search\n"
         "    print('ASKED', len(ASKED))\n"
     )
     result = project.run("-s")
     assert "ASKED 2" in result.stdout.str()
-    assert project.data["suites"][0]["means"][0]["value"] == 1 / 2
+    assert project.data["suites"][0]["means"][0]["value"] == 3 / 4
     assert "ASKED 3" in project.run("-s", "--ir-repeat=3").stdout.str()
     assert project.run("--ir-repeat=0").ret == 4
 

@@ -1,12 +1,8 @@
-"""How much of another ranking is there: the baseline's, or another answer's; no judgments
-needed.
-"""
+"""How much of the baseline's ranking is there; no judgments needed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import islice
-from math import fsum
 
 from pytest_irquality.metrics.definition import Compute, Definition, Parameter
 from pytest_irquality.metrics.hits import Ranking
@@ -34,18 +30,6 @@ def shared(one: Ranking, other: Ranking) -> float:
     """The documents of both, as a share of the longer ranking; 1 where both are empty."""
     longer = max(len(one), len(other))
     return len({*one} & {*other}) / longer if longer else 1.0
-
-
-def stability(k: int) -> Compute:
-    """The mean overlap with each other answer to the same query."""
-
-    def of_one(ranking: Ranking, others: Sequence[Ranking] | None) -> float | None:
-        if not others:
-            return None
-        own = top(ranking, k)
-        return fsum(shared(own, top(other, k)) for other in others) / len(others)
-
-    return lambda hits: [*map(of_one, hits.rankings, hits.others)]
 
 
 def rank_biased_overlap(k: int, p: float) -> Compute:
@@ -97,15 +81,5 @@ DEFINITIONS = (
         source="Webber, Moffat and Zobel, A similarity measure for indefinite rankings, ACM TOIS"
         " 28(4), 2010, cut at k and normalised to 1 as in Clarke, Vtyurina and Smucker,"
         " Assessing top-k preferences, ACM TOIS 39(3), 2021",
-    ),
-    Definition(
-        name="stability",
-        title="Stability of the answers",
-        formula="mean over pairs of answers to a query: documents in the first k of both ÷ the"
-        " longer of the two",
-        make=stability,
-        needs="",
-        undefined="for a query with one answer ('repeat', or several kept runs, give more)",
-        source="ours; the overlap of Fagin, Kumar and Sivakumar, 2003, between answers",
     ),
 )

@@ -21,7 +21,7 @@ from statistics import median
 from beside import in_turns, ratio, seconds
 
 from pytest_irquality.metrics import Judgments, evaluate, parse_measure
-from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.retrieval.run import Answer, Ranking, Run
 from pytest_irquality.suite.model import Bound, Check, Limits, Place, Query, Suite
 from pytest_irquality.verdict import SuiteResult, judge
 
@@ -48,7 +48,7 @@ def make(queries: int, results: int) -> tuple[Grades, Run, Run]:
         old = [*ids[2 : results // 2], ids[-2], *ids[:2], *ids[results // 2 : results - 1]]
         changed = number % 3 == 0
         then[f"q{number}"] = Ranking(tuple(old if changed else ids[:results]), tuple(scores))
-    return grades, Run("", now), Run("", then)
+    return grades, Run("", (Answer(now),)), Run("", (Answer(then),))
 
 
 def suite_of(grades: Grades, depth: int) -> Suite:
@@ -70,8 +70,8 @@ def suite_of(grades: Grades, depth: int) -> Suite:
 
 def read_anew(run: Run) -> Run:
     """The run with nothing remembered of what was worked out of it."""
-    rankings = {id: Ranking(known.ids, known.scores) for id, known in run.rankings.items()}
-    return Run(run.retriever, rankings)
+    rankings = {id: Ranking(known.ids, known.scores) for id, known in run.first.rankings.items()}
+    return Run(run.retriever, (Answer(rankings),))
 
 
 def works(grades: Grades, now: Run, then: Run, depth: int) -> dict[str, Callable[[], float]]:
@@ -80,7 +80,7 @@ def works(grades: Grades, now: Run, then: Run, depth: int) -> dict[str, Callable
 
     def five() -> float:
         judgments = {id: Judgments(judged) for id, judged in grades.items()}
-        rankings = {id: ranking.ids for id, ranking in now.rankings.items()}
+        rankings = {id: ranking.ids for id, ranking in now.first.rankings.items()}
 
         def work() -> None:
             scores = evaluate(judgments, rankings, measures)

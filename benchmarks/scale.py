@@ -112,7 +112,7 @@ def in_flight() -> bool:
     for _ in range(ROUNDS):
         for caller, ask in (("functions", function), ("coroutines", coroutine)):
             start = time.perf_counter()
-            assert len(retrieve(suite, ask).rankings) == CALLS
+            assert len(retrieve(suite, ask).first.rankings) == CALLS
             seconds[caller].append(time.perf_counter() - start)
     good = True
     print(f"{CALLS:,} calls of {PAUSE * 1000:.0f} ms, {CONCURRENCY} in flight; ideal {IDEAL:.2f} s")

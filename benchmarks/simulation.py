@@ -23,7 +23,7 @@ from pathlib import Path
 from random import Random
 
 from pytest_irquality.metrics import Judgments, evaluate, parse_measure
-from pytest_irquality.retrieval import Ranking, Run
+from pytest_irquality.retrieval import Answer, Ranking, Run
 from pytest_irquality.storage.trec import read_trec
 from pytest_irquality.suite.model import (
     Bound,
@@ -316,10 +316,9 @@ def suite_of(case: Case, world: World) -> Suite:
 def alarms(case: Case, world: World) -> Iterator[str]:
     """The columns of which a limit fails."""
     suite = suite_of(case, world)
-    now = Run("now", {query: case.now[query] for query in case.queries})
-    before = Run(
-        "before", {query: case.before[query] for query in case.queries if query in case.before}
-    )
+    today = {query: case.now[query] for query in case.queries}
+    then = {query: case.before[query] for query in case.queries if query in case.before}
+    now, before = Run("now", (Answer(today),)), Run("before", (Answer(then),))
     result = judge(suite, now, suite.checks, before=before)
     failed = {verdict.label for verdict in result.verdicts if verdict.outcome == "failed"}
     return (column for column, labels in COLUMNS.items() if not failed.isdisjoint(labels))

@@ -35,7 +35,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from pytest_irquality.metrics import Judgments, evaluate, parse_measure
-from pytest_irquality.retrieval import Ranking, Run
+from pytest_irquality.retrieval import Answer, Ranking, Run
 from pytest_irquality.suite.model import Bound, Check, Guard, Limits, Place, Query, Suite
 from pytest_irquality.verdict import judge
 from pytest_irquality.verdict.noise import drop_noise, exceeds_wavering
@@ -310,26 +310,21 @@ def judged(collection: Collection, trial: Trial, builds: bool) -> set[str]:
 
 def side(answers: Sequence[Build], queries: Sequence[str], builds: bool) -> Run:
     """The answers of one side, each of a build of its own or all of one."""
-    runs = [
-        Run(
-            "",
-            {query: answer.rankings[query] for query in queries},
-            build=number if builds else 0,
-            depth=DEPTH,
-        )
+    given = (
+        Answer({query: answer.rankings[query] for query in queries}, build=number if builds else 0)
         for number, answer in enumerate(answers)
-    ]
-    return replace(runs[0], again=tuple(runs[1:]))
+    )
+    return Run("", tuple(given), depth=DEPTH)
 
 
 def without(run: Run, query: str, documents: set[str]) -> Run:
     """A run that finds none of some documents for a query, in no answer."""
-    left = tuple(id for id in run.rankings[query].ids if id not in documents)
-    return replace(
-        run,
-        rankings={**run.rankings, query: Ranking(left)},
-        again=tuple(without(answer, query, documents) for answer in run.again),
-    )
+    answers = []
+    for answer in run.answers:
+        left = tuple(id for id in answer.rankings[query].ids if id not in documents)
+        rankings = {**answer.rankings, query: Ranking(left)}
+        answers.append(replace(answer, rankings=rankings))
+    return replace(run, answers=tuple(answers))
 
 
 def suite_of(collection: Collection, queries: Sequence[str]) -> Suite:

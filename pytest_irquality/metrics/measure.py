@@ -9,7 +9,7 @@ from pytest_irquality.metrics.definition import Aggregation, Compute, Definition
 from pytest_irquality.metrics.judgments import Judgments
 
 CANDIDATES = "candidates"
-"""The word before a measure that is taken of what the first stage found."""
+"""The stage before the ranking, as it stands before a measure that is taken of it."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Measure:
     # Those that differ from their defaults, in the definition's order.
     parameters: tuple[tuple[str, Value], ...] = ()
     weighted: bool = False
-    of_candidates: bool = False
+    stage: str = ""  # what it is taken of, where that is not the ranking
 
     def __str__(self) -> str:
         definition = self.definition
@@ -33,8 +33,8 @@ class Measure:
             name = definition.plain_name
         if self.k is not None:
             name = f"{name}@{self.k}"
-        before = [CANDIDATES] if self.of_candidates else []
-        return " ".join(["weighted", *before, name] if self.weighted else [*before, name])
+        words = ["weighted" if self.weighted else "", self.stage, name]
+        return " ".join(filter(None, words))
 
     @property
     def higher_is_better(self) -> bool | None:

@@ -73,7 +73,8 @@ def parse_measure(
     weighted = "weighted" in before
     if weighted and definition.aggregate != "mean":
         raise MeasureError(f"{text!r}: only means can be weighted, and {definition.name} is none")
-    return Measure(definition, k, in_order(definition, given), weighted, CANDIDATES in before)
+    stage = CANDIDATES if CANDIDATES in before else ""
+    return Measure(definition, k, in_order(definition, given), weighted, stage)
 
 
 def names_of(definitions: Mapping[str, Definition]) -> dict[str, Definition]:

@@ -235,7 +235,7 @@ def _judge_all(
         run = runs[name] = replace(run, version=version_of(retriever))
         if base is not None:
             other = runs[base]
-            known = Baseline(base, len(other.rankings), version=other.version)
+            known = Baseline(base, len(other.answered), version=other.version)
             against = Against(other, known)
         yield judge_run(
             files,

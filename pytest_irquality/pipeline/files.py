@@ -431,8 +431,8 @@ class Files:
             return
         # Also those that came without the texts in which their passages would stand.
         faulty = {query.id for query in result.queries if query.fault}
-        good = {id: ranking for id, ranking in run.rankings.items() if id not in faulty}
-        answered = replace(run, rankings=good, faults=dict.fromkeys(faulty, Fault("")))
+        answered = run.only(run.answered - faulty)
+        answered = replace(answered, faults=dict.fromkeys(faulty, Fault("")))
         scored = {query.id: _values(target.suite, query) for query in result.queries}
         known, place = self.read_baseline(target), self._place(target)
         yield from update(place, known.old, replace(answered, scored=scored), known.damage)

@@ -4,11 +4,12 @@ asked.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
 from pytest_irquality.edges.open import Allowed
+from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.jsonl import read_run
 from pytest_irquality.storage.stored import StoredRun, StoredRunError
@@ -56,18 +57,18 @@ def still_valid(
     """
     if stored.header.depth < suite.depth or stored.lacks_texts(suite):
         return None
-    if staged and (stored.header.candidates or 0) < suite.candidates_depth:
+    if staged and (stored.header.candidates or 0) < suite.depth_of(CANDIDATES):
         return None
     run = stored.run(suite)
     same = stored.matching(suite).same
-    of_candidates = run.candidates.rankings if run.candidates else {}
-    of_variants = run.variants.rankings if run.variants else {}
+    stage = run.stages.get(CANDIDATES) if staged else None
+    of_variants = run.variants.answered if run.variants else ()
     whole = {
         id
         for id in needed
-        if id in run.rankings
+        if id in run.answered
         and 1 + len(stored.queries[same[id]].answers) == suite.repeat
-        and (not staged or id in of_candidates)
+        and (not stage or id in stage.answered)
         and (id not in suite.readers or stored.queries[same[id]].knows_texts)
     }
     whole -= {variant.of for variant in suite.reworded if variant.id not in of_variants}
@@ -75,18 +76,11 @@ def still_valid(
         return None
     variants = {variant.id for variant in suite.reworded if variant.of in whole}
     return replace(
-        _only(run, whole),
-        variants=_only(run.variants, variants) if run.variants else None,
-        candidates=_only(run.candidates, whole) if run.candidates and staged else None,
+        run.only(whole),
+        scored={},
+        variants=run.variants and replace(run.variants.only(variants), scored={}),
+        stages={CANDIDATES: stage.only(whole)} if stage else {},
     )
-
-
-def _only(run: Run, ids: Iterable[str]) -> Run:
-    """The answers to these queries, without faults and what they scored."""
-    wanted = {*ids}
-    rankings = {id: ranking for id, ranking in run.rankings.items() if id in wanted}
-    again = tuple(_only(answer, wanted) for answer in run.again)
-    return replace(run, rankings=rankings, faults={}, scored={}, again=again)
 
 
 def with_others(new: StoredRun, old: StoredRun | None) -> StoredRun:

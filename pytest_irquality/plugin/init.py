@@ -209,7 +209,7 @@ def _run(suite: Suite, request: pytest.FixtureRequest) -> Run:
         raise pytest.fail.Exception(f"{error} (fixture 'retriever')", pytrace=False) from None
     if run.interrupted:
         pytest.fail("interrupted; nothing was written", pytrace=False)
-    if not run.rankings:
+    if not run.answered:
         fault = next(iter(run.faults.values()))
         raise pytest.fail.Exception(
             f"no query could be answered, so nothing was written: {fault.message}", pytrace=False
@@ -218,9 +218,10 @@ def _run(suite: Suite, request: pytest.FixtureRequest) -> Run:
 
 
 def _candidates(run: Run, query: str) -> dict[str, str | None] | None:
-    if query not in run.rankings:
+    if query not in run.answered:
         return None
-    return {id: run.titles.get(id) for id in run.rankings[query].collapsed(CANDIDATES)}
+    ids = run.first.rankings[query].collapsed(CANDIDATES)
+    return {id: run.first.titles.get(id) for id in ids}
 
 
 @pytest.hookimpl(wrapper=True)

@@ -19,7 +19,7 @@ from pytest_irquality.pipeline.files import Against, Files, Target
 from pytest_irquality.pipeline.judge import judge_run, version_of
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.progress import shown_progress
-from pytest_irquality.retrieval import RetrieverError, Run, UnreadableResult, retrieve
+from pytest_irquality.retrieval import Answer, RetrieverError, Run, UnreadableResult, retrieve
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.suite import Check, Place, Suite, SuiteError
 from pytest_irquality.suite.lint import IRQualityWarning
@@ -120,7 +120,7 @@ class Judging:
             past = files.past(target, needed)
         except StoredRunError as error:
             raise NotJudged(str(error)) from None
-        known = compared or Against(run, Baseline(name, len(run.rankings), version=run.version))
+        known = compared or Against(run, Baseline(name, len(run.answered), version=run.version))
         try:
             result = judge_run(
                 files, target, run, checks=checks, compared=known, retriever=retriever, notes=notes,
@@ -135,7 +135,7 @@ class Judging:
             to_grade = pool(asked, sides, self.options.judge_depth or suite.top_k)
         if not (run.unanswered or suite.baseline_retriever):
             # They are large. What reports may show of them keeps them until it is read.
-            run = replace(run, rankings={}, titles={}, texts={}, candidates=None)
+            run = replace(run, answers=(Answer({}),), stages={})
         verdicts = {verdict.check: verdict for verdict in result.verdicts}
         return Judged(run, result, verdicts, attempt, to_grade=to_grade)
 
@@ -154,7 +154,7 @@ class Judging:
         suite, session = self.suite, self.session
         kept = None if earlier else self._kept_so_far(name, retriever, needed)
         wanted = {*earlier.run.unanswered} if earlier else {*needed}
-        wanted.difference_update(kept.rankings if kept else ())
+        wanted.difference_update(kept.answered if kept else ())
         asked = [query for query in suite.queries if query.id in wanted]
         calls = self.options.calls_at_once(suite.concurrency)
         try:
@@ -217,7 +217,7 @@ class Judging:
         outcome = self.outcomes.get(other)
         if isinstance(outcome, Judged):
             run = outcome.run
-            return Against(run, Baseline(other, len(run.rankings), version=run.version))
+            return Against(run, Baseline(other, len(run.answered), version=run.version))
         path = self.suite.path
         compares = f"{path} compares [{name}] with the retriever {other!r} ('baseline')"
         raise NotJudged(f"{compares}: {self._why_not_judged(other, outcome)}")
@@ -237,6 +237,6 @@ class Judging:
 
 def _kept_note(kept: Run, needed: Collection[str]) -> tuple[str, ...]:
     return (
-        f"resumed: {len(kept.rankings)} of {len(needed)} queries had an answer in the kept run and"
+        f"resumed: {len(kept.answered)} of {len(needed)} queries had an answer in the kept run and"
         " were not asked again",
     )

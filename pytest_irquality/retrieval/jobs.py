@@ -34,7 +34,7 @@ class Job(NamedTuple):
     answer: int = 0
 
 
-class Answer(NamedTuple):
+class Reply(NamedTuple):
     """What ``read`` gave, or what was raised instead, after how many seconds."""
 
     value: Any = None
@@ -42,7 +42,7 @@ class Answer(NamedTuple):
     seconds: float = 0.0
 
 
-Done = Callable[[Job, Answer], None]
+Done = Callable[[Job, Reply], None]
 
 
 class TimedOut(Exception):
@@ -56,18 +56,18 @@ def is_async(value: object) -> bool:
     return hasattr(value, "__aiter__") and not hasattr(value, "__iter__")
 
 
-def attempt(job: Job) -> Answer | Job:
+def attempt(job: Job) -> Reply | Job:
     """Make a call here and now. Where it gave something to await, that is the job that is left."""
     start = time.perf_counter()
     try:
         value = job.call()
         if is_async(value):
             return job._replace(begun=value, call=lambda: value)
-        return Answer(job.read(value), None, time.perf_counter() - start)
+        return Reply(job.read(value), None, time.perf_counter() - start)
     except BaseException as error:
         if not is_fault(error):
             raise
-        return Answer(None, error, time.perf_counter() - start)
+        return Reply(None, error, time.perf_counter() - start)
 
 
 def forget(jobs: deque[Job]) -> None:
@@ -82,10 +82,10 @@ def in_turn(jobs: deque[Job], done: Done) -> list[Job]:
     """Make every call, one after the other. Returns those left from the first to be awaited on."""
     while jobs:
         job = jobs.popleft()
-        answer = attempt(job)
-        if isinstance(answer, Job):
-            left = [answer, *jobs]
+        reply = attempt(job)
+        if isinstance(reply, Job):
+            left = [reply, *jobs]
             jobs.clear()
             return left
-        done(job, answer)
+        done(job, reply)
     return []

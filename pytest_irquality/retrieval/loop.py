@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from pytest_irquality.retrieval.call import RetrieverError
-from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, is_async, is_fault
+from pytest_irquality.retrieval.jobs import Done, Job, Reply, TimedOut, is_async, is_fault
 
 GRACE = 0.5  # seconds that cancelled calls have to clean up
 
@@ -23,13 +23,13 @@ async def in_loop(jobs: deque[Job], done: Done, concurrency: int, timeout: float
     """Make every call, at most ``concurrency`` at once; one that takes longer than ``timeout``
     seconds is cancelled.
     """
-    calls: dict[asyncio.Future[Answer], Job] = {}
-    given_up: set[asyncio.Future[Answer]] = set()
+    calls: dict[asyncio.Future[Reply], Job] = {}
+    given_up: set[asyncio.Future[Reply]] = set()
     # What is no fault of a call is carried past the tasks: asyncio lets Ctrl-C tear through the
     # loop itself.
     escaped: list[BaseException] = []
 
-    async def attempt(job: Job) -> Answer:
+    async def attempt(job: Job) -> Reply:
         start = time.perf_counter()
         try:
             value = job.call()
@@ -37,12 +37,12 @@ async def in_loop(jobs: deque[Job], done: Done, concurrency: int, timeout: float
                 value = await value
             if is_async(value):
                 value = await _first(value, job.most)
-            return Answer(job.read(value), None, time.perf_counter() - start)
+            return Reply(job.read(value), None, time.perf_counter() - start)
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:
             if is_fault(error):
-                return Answer(None, error, time.perf_counter() - start)
+                return Reply(None, error, time.perf_counter() - start)
             escaped.append(error)
             raise _Stopped from None
 
@@ -54,14 +54,14 @@ async def in_loop(jobs: deque[Job], done: Done, concurrency: int, timeout: float
             await asyncio.wait({call}, timeout=timeout)
             del calls[call]
             if call.cancelled():
-                done(job, Answer(error=asyncio.CancelledError()))
+                done(job, Reply(error=asyncio.CancelledError()))
             elif call.done():
                 done(job, call.result())
             else:
                 call.cancel()
                 given_up.add(call)
                 late = TimedOut("the call was cancelled")
-                done(job, Answer(error=late, seconds=timeout or 0.0))
+                done(job, Reply(error=late, seconds=timeout or 0.0))
 
     workers = [asyncio.ensure_future(work()) for _ in range(min(concurrency, len(jobs)))]
     try:

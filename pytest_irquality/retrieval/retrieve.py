@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import cycle, islice
 
+from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.retrieval.call import Call, RetrieverError, how_to_call, takes_batches
 from pytest_irquality.retrieval.details import Details
-from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, forget, in_turn
+from pytest_irquality.retrieval.jobs import Done, Job, Reply, TimedOut, forget, in_turn
 from pytest_irquality.retrieval.results import (
     Returned,
     UnreadableResult,
@@ -21,14 +22,14 @@ from pytest_irquality.retrieval.results import (
     split_batch,
 )
 from pytest_irquality.retrieval.retries import is_retried, wait_before
-from pytest_irquality.retrieval.run import Fault, Ranking, Run, one_side
+from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run, one_side
 from pytest_irquality.suite.model import Query, Suite
 
 Progress = Callable[[int, int], None]
 ReadHits = Callable[[Query, object], Returned]
 
 LONGEST = 300  # characters of an error's message; its traceback has all of it
-CANDIDATES = -1  # in place of the number of an answer: what the first stage gives
+FIRST_STAGE = -1  # in place of the number of an answer: what the first stage gives
 GIVE_UP = 20  # time-outs in a row; three times the calls in flight where that is more
 
 
@@ -51,7 +52,7 @@ def retrieve(
     What is in the run stands in the suite's order, whatever was answered first.
 
     A retriever's ``candidates(query, k)`` is asked every query once, too, in the same pass: what
-    its first stage gives is the run's ``candidates``.
+    its first stage gives is the run's stage of that name.
 
     ``concurrency`` calls are in flight (None: as many as the suite says, or one): plain functions
     in threads, coroutines in one event loop. One call at a time and without a time-out is made in
@@ -85,8 +86,9 @@ def retrieve(
         runs.append(run)
     run = one_side(runs)
     if callable(first_stage):
-        candidates = kept.run(suite, name, asked, CANDIDATES, timed=True)
-        run = replace(run, candidates=replace(candidates, depth=suite.candidates_depth))
+        stage = kept.run(suite, name, asked, FIRST_STAGE, timed=True)
+        stages = {CANDIDATES: replace(stage, depth=suite.depth_of(CANDIDATES))}
+        run = replace(run, stages=stages)
     return run
 
 
@@ -102,7 +104,7 @@ class _Kept:
     made: tuple[Job, ...] = ()
     in_a_row: int = 0
     interrupted: bool = False
-    answers: dict[tuple[int, str], Answer] = field(default_factory=dict)
+    replies: dict[tuple[int, str], Reply] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.total = sum(len(job.subject) for job in self.jobs)
@@ -124,20 +126,20 @@ class _Kept:
         """What the calls raised, the last time that they were made."""
         for job in jobs:
             for query in job.subject:
-                answer = self.answers.get((job.answer, query.id))
-                if answer is not None and answer.error is not None:
-                    yield answer.error
+                reply = self.replies.get((job.answer, query.id))
+                if reply is not None and reply.error is not None:
+                    yield reply.error
 
-    def keep(self, job: Job, answer: Answer) -> None:
-        self.in_a_row = self.in_a_row + 1 if isinstance(answer.error, TimedOut) else 0
+    def keep(self, job: Job, reply: Reply) -> None:
+        self.in_a_row = self.in_a_row + 1 if isinstance(reply.error, TimedOut) else 0
         if self.in_a_row == self.give_up_after:
             self.jobs.clear()
-        values = answer.value or [None] * len(job.subject)
+        values = reply.value or [None] * len(job.subject)
         for query, value in zip(job.subject, values, strict=True):
-            error = value if isinstance(value, Exception) else answer.error
-            self.answers[job.answer, query.id] = answer._replace(value=value, error=error)
+            error = value if isinstance(value, Exception) else reply.error
+            self.replies[job.answer, query.id] = reply._replace(value=value, error=error)
         if self.progress:
-            self.progress(len(self.answers), self.total)
+            self.progress(len(self.replies), self.total)
 
     def run(self, suite: Suite, name: str, asked: Sequence[Query], number: int, timed: bool) -> Run:
         """One answer to each of the queries, as a run."""
@@ -147,17 +149,17 @@ class _Kept:
         texts: dict[str, str] = {}
         details: dict[str, Details] = {}
         for query in asked:
-            answer = self.answers.get((number, query.id))
-            fault = self._fault(query, answer, suite.timeout)
+            reply = self.replies.get((number, query.id))
+            fault = self._fault(query, reply, suite.timeout)
             if fault is not None:
                 faults[query.id] = fault
-            if fault is not None or answer is None:
+            if fault is not None or reply is None:
                 continue
-            hits: Returned = answer.value
+            hits: Returned = reply.value
             ids = hits.ids
             if hits.texts:
                 ids = apart(hits.ids, map(hits.texts.__getitem__, hits.ids), texts)
-            seconds = answer.seconds if timed else None
+            seconds = reply.seconds if timed else None
             rankings[query.id] = Ranking(ids, hits.scores, seconds)
             for own, document in zip(ids, hits.ids, strict=True) if hits.titles else ():
                 if document in hits.titles:
@@ -165,19 +167,16 @@ class _Kept:
             details.update(hits.details)
         return Run(
             name,
-            rankings,
+            (Answer(rankings, titles, texts, details),),
             faults,
-            titles,
-            texts,
             interrupted=self.interrupted,
-            details=details,
             retries=self.retries,
         )
 
-    def _fault(self, query: Query, answer: Answer | None, timeout: float | None) -> Fault | None:
+    def _fault(self, query: Query, reply: Reply | None, timeout: float | None) -> Fault | None:
         """Why a query has no ranking; nothing where the user ended the pass before its turn."""
-        if answer is not None:
-            return _fault(query, answer, timeout)
+        if reply is not None:
+            return _fault(query, reply, timeout)
         if self.interrupted:
             return None
         return Fault(f"not asked: {self.give_up_after} calls in a row had timed out")
@@ -198,10 +197,10 @@ def _rounds(
 def _of_first_stage(suite: Suite, first_stage: object, queries: Sequence[Query]) -> Iterator[Job]:
     """The calls that ask for candidates."""
     __tracebackhide__ = True
-    depth = suite.candidates_depth
+    depth = suite.depth_of(CANDIDATES)
     read_hits = partial(_read, suite, False, depth=depth)
     for job in _singles(suite, first_stage, queries, read_hits, depth):
-        yield job._replace(answer=CANDIDATES)
+        yield job._replace(answer=FIRST_STAGE)
 
 
 def _singles(
@@ -326,21 +325,21 @@ def _ask_again(suite: Suite, kept: _Kept, concurrency: int) -> None:
         _ask([(deque(again), kept.keep)], concurrency, suite.timeout)
 
 
-def _forget(job: Job, answer: Answer) -> None:
+def _forget(job: Job, reply: Reply) -> None:
     """A call to warm up with is not measured; what is wrong with it will be wrong with the next."""
 
 
-def _fault(query: Query, answer: Answer, timeout: float | None) -> Fault | None:
-    error = answer.error
+def _fault(query: Query, reply: Reply, timeout: float | None) -> Fault | None:
+    error = reply.error
     if isinstance(error, TimedOut):
         return Fault(f"no answer within {timeout:g} s; {error}")
     if isinstance(error, UnreadableResult):
         return Fault(str(error), error, query.text)
     if error is not None:
         return Fault(_message(error) + _hint(error), error, query.text)
-    if timeout is not None and answer.seconds > timeout:
+    if timeout is not None and reply.seconds > timeout:
         return Fault(
-            f"answered after {answer.seconds:.1f} s, later than 'timeout' of {timeout:g} s allows"
+            f"answered after {reply.seconds:.1f} s, later than 'timeout' of {timeout:g} s allows"
         )
     return None
 

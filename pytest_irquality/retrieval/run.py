@@ -5,9 +5,9 @@ were.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from urllib.parse import quote, quote_plus
 
 from pytest_irquality.retrieval.details import Details
@@ -96,86 +96,39 @@ JUDGMENTS = "judgments"
 
 
 @dataclass(frozen=True)
-class Run:
-    """The rankings of the queries that were answered and the faults of those that were not, by
-    query id.
+class Answer:
+    """One answer to each query of a run: their rankings by query id, and what these came with.
 
     ``titles`` holds the words that results came with, by document id: a title belongs to a
     document, not to a query. ``texts`` holds whole passages by document id, kept only for suites
     that match by text; ``details`` what people must see of a document to grade it, kept where they
-    will. ``depth`` is the number of results asked for, where a kept run says so; ``version`` the
-    retriever's own.
-
-    ``retries`` counts the calls that were made again after a failure.
-
-    ``candidates`` is what the first stage gave for the same queries, None where the retriever
-    tells nothing of it; its faults are no faults of the queries.
-
-    ``again`` holds the other answers to the same queries, each a run of its own; ``build`` numbers
-    the builds of the index that they came from. ``variants`` is the run of the queries' other
-    wordings. ``scored`` is what a baseline's rankings scored on the day they were kept, by query id
-    and measure.
+    will. ``build`` numbers the build of the index that it came from.
     """
 
-    retriever: str
     rankings: Mapping[str, Ranking]
-    faults: Mapping[str, Fault] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
-    version: str | None = None
-    depth: int | None = None
-    interrupted: bool = False
-    again: tuple[Run, ...] = ()
-    build: int = 0
-    variants: Run | None = None
-    candidates: Run | None = None
     details: Mapping[str, Details] = field(default_factory=dict)
-    scored: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    retries: int = 0
+    build: int = 0
 
-    @property
-    def answers(self) -> tuple[Run, ...]:
-        """Every answer of this side, this one first."""
-        return (self, *self.again)
+    def only(self, queries: Collection[str]) -> Answer:
+        """The answer to these queries (ids) alone."""
+        rankings = {id: found for id, found in self.rankings.items() if id in queries}
+        return replace(self, rankings=rankings)
 
-    @property
-    def unanswered(self) -> Mapping[str, Fault]:
-        """The faults of queries, and those of their first stage alone."""
-        of_candidates = self.candidates.faults if self.candidates else {}
-        return {**of_candidates, **self.faults}
-
-    @property
-    def units(self) -> tuple[tuple[Run, ...], ...]:
-        """The answers of each build; where there is one build, each answer by itself."""
-        builds: dict[int, list[Run]] = {}
-        for answer in self.answers:
-            builds.setdefault(answer.build, []).append(answer)
-        if len(builds) > 1:
-            return tuple(map(tuple, builds.values()))
-        return tuple((answer,) for answer in self.answers)
-
-    def retried(self, again: Run, readers: Collection[str]) -> Run:
-        """The same run with what asking the queries that had faults once more gave.
-
-        ``readers`` are the ids of the queries that look for passages in texts.
-        """
-        again = again._apart_from(self.texts, readers)
-        unanswered = {id: fault for id, fault in self.faults.items() if id not in again.rankings}
+    def with_more(self, more: Answer, readers: Collection[str]) -> Answer:
+        """The answer together with one to other queries. ``readers`` look for passages in texts."""
+        more = more._apart_from(self.texts, readers)
         return replace(
             self,
-            rankings={**self.rankings, **again.rankings},
-            faults={**unanswered, **again.faults},
-            titles={**again.titles, **self.titles},
-            texts={**again.texts, **self.texts},
-            details={**again.details, **self.details},
-            interrupted=again.interrupted,
-            again=tuple(map(partial(Run.retried, readers=readers), self.again, again.again)),
-            variants=_retried(self.variants, again.variants, readers),
-            candidates=_retried(self.candidates, again.candidates, readers),
+            rankings={**self.rankings, **more.rankings},
+            titles={**more.titles, **self.titles},
+            texts={**more.texts, **self.texts},
+            details={**more.details, **self.details},
         )
 
-    def _apart_from(self, texts: Mapping[str, str], readers: Collection[str]) -> Run:
-        """The run with other ids for results that have an id in common with other texts.
+    def _apart_from(self, texts: Mapping[str, str], readers: Collection[str]) -> Answer:
+        """The answer with other ids for results that have an id in common with other texts.
 
         A query that goes by ids keeps them, whatever texts other queries have read of them.
         """
@@ -194,33 +147,96 @@ class Run:
         return replace(self, rankings=rankings, texts=known, titles=titles)
 
 
-def one_side(answers: Sequence[Run]) -> Run:
-    """Several answers to the same queries as one run, the first with the others as its ``again``.
+@dataclass(frozen=True)
+class Run:
+    """What a retriever returned: one side of a comparison.
+
+    ``answers`` are one or several, and each has a ranking for the same queries. Where a single one
+    is meant, as an example or because a format holds no more, it is the ``first``. ``faults`` says
+    by query id why other queries have none. ``depth`` is the number of results asked for, where a
+    kept run says so; ``version`` the retriever's own. ``retries`` counts the calls that were made
+    again after a failure.
+
+    ``stages`` are runs of the same queries by the name of the stage, each what a stage before the
+    ranking gave, as far as the retriever tells: their faults are no faults of the queries.
+    ``variants`` is the run of the queries' other wordings. ``scored`` is what a baseline's rankings
+    scored on the day they were kept, by query id and measure.
+    """
+
+    retriever: str
+    answers: tuple[Answer, ...] = (Answer({}),)
+    faults: Mapping[str, Fault] = field(default_factory=dict)
+    version: str | None = None
+    depth: int | None = None
+    interrupted: bool = False
+    variants: Run | None = None
+    stages: Mapping[str, Run] = field(default_factory=dict)
+    scored: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    retries: int = 0
+
+    @property
+    def first(self) -> Answer:
+        """The first answer."""
+        return self.answers[0]
+
+    @property
+    def answered(self) -> KeysView[str]:
+        """The ids of the queries that have a ranking."""
+        return self.first.rankings.keys()
+
+    @property
+    def unanswered(self) -> Mapping[str, Fault]:
+        """The faults of queries, and those of their stages alone."""
+        faults: dict[str, Fault] = {}
+        for stage in self.stages.values():
+            faults.update(stage.faults)
+        return {**faults, **self.faults}
+
+    def only(self, queries: Collection[str]) -> Run:
+        """The run with the answers to these queries (ids) alone, and their faults."""
+        return replace(
+            self,
+            answers=tuple(answer.only(queries) for answer in self.answers),
+            faults={id: fault for id, fault in self.faults.items() if id in queries},
+        )
+
+    def retried(self, again: Run, readers: Collection[str]) -> Run:
+        """The run with what asking the queries that had faults once more gave.
+
+        ``readers`` are the ids of the queries that look for passages in texts.
+        """
+        still = {id: fault for id, fault in self.faults.items() if id not in again.answered}
+        both = zip(self.answers, again.answers)  # noqa: B905 - a kept run may have had more
+        stages = {**self.stages, **again.stages}
+        for name in self.stages.keys() & again.stages.keys():
+            stages[name] = self.stages[name].retried(again.stages[name], readers)
+        variants = self.variants or again.variants
+        if self.variants and again.variants:
+            variants = self.variants.retried(again.variants, readers)
+        return replace(
+            self,
+            answers=tuple(answer.with_more(more, readers) for answer, more in both),
+            faults={**still, **again.faults},
+            interrupted=again.interrupted,
+            variants=variants,
+            stages=stages,
+        )
+
+
+def one_side(runs: Sequence[Run]) -> Run:
+    """Several runs of the same queries as one, with the answers of all.
 
     A query that one of them lacks has no answer: what is left would not be its mean. The same holds
     for variants, by themselves.
     """
-    if len(answers) == 1:
-        return answers[0]
-    everywhere = set(answers[0].rankings).intersection(*(run.rankings for run in answers))
-    faults = {id: fault for run in reversed(answers) for id, fault in run.faults.items()}
-    first, *again = [
-        replace(
-            run,
-            rankings={id: found for id, found in run.rankings.items() if id in everywhere},
-            faults=faults,
-            variants=None,
-            again=(),
-        )
-        for run in answers
-    ]
-    variants = [run.variants for run in answers if run.variants]
+    first = runs[0]
+    if len(runs) == 1:
+        return first
+    everywhere = set(first.answered).intersection(*(run.answered for run in runs))
+    variants = [run.variants for run in runs if run.variants]
     return replace(
         first,
-        again=tuple(again),
-        variants=one_side(variants) if len(variants) == len(answers) else None,
+        answers=tuple(answer.only(everywhere) for run in runs for answer in run.answers),
+        faults={id: fault for run in reversed(runs) for id, fault in run.faults.items()},
+        variants=one_side(variants) if len(variants) == len(runs) else None,
     )
-
-
-def _retried(run: Run | None, again: Run | None, readers: Collection[str]) -> Run | None:
-    return run.retried(again, readers) if run and again else again or run

@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from contextvars import copy_context
 from dataclasses import dataclass, field
 
-from pytest_irquality.retrieval.jobs import Answer, Done, Job, TimedOut, attempt
+from pytest_irquality.retrieval.jobs import Done, Job, Reply, TimedOut, attempt
 
 TICK = 0.25  # seconds; a wait without an end would not be woken by Ctrl-C on every platform
 
-Ended = tuple[Job, "Answer | Job | BaseException"]
+Ended = tuple[Job, "Reply | Job | BaseException"]
 
 
 def in_threads(jobs: deque[Job], done: Done, concurrency: int, timeout: float | None) -> list[Job]:
@@ -38,22 +38,22 @@ def in_threads(jobs: deque[Job], done: Done, concurrency: int, timeout: float | 
             late = crew.give_up_overdue()
             for job in late:
                 error = TimedOut("the call was left running in its thread")
-                done(job, Answer(error=error, seconds=timeout or 0.0))
+                done(job, Reply(error=error, seconds=timeout or 0.0))
             crew.add(min(len(late), len(jobs)))
             try:
-                job, answer = crew.ended.get(timeout=crew.patience())
+                job, reply = crew.ended.get(timeout=crew.patience())
             except queue.Empty:
                 continue
-            if isinstance(answer, BaseException):
-                raise answer
-            if isinstance(answer, Job):
-                begun.append(answer)
+            if isinstance(reply, BaseException):
+                raise reply
+            if isinstance(reply, Job):
+                begun.append(reply)
                 left += crew.dismiss()
             else:
-                done(job, answer)
+                done(job, reply)
     except KeyboardInterrupt:
-        for job, answer in crew.finished():
-            done(job, answer)
+        for job, reply in crew.finished():
+            done(job, reply)
         raise
     finally:
         crew.dismiss()
@@ -85,7 +85,7 @@ class _Crew:
                 return
 
     def work(self) -> None:
-        answer: Answer | Job | BaseException
+        reply: Reply | Job | BaseException
         me = threading.current_thread()
         while True:
             with self.lock:
@@ -94,15 +94,15 @@ class _Crew:
                 job = self.jobs.popleft()
                 self.under_way[me] = job, time.perf_counter()
             try:
-                answer = attempt(job)
+                reply = attempt(job)
             except BaseException as error:
                 # Not a fault of the call: raised again where the pass was begun.
-                answer = error
+                reply = error
             with self.lock:
                 if self.under_way.pop(me, None) is None:
                     return  # too late: it was answered for
-                self.ended.put((job, answer))
-            if not isinstance(answer, Answer):
+                self.ended.put((job, reply))
+            if not isinstance(reply, Reply):
                 return  # to be awaited elsewhere, or the end of it all
 
     def busy(self) -> bool:
@@ -110,7 +110,7 @@ class _Crew:
             return bool(self.jobs or self.under_way) or not self.ended.empty()
 
     def patience(self) -> float:
-        """Seconds to wait for an answer before looking around again."""
+        """Seconds to wait for a reply before looking around again."""
         if self.timeout is None:
             return TICK
         with self.lock:
@@ -125,12 +125,12 @@ class _Crew:
             late = [who for who, (_, start) in self.under_way.items() if now - start > self.timeout]
             return [self.under_way.pop(who)[0] for who in late]
 
-    def finished(self) -> Iterator[tuple[Job, Answer]]:
-        """The answers that nobody has fetched yet."""
+    def finished(self) -> Iterator[tuple[Job, Reply]]:
+        """The replies that nobody has fetched yet."""
         while not self.ended.empty():
-            job, answer = self.ended.get()
-            if isinstance(answer, Answer):
-                yield job, answer
+            job, reply = self.ended.get()
+            if isinstance(reply, Reply):
+                yield job, reply
 
     def dismiss(self) -> list[Job]:
         """Let no more calls be begun; returns the jobs that are left."""

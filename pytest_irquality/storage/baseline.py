@@ -258,7 +258,7 @@ def compare_with(
     """
     if found.stored is None:
         new = Baseline(found.source, new=found.new)
-        return (Run(retriever, {}), new) if found.new else (None, None)
+        return (Run(retriever), new) if found.new else (None, None)
     if found.stored.lacks_texts(suite):
         raise StoredRunError(
             f"{found.source}: kept without texts, which 'match: text' needs; renew it with"

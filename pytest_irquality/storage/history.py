@@ -67,7 +67,7 @@ def judgments_digest(suite: Suite) -> str:
 
 def rankings_digest(run: Run) -> str:
     """A short hash of the rankings of a run."""
-    return _digest(sorted((id, list(ranking.ids)) for id, ranking in run.rankings.items()))
+    return _digest(sorted((id, list(ranking.ids)) for id, ranking in run.first.rankings.items()))
 
 
 def _digest(value: object) -> str:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from pytest_irquality.edges.open import Allowed, Unreadable, files_below
-from pytest_irquality.retrieval.run import Ranking, Run, one_side
+from pytest_irquality.metrics.measure import CANDIDATES
+from pytest_irquality.retrieval.run import Answer, Ranking, Run, one_side
 from pytest_irquality.storage.baseline import file_name
 from pytest_irquality.storage.jsonl import read_header, read_run
 from pytest_irquality.storage.provenance import run_name
@@ -79,9 +80,9 @@ class Kept:
             return stored
         run, _ = self._trec(suite, file, retriever, suite.by_id)
         # Such a file cannot say that a query returned nothing: what it lacks is new.
-        answered = {id: ranking for id, ranking in run.rankings.items() if ranking.ids}
+        answered = {id for id, ranking in run.first.rankings.items() if ranking.ids}
         header = Header(suite.name, suite.path, suite.depth, retriever)
-        return stored_run(suite, replace(run, rankings=answered, faults={}), header)
+        return stored_run(suite, run.only(answered), header)
 
     def _builds(self, suite: Suite, file: Path, retriever: str) -> Sequence[Kept]:
         """What was given, one by one, where several of it hold a run of the suite; () where there
@@ -128,23 +129,17 @@ class Kept:
         if stored is None:
             return self._trec(suite, file, retriever, needed)
         _check_enough(stored, suite, run_name(suite.path, retriever))
-        run = stored.run(suite)
-        rankings = {id: ranking for id, ranking in run.rankings.items() if id in needed}
-        faults = {id: fault for id, fault in run.faults.items() if id in needed}
+        run = stored.run(suite).only(needed)
         lacks = [
-            q.text
-            for q in suite.queries
-            if q.id in needed and q.id not in rankings and q.id not in faults
+            query.text
+            for query in suite.queries
+            if query.id in needed and query.id not in run.answered and query.id not in run.faults
         ]
         notes: list[str] = []
         if lacks:
             some = _some(lacks, len(needed))
             notes.append(f"the kept run lacks {some}, or has other words or params for them")
-        again = tuple(_of(answer, needed) for answer in run.again)
-        kept = replace(
-            run, retriever=retriever, rankings=rankings, faults=faults, again=again, scored={}
-        )
-        return kept, tuple(notes)
+        return replace(run, retriever=retriever, scored={}), tuple(notes)
 
     def headers(self, suite: Suite, retriever: str) -> Sequence[Header]:
         """What the runs of a suite and retriever say of themselves; () for TREC runs."""
@@ -207,7 +202,7 @@ class Kept:
             some = _some(lacks, len(needed))
             notes.append(f"{shown} has nothing for {some}, which therefore score 0")
         found_or_empty = {query.id: rankings.get(query.id, Ranking(())) for query in asked}
-        return Run(retriever, found_or_empty), tuple(notes)
+        return Run(retriever, (Answer(found_or_empty),)), tuple(notes)
 
     def _trec_named(self, file: Path, retriever: str) -> Sequence[Path]:
         """The TREC runs that are named after a suite and retriever."""
@@ -289,10 +284,10 @@ def _check_enough(stored: StoredRun, suite: Suite, name: str) -> None:
             f" a query, and the suite asks for {suite.depth}: retrieve it again"
         )
     candidates = stored.header.candidates
-    if candidates and candidates < suite.candidates_depth:
+    if candidates and candidates < suite.depth_of(CANDIDATES):
         raise StoredRunError(
             f"the kept run of {name} has {candidates} candidates a query, and the suite reads"
-            f" {suite.candidates_depth}: retrieve it again"
+            f" {suite.depth_of(CANDIDATES)}: retrieve it again"
         )
     if stored.lacks_texts(suite):
         raise StoredRunError(
@@ -326,17 +321,13 @@ def _some(texts: Sequence[str], of: int) -> str:
 
 def joined_builds(runs: Sequence[Run]) -> Run:
     """Runs of several builds as one side."""
-    answers: list[Run] = []
+    apart = []
     for number, run in numbered(runs, lambda run: (answer.build for answer in run.answers)):
-        answers += (
-            replace(answer, build=number[answer.build], again=(), variants=None)
-            for answer in run.answers
-        )
-    joined = one_side(answers)
+        answers = (replace(answer, build=number[answer.build]) for answer in run.answers)
+        apart.append(replace(run, answers=tuple(answers), variants=None))
     variants = [run.variants for run in runs if run.variants]
-    if len(variants) < len(runs):
-        return replace(joined, variants=None)
-    return replace(joined, variants=joined_builds(variants))
+    of_all = joined_builds(variants) if len(variants) == len(runs) else None
+    return replace(one_side(apart), variants=of_all)
 
 
 def stored_together(name: str, runs: Sequence[StoredRun]) -> StoredRun:
@@ -394,7 +385,3 @@ def _of_one_commit(name: str, headers: Iterable[Header]) -> None:
             f"the kept runs of {name} are of several commits ({', '.join(commits)}): the builds of"
             " one side are of one"
         )
-
-
-def _of(run: Run, ids: Collection[str]) -> Run:
-    return replace(run, rankings={id: found for id, found in run.rankings.items() if id in ids})

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from pytest_irquality.edges.open import Allowed, Unreadable, open_bytes
+from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.retrieval.results import apart
-from pytest_irquality.retrieval.run import Fault, Ranking, Run
+from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run
 from pytest_irquality.storage.matching import Matching, asks
 from pytest_irquality.suite.model import Query, Suite
 
@@ -161,7 +162,7 @@ class StoredRun:
         """
         same = {id: self.queries[of] for id, of in self.matching(suite).same.items()}
         readers = suite.readers
-        run = replace(self._answers(same, readers), candidates=self._candidates(same, readers))
+        run = replace(self._answers(same, readers), stages=self._stages(same, readers))
         lines = {asks(line): line for line in self.queries.values() if line.of}
         reworded = {
             variant.id: line
@@ -171,55 +172,33 @@ class StoredRun:
         return replace(run, variants=self._answers(reworded, readers)) if reworded else run
 
     def _answers(self, lines: Mapping[str, StoredQuery], readers: Collection[str]) -> Run:
-        """Every answer to some queries, by their ids of today: the first, with the others as its
-        ``again``.
-        """
+        """Every answer to some queries, by their ids of today."""
         count = max((1 + len(line.answers) for line in lines.values()), default=1)
-        first, *again = [
-            self._one({id: line.answer(number) for id, line in lines.items()}, readers)
-            for number in range(count)
-        ]
-        return replace(first, again=tuple(again)) if again else first
-
-    def _candidates(self, lines: Mapping[str, StoredQuery], readers: Collection[str]) -> Run | None:
-        """What the first stage gave for some queries, where anything of it was kept."""
-        if self.header.candidates is None:
-            return None
-        kept = {id: line.candidates for id, line in lines.items() if line.candidates}
-        return replace(self._one(kept, readers), depth=self.header.candidates, scored={})
-
-    def _one(self, lines: Mapping[str, StoredQuery], readers: Collection[str]) -> Run:
-        """One answer to each query. Lines that several sessions wrote, or several shares, may have
-        an id in common with other texts: of ``readers``, which look into those, they become others.
-        """
-        rankings: dict[str, Ranking] = {}
-        scored: dict[str, Mapping[str, float]] = {}
-        faults: dict[str, Fault] = {}
-        titles: dict[str, str] = {}
-        texts: dict[str, str] = {}
-        build = 0
-        for id, line in lines.items():
-            stored = line.apart_from(texts) if id in readers else line
-            build = max(build, stored.build)
-            if stored.ranking is None:
-                faults[id] = Fault(stored.fault or "no ranking was kept")
-            else:
-                rankings[id] = stored.ranking
-                scored[id] = stored.values
-            for document, title in stored.by_document(stored.titles).items():
-                titles.setdefault(document, title)
-        header = self.header
         return Run(
-            header.retriever,
-            rankings,
-            faults,
-            titles,
-            texts,
+            self.header.retriever,
+            tuple(
+                _answer({id: line.answer(number) for id, line in lines.items()}, readers)
+                for number in range(count)
+            ),
+            {
+                id: Fault(line.fault or "no ranking was kept")
+                for id, line in lines.items()
+                if line.ranking is None
+            },
             self.version,
-            header.depth,
-            scored=scored,
-            build=build,
+            self.header.depth,
+            scored={id: line.values for id, line in lines.items() if line.ranking},
         )
+
+    def _stages(
+        self, lines: Mapping[str, StoredQuery], readers: Collection[str]
+    ) -> Mapping[str, Run]:
+        """What the stages before the ranking gave for some queries, where anything was kept."""
+        if self.header.candidates is None:
+            return {}
+        kept = {id: line.candidates for id, line in lines.items() if line.candidates}
+        stage = self._answers(kept, readers)
+        return {CANDIDATES: replace(stage, depth=self.header.candidates, scored={})}
 
     @property
     def version(self) -> str | None:
@@ -246,6 +225,23 @@ class StoredRun:
         return Matching(lines, [asked(suite, query) for query in suite.queries])
 
 
+def _answer(lines: Mapping[str, StoredQuery], readers: Collection[str]) -> Answer:
+    """One answer to each query. Lines that several sessions wrote, or several shares, may have an
+    id in common with other texts: of ``readers``, which look into those, they become others.
+    """
+    rankings: dict[str, Ranking] = {}
+    titles: dict[str, str] = {}
+    texts: dict[str, str] = {}
+    for id, line in lines.items():
+        stored = line.apart_from(texts) if id in readers else line
+        if stored.ranking is not None:
+            rankings[id] = stored.ranking
+        for document, title in stored.by_document(stored.titles).items():
+            titles.setdefault(document, title)
+    build = max((line.build for line in lines.values()), default=0)
+    return Answer(rankings, titles, texts, build=build)
+
+
 def asked(suite: Suite, query: Query) -> StoredQuery:
     """A query as a retriever is asked it, with no answer yet."""
     return StoredQuery(query.id, query.text, {**suite.params, **query.params})
@@ -255,32 +251,26 @@ def answered(suite: Suite, query: Query, run: Run) -> StoredQuery:
     """A query with what a run has for it. Raises ``KeyError`` where the run never asked it."""
     question = asked(suite, query)
     if query.id in run.faults:
-        return StoredQuery(
-            query.id, query.text, question.params, fault=run.faults[query.id].message
+        return replace(question, fault=run.faults[query.id].message)
+    reads_texts = query.id in suite.readers
+
+    def line(answer: Answer) -> StoredQuery:
+        ranking = answer.rankings[query.id]
+        texts = answer.texts if reads_texts else {}
+        return replace(
+            question,
+            ranking=ranking,
+            titles=tuple(map(answer.titles.get, ranking.ids)) if answer.titles else (),
+            texts=tuple(map(texts.get, ranking.ids)) if texts else (),
+            build=answer.build,
+            of=query.of,
         )
-    ranking = run.rankings[query.id]
-    candidates = run.candidates
-    read = run.texts if query.id in suite.readers else {}
-    titles, texts = (
-        tuple(map(words.get, ranking.ids)) if words else () for words in (run.titles, read)
-    )
-    return StoredQuery(
-        query.id,
-        query.text,
-        question.params,
-        ranking,
-        None,
-        titles,
-        texts,
-        answers=tuple(answered(suite, query, other) for other in run.again),
-        build=run.build,
-        of=query.of,
-        candidates=(
-            answered(suite, query, candidates)
-            if candidates and query.id in {**candidates.rankings, **candidates.faults}
-            else None
-        ),
-    )
+
+    first, *others = map(line, run.answers)
+    stage = run.stages.get(CANDIDATES)
+    if stage and (query.id in stage.answered or query.id in stage.faults):
+        first = replace(first, candidates=answered(suite, query, stage))
+    return replace(first, answers=tuple(others))
 
 
 def stored_run(suite: Suite, run: Run, header: Header) -> StoredRun:
@@ -296,7 +286,7 @@ def stored_variants(suite: Suite, run: Run) -> Mapping[str, StoredQuery]:
 
 
 def _lines_of(suite: Suite, queries: Iterable[Query], run: Run) -> Mapping[str, StoredQuery]:
-    known = run.rankings.keys() | run.faults.keys()
+    known = run.answered | run.faults.keys()
     return {query.id: answered(suite, query, run) for query in queries if query.id in known}
 
 

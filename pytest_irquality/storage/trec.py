@@ -237,9 +237,9 @@ def write_trec(path: Path, suite: Suite, run: Run, allowed: Allowed | None = Non
 def _lines(suite: Suite, run: Run) -> Iterator[bytes]:
     tag = f"{TAG}:{_fit(run.retriever)}" if run.retriever else TAG
     for query in suite.queries:
-        if query.id not in run.rankings:
+        if query.id not in run.answered:
             continue
-        id, ranking = _fit(query.id), run.rankings[query.id]
+        id, ranking = _fit(query.id), run.first.rankings[query.id]
         documents = {document: index for index, document in reversed(list(enumerate(ranking.ids)))}
         first = sorted(documents.values())
         scores = falling(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_irquality.edges.git import now, package_version
+from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.baseline import BaselineLocation, FoundBaseline
 from pytest_irquality.storage.jsonl import write_run
@@ -25,9 +26,10 @@ DIGITS = 6  # of the values kept
 
 def header_of(suite: Suite, run: Run, commit: str | None, shard: str | None = None) -> Header:
     """What is known of a run that was just made and is to be kept."""
+    staged = run.stages.get(CANDIDATES)
     return Header(
         suite.name, suite.path, suite.depth, run.retriever, digest(suite), shard, run.version,
-        commit, now(), package_version(), run.candidates.depth if run.candidates else None,
+        commit, now(), package_version(), staged.depth if staged else None,
     )  # fmt: skip
 
 
@@ -53,7 +55,7 @@ def update(
         )
     if not lines.kept and not before:
         return (f"baseline not written: {place.shown}: no query was answered",)
-    partial = not lines.kept.keys() <= run.rankings.keys()
+    partial = not lines.kept.keys() <= run.answered
     depth = min(suite.depth, old.header.depth) if old and partial else suite.depth
     variants = _variants_to_keep(suite, old, run)
     changes = list(_changes(suite, found, before, lines, depth))
@@ -93,7 +95,7 @@ def _updated(suite: Suite, before: Mapping[str, StoredQuery], run: Run) -> _Line
     lines = _Lines()
     for query in suite.queries:
         old = before.get(query.id)
-        if query.id not in run.rankings:
+        if query.id not in run.answered:
             if old is not None:
                 lines.kept[query.id] = old
             continue
@@ -167,8 +169,8 @@ def _depth_of_candidates(
     then = old.header.candidates if old else None
     before = [query.candidates for query in old.queries.values()] if old else []
     if not held or then is None or not any(one in before for one in held):
-        return suite.candidates_depth if held else None
-    return min(then, suite.candidates_depth)
+        return suite.depth_of(CANDIDATES) if held else None
+    return min(then, suite.depth_of(CANDIDATES))
 
 
 def _to_keep(suite: Suite, query: StoredQuery, run: Run) -> StoredQuery:
@@ -176,7 +178,7 @@ def _to_keep(suite: Suite, query: StoredQuery, run: Run) -> StoredQuery:
     today, and candidates only where the suite measures them, without their titles.
     """
     candidates = query.candidates
-    if candidates and (candidates.ranking is None or not suite.measures_candidates):
+    if candidates and (candidates.ranking is None or CANDIDATES not in suite.stages):
         candidates = None
     query = replace(query, candidates=candidates and replace(candidates, titles=()))
     scored = run.scored.get(query.id, {})

@@ -249,7 +249,7 @@ class LimitReader:
         measure = limits.measure
         if measure.unit == "seconds" or measure.definition.compares:
             self.fail(line.place, f"{measure} says nothing of how variants are found")
-        if measure.of_candidates:
+        if measure.stage:
             self.fail(line.place, f"{measure}: candidates of variants are not asked for")
         return limits
 

@@ -293,15 +293,18 @@ class Suite(SuiteSettings):
         """The place of each measure in a row of values."""
         return {measure: place for place, measure in enumerate(self.measures)}
 
-    @property
-    def measures_candidates(self) -> bool:
-        """Whether any measure is of what the first stage gives."""
-        return any(measure.of_candidates for measure in self.measures)
-
     @cached_property
-    def candidates_depth(self) -> int:
-        """How many candidates are asked for: as many as the measures of them read, and some."""
-        read = [measure.depth(0) or 0 for measure in self.measures if measure.of_candidates]
+    def stages(self) -> frozenset[str]:
+        """The stages before the ranking that measures are of."""
+        return frozenset(measure.stage for measure in self.measures if measure.stage)
+
+    def depth_of(self, stage: str) -> int:
+        """The number of results that a stage is asked for: as many as its measures read, and
+        some; of the ranking itself (``""``) those that the suite reads.
+        """
+        if not stage:
+            return self.depth
+        read = [measure.depth(0) or 0 for measure in self.measures if measure.stage == stage]
         return max(FEWEST_CANDIDATES, self.depth, *read)
 
     @cached_property

@@ -156,7 +156,7 @@ class _Assembly:
     def _usual_metrics(self, suite: Suite) -> tuple[Measure, ...]:
         """What is shown where the suite does not say: means with limits, else the usual ones."""
         limited = tuple(measure for measure in suite.measures if measure.aggregate == "mean")
-        if any(not measure.of_candidates for measure in limited):
+        if any(not measure.stage for measure in limited):
             return limited
         usual = tuple(self.limits.measure(name, Place(1)) for name in SHOWN_BY_DEFAULT)
         return (*usual, *limited)
@@ -478,7 +478,7 @@ def _depths_read(suite: Suite) -> Iterator[tuple[int, str]]:
     if any(measure.definition.reach == "relevant" for measure in suite.measures):
         most_relevant = max(len(query.judgments.relevant) for query in suite.queries)
     for measure in suite.measures:
-        if not measure.of_candidates:
+        if not measure.stage:
             yield measure.depth(most_relevant) or suite.top_k, str(measure)
     for query in suite.queries:
         for rule in query.rules:

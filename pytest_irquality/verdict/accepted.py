@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import cycle, islice
 from math import fsum, sqrt
 from statistics import fmean
 
+from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.verdict import facts, guards
 from pytest_irquality.verdict.findings import Finding, RankedDocument
@@ -48,28 +50,20 @@ def judged_with(now: Measured, committed: Run) -> Run:
     """
     base = now.baseline_run
     shallow = base and base.depth and committed.depth and base.depth < committed.depth
-    if base is None or shallow or not base.rankings:
+    if base is None or shallow or not base.answered:
         return committed
-    lacking = committed.rankings.keys() - base.rankings.keys()
-    taken = {*as_committed(now, committed), *lacking}
+    taken = {*as_committed(now, committed), *(committed.answered - base.answered)}
     many = max(len(base.answers), len(committed.answers))
-    first, *again = (
-        _with(_answer(base, number), _answer(committed, number), taken) for number in range(many)
+    # The answers of the side that has fewer are repeated.
+    pairs = islice(zip(cycle(base.answers), cycle(committed.answers)), many)
+    answers = tuple(
+        replace(answer, rankings={**answer.rankings, **anew.only(taken).rankings})
+        for answer, anew in pairs
     )
-    candidates = base.candidates
-    if now.candidates and committed.candidates:
-        candidates = judged_with(now.candidates, committed.candidates)
-    return replace(first, again=tuple(again), candidates=candidates)
-
-
-def _answer(side: Run, number: int) -> Run:
-    """One of a side's answers, which are repeated where the other side has more of them."""
-    return side.answers[number % len(side.answers)]
-
-
-def _with(answer: Run, committed: Run, taken: Collection[str]) -> Run:
-    anew = {id: committed.rankings[id] for id in taken}
-    return replace(answer, rankings={**answer.rankings, **anew}, again=())
+    stages = dict(base.stages)
+    if now.candidates and CANDIDATES in committed.stages:
+        stages[CANDIDATES] = judged_with(now.candidates, committed.stages[CANDIDATES])
+    return replace(base, answers=answers, stages=stages)
 
 
 def as_committed(now: Measured, committed: Run) -> Sequence[str]:
@@ -152,7 +146,7 @@ def acceptance(now: Measured, accepting: Accepting, source: str) -> facts.Accept
     """What is accepted: the queries that were committed with another ranking, the documents that
     moved in the first.
     """
-    base = now.baseline_run.rankings if now.baseline_run else {}
+    base = now.baseline_run.answered if now.baseline_run else ()
     beside = Measured(now.suite, now.run, now.baseline_run)
     queries = tuple(
         id for id in as_committed(now, accepting.run) if id not in base or id in beside.moved

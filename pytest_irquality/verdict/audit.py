@@ -102,12 +102,14 @@ def never_met(now: Measured) -> Iterator[NeverMet]:
     """Judged pairs of the queries that were answered, which neither the run nor the baseline holds
     at any depth; relevant ones first.
     """
-    runs = [run for side in (now.run, now.baseline_run) if side for run in side.answers]
+    sides = [side for side in (now.run, now.baseline_run) if side]
+    known = [answer.rankings for side in sides for answer in side.answers]
     found = []
     for query in now.suite.queries:
         if query.id not in now.rankings or now.suite.reads_texts(query):
             continue
-        met = {id for run in runs if query.id in run.rankings for id in run.rankings[query.id].ids}
+        rankings = [answer[query.id] for answer in known if query.id in answer]
+        met = {id for ranking in rankings for id in ranking.ids}
         for document in query.judgments.grades:
             if document not in met:
                 relevant = document in query.judgments.relevant
@@ -187,8 +189,8 @@ def _weak(now: Measured, check: Check, limits: Limits, judged: Judged) -> Iterat
         return
     losing = _losing(staged, measure, seen, check)
     lost_run = _without(staged, measure, losing, staged.run)
-    if measure.of_candidates:
-        lost_run = replace(now.run, candidates=lost_run)
+    if measure.stage:
+        lost_run = replace(now.run, stages={measure.stage: lost_run})
     only = replace(now.suite, metrics=(measure,), checks=(check,), default_guard=False)
     then = judged(only, lost_run, [check]).verdicts[0]
     broken = {finding.kind for finding in then.broken}
@@ -251,13 +253,15 @@ def _losing(
 
 def _without(now: Measured, measure: Measure, losing: Collection[str], run: Run) -> Run:
     """The run in which these queries found nothing relevant."""
-    rankings = dict(run.rankings)
-    for id in losing & rankings.keys():
-        query = now.suite.by_id[id]
-        everything = counts_zero(measure) or now.suite.reads_texts(query)
-        rankings[id] = _stripped(rankings[id], query, everything)
-    again = tuple(_without(now, measure, losing, answer) for answer in run.again)
-    return replace(run, rankings=rankings, again=again, variants=None)
+    answers = []
+    for answer in run.answers:
+        rankings = dict(answer.rankings)
+        for id in losing & rankings.keys():
+            query = now.suite.by_id[id]
+            everything = counts_zero(measure) or now.suite.reads_texts(query)
+            rankings[id] = _stripped(rankings[id], query, everything)
+        answers.append(replace(answer, rankings=rankings))
+    return replace(run, answers=tuple(answers), variants=None)
 
 
 def _stripped(ranking: Ranking, query: Query, everything: bool) -> Ranking:

@@ -113,7 +113,7 @@ class CheckJudge:
 
     def candidates_of(self, check: Check) -> Measured | None:
         """The candidates, where a check has limits on them and they are known."""
-        of_candidates = any(limits.measure.of_candidates for limits in check.all_limits)
+        of_candidates = any(limits.measure.stage for limits in check.all_limits)
         return self.now.candidates if of_candidates else None
 
     def faults(self, check: Check) -> Mapping[str, Fault]:
@@ -123,11 +123,9 @@ class CheckJudge:
 
     def answered(self, check: Check) -> Collection[str]:
         """The queries that have a ranking, and candidates where the check needs them."""
-        rankings = self.now.run.rankings
+        answered = self.now.run.answered
         candidates = self.candidates_of(check)
-        if candidates is None:
-            return rankings
-        return rankings.keys() & candidates.run.rankings.keys()
+        return answered & candidates.run.answered if candidates else answered
 
     # -- its findings ------------------------------------------------------------------------------
 
@@ -158,7 +156,7 @@ class CheckJudge:
 
     def rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
         """The findings of a rule on one query, over all of its answers."""
-        if self.now.run.again:
+        if not self.now.has_order:
             return check_rule_in_answers(rule, query, self.now)
         return check_rule(rule, query, self.now.ranks(query), self.now.title)
 

@@ -11,6 +11,7 @@ from math import fsum
 from typing import NamedTuple
 
 from pytest_irquality.metrics import Measure
+from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Query
 from pytest_irquality.verdict.findings import Change, Lack
@@ -67,7 +68,7 @@ class Comparison:
         edited = {*baseline.edited} if baseline else set()
         if found := tuple(query.id for query in queries if query.id in edited):
             return Lack("edited", queries=found)
-        known = run.rankings if run else {}
+        known = run.answered if run else ()
         both = [query.id for query in queries if query.id in self.measured.before]
         if any(id not in staged.before for id in both):
             return Lack("kept candidates")
@@ -92,17 +93,17 @@ class Comparison:
         )
 
     @cached_property
-    def _reordered(self) -> Mapping[bool, frozenset[str]]:
-        """The queries in another order as returned; those whose candidates are, under True."""
+    def _reordered(self) -> Mapping[str, frozenset[str]]:
+        """The queries in another order as returned, by stage."""
         candidates = self.measured.candidates
         of_candidates = candidates.reordered if candidates else ()
-        return {False: frozenset(self.measured.reordered), True: frozenset(of_candidates)}
+        return {"": frozenset(self.measured.reordered), CANDIDATES: frozenset(of_candidates)}
 
     def as_returned(self, measure: Measure, queries: Iterable[Query]) -> Change | None:
         """The change where no tie is put in the baseline's order; None where that makes no
         difference.
         """
-        queries, moved = [*queries], self._reordered[measure.of_candidates]
+        queries, moved = [*queries], self._reordered[measure.stage]
         if not any(query.id in moved for query in queries):
             return None
         return self.change(measure, queries, tested=True, returned=True)
@@ -113,7 +114,7 @@ class Comparison:
         """
         if not measure.definition.compares:
             return None
-        moved = self._reordered[measure.of_candidates]
+        moved = self._reordered[measure.stage]
         if not any(query.id in moved for query in queries):
             return None
         ids = [query.id for query in queries if query.id in self.measured.before]
@@ -166,7 +167,7 @@ class Comparison:
         """The largest worsening that unchanged code gives nineteen times in twenty, where answers
         tell.
         """
-        if not self.measured.several or measure.of_candidates:
+        if not self.measured.several or measure.stage:
             return None
         now, before = units_now(self.measured), units_before(self.measured)
         weights = {pair.query: pair.weight for pair in pairs if pair.weight}

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import compress
 from operator import is_
 
-from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.retrieval.run import Answer, Ranking
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.measured import Measured
 
@@ -27,7 +27,7 @@ def condensed(measured: Measured, queries: Collection[str]) -> Measured | None:
     known: dict[str, list[Sequence[str]]] = {id: [] for id in queries}
     for answer in before.answers if before else ():
         for id in queries:
-            ranking, today = answer.rankings.get(id), measured.run.rankings.get(id)
+            ranking, today = answer.rankings.get(id), measured.run.first.rankings.get(id)
             if ranking and today and today.ids == ranking.ids and not measured.several:
                 known.pop(id, None)  # nothing came
             elif ranking:
@@ -35,8 +35,7 @@ def condensed(measured: Measured, queries: Collection[str]) -> Measured | None:
     answers = [_without_unjudged(suite, answer, known) for answer in measured.run.answers]
     if all(map(is_, answers, measured.run.answers)):
         return None
-    run = replace(answers[0], again=tuple(answers[1:]))
-    return replace(measured, run=run)
+    return replace(measured, run=replace(measured.run, answers=tuple(answers)))
 
 
 def _judges_both(suite: Suite) -> bool:
@@ -46,10 +45,12 @@ def _judges_both(suite: Suite) -> bool:
     )
 
 
-def _without_unjudged(suite: Suite, run: Run, known: Mapping[str, Sequence[Sequence[str]]]) -> Run:
+def _without_unjudged(
+    suite: Suite, answer: Answer, known: Mapping[str, Sequence[Sequence[str]]]
+) -> Answer:
     fewer = {}
     for id, before in known.items():
-        query, ranking = suite.by_id[id], run.rankings.get(id)
+        query, ranking = suite.by_id[id], answer.rankings.get(id)
         if ranking is None or suite.reads_texts(query):
             continue  # whoever lists passages judges no results
         unjudged = {*ranking.ids}.difference(query.judgments.grades, *before)
@@ -57,4 +58,4 @@ def _without_unjudged(suite: Suite, run: Run, known: Mapping[str, Sequence[Seque
             kept = [document not in unjudged for document in ranking.ids]
             scores = ranking.scores and tuple(compress(ranking.scores, kept))
             fewer[id] = Ranking(tuple(compress(ranking.ids, kept)), scores, ranking.seconds)
-    return replace(run, rankings={**run.rankings, **fewer}) if fewer else run
+    return replace(answer, rankings={**answer.rankings, **fewer}) if fewer else answer

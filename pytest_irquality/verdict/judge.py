@@ -75,7 +75,7 @@ def judge(
     chosen = tuple(check for check in chosen if check.audit is None)
     if before is not None and baseline is None:
         baseline = Baseline(
-            before.retriever or "baseline", len(before.rankings), version=before.version
+            before.retriever or "baseline", len(before.answered), version=before.version
         )
 
     def judging(suite: Suite, checks: Sequence[Check]) -> _Judging:
@@ -120,7 +120,7 @@ class _Judging:
         before = judged_with(self.now, self.accepting.run)
         now = Measured(self.suite, self.now.run, before)
         sides = Comparison(now, self.sides.checks, self.baseline)
-        baseline = self.baseline or Baseline("HEAD", len(before.rankings))
+        baseline = self.baseline or Baseline("HEAD", len(before.answered))
         return CheckJudge(sides, baseline, self.updating, _history(sides, self.past))
 
     @cached_property

@@ -61,8 +61,8 @@ class Losses:
         return replace(document, loss=loss, candidate=self.now.candidate(query, document.id))
 
     def _look(self, query: Query, passage: str) -> Loss | None:
-        suite, run = self.now.suite, self.now.run
-        ranking = run.rankings.get(query.id)
+        suite, answer = self.now.suite, self.now.run.first
+        ranking = answer.rankings.get(query.id)
         is_passage = suite.by_text(query) or passage in query.passages
         if ranking is None or not is_passage or query.id not in self.now.rankings:
             return None
@@ -72,7 +72,7 @@ class Losses:
             return Loss("further down", (holder,)) if rank > suite.top_k else None
         results = [*dict.fromkeys(ranking.raw[: suite.depth])]
         ranks = {id: place for place, id in enumerate(results, 1)}
-        texts = [normal(run.texts.get(id, "")) for id in results]
+        texts = [normal(answer.texts.get(id, "")) for id in results]
         words = normal(passage)
         if cut := parts(words, texts):
             holders = tuple(Holder(results[part.text], ranks[results[part.text]]) for part in cut)

@@ -12,6 +12,7 @@ from itertools import chain
 from math import fsum, inf
 
 from pytest_irquality.metrics import Aggregate, Hits, Measure, Scores, scored, see
+from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.metrics.scores import together
 from pytest_irquality.retrieval.run import JUDGMENTS, Run
 from pytest_irquality.suite.model import Query, Suite
@@ -30,18 +31,18 @@ class Measured:
 
     ``baseline_run`` is what it is compared with. Both sides are scored with today's judgments.
     Where a side has several answers, scores are means over them, and rankings those of the first.
-    ``of_candidates``: the run is what the first stage gave.
+    ``stage``: the run is what this stage before the ranking gave.
     """
 
     suite: Suite
     run: Run
     baseline_run: Run | None = None
-    of_candidates: bool = False
+    stage: str = ""
 
     @property
     def depth(self) -> int:
         """How many results of a query are looked at."""
-        return self.suite.candidates_depth if self.of_candidates else self.suite.depth
+        return self.suite.depth_of(self.stage)
 
     @cached_property
     def candidates(self) -> Measured | None:
@@ -49,17 +50,17 @@ class Measured:
 
         A baseline that holds no query yet holds no candidates either, and lacks none.
         """
-        if self.run.candidates is None:
+        run, then = self.run.stages.get(CANDIDATES), self.baseline_run
+        if run is None:
             return None
-        then = self.baseline_run
-        before = then and then.candidates
-        if then is not None and before is None and not then.rankings:
+        before = then and then.stages.get(CANDIDATES)
+        if then is not None and before is None and not then.answered:
             before = then
-        return Measured(self.suite, self.run.candidates, before, of_candidates=True)
+        return Measured(self.suite, run, before, stage=CANDIDATES)
 
     def staged(self, measure: Measure) -> Measured | None:
         """What a measure is taken of; None where it is of candidates and none are known."""
-        return self.candidates if measure.of_candidates else self
+        return self.candidates if measure.stage else self
 
     def candidate(self, query: Query, document: str) -> Candidate | None:
         """What the first stage made of a document; None where that is not known."""
@@ -100,10 +101,10 @@ class Measured:
 
     @property
     def _answered(self) -> Iterator[Query]:
-        return (query for query in self.suite.queries if query.id in self.run.rankings)
+        return (query for query in self.suite.queries if query.id in self.run.answered)
 
     def _ranking(self, query: Query) -> tuple[str, ...]:
-        return self.run.rankings[query.id].collapsed(self.depth)
+        return self.run.first.rankings[query.id].collapsed(self.depth)
 
     @cached_property
     def most_relevant(self) -> int:
@@ -116,7 +117,7 @@ class Measured:
         return [
             query
             for query in self.suite.queries
-            if query.id in self.run.rankings or query.id in self.run.faults
+            if query.id in self.run.answered or query.id in self.run.faults
         ]
 
     @cached_property
@@ -130,7 +131,7 @@ class Measured:
         """
         if query not in self.rankings:
             return None
-        if not self.run.again:
+        if self.has_order:
             return len(self.rankings[query])
         return max(len(answer.rankings[query]) for answer in self.answers)
 
@@ -138,7 +139,7 @@ class Measured:
         """The same of the baseline."""
         if query not in self.before:
             return None
-        if self.baseline_run is None or not self.baseline_run.again:
+        if self.baseline_run is None or len(self.baseline_run.answers) == 1:
             return len(self.before[query])
         return max(len(answer.rankings[query]) for answer in self.answers_before)
 
@@ -147,8 +148,8 @@ class Measured:
         """The baseline's rankings of the queries that have one on both sides: today's own where
         they are the same.
         """
-        stored = self.baseline_run.rankings if self.baseline_run else {}
-        today = self.run.rankings
+        stored = self.baseline_run.first.rankings if self.baseline_run else {}
+        today = self.run.first.rankings
         return {
             id: ids if stored[id].ids == today[id].ids else stored[id].collapsed(self.depth)
             for id, ids in self.rankings.items()
@@ -162,8 +163,8 @@ class Measured:
         """
         if not self.before:
             return {}
-        stored = self.baseline_run.rankings if self.baseline_run else {}
-        today = self.run.rankings
+        stored = self.baseline_run.first.rankings if self.baseline_run else {}
+        today = self.run.first.rankings
         if made_up(today.values()) or made_up(stored.values()):
             return {id: self.rankings[id] for id in self.before}
         depth, scaled = self.compared_depth, end_in_one_score(today.values())
@@ -180,7 +181,7 @@ class Measured:
 
         Several answers are compared as their means, which have no order.
         """
-        if self.run.again:
+        if not self.has_order:
             return ()
         return [id for id, ids in self.aligned.items() if ids != self.rankings[id]]
 
@@ -221,7 +222,13 @@ class Measured:
     @property
     def several(self) -> bool:
         """Whether either side has more than one answer to a query."""
-        return bool(self.run.again or (self.baseline_run and self.baseline_run.again))
+        sides = (self.run, self.baseline_run)
+        return any(len(side.answers) > 1 for side in sides if side)
+
+    @property
+    def has_order(self) -> bool:
+        """Whether today's side is one answer, whose ranking is that of the query."""
+        return len(self.run.answers) == 1
 
     @cached_property
     def answers(self) -> Sequence[Measured]:
@@ -236,14 +243,11 @@ class Measured:
         return self._each_of(self.baseline_run) if self.baseline_run else ()
 
     def _each_of(self, side: Run) -> Sequence[Measured]:
-        first = self.baseline_run and replace(self.baseline_run, again=())
+        then = self.baseline_run
+        first = then and replace(then, answers=then.answers[:1])
         ids = self.rankings if side is self.run else self.before
-        answers = []
-        for answer in side.answers:
-            rankings = {id: answer.rankings[id] for id in ids}
-            alone = replace(answer, rankings=rankings, again=(), candidates=None)
-            answers.append(Measured(self.suite, alone, first))
-        return answers
+        answers = (replace(side, answers=(one.only(ids),), stages={}) for one in side.answers)
+        return [Measured(self.suite, answer, first) for answer in answers]
 
     @cached_property
     def scores(self) -> Scores:
@@ -252,7 +256,7 @@ class Measured:
 
     @property
     def _scores(self) -> Scores:
-        if self.run.again:
+        if not self.has_order:
             return mean_scores([answer.scores for answer in self.answers])
         scores = self._scored(self.hits, self.run, self.rankings)
         churn = [
@@ -288,7 +292,7 @@ class Measured:
     @cached_property
     def scores_before(self) -> Scores:
         """What the baseline's rankings score today, the mean over its answers."""
-        if self.baseline_run and self.baseline_run.again:
+        if self.baseline_run and len(self.baseline_run.answers) > 1:
             own = mean_scores([answer.scores_compared for answer in self.answers_before])
         else:
             own = self._score_changed(self.baseline_run or self.run, self.before)
@@ -324,7 +328,7 @@ class Measured:
 
     @cached_property
     def _scores_compared(self) -> Scores:
-        if self.run.again:
+        if not self.has_order:
             return mean_scores([answer.scores_compared for answer in self.answers])
         return self._score_changed(self.run, self.aligned, self.before)
 
@@ -346,8 +350,8 @@ class Measured:
 
     def _with_candidates(self, own: Scores, of: Callable[[Measured], Scores]) -> Scores:
         """The scores, with those of the candidates for the measures that are of them."""
-        theirs = [measure.of_candidates for measure in own.measures]
-        if self.of_candidates or not any(theirs):
+        theirs = [bool(measure.stage) for measure in own.measures]
+        if self.stage or not any(theirs):
             return own
         staged = of(self.candidates).values if self.candidates else {}
         nothing = (None,) * len(theirs)
@@ -374,7 +378,7 @@ class Measured:
     def _seen(
         self, run: Run, queries: Iterable[str], rankings: Iterable[tuple[str, Sequence[str]]]
     ) -> Hits:
-        qrels = one_gain_each(self.suite, run, queries)
+        qrels = one_gain_each(self.suite, run.first, queries)
         return see(qrels, rankings, self.suite.measures, self.depth)
 
     def _scored(
@@ -390,12 +394,14 @@ class Measured:
         suite = self.suite
         ranked = hits.queries
         took = {
-            id: seconds for id in ranked if (seconds := self.run.rankings[id].seconds) is not None
+            id: seconds
+            for id in ranked
+            if (seconds := self.run.first.rankings[id].seconds) is not None
         }
         scores = scored(
             hits, suite.measures, undefined=suite.undefined, seconds=took, before=before
         )
-        scores = recall_counts_passages(suite, run, ranked, rankings, scores)
+        scores = recall_counts_passages(suite, run.first, ranked, rankings, scores)
         empty = {
             id: tuple(
                 float(bool(ids)) if counts_zero(measure) else None for measure in suite.measures
@@ -410,7 +416,7 @@ class Measured:
         ids = [
             query.id for query in queries if query.id in self.rankings and counts(measure, query)
         ]
-        if measure.unit == "seconds" and self.run.again:
+        if measure.unit == "seconds" and not self.has_order:
             place = self.suite.column_of[measure]
             calls = [answer.scores.values[id][place] for answer in self.answers for id in ids]
             took = [call for call in calls if call is not None]
@@ -433,7 +439,7 @@ class Measured:
 
     def is_new(self, query: Query) -> bool:
         """Whether there is a baseline, but none of this query."""
-        return self.baseline_run is not None and query.id not in self.baseline_run.rankings
+        return self.baseline_run is not None and query.id not in self.baseline_run.answered
 
     def ranks(self, query: Query) -> dict[str, int]:
         """The rank of each document that a query returned, and of each passage that one of them
@@ -441,9 +447,9 @@ class Measured:
         """
         if query.id not in self.rankings:
             return {}
-        if self.run.again:
+        if not self.has_order:
             return median_ranks([answer.ranks(query) for answer in self.answers])
-        return ranks_of(self.rankings[query.id], self.run.rankings[query.id])
+        return ranks_of(self.rankings[query.id], self.run.first.rankings[query.id])
 
     def ranks_of_judged(self, query: Query) -> Mapping[str, int]:
         """The ranks of the documents alone that have a positive grade: known already."""
@@ -455,7 +461,11 @@ class Measured:
         ids = self.before.get(query, ())
         if ids_in := self._ranks_in_answers_before(query):
             return median_ranks(ids_in)
-        return ranks_of(ids, self.baseline_run.rankings[query]) if self.baseline_run and ids else {}
+        return (
+            ranks_of(ids, self.baseline_run.first.rankings[query])
+            if self.baseline_run and ids
+            else {}
+        )
 
     def stages(self, query: Query) -> Stages | None:
         """How far a query's relevant documents got; None where its candidates are not known."""
@@ -483,14 +493,18 @@ class Measured:
         return Stages(len(relevant), len(found), sunk, never)
 
     def _ranks_in_answers_before(self, query: str) -> Sequence[Mapping[str, int]]:
-        if query not in self.before or self.baseline_run is None or not self.baseline_run.again:
+        if (
+            query not in self.before
+            or self.baseline_run is None
+            or len(self.baseline_run.answers) == 1
+        ):
             return ()
         asked = self.suite.by_id[query]
         return [answer.ranks(asked) for answer in self.answers_before]
 
     def often(self, query: Query) -> Mapping[str, int]:
         """How many of a query's answers hold each document; nothing where there is one."""
-        if not self.run.again or query.id not in self.rankings:
+        if self.has_order or query.id not in self.rankings:
             return {}
         return counted_in(answer.ranks(query) for answer in self.answers)
 
@@ -498,14 +512,14 @@ class Measured:
         """The documents of a query in the order they are shown in: as returned, or by the median of
         their ranks.
         """
-        if not self.run.again or query.id not in self.rankings:
+        if self.has_order or query.id not in self.rankings:
             return self.rankings.get(query.id, ())
         return tuple(median_ranks([_places(answer, query.id) for answer in self.answers]))
 
     def top_before(self, query: Query) -> tuple[str, ...]:
         """The same of the baseline."""
         before = self.before.get(query.id, ())
-        if not before or self.baseline_run is None or not self.baseline_run.again:
+        if not before or self.baseline_run is None or len(self.baseline_run.answers) == 1:
             return before
         return tuple(median_ranks([_places(answer, query.id) for answer in self.answers_before]))
 
@@ -515,14 +529,14 @@ class Measured:
         """
         if self.suite.match != "text":
             return False
-        then = self.baseline_run.texts if self.baseline_run else {}
-        return document in self.run.texts or document in then
+        then = self.baseline_run.first.texts if self.baseline_run else {}
+        return document in self.run.first.texts or document in then
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
         """The titles of documents, as today's results have them or else the baseline's."""
-        sides = (self.run.candidates, self.baseline_run, self.run)
-        known = [side.titles for side in sides if side and side.titles]
+        sides = (self.run.stages.get(CANDIDATES), self.baseline_run, self.run)
+        known = [side.first.titles for side in sides if side and side.first.titles]
         if len(known) == 1:
             return known[0]
         return {id: title for titles in known for id, title in titles.items() if title}

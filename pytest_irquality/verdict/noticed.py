@@ -158,7 +158,7 @@ def _few_results(now: Measured) -> Iterator[Fact]:
     collapsed = [
         number
         for id, number in documents.items()
-        if number < k <= len(now.run.rankings[id].raw[:depth])
+        if number < k <= len(now.run.first.rankings[id].raw[:depth])
     ]
     if collapsed:
         fewest = min(collapsed)
@@ -166,10 +166,12 @@ def _few_results(now: Measured) -> Iterator[Fact]:
     elif len(documents) > 1 and max(documents.values()) < k:
         most = max(documents.values())
         yield facts.FewerThanAsked(len(documents), len(documents), k, most, False)
-    without_text = {result for result, text in now.run.texts.items() if text == ""}
+    without_text = {result for result, text in now.run.first.texts.items() if text == ""}
     if not without_text:
         return
-    empty = [sum(map(without_text.__contains__, now.run.rankings[id].raw)) for id in documents]
+    empty = [
+        sum(map(without_text.__contains__, now.run.first.rankings[id].raw)) for id in documents
+    ]
     if any(empty):
         yield facts.EmptyChunks(sum(empty), len(documents) - empty.count(0))
 
@@ -191,7 +193,7 @@ def _stages(now: Measured) -> Iterator[Fact]:
     if known:
         today, then = zip(*known, strict=True)
         before = _together([stages for stages in then if stages]) if all(then) else None
-        depth = now.suite.candidates_depth
+        depth = now.candidates.depth
         yield facts.LostInStages(len(known), now.suite.top_k, depth, _together(today), before)
 
 
@@ -380,7 +382,9 @@ def _returned(
     held = [answer.rankings[id] for answer in run.answers for id in rankings]
     found = _among(names, (ids for id, ids in rankings.items() if id not in but_for))
     found |= _among(names, (ranking.besides for ranking in held if ranking.besides))
-    return found | _among(names, (ranking.ids for ranking in held)) if run.again else found
+    return (
+        found | _among(names, (ranking.ids for ranking in held)) if len(run.answers) > 1 else found
+    )
 
 
 def _among(names: set[str], rankings: Iterable[Iterable[str]]) -> set[str]:

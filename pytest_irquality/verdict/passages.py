@@ -19,7 +19,7 @@ from math import inf
 from pytest_irquality.metrics import Judgments, Scores, evaluate
 from pytest_irquality.passages import find, normal
 from pytest_irquality.retrieval.results import document_of
-from pytest_irquality.retrieval.run import Fault, Ranking, Run, one_side
+from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run
 from pytest_irquality.suite.model import Query, Suite
 
 COUNT_PASSAGES = ("recall", "all_relevant")
@@ -65,48 +65,53 @@ def by_passages(suite: Suite, run: Run, today: Run | None = None) -> Run:
 
 
 def _found_in(
-    suite: Suite,
-    wanted: Mapping[str, Wanted],
-    run: Run,
-    today: Run | None,
-    of_candidates: bool = False,
+    suite: Suite, wanted: Mapping[str, Wanted], run: Run, today: Run | None, stage: str = ""
 ) -> Run:
-    """A run, all its answers, its candidates and its variants by the passages that they hold."""
-    by_text = {id for id, found in wanted.items() if not found.ids_too}
-    if today is not None:
-        run = _by_ids_of(today, run, by_text)
-    passages = {passage for found in wanted.values() for passage in found.passages}
-    run = _apart_from(passages, run, wanted.keys())
-    depth = suite.candidates_depth if of_candidates else suite.depth
-    rankings = dict(run.rankings)
+    """A run, all its answers, its stages and its variants by the passages that they hold."""
+    same_ids = today.first if today else None
+    found = [_in_answer(suite.depth_of(stage), wanted, one, same_ids) for one in run.answers]
+    everywhere = set(found[0][0].rankings).intersection(*(answer.rankings for answer, _ in found))
     faults = dict(run.faults)
+    for _, of_answer in found:
+        for id, fault in of_answer.items():
+            faults.setdefault(id, fault)
+    stages = {
+        name: _found_in(suite, wanted, before, today and today.stages.get(name), name)
+        for name, before in run.stages.items()
+    }
+    return replace(
+        run,
+        answers=tuple(answer.only(everywhere) for answer, _ in found),
+        faults=faults,
+        stages=stages,
+        variants=run.variants and _found_in(suite, wanted, run.variants, None),
+    )
+
+
+def _in_answer(
+    depth: int, wanted: Mapping[str, Wanted], answer: Answer, today: Answer | None
+) -> tuple[Answer, Mapping[str, Fault]]:
+    """One answer by the passages that it holds, and why some queries have none."""
+    if today is not None:
+        by_text = {id for id, found in wanted.items() if not found.ids_too}
+        answer = _by_ids_of(today, answer, by_text)
+    passages = {passage for found in wanted.values() for passage in found.passages}
+    answer = _apart_from(passages, answer, wanted.keys())
+    rankings = dict(answer.rankings)
+    faults: dict[str, Fault] = {}
     for id, found in wanted.items():
         if id not in rankings:
             continue
         ranking = rankings[id]
-        without_text = next((result for result in ranking.ids if result not in run.texts), None)
+        without_text = next((result for result in ranking.ids if result not in answer.texts), None)
         if without_text is None:
-            rankings[id] = _by_what_it_holds(found, ranking, run.texts, depth)
+            rankings[id] = _by_what_it_holds(found, ranking, answer.texts, depth)
         else:
             del rankings[id]
             message = f"needs the text of each result, and of {without_text} there is none"
             faults[id] = Fault(f"'match: text' {message}")
-    candidates = run.candidates
-    if candidates:
-        before = today.candidates if today else None
-        candidates = _found_in(suite, wanted, candidates, before, of_candidates=True)
-    first = replace(
-        run,
-        rankings=rankings,
-        faults=faults,
-        titles={**run.titles, **_chunks_of(rankings[id] for id in wanted if id in rankings)},
-        again=(),
-        variants=None,
-        candidates=candidates,
-    )
-    others = [_found_in(suite, wanted, other, today) for other in run.again]
-    variants = run.variants and _found_in(suite, wanted, run.variants, None)
-    return replace(one_side([first, *others]), variants=variants)
+    chunks = _chunks_of(rankings[id] for id in wanted if id in rankings)
+    return replace(answer, rankings=rankings, titles={**answer.titles, **chunks}), faults
 
 
 def _chunks_of(rankings: Iterable[Ranking]) -> Mapping[str, str]:
@@ -149,23 +154,24 @@ def _by_what_it_holds(
     return replace(ranking, ids=ids, besides=besides, holders=holders, own=ranking.ids)
 
 
-def _by_ids_of(today: Run, run: Run, queries: Set[str]) -> Run:
-    """The run with the ids that ``today`` has for its texts, whatever their form; an id that means
-    another text by now is marked.
+def _by_ids_of(today: Answer, answer: Answer, queries: Set[str]) -> Answer:
+    """The answer with the ids that ``today`` has for its texts, whatever their form.
+
+    An id that means another text by now is marked.
     """
     known: dict[str, list[str]] = {}
     for id, text in today.texts.items():  # a text may be that of several chunks
         known.setdefault(normal(text).line, []).append(id)
     names = {}
-    for id, text in run.texts.items():
+    for id, text in answer.texts.items():
         own = f"{id} (then)" if id in today.texts else id
         same = known.get(normal(text).line)
         names[id] = same.pop(0) if same else own
-    return _renamed(run, names, queries)
+    return _renamed(answer, names, queries)
 
 
-def _apart_from(passages: Set[str], run: Run, queries: Iterable[str]) -> Run:
-    """The run with every id marked that is also a passage, so that it is not taken for one.
+def _apart_from(passages: Set[str], answer: Answer, queries: Iterable[str]) -> Answer:
+    """The answer with every id marked that is also a passage, so that it is not taken for one.
 
     What the mark is depends on the passages alone: both sides of a comparison mark alike. No
     passage ends in it, and an id that does is marked again, so that different ids stay different.
@@ -173,24 +179,26 @@ def _apart_from(passages: Set[str], run: Run, queries: Iterable[str]) -> Run:
     mark = MARK
     while any(passage.endswith(mark) for passage in passages):
         mark += MARK
-    names = {id: id + mark for id in run.texts if id in passages or id.endswith(mark)}
-    return _renamed(run, names, queries)
+    names = {id: id + mark for id in answer.texts if id in passages or id.endswith(mark)}
+    return _renamed(answer, names, queries)
 
 
-def _renamed(run: Run, names: Mapping[str, str], queries: Iterable[str]) -> Run:
-    """The run with other ids for some of the results of these queries."""
+def _renamed(answer: Answer, names: Mapping[str, str], queries: Iterable[str]) -> Answer:
+    """The answer with other ids for some of the results of these queries."""
     if not names:
-        return run
+        return answer
     renamed = {
         query: replace(ranking, ids=tuple(names.get(id, id) for id in ranking.ids))
         for query in queries
-        if (ranking := run.rankings.get(query))
+        if (ranking := answer.rankings.get(query))
     }
+    titles = {names.get(id, id): title for id, title in answer.titles.items()}
+    texts = {names.get(id, id): text for id, text in answer.texts.items()}
     return replace(
-        run,
-        rankings={**run.rankings, **renamed},
-        titles={**run.titles, **{names.get(id, id): title for id, title in run.titles.items()}},
-        texts={**run.texts, **{names.get(id, id): text for id, text in run.texts.items()}},
+        answer,
+        rankings={**answer.rankings, **renamed},
+        titles={**answer.titles, **titles},
+        texts={**answer.texts, **texts},
     )
 
 
@@ -203,12 +211,13 @@ def ranks_of(ids: Sequence[str], ranking: Ranking) -> dict[str, int]:
     return ranks
 
 
-def one_gain_each(suite: Suite, run: Run, rankings: Iterable[str]) -> Mapping[str, Judgments]:
+def one_gain_each(suite: Suite, answer: Answer, rankings: Iterable[str]) -> Mapping[str, Judgments]:
     """The judgments by query, without the passages that share a result with a better one.
 
     Such a result has one gain, so the best ranking has no more: two chunks made one never cost.
     """
-    shared = {id: run.rankings[id].besides for id in rankings if run.rankings[id].besides}
+    known = answer.rankings
+    shared = {id: known[id].besides for id in rankings if known[id].besides}
     if not shared:
         return suite.qrels
     fewer = {}
@@ -221,7 +230,7 @@ def one_gain_each(suite: Suite, run: Run, rankings: Iterable[str]) -> Mapping[st
 
 def recall_counts_passages(
     suite: Suite,
-    run: Run,
+    answer: Answer,
     queries: Iterable[str],
     rankings: Mapping[str, Sequence[str]],
     scores: Scores,
@@ -233,8 +242,8 @@ def recall_counts_passages(
         if measure.definition.name in COUNT_PASSAGES
     ]
     values = dict(scores.values)
-    for id in (id for id in queries if places and run.rankings[id].besides):
-        ranks, row = ranks_of(rankings[id], run.rankings[id]), list(values[id])
+    for id in (id for id in queries if places and answer.rankings[id].besides):
+        ranks, row = ranks_of(rankings[id], answer.rankings[id]), list(values[id])
         for place in places:
             measure = suite.measures[place]
             k = measure.k or 0

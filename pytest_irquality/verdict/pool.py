@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log2
 
-from pytest_irquality.retrieval.run import Run
+from pytest_irquality.retrieval.run import Answer, Run
 from pytest_irquality.suite.judges import UNNAMED
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.result import SuiteResult, Verdict
@@ -114,17 +114,17 @@ def scale(suite: Suite) -> tuple[tuple[str, float], ...]:
     return tuple((f"{grade:g}", grade) for grade in grades)
 
 
-def _pooled(query: Query, answers: Sequence[Run], depth: int) -> PooledQuery:
+def _pooled(query: Query, answers: Sequence[Answer], depth: int) -> PooledQuery:
     documents: dict[str, Pooled] = {}
-    for run in answers:
-        ranking = run.rankings.get(query.id)
+    for answer in answers:
+        ranking = answer.rankings.get(query.id)
         for rank, id in enumerate(ranking.collapsed(depth) if ranking else (), 1):
             known = documents.get(id) or Pooled(id, rank, judges=_judges(query, id))
-            details = run.details.get(id)
+            details = answer.details.get(id)
             documents[id] = replace(
                 known,
                 rank=min(known.rank, rank),
-                title=known.title or run.titles.get(id, ""),
+                title=known.title or answer.titles.get(id, ""),
                 text=known.text or (details.text if details else ""),
                 fields=known.fields or (details.fields if details else ()),
             )

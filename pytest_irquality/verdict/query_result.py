@@ -88,8 +88,8 @@ class _Documents:
         self.relevant = query.judgments.relevant
         self.most = min(max(LEAST_LISTED, now.suite.top_k), MOST_LISTED)
         self.ids, self.before = now.top(query), now.top_before(query)
-        self.ranking = now.run.rankings.get(query.id, NOTHING)
-        self.several = bool(now.run.again)  # whose scores differ as their ranks do
+        self.ranking = now.run.first.rankings.get(query.id, NOTHING)
+        self.several = not now.has_order  # whose scores differ as their ranks do
         self.often = now.often(query)
         self.scores = () if self.several else self.ranking.scores or ()
         self.is_in_order = self.ranking.distinct and not self.ranking.besides
@@ -136,7 +136,7 @@ class _Documents:
         then = self.now.baseline_run
         if then is None or not self.before:
             return ()
-        ids, own_before = self.before[: self.most], then.rankings[self.query.id].own
+        ids, own_before = self.before[: self.most], then.first.rankings[self.query.id].own
         if (
             ids == self.ids[: self.most]
             and own_before[: self.most] == self.ranking.own[: self.most]
@@ -196,7 +196,7 @@ class _Documents:
             document = self.with_reason(document)
         then = self.now.baseline_run
         reads_texts = self.now.suite.reads_texts(self.query)
-        place = then.titles.get(document.id) if then and reads_texts else None
+        place = then.first.titles.get(document.id) if then and reads_texts else None
         return document._replace(title=place) if place else document
 
 

@@ -77,13 +77,13 @@ class _Texts:
         before = self.now.baseline_run
 
         def side(documents: Iterable[ShownDocument], run: Run | None) -> tuple[ShownDocument, ...]:
-            ranking = run.rankings.get(query.id) if run else None
+            ranking = run.first.rankings.get(query.id) if run else None
             if run is None or ranking is None:
                 return tuple(documents)
             known = holders(ranking)
             return tuple(
                 document._replace(chunk=self._chunk(run, own, passages, parts))
-                if (own := known.get(document.id)) in run.texts
+                if (own := known.get(document.id)) in run.first.texts
                 else document
                 for document in documents
             )
@@ -102,7 +102,7 @@ class _Texts:
         parts: Mapping[str, Sequence[str]],
     ) -> Chunk:
         assert own is not None
-        text = run.texts[own]
+        text = run.first.texts[own]
         marks = marked(text, passages, parts.get(own, ()))
         if len(text) > LONGEST:
             text = f"{text[: LONGEST - 1]}…"

@@ -53,7 +53,7 @@ def units_before(measured: Measured) -> Units:
 def _units(answers: Sequence[Measured]) -> Units:
     builds: dict[int, list[Measured]] = {}
     for answer in answers:
-        builds.setdefault(answer.run.build, []).append(answer)
+        builds.setdefault(answer.run.first.build, []).append(answer)
     return list(builds.values()) if len(builds) > 1 else [[answer] for answer in answers]
 
 
@@ -175,9 +175,9 @@ def unchanged_code(measured: Measured) -> Noise | None:
     wavering.sort(key=lambda found: found.overlap)
     return Noise(
         len(measured.answers),
-        len({answer.run.build for answer in measured.answers}),
+        len({answer.run.first.build for answer in measured.answers}),
         len(measured.answers_before),
-        len({answer.run.build for answer in measured.answers_before}),
+        len({answer.run.first.build for answer in measured.answers_before}),
         tuple(_spread(measured, measure, now, before) for measure in _shown(measured)),
         tuple(wavering[:MOST_LISTED]),
         len(wavering),
@@ -187,7 +187,7 @@ def unchanged_code(measured: Measured) -> Noise | None:
 def _shown(measured: Measured) -> Iterator[Measure]:
     """Those of which a unit has a mean of its own: what is empty in every answer no unit knows."""
     for measure in measured.suite.metrics:
-        other = measure.definition.compares or measure.of_candidates
+        other = measure.definition.compares or bool(measure.stage)
         if measure.unit != "seconds" and not other and not counts_zero(measure):
             yield measure
 

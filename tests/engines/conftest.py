@@ -37,6 +37,6 @@ def ask() -> Callable[..., tuple[Ranking, Run]]:
             Suite(name="s", path="s", queries=(Query("q", "chair"),), depth=4, **suite), retriever
         )
         assert not run.faults, run.faults["q"].message
-        return run.rankings["q"], run
+        return run.first.rankings["q"], run
 
     return ask

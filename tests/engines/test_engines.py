@@ -76,7 +76,7 @@ def test_sqlite(ask: Ask, fts: sqlite3.Connection, columns: str, factory: Any, f
     if "rank" in columns and (factory is None or "score" in columns):
         assert ranking.scores is None or all(score < 0 for score in ranking.scores)
     if "text" in columns:
-        assert run.titles == {id: DOCUMENTS[id] for id in CHAIRS}
+        assert run.first.titles == {id: DOCUMENTS[id] for id in CHAIRS}
 
 
 def test_sqlite_by_a_column_of_the_users_own(ask: Ask, fts: sqlite3.Connection) -> None:
@@ -116,7 +116,7 @@ def test_tantivy(ask: Ask) -> None:
         ranking, run = ask(documents)
         assert set(ranking.ids) == CHAIRS
         assert (ranking.scores is not None) == scored
-        assert run.titles == {id: DOCUMENTS[id] for id in CHAIRS}
+        assert run.first.titles == {id: DOCUMENTS[id] for id in CHAIRS}
     assert (
         set(ask(lambda q, k: [searcher.doc(a).to_dict() for _, a in hits(q, k).hits])[0].ids)
         == CHAIRS
@@ -144,7 +144,7 @@ def test_bm25s(ask: Ask, corpus: str) -> None:
     assert set(ranking.ids) == (CHAIRS if documents else {"0", "1", "4"})
     assert ranking.scores is not None
     assert ranking.scores[0] > 0
-    assert bool(run.titles) == (corpus == "dicts")
+    assert bool(run.first.titles) == (corpus == "dicts")
 
     class Batch:
         def batch(self, queries: list[str], k: int) -> Any:
@@ -189,7 +189,7 @@ def test_haystack(ask: Ask) -> None:
 
     ranking, run = ask(retriever, id_field="meta.doc_id")
     assert set(ranking.ids[:3]) == CHAIRS
-    assert run.titles["51"] == DOCUMENTS["51"]
+    assert run.first.titles["51"] == DOCUMENTS["51"]
     assert ranking.scores is not None
     assert ask(
         lambda query, k: pipeline.run({"bm25": {"query": query, "top_k": k}}),
@@ -235,8 +235,8 @@ def test_a_vector_store_of_langchain_as_it_is(ask: Ask) -> None:
     store.add_documents([document(page_content=t, id=id) for id, t in DOCUMENTS.items()])
     ranking, run = ask(store)
     assert len(ranking.ids) == 4
-    assert run.titles[ranking.ids[0]] == DOCUMENTS[ranking.ids[0]]
-    texts = ask(store, match="text")[1].texts
+    assert run.first.titles[ranking.ids[0]] == DOCUMENTS[ranking.ids[0]]
+    texts = ask(store, match="text")[1].first.texts
     assert set(texts.values()) <= set(DOCUMENTS.values())
 
 
@@ -256,7 +256,7 @@ def test_langchain(ask: Ask) -> None:
     assert len(ranking.ids) == 3
     assert set(ranking.ids) <= chunks
     assert ranking.scores is None
-    assert run.titles[ranking.ids[0]] == DOCUMENTS[ranking.ids[0].removeprefix("c-")]
+    assert run.first.titles[ranking.ids[0]] == DOCUMENTS[ranking.ids[0].removeprefix("c-")]
     assert set(ask(store.similarity_search, id_field="metadata.source")[0].ids) <= set(DOCUMENTS)
     assert ask(store.similarity_search_with_score)[0].scores is not None
     assert len(ask(store, params={"search_type": "similarity"})[0].ids) == 4
@@ -286,7 +286,7 @@ def test_llama_index(ask: Ask) -> None:
     ranking, run = ask(Retriever())
     assert ranking.ids == ("51", "7", "12")
     assert ranking.scores == (0.5, 0.5, 0.5)
-    assert run.titles["51"] == DOCUMENTS["51"]
+    assert run.first.titles["51"] == DOCUMENTS["51"]
     assert ask(Retriever(), id_field="node.ref_doc_id")[0].ids == ("file-51", "file-7", "file-12")
 
 
@@ -311,7 +311,7 @@ def test_qdrant(ask: Ask) -> None:
 
     ranking, run = ask(search, id_field="payload.doc_id")
     assert ranking.ids[0] == "51"
-    assert run.titles["51"] == DOCUMENTS["51"]
+    assert run.first.titles["51"] == DOCUMENTS["51"]
     assert ranking.scores is not None
     assert ask(search)[0].ids[0] == "1"
     assert ask(lambda query, k: search(query, k).points)[0].ids[0] == "1"
@@ -343,7 +343,7 @@ def test_duckdb(ask: Ask, fetch: str) -> None:
     ranking, run = ask(search)
     assert ranking.ids == ("51", "7", "12")
     assert ranking.scores == (1.0, 0.5, 0.2)
-    assert run.titles["7"] == DOCUMENTS["7"]
+    assert run.first.titles["7"] == DOCUMENTS["7"]
     connection.close()
 
 
@@ -359,7 +359,7 @@ def test_pandas_polars_and_arrow(ask: Ask) -> None:
     ):
         ranking, run = ask(lambda query: result)  # noqa: B023
         assert (ranking.ids, ranking.scores) == (("51", "7"), (0.5, 0.25))
-        assert run.titles["51"] == "Aero Mesh"
+        assert run.first.titles["51"] == "Aero Mesh"
     assert ask(lambda query: arrow.table(columns).slice(0, 1))[0].ids == ("51",)
     assert ask(lambda query: frame["doc_id"])[0].ids == ("51", "7")
     assert ask(lambda query: frame, id_field="title")[0].ids == ("Aero Mesh", "Birch")
@@ -401,7 +401,7 @@ def test_elasticsearch(ask: Ask) -> None:
     response = transport.ObjectApiResponse(body=RESPONSE, meta=None)
     ranking, run = ask(lambda query: response)
     assert (ranking.ids, ranking.scores) == (("51", "7"), (1.2, 0.9))
-    assert run.titles == {"51": "Aero Mesh", "7": "Birch"}
+    assert run.first.titles == {"51": "Aero Mesh", "7": "Birch"}
     assert ask(lambda query: response, id_field="_source.sku")[0].ids == ("sku-51", "sku-7")
 
 
@@ -411,7 +411,7 @@ def test_elasticsearch_dsl(ask: Ask) -> None:
     )
     ranking, run = ask(lambda query: response)
     assert (ranking.ids, ranking.scores) == (("51", "7"), (1.2, 0.9))
-    assert run.titles == {"51": "Aero Mesh", "7": "Birch"}
+    assert run.first.titles == {"51": "Aero Mesh", "7": "Birch"}
 
 
 def test_opensearch(ask: Ask) -> None:
@@ -421,5 +421,5 @@ def test_opensearch(ask: Ask) -> None:
     for result in (RESPONSE, response, list(response), response.hits):
         ranking, run = ask(lambda query: result)  # noqa: B023
         assert (ranking.ids, ranking.scores) == (("51", "7"), (1.2, 0.9))
-        assert run.titles == {"51": "Aero Mesh", "7": "Birch"}
+        assert run.first.titles == {"51": "Aero Mesh", "7": "Birch"}
     assert ask(lambda query: response, id_field="sku")[0].ids == ("sku-51", "sku-7")

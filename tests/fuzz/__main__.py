@@ -27,7 +27,7 @@ from typing import Any
 
 from pytest_irquality import SuiteError, load_suite
 from pytest_irquality.retrieval.results import UnreadableResult, read_result
-from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.retrieval.run import Answer, Ranking, Run
 from pytest_irquality.storage.jsonl import read_run, write_run
 from pytest_irquality.storage.stored import Header, StoredRunError, stored_run
 from pytest_irquality.storage.trec import read_trec, write_trec
@@ -119,7 +119,7 @@ def ranked(dice: Dice) -> tuple[Suite, Run]:
         ids = tuple(words(dice, 9))
         scores = tuple(float(len(ids) - n) for n in range(len(ids)))
         rankings[query.id] = Ranking(ids, scores if dice.random() < 0.5 else None)
-    return Suite("s", "s.ir.yaml", queries, depth=10), Run("", rankings)
+    return Suite("s", "s.ir.yaml", queries, depth=10), Run("", (Answer(rankings),))
 
 
 def stored(dice: Dice) -> tuple[str, Any]:
@@ -127,7 +127,7 @@ def stored(dice: Dice) -> tuple[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name, "run.jsonl")
         write_run(path, stored_run(suite, run, Header("s", "s.ir.yaml", 10)))
-        return path.read_text("utf-8"), {id: r.ids for id, r in run.rankings.items()}
+        return path.read_text("utf-8"), {id: r.ids for id, r in run.first.rankings.items()}
 
 
 def read_stored(path: Path, _: Any) -> Any:
@@ -140,7 +140,7 @@ def trec_run(dice: Dice) -> tuple[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name, "a.run")
         write_trec(path, suite, run)
-        return path.read_text("utf-8"), {id: r.ids for id, r in run.rankings.items()}
+        return path.read_text("utf-8"), {id: r.ids for id, r in run.first.rankings.items()}
 
 
 def read_trec_run(path: Path, _: Any) -> Any:

@@ -243,10 +243,9 @@ def test_they_are_asked_once_and_as_deep_as_they_are_read(tmp_path: Any) -> None
     assert retriever.calls == [("search", text, 10) for _ in range(3) for text in texts] + [
         ("candidates", text, 100) for text in texts
     ]
-    assert run.candidates is not None
-    assert run.candidates.depth == 100
-    assert run.candidates.rankings["chair"].ids == ("d2", "d1")
-    assert len(run.again) == 2
+    assert run.stages["candidates"].depth == 100
+    assert run.stages["candidates"].first.rankings["chair"].ids == ("d2", "d1")
+    assert len(run.answers) == 3
 
 
 def test_threads_and_time_outs_are_theirs_too(tmp_path: Any) -> None:
@@ -262,9 +261,8 @@ def test_threads_and_time_outs_are_theirs_too(tmp_path: Any) -> None:
 
     run = retrieve(asked_of(tmp_path, timeout="200ms", concurrency=3), Slow())
     hang.set()
-    assert run.candidates is not None
-    assert set(run.rankings) == {"chair", "desk", "lamp"}
-    assert run.candidates.faults["desk"].message.startswith("no answer within 0.2 s")
+    assert set(run.first.rankings) == {"chair", "desk", "lamp"}
+    assert run.stages["candidates"].faults["desk"].message.startswith("no answer within 0.2 s")
     assert threading.main_thread() not in threads
 
 
@@ -279,8 +277,7 @@ def test_coroutines_are_awaited(tmp_path: Any) -> None:
             return ["d1", "d3"]
 
     run = retrieve(asked_of(tmp_path), Awaited())
-    assert run.candidates is not None
-    assert run.candidates.rankings["desk"].ids == ("d1", "d3")
+    assert run.stages["candidates"].first.rankings["desk"].ids == ("d1", "d3")
 
 
 def test_a_function_may_have_them_and_so_may_what_takes_batches(tmp_path: Any) -> None:
@@ -297,8 +294,7 @@ def test_a_function_may_have_them_and_so_may_what_takes_batches(tmp_path: Any) -
 
     for retriever in (search, Batched()):
         run = retrieve(asked_of(tmp_path), retriever)
-        assert run.candidates is not None
-        assert run.candidates.rankings["lamp"].ids == ("d1", "d2")
+        assert run.stages["candidates"].first.rankings["lamp"].ids == ("d1", "d2")
 
 
 def test_they_are_in_no_latency(tmp_path: Any) -> None:
@@ -308,9 +304,8 @@ def test_they_are_in_no_latency(tmp_path: Any) -> None:
             return super().candidates(query, k)
 
     run = retrieve(asked_of(tmp_path), Slow())
-    assert run.candidates is not None
-    assert max(r.seconds or 0 for r in run.rankings.values()) < 0.02
-    assert min(r.seconds or 0 for r in run.candidates.rankings.values()) >= 0.02
+    assert max(r.seconds or 0 for r in run.first.rankings.values()) < 0.02
+    assert min(r.seconds or 0 for r in run.stages["candidates"].first.rankings.values()) >= 0.02
 
 
 # -- facts -------------------------------------------------------------------------------------------
@@ -369,12 +364,12 @@ def test_names_of_measures_of_candidates() -> None:
 
 def test_the_depth_of_rankings_is_not_that_of_candidates(tmp_path: Any) -> None:
     suite = asked_of(tmp_path)
-    assert (suite.depth, suite.candidates_depth) == (10, 100)
+    assert (suite.depth, suite.depth_of("candidates")) == (10, 100)
     (tmp_path / "t.ir.yaml").write_text(
         SUITE.replace("depth: 10\n", "").replace("@100", "@250"), encoding="utf-8"
     )
     suite = load_suite(tmp_path / "t.ir.yaml")
-    assert (suite.depth, suite.candidates_depth) == (2, 250)
+    assert (suite.depth, suite.depth_of("candidates")) == (2, 250)
 
 
 def test_variants_have_no_candidates(tmp_path: Any) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pytest_irquality.retrieval import Run, retrieve
+from pytest_irquality.retrieval import Answer, retrieve
 from pytest_irquality.suite import Query, Suite
 
 QUERIES = (Query("q1", "office chair"), Query("q2", "hose"))
@@ -37,8 +37,8 @@ class Counting:
         return [f"d{self.asked.count(query)}"]
 
 
-def ids(run: Run) -> dict[str, str]:
-    return {id: ranking.ids[0] for id, ranking in run.rankings.items()}
+def ids(answer: Answer) -> dict[str, str]:
+    return {id: ranking.ids[0] for id, ranking in answer.rankings.items()}
 
 
 def test_each_query_and_variant_is_asked_once_a_round() -> None:
@@ -55,7 +55,7 @@ def test_each_query_and_variant_is_asked_once_a_round() -> None:
         {"d2"},
         {"d3"},
     ]
-    assert list(run.variants.rankings) == [
+    assert list(run.variants.first.rankings) == [
         "q1 ~ typo 1", "q1 ~ typo 2", "q2 ~ typo 1", "q2 ~ typo 2"
     ]  # fmt: skip
 
@@ -113,10 +113,3 @@ def test_a_batch_is_asked_once_a_round() -> None:
     run = retrieve(suite(2), engine)
     assert engine.calls == 2
     assert [ids(answer)["q1"] for answer in run.answers] == ["d1", "d2"]
-
-
-def test_builds_are_units_and_answers_of_one_build_are_too() -> None:
-    one = Run("", {}, again=(Run("", {}),))
-    assert [len(unit) for unit in one.units] == [1, 1]
-    two = Run("", {}, again=(Run("", {}), Run("", {}, build=1), Run("", {}, build=1)))
-    assert [len(unit) for unit in two.units] == [2, 2]

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.retrieval import Ranking, Run, jobs, retrieve
+from pytest_irquality.retrieval import Answer, Ranking, Run, jobs, retrieve
 from pytest_irquality.retrieval.run import Fault
 from pytest_irquality.suite import Query, Suite
 
@@ -30,7 +30,7 @@ def suite(queries: int = 8, **keys: Any) -> Suite:
 
 
 def answered(run: Run) -> list[str]:
-    return [ids[0] for ids in (ranking.ids for ranking in run.rankings.values()) if ids]
+    return [ids[0] for ids in (ranking.ids for ranking in run.first.rankings.values()) if ids]
 
 
 EIGHT = [f"q{i}" for i in range(8)]
@@ -155,7 +155,7 @@ def test_endless_generators_of_both_kinds_are_cut_at_depth() -> None:
         forever_async,
         lambda query: (f"{query}-{n}" for n in range(1, 1_000_001)),
     ):
-        assert retrieve(suite(1), ask).rankings["q0"].ids == ("q0-1", "q0-2", "q0-3")
+        assert retrieve(suite(1), ask).first.rankings["q0"].ids == ("q0-1", "q0-2", "q0-3")
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])
@@ -217,7 +217,7 @@ def test_an_answer_that_comes_too_late_is_none() -> None:
         return [query]
 
     run = retrieve(suite(3, timeout=0.1), ask)
-    assert "q1" not in run.rankings
+    assert "q1" not in run.first.rankings
     late = r"answered after \d+\.\d s, later than 'timeout' of 0\.1 s allows"
     assert re.fullmatch(late, run.faults["q1"].message)
 
@@ -238,7 +238,7 @@ def test_a_call_that_was_given_up_answers_for_nothing_any_more() -> None:
 
     run = retrieve(suite(3, timeout=0.1), ask)
     assert run.faults["q0"].message.startswith("no answer within 0.1 s")
-    assert "q0" not in run.rankings
+    assert "q0" not in run.first.rankings
 
 
 @pytest.mark.parametrize(
@@ -285,8 +285,8 @@ def test_ctrl_c_keeps_what_there_is(concurrency: int, is_async: bool) -> None:
     assert run.interrupted
     assert not run.faults
     assert set(answered(run)) <= set(answers)
-    assert {"q0", "q1", "q2", "q3"} <= set(run.rankings)
-    assert "q4" not in run.rankings
+    assert {"q0", "q1", "q2", "q3"} <= set(run.first.rankings)
+    assert "q4" not in run.first.rankings
 
 
 class Skip(BaseException):
@@ -343,8 +343,8 @@ def test_the_run_is_in_the_suites_order_whoever_was_first() -> None:
         return [{"id": query, "title": query}, {"id": "d", "title": query}]
 
     run = retrieve(suite(2, concurrency=2), ask)
-    assert list(run.rankings) == ["q0", "q1"]
-    assert run.titles["d"] == "q0"
+    assert list(run.first.rankings) == ["q0", "q1"]
+    assert run.first.titles["d"] == "q0"
 
 
 def test_a_connection_of_another_thread_gets_a_hint() -> None:
@@ -381,24 +381,23 @@ def test_batches_are_asked_with_a_time_out_and_warmed_up_too() -> None:
     run = retrieve(suite(timeout=10, warmup=1), Engine())
     assert answered(run) == EIGHT
     assert asked == [EIGHT, EIGHT]
-    assert {ranking.seconds for ranking in run.rankings.values()} == {None}
+    assert {ranking.seconds for ranking in run.first.rankings.values()} == {None}
 
 
 def test_asking_again_keeps_titles_and_texts_of_both_passes_and_those_seen_first() -> None:
-    first = Run(
-        "", {"a": Ranking(("d",))}, faults={"b": Fault("no"), "c": Fault("no")},
-        titles={"d": "Desk"}, texts={"d": "A desk"},
-    )  # fmt: skip
-    again = Run(
-        "", {"b": Ranking(("e", "d"))}, faults={"c": Fault("never")},
-        titles={"d": "Table", "e": "Lamp"}, texts={"d": "A table", "e": "A lamp"},
-    )  # fmt: skip
+    answer = Answer({"a": Ranking(("d",))}, {"d": "Desk"}, {"d": "A desk"})
+    first = Run("", (answer,), {"b": Fault("no"), "c": Fault("no")})
+    more = Answer(
+        {"b": Ranking(("e", "d"))}, {"d": "Table", "e": "Lamp"}, {"d": "A table", "e": "A lamp"}
+    )
+    again = Run("", (more,), {"c": Fault("never")})
     run = first.retried(again, {"a", "b"})
-    assert list(run.rankings) == ["a", "b"]
-    lamp, table = run.rankings["b"].ids  # the same id with another text is another chunk
+    assert list(run.first.rankings) == ["a", "b"]
+    lamp, table = run.first.rankings["b"].ids  # the same id with another text is another chunk
     assert (lamp, table[:2]) == ("e", "d#")
-    assert dict(run.titles) == {"d": "Desk", "e": "Lamp", table: "Table"}
-    assert dict(run.texts) == {"d": "A desk", "e": "A lamp", table: "A table"}
+    assert dict(run.first.titles) == {"d": "Desk", "e": "Lamp", table: "Table"}
+    assert dict(run.first.texts) == {"d": "A desk", "e": "A lamp", table: "A table"}
     assert {id: fault.message for id, fault in run.faults.items()} == {"c": "never"}
-    by_id = replace(again, rankings={**again.rankings, "c": Ranking(("d", "e"))}, faults={})
-    assert first.retried(by_id, {"a", "b"}).rankings["c"].ids == ("d", "e")
+    both = replace(more, rankings={**more.rankings, "c": Ranking(("d", "e"))})
+    by_id = Run("", (both,))
+    assert first.retried(by_id, {"a", "b"}).first.rankings["c"].ids == ("d", "e")

@@ -131,11 +131,11 @@ def test_a_second_required_parameter_is_never_given_the_cutoff_silently() -> Non
     def in_german(query: str, lang: str) -> list[str]:
         return [lang]
 
-    assert asked(in_german, params={"lang": "de"}).rankings["q"].ids == ("de",)
+    assert asked(in_german, params={"lang": "de"}).first.rankings["q"].ids == ("de",)
     for name in ("k", "top_n", "n_results", "rows", "count"):
         made: dict[str, Any] = {}
         exec(f"def search(query, {name}): return [str({name})]", made)
-        assert asked(made["search"]).rankings["q"].ids == ("2",)
+        assert asked(made["search"]).first.rankings["q"].ids == ("2",)
 
 
 def test_a_vector_store_is_asked_by_similarity() -> None:
@@ -146,7 +146,7 @@ def test_a_vector_store_is_asked_by_similarity() -> None:
         def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Any]:
             return [SimpleNamespace(id=f"d{n}", page_content="text", metadata={}) for n in range(k)]
 
-    assert asked(Store()).rankings["q"].ids == ("d0", "d1")
+    assert asked(Store()).first.rankings["q"].ids == ("d0", "d1")
 
 
 class Pipeline:
@@ -183,12 +183,12 @@ def test_a_pipeline_is_given_the_query_where_it_goes_in() -> None:
         {"bm25": {"query": True, "top_k": False}, "ranker": {"query": True, "top_k": False}},
         "ranker",
     )
-    assert asked(pipeline).rankings["q"].ids == ("ranker",)
+    assert asked(pipeline).first.rankings["q"].ids == ("ranker",)
     assert pipeline.ran == {
         "bm25": {"query": "refunds"},
         "ranker": {"query": "refunds", "top_k": 2},
     }
-    assert asked(pipeline, pipeline=Ends(output="bm25")).rankings["q"].ids == ("bm25",)
+    assert asked(pipeline, pipeline=Ends(output="bm25")).first.rankings["q"].ids == ("bm25",)
     assert pipeline.ran["bm25"] == {"query": "refunds", "top_k": 2}
 
 
@@ -198,7 +198,9 @@ def test_a_pipeline_with_inputs_of_its_own_names() -> None:
         RetrieverError, match=r"it needs embedder.words too; name where the query goes in"
     ):
         asked(pipeline)
-    assert asked(pipeline, pipeline=Ends(input=("embedder.words",))).rankings["q"].ids == ("store",)
+    assert asked(pipeline, pipeline=Ends(input=("embedder.words",))).first.rankings["q"].ids == (
+        "store",
+    )
     assert pipeline.ran == {"embedder": {"words": "refunds"}}
     with pytest.raises(RetrieverError, match=r"it has no open input 'embedder\.word'"):
         asked(pipeline, pipeline=Ends(input=("embedder.word",)))
@@ -216,8 +218,8 @@ def test_hits_are_told_from_a_query_with_and_one_without_passages() -> None:
         suite,
         lambda query: ["d1"] if query == "a" else [{"id": "d1", "text": "Paid within 14 days"}],
     )
-    assert run.rankings["a"].ids == ("d1",)
-    assert run.texts == {"d1": "Paid within 14 days"}
+    assert run.first.rankings["a"].ids == ("d1",)
+    assert run.first.texts == {"d1": "Paid within 14 days"}
     assert not run.faults
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_irquality import judge
 from pytest_irquality.metrics import Judgments
-from pytest_irquality.retrieval import Ranking, Run, UnreadableResult
+from pytest_irquality.retrieval import Answer, Ranking, Run, UnreadableResult
 from pytest_irquality.retrieval.results import read_result, split_batch
 from pytest_irquality.suite import Query, Suite
 from pytest_irquality.wording.notes import notes
@@ -519,13 +519,15 @@ def test_a_batch_is_split(result: object) -> None:
 )
 def test_ids_that_no_judgment_has_are_said(returned: list[str], said: str) -> None:
     suite = Suite("s", "s", (Query("a", "a", Judgments({"sku-1": 1})), Query("b", "b")))
-    lines = notes(judge(suite, Run("", {"a": Ranking(tuple(returned)), "b": Ranking(())})))
+    rankings = {"a": Ranking(tuple(returned)), "b": Ranking(())}
+    lines = notes(judge(suite, Run("", (Answer(rankings),))))
     assert [
         said in note and "'id_field'" in note
         for note in lines
         if "any document that this suite names" in note
     ] == [True]
-    lines = notes(judge(suite, Run("", {"a": Ranking(tuple(returned)), "b": Ranking(("sku-1",))})))
+    found = {"a": Ranking(tuple(returned)), "b": Ranking(("sku-1",))}
+    lines = notes(judge(suite, Run("", (Answer(found),))))
     assert not any("this suite names" in note for note in lines)
 
 

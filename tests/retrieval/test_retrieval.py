@@ -45,7 +45,7 @@ class Engine:
     ],
 )
 def test_callables(retriever: object, first: str) -> None:
-    assert retrieve(SUITE, retriever).rankings["a"].ids == (first,)
+    assert retrieve(SUITE, retriever).first.rankings["a"].ids == (first,)
 
 
 def test_params_of_the_query_are_laid_over_the_suites() -> None:
@@ -57,7 +57,7 @@ def test_params_of_the_query_are_laid_over_the_suites() -> None:
         depth=1,
     )
     run = retrieve(suite, by_name)
-    assert [ranking.ids for ranking in run.rankings.values()] == [("a-1-de",), ("b-1-fr",)]
+    assert [ranking.ids for ranking in run.first.rankings.values()] == [("a-1-de",), ("b-1-fr",)]
 
 
 @pytest.mark.parametrize(
@@ -99,12 +99,12 @@ def test_a_batch_is_asked_once_for_each_set_of_params() -> None:
     )
     run = retrieve(suite, engine)
     assert engine.asked == [(["a", "c"], 3, "en"), (["b"], 3, "de")]
-    assert {id: ranking.ids for id, ranking in run.rankings.items()} == {
+    assert {id: ranking.ids for id, ranking in run.first.rankings.items()} == {
         "a": ("a-en",),
         "c": ("c-en",),
         "b": ("b-de",),
     }
-    assert all(ranking.seconds is None for ranking in run.rankings.values())
+    assert all(ranking.seconds is None for ranking in run.first.rankings.values())
 
 
 def test_a_batch_named_otherwise_is_left_alone_where_a_single_query_can_be_asked() -> None:
@@ -115,7 +115,7 @@ def test_a_batch_named_otherwise_is_left_alone_where_a_single_query_can_be_asked
         def batch(self, inputs: list[str], config: object = None) -> list[list[str]]:
             raise AssertionError
 
-    assert retrieve(SUITE, Runnable()).rankings["a"].ids == ("a",)
+    assert retrieve(SUITE, Runnable()).first.rankings["a"].ids == ("a",)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_batch_that_fails_is_the_fault_of_each_query(answer: Any, message: str
             return answer(queries)
 
     run = retrieve(Suite(name="s", path="s", queries=queries("a", "b")), Engine())
-    assert not run.rankings
+    assert not run.first.rankings
     assert [message in fault.message for fault in run.faults.values()] == [True, True]
 
 
@@ -142,7 +142,7 @@ def test_one_unreadable_answer_of_a_batch_leaves_the_others() -> None:
             return [["x"], None]
 
     run = retrieve(Suite(name="s", path="s", queries=queries("a", "b")), Engine())
-    assert (list(run.rankings), list(run.faults)) == (["a"], ["b"])
+    assert (list(run.first.rankings), list(run.faults)) == (["a"], ["b"])
 
 
 def test_a_batch_has_no_latency_that_could_be_limited() -> None:
@@ -161,7 +161,7 @@ def test_a_query_may_be_taken_by_its_name_alone() -> None:
     def search(*, query: str, top_k: int) -> list[str]:
         return [f"{query}-{top_k}"]
 
-    assert retrieve(SUITE, search).rankings["a"].ids == ("a-7",)
+    assert retrieve(SUITE, search).first.rankings["a"].ids == ("a-7",)
 
 
 def test_a_class_is_no_retriever() -> None:
@@ -190,7 +190,7 @@ def test_an_object_with_any_of_the_methods(method: str, asynchronous: bool) -> N
         return [f"{query}-{limit}"]
 
     engine = type("Engine", (), {method: answer_async if asynchronous else answer})()
-    assert retrieve(SUITE, engine).rankings["a"].ids == ("a-7",)
+    assert retrieve(SUITE, engine).first.rankings["a"].ids == ("a-7",)
 
 
 def test_invoke_comes_before_ainvoke() -> None:
@@ -201,4 +201,4 @@ def test_invoke_comes_before_ainvoke() -> None:
         async def ainvoke(self, input: str) -> list[str]:
             raise AssertionError
 
-    assert retrieve(SUITE, Runnable()).rankings["a"].ids == ("a",)
+    assert retrieve(SUITE, Runnable()).first.rankings["a"].ids == ("a",)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.retrieval import Fault, Ranking, Run
+from pytest_irquality.retrieval import Answer, Fault, Ranking, Run
 from pytest_irquality.storage.jsonl import read_header, read_run, write_run
 from pytest_irquality.storage.stored import (
     DamagedRunError,
@@ -38,19 +38,17 @@ SUITE = Suite(
     ),
     params={"locale": "en-GB"},
 )
-RUN = Run(
-    "bm25",
+ANSWER = Answer(
     {
         "q1": Ranking(("d1", "d2", "d1"), (3.0, 1e-300, math.inf), 0.25),
         "q2": Ranking(("0123", "NO"), None, 0.5),
         "line\nbreak": Ranking(("\ud800 half", "d2"), None),
         "empty": Ranking((), None, 1.0),
     },
-    {"broken": Fault("ConnectionError: index is down")},
     {"d1": "A “chair”", "d2": "A desk\nof two lines", "NO": "Norway"},
     {"d2": "the whole passage"},
-    "v7",
 )
+RUN = Run("bm25", (ANSWER,), {"broken": Fault("ConnectionError: index is down")}, "v7")
 HEADER = Header(
     "Shop",
     "shop.ir.yaml",
@@ -71,18 +69,18 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     stored = read_run(path)
     assert (stored.header, read_header(path)) == (HEADER, HEADER)
     read = stored.run(SUITE)
-    scores = read.rankings["q1"].scores
+    scores = read.first.rankings["q1"].scores
     assert scores is not None
     assert scores[:2] == (3.0, 1e-300)
     assert math.isnan(
         scores[2]
     )  # JSON has no infinity; a score that is no number is never equal to another
-    assert read.rankings["q1"].ids == ("d1", "d2", "d1")
-    assert {id: read.rankings[id] for id in RUN.rankings if id != "q1"} == {
-        id: ranking for id, ranking in RUN.rankings.items() if id != "q1"
+    assert read.first.rankings["q1"].ids == ("d1", "d2", "d1")
+    assert {id: read.first.rankings[id] for id in RUN.answered if id != "q1"} == {
+        id: ranking for id, ranking in RUN.first.rankings.items() if id != "q1"
     }
-    assert (read.retriever, read.faults, read.titles, read.texts, read.version) == (
-        "bm25", RUN.faults, RUN.titles, RUN.texts, "v7",
+    assert (read.retriever, read.faults, read.first.titles, read.first.texts, read.version) == (
+        "bm25", RUN.faults, RUN.first.titles, RUN.first.texts, "v7",
     )  # fmt: skip
     lines = path.read_bytes().split(b"\n")
     assert len(lines) == 19  # a header, five queries of three lines, and the last line
@@ -98,13 +96,13 @@ def test_only_what_is_asked_today_in_the_same_words_is_compared(tmp_path: Path) 
     today = replace(
         SUITE, queries=(q1, replace(q2, params={"filters": {"stock": False}}), Query("new", "new"))
     )
-    assert set(stored.run(today).rankings) == {"q1"}
+    assert set(stored.run(today).first.rankings) == {"q1"}
     assert stored.matching(today).gone == ("\u2028 and \r\n", "x", "nothing")
     assert (
-        set(stored.run(replace(today, queries=(replace(q1, text="Office chair"),))).rankings)
+        set(stored.run(replace(today, queries=(replace(q1, text="Office chair"),))).first.rankings)
         == set()
     )
-    assert set(stored.run(replace(SUITE, params={})).rankings) == set()
+    assert set(stored.run(replace(SUITE, params={})).first.rankings) == set()
 
 
 def test_a_digest_stands_for_the_questions_alone() -> None:
@@ -242,7 +240,8 @@ def test_texts_are_kept_for_queries_that_read_them(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     queries = (Query("text", "a"), Query("id", "b", match="id"))
     suite = replace(SUITE, match="text", queries=queries)
-    run = Run("", {"text": Ranking(("d1",)), "id": Ranking(("d1",))}, texts={"d1": "a chunk"})
+    rankings = {"text": Ranking(("d1",)), "id": Ranking(("d1",))}
+    run = Run("", (Answer(rankings, texts={"d1": "a chunk"}),))
     write_run(path, stored_run(suite, run, HEADER))
     stored = read_run(path)
     assert (stored.queries["text"].texts, stored.queries["id"].texts) == (("a chunk",), ())

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_irquality import evaluate, parse_measure
 from pytest_irquality.metrics import Judgments
-from pytest_irquality.retrieval import Ranking, Run
+from pytest_irquality.retrieval import Answer, Ranking, Run
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.trec import read_trec, write_trec
 from pytest_irquality.suite.model import Query, Suite
@@ -93,7 +93,7 @@ RANKINGS = {
 @pytest.mark.parametrize("name", ["b.run", "b.trec.gz"])
 def test_what_is_written_comes_back_in_its_order_under_its_ids(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    write_trec(path, AWKWARD, Run("my bm25", RANKINGS))
+    write_trec(path, AWKWARD, Run("my bm25", (Answer(RANKINGS),)))
     content = gzip.decompress(path.read_bytes()) if name.endswith("gz") else path.read_bytes()
     lines = content.decode().splitlines()
     assert lines[0] == "office%20chair Q0 a%20b 1 5.0 pytest-irquality:my%20bm25"
@@ -109,7 +109,7 @@ def test_what_is_written_comes_back_in_its_order_under_its_ids(tmp_path: Path, n
     assert [*(read["office chair"].scores or ())] == [5, 4, 3, 2, 1]
     assert [*(read["100%"].scores or ())] == [3, 2, 1]
     before = path.read_bytes()
-    write_trec(path, AWKWARD, Run("my bm25", RANKINGS))
+    write_trec(path, AWKWARD, Run("my bm25", (Answer(RANKINGS),)))
     assert path.read_bytes() == before
 
 

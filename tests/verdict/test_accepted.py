@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
 from pytest_irquality.metrics import Judgments, Measure, parse_measure
-from pytest_irquality.retrieval import Ranking, Run
+from pytest_irquality.retrieval import Answer, Ranking, Run
 from pytest_irquality.suite import Query, Suite
 from pytest_irquality.suite.model import Bound, Check, Limits, Place
 from pytest_irquality.verdict import judge
@@ -31,11 +30,11 @@ DROP = suite(MRR, Bound("max_drop", 0.05))
 def side(steady: str, **others: str) -> Run:
     """A side whose answers are strings of ranks: ``"121"`` has the good document at rank 1, 2 and 1; 0 is lost."""
     ranks = {f"q{n}": steady for n in range(MANY)} | others
-    runs = [
-        Run("", {id: ranked(int(written[answer])) for id, written in ranks.items()})
-        for answer in range(len(steady))
-    ]
-    return replace(runs[0], again=tuple(runs[1:]))
+    answers = (
+        Answer({id: ranked(int(written[number])) for id, written in ranks.items()})
+        for number in range(len(steady))
+    )
+    return Run("", tuple(answers))
 
 
 def ranked(rank: int) -> Ranking:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_irquality.metrics import Judgments, parse_measure
-from pytest_irquality.retrieval import Ranking, Run
+from pytest_irquality.retrieval import Answer, Ranking, Run
 from pytest_irquality.suite import Query, Suite
 from pytest_irquality.suite.model import Bound, Check, Guard, Limits, Place, Rule
 from pytest_irquality.verdict import judge
@@ -23,15 +23,14 @@ SUITE = Suite(
 
 
 def side(*answers: Mapping[str, Sequence[str]], builds: Sequence[int] = ()) -> Run:
-    runs = [
-        Run(
-            "",
+    given = (
+        Answer(
             {id: Ranking((*ids,), seconds=0.1 * number) for id, ids in answer.items()},
             build=builds[number - 1] if builds else 0,
         )
         for number, answer in enumerate(answers, 1)
-    ]
-    return replace(runs[0], again=tuple(runs[1:]))
+    )
+    return Run("", tuple(given))
 
 
 def values(run: Run, before: Run | None = None) -> dict[str, float | None]:
@@ -137,11 +136,11 @@ def test_wavering_elsewhere_excuses_a_loss_and_names_it() -> None:
     good, bad = Ranking(("good",)), Ranking(("x",))
 
     def answers(patterns: Sequence[str]) -> Run:
-        runs = [
-            Run("", {f"q{n}": good if p[a] == "1" else bad for n, p in enumerate(patterns)})
+        given = (
+            Answer({f"q{n}": good if p[a] == "1" else bad for n, p in enumerate(patterns)})
             for a in range(3)
-        ]
-        return replace(runs[0], again=tuple(runs[1:]))
+        )
+        return Run("", tuple(given))
 
     # q0 was lost outright; the others are found in three answers of six, scattered over both sides
     wavers = ["110"] * 11

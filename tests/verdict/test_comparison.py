@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from pytest_irquality import judge, load_suite
 from pytest_irquality.report.text import summary
-from pytest_irquality.retrieval import Ranking, Run
+from pytest_irquality.retrieval import Answer, Ranking, Run
 from pytest_irquality.verdict import Baseline, SuiteResult
 from pytest_irquality.verdict.findings import RankedDocument
 from pytest_irquality.wording import sentences
@@ -26,16 +26,18 @@ from pytest_irquality.wording.reasons import reason
 Lists = Mapping[str, Sequence[str]]
 
 
-def run_of(lists: Lists, scores: Mapping[str, Sequence[float]] | None = None, **more: Any) -> Run:
+def run_of(
+    lists: Lists,
+    scores: Mapping[str, Sequence[float]] | None = None,
+    titles: Mapping[str, str] | None = None,
+    **more: Any,
+) -> Run:
     given = scores or {}
-    return Run(
-        "",
-        {
-            id: Ranking(tuple(ids), tuple(given[id]) if id in given else None)
-            for id, ids in lists.items()
-        },
-        **more,
-    )
+    rankings = {
+        id: Ranking(tuple(ids), tuple(given[id]) if id in given else None)
+        for id, ids in lists.items()
+    }
+    return Run("", (Answer(rankings, titles or {}),), **more)
 
 
 def judged(path: Path, text: str, now: Run, before: Run | None, **more: Any) -> SuiteResult:
@@ -517,13 +519,11 @@ def test_no_change_that_changes_nothing_is_an_alarm(data: st.DataObject) -> None
             rankings[name] = Ranking(
                 tuple(id for id, _ in ordered), tuple(float(own + score) for _, score in ordered)
             )
-        return Run("", rankings)
+        return Run("", (Answer(rankings),))
 
     before, now = cut(False), cut(True)
     kept = data.draw(st.sets(st.sampled_from(names)))
-    before = replace(
-        before, rankings={id: ranking for id, ranking in before.rankings.items() if id in kept}
-    )
+    before = before.only(kept)
     grades = {
         name: data.draw(st.dictionaries(documents, st.integers(0, 3), max_size=3)) for name in names
     }

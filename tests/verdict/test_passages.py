@@ -9,7 +9,7 @@ import pytest
 
 from pytest_irquality import judge, retrieve
 from pytest_irquality.metrics import Judgments, parse_measure
-from pytest_irquality.retrieval import Run
+from pytest_irquality.retrieval import Answer, Run
 from pytest_irquality.suite import Query, Suite
 from pytest_irquality.suite.model import Check, Place, Rule
 from pytest_irquality.verdict import SuiteResult
@@ -128,7 +128,7 @@ def test_an_id_is_never_a_passage() -> None:
     ]
     assert (scores(result)["mrr@10"], scores(result)["num_results"]) == (0.5, 3)
     assert not any("more than once" in note for note in notes(result))
-    assert run.rankings["q"].ids == ("refunds", "x", "secret")
+    assert run.first.rankings["q"].ids == ("refunds", "x", "secret")
     lost = judge(wanted, retrieve(wanted, lambda query: hits[:1]), before=run)
     assert scores(lost)["recall@10"] == 0
     assert [(d.id, d.before) for d in lost.query("q").missing] == [("refunds", 2)]
@@ -167,7 +167,7 @@ def test_chunks_that_share_an_id_are_told_apart() -> None:
     queries = (Query("q", "q", Judgments({"alpha": 1})), Query("r", "r", Judgments({"beta": 1})))
     wanted = Suite("s", "s", queries, match="text", metrics=(parse_measure("mrr@10"),))
     run = retrieve(wanted, lambda query: [{"id": id, "text": text} for id, text in chunks[query]])
-    assert len(run.texts) == 3
+    assert len(run.first.texts) == 3
     result = judge(wanted, run)
     assert [query.values for query in result.queries] == [(0.5,), (1.0,)]
 
@@ -224,7 +224,9 @@ def test_new_ids_for_the_same_chunks_are_no_drift() -> None:
     doubled = retrieve(wanted, lambda query: twice)
     old = retrieve(wanted, lambda query: [{**hit, "id": f"o-{hit['id']}"} for hit in twice])
     assert "the one ranking has not changed" in notes(judge(wanted, doubled, before=old))
-    then = replace(run("n1", "n2", "x"), texts={"n1": "eta", "n2": "alpha", "x": "gamma"})
+    answer = run("n1", "n2", "x").first
+    answer = replace(answer, texts={"n1": "eta", "n2": "alpha", "x": "gamma"})
+    then = Run("", (answer,))
     other = judge(wanted, run("n1", "n2", "n3"), before=then)
     assert [(d.id, d.grade) for d in other.query("q").ranking_before] == [
         ("n1 (then)", 0),
@@ -240,8 +242,8 @@ def test_a_run_without_texts_is_said_once_a_query() -> None:
         result.query("q").fault or ""
     )
     by_id = retrieve(Suite("s", "s", wanted.queries), lambda query: ["c1"])
-    assert by_id.texts == {}
-    result = judge(wanted, Run("", by_id.rankings))
+    assert by_id.first.texts == {}
+    result = judge(wanted, Run("", (Answer(by_id.first.rankings),)))
     assert (
         result.query("q").fault
         == "'match: text' needs the text of each result, and of c1 there is none"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pytest_irquality import judge, load_suite
-from pytest_irquality.retrieval import Fault, Ranking, Run
+from pytest_irquality.retrieval import Answer, Fault, Ranking, Run
 from pytest_irquality.verdict import SideBySide, SuiteResult, side_by_side
 from pytest_irquality.verdict.side_by_side import Side
 
@@ -46,7 +46,8 @@ def results(
             for id, ids in lists.items()
             if id not in faults
         }
-        found.append(judge(suite, Run(name, rankings, {id: Fault("it broke") for id in faults})))
+        broken = {id: Fault("it broke") for id in faults}
+        found.append(judge(suite, Run(name, (Answer(rankings),), broken)))
         faults = ()
     return found
 

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_irquality import judge, load_suite
 from pytest_irquality.report.html import html_report
-from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.retrieval.run import Answer, Ranking, Run
 from pytest_irquality.suite import Suite
 from pytest_irquality.verdict import SuiteResult, texts
 from tests.conftest import Project
@@ -30,7 +30,8 @@ def suite(tmp_path: Path, queries: int = 1) -> Suite:
 
 
 def run(chunks: dict[str, str], queries: int = 1) -> Run:
-    return Run("", {f"q{n}": Ranking(tuple(chunks)) for n in range(queries)}, texts=chunks)
+    rankings = {f"q{n}": Ranking(tuple(chunks)) for n in range(queries)}
+    return Run("", (Answer(rankings, texts=chunks),))
 
 
 NOW = {"c1": REFUNDS, "c2": FIRST, "c3": REST, "c4": OTHER}
@@ -80,7 +81,8 @@ def test_the_most_damaged_queries_have_theirs_and_the_rest_say_where(
 ) -> None:
     monkeypatch.setattr(texts, "MOST_QUERIES", 2)
     today = run(NOW, 4)
-    worst = Run("", {**today.rankings, "q2": Ranking(("c4",))}, texts=NOW)
+    rankings = {**today.first.rankings, "q2": Ranking(("c4",))}
+    worst = Run("", (Answer(rankings, texts=NOW),))
     result = judge(suite(tmp_path, 4), worst, before=run(BEFORE, 4))
     assert [query.texts_left_out for query in result.queries] == [False, True, False, True]
     assert all(d.chunk is None for d in result.queries[1].ranking)

@@ -12,7 +12,7 @@ from pytest_irquality import judge, load_suite
 from pytest_irquality.report.html import html_report
 from pytest_irquality.report.markdown import markdown_report
 from pytest_irquality.report.text import quiet, summary
-from pytest_irquality.retrieval import Ranking, Run
+from pytest_irquality.retrieval import Answer, Ranking, Run
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.wording.notes import notes
@@ -28,7 +28,7 @@ def run_of(hits: Hits, **more: int) -> Run:
         id: Ranking(tuple(doc for doc, _ in some), tuple(score for _, score in some))
         for id, some in hits.items()
     }
-    return Run("", rankings, **more)  # type: ignore[arg-type]
+    return Run("", (Answer(rankings),), **more)  # type: ignore[arg-type]
 
 
 def judged(

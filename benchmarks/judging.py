@@ -22,7 +22,8 @@ from beside import in_turns, ratio, seconds
 
 from pytest_irquality.metrics import Judgments, evaluate, parse_measure
 from pytest_irquality.retrieval.run import Answer, Ranking, Run
-from pytest_irquality.suite.model import Bound, Check, Limits, Place, Query, Suite
+from pytest_irquality.suite.demands import Min
+from pytest_irquality.suite.model import Check, Limits, Place, Query, Suite
 from pytest_irquality.verdict import SuiteResult, judge
 
 NAMES = ("ndcg@10", "map@100", "recall@100", "precision@10", "mrr@10")
@@ -54,7 +55,7 @@ def make(queries: int, results: int) -> tuple[Grades, Run, Run]:
 def suite_of(grades: Grades, depth: int) -> Suite:
     """A suite of these queries, nothing of it worked out yet."""
     measures = tuple(map(parse_measure, NAMES))
-    limits = Limits(measures[0], (Bound("min", 0.01),))
+    limits = Limits(measures[0], (Min(0.01),))
     return Suite(
         name="large",
         path="large.ir.yaml",

@@ -25,12 +25,9 @@ from random import Random
 from pytest_irquality.metrics import Judgments, evaluate, parse_measure
 from pytest_irquality.retrieval import Answer, Ranking, Run
 from pytest_irquality.storage.trec import read_trec
+from pytest_irquality.suite.demands import Bound, LostAllRelevant, MaxDrop, MaxSignificantDrop, Min
 from pytest_irquality.suite.model import (
-    Bound,
-    BoundKind,
     Check,
-    Guard,
-    GuardKind,
     Limits,
     Place,
     Query,
@@ -269,13 +266,13 @@ CHANGES = (
 
 SLICES = 5
 FLOORS = "floors"
-GUARD: GuardKind = "lost_all_relevant"
-BOUNDS: Mapping[str, tuple[Scope, BoundKind, float]] = {
-    "max_drop: 0.01": ("suite", "max_drop", 0.01),
-    "max_drop: 0.05": ("suite", "max_drop", 0.05),
-    "max_drop: 0.15": ("suite", "max_drop", 0.15),
-    "max_significant_drop: 0.01": ("suite", "max_significant_drop", 0.01),
-    "each_tag max_drop: 0.20": ("each_tag", "max_drop", 0.20),
+GUARD = LostAllRelevant.key
+LINES: Mapping[str, tuple[Scope, Bound]] = {
+    "max_drop: 0.01": ("suite", MaxDrop(0.01)),
+    "max_drop: 0.05": ("suite", MaxDrop(0.05)),
+    "max_drop: 0.15": ("suite", MaxDrop(0.15)),
+    "max_significant_drop: 0.01": ("suite", MaxSignificantDrop(0.01)),
+    "each_tag max_drop: 0.20": ("each_tag", MaxDrop(0.20)),
 }
 MEANS = ("max_drop: 0.15", "max_significant_drop: 0.01")
 COLUMNS: Mapping[str, Sequence[str]] = {
@@ -294,15 +291,14 @@ def suite_of(case: Case, world: World) -> Suite:
     """A suite with every set of limits; the label of each check says to which it belongs."""
     on = {query: case.before[query].ids for query in case.floor_queries or case.queries}
     then = evaluate({query: Judgments(world.grades[query]) for query in on}, on, MEASURES)
-    checks = [Check(GUARD, GUARD, Place(1), scope="each_query", guard=Guard(GUARD))]
+    checks = [Check(GUARD, GUARD, Place(1), scope="each_query", guard=LostAllRelevant())]
     for measure in MEASURES:
-        floor: tuple[Scope, BoundKind, float] = (
+        floor: tuple[Scope, Bound] = (
             "suite",
-            "min",
-            (then.aggregate(measure).value or 0.0) - BELOW,
+            Min((then.aggregate(measure).value or 0.0) - BELOW),
         )
-        for label, (scope, kind, value) in {FLOORS: floor, **BOUNDS}.items():
-            limits = Limits(measure, (Bound(kind, value),))
+        for label, (scope, bound) in {FLOORS: floor, **LINES}.items():
+            limits = Limits(measure, (bound,))
             checks.append(Check(f"{label} {measure}", label, Place(1), scope=scope, limits=limits))
     queries = tuple(
         Query(id, id, Judgments(case.grades[id]), tags=(f"slice {place % SLICES}",))

@@ -36,7 +36,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from pytest_irquality.metrics import Judgments, evaluate, parse_measure
 from pytest_irquality.retrieval import Answer, Ranking, Run
-from pytest_irquality.suite.model import Bound, Check, Guard, Limits, Place, Query, Suite
+from pytest_irquality.suite.demands import LostAllRelevant, MaxDrop, MaxSignificantDrop
+from pytest_irquality.suite.model import Check, Limits, Place, Query, Suite
 from pytest_irquality.verdict import judge
 from pytest_irquality.verdict.noise import drop_noise, exceeds_wavering
 from pytest_irquality.verdict.statistics import EQUAL, holm, sign_flip
@@ -329,12 +330,12 @@ def without(run: Run, query: str, documents: set[str]) -> Run:
 
 def suite_of(collection: Collection, queries: Sequence[str]) -> Suite:
     """The recommended limits over some queries."""
-    bounds = (Bound("max_significant_drop", SIGNIFICANT_DROP), Bound("max_drop", LARGEST_DROP))
+    bounds = (MaxSignificantDrop(SIGNIFICANT_DROP), MaxDrop(LARGEST_DROP))
     checks = [
         Check(str(measure), "means", Place(1), limits=Limits(measure, bounds))
         for measure in MEASURES
     ]
-    guard = Check("guard", "guard", Place(1), scope="each_query", guard=Guard("lost_all_relevant"))
+    guard = Check("guard", "guard", Place(1), scope="each_query", guard=LostAllRelevant())
     return Suite(
         "wavering",
         "wavering",

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,26 +18,69 @@ pytestmark = pytest.mark.slow
 
 PACKAGE = Path(__file__).parents[1] / "pytest_irquality"
 MOST_FILES = 3
+Ran = subprocess.CompletedProcess[str]
 
 OWNER = """\
     owner: str | None = key(TEXT, "Whom to ask about it.", None, "nobody", shown=True)
 """
-FIRST_KEY = """\
-    must_be_first: Demand | None = rule(
-        RANKS, "This document is the first.", wants_results=True
-    )
-"""
-FIRST_CHECK = """\
-def _must_be_first(documents: Ranks, ranks: Ranks) -> Iterator[Held]:
-    for document in documents:
-        yield ranks.get(document) == 1, [document]
+PRECEDES = """\
+class MustNotPrecede(Rule):
+    \"\"\"A good document, which a bad one does not stand above.\"\"\"
+
+    key = "must_not_precede"
+    help = "The first of two documents never stands above the second."
+    value = IN_ORDER
+    roles = ("unwanted", "named")
+    on_ranks = False
+    breaks_in_any = True
+
+    def parts(self, answers: Sequence[Ranks]) -> Iterable[Sequence[str]]:
+        \"\"\"Both together.\"\"\"
+        return [list(self.documents)]
+
+    def holds(self, part: Sequence[str], ranks: Ranks) -> bool:
+        \"\"\"Whether the good one is there, and above.\"\"\"
+        bad, good = part
+        return good in ranks and ranks[good] < ranks.get(bad, inf)
 
 
 """
-FIRST_WORDS = """\
-def _must_be_first(result: SuiteResult, finding: Finding) -> str:
-    (document,) = finding.ranked
-    return f"{name(document)} must be the first: {seen(document)}"
+PRECEDES_SAID = """\
+def _must_not_precede(result: SuiteResult, finding: Finding) -> str:
+    bad, good = finding.ranked
+    return f"{name(bad)} must not stand above {name(good)}: {place(bad)} and {place(good)}"
+
+
+"""
+HAD = """\
+class LostFirst(Guard):
+    \"\"\"A relevant document at the top before, none now.\"\"\"
+
+    key = "lost_first"
+    help = "Its first result was relevant at baseline and is not now."
+    default = "`ignore`"
+    needs_relevant = True
+
+    def has(self, top: Sequence[str], relevant: AbstractSet[str]) -> bool:
+        \"\"\"Whether the first is relevant.\"\"\"
+        return not relevant.isdisjoint(top[:1])
+
+
+"""
+HAD_SAID = """\
+def _lost_first(result: SuiteResult, finding: Finding) -> str:
+    return f"no longer begins with {name(finding.ranked[0])}"
+
+
+"""
+WARN_DROP = """\
+class WarnDrop(MaxDrop):
+    \"\"\"A drop that fails nothing.\"\"\"
+
+    key = "warn_drop"
+    help = "If it fell by more since the baseline, a warning in the summary; never a failure."
+    default = "none"
+    fails = False
 
 
 """
@@ -128,7 +172,7 @@ class Copy:
         self.folder.joinpath("pytest_irquality", file).write_text(text, encoding="utf-8")
         self.changed.add(file)
 
-    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *command: str) -> Ran:
         """Run Python with this copy as the package, in a folder beside it."""
         env = {name: text for name, text in os.environ.items() if not name.startswith("GITHUB_")}
         env |= {**ALONE, "PYTHONPATH": str(self.folder), "PYTHONUTF8": "1", "COLUMNS": "400"}
@@ -137,15 +181,17 @@ class Copy:
             cwd=self.folder, env=env, text=True, capture_output=True, check=False,
         )  # fmt: skip
 
-    def judge(
-        self, suite: str, *options: str, returned: str = "['d2', 'd1']"
-    ) -> subprocess.CompletedProcess[str]:
+    def judge(self, suite: str, *options: str, returned: str = "['d2', 'd1']") -> Ran:
         """Run pytest over a suite, with an engine that returns d2 before d1."""
-        self.folder.joinpath("shop.ir.yaml").write_text(suite, encoding="utf-8")
         self.folder.joinpath("conftest.py").write_text(
             f"import pytest\n@pytest.fixture\ndef retriever(): return lambda query: {returned}\n",
             encoding="utf-8",
         )
+        return self.ask(suite, *options)
+
+    def ask(self, suite: str, *options: str) -> Ran:
+        """Run pytest over a suite, with the engine of the conftest."""
+        self.folder.joinpath("shop.ir.yaml").write_text(suite, encoding="utf-8")
         return self.run(
             "-m", "pytest", "shop.ir.yaml", "--ir-suite", "-p", "no:cacheprovider",
             "--ir-json=out.json", "--ir-markdown=out.md", "--ir-report=out.html", *options,
@@ -181,38 +227,129 @@ def test_a_key_that_every_report_shows_is_one_line(copy: Copy) -> None:
 
 
 RULE = [
-    ("suite/rules.py", '"expect_no_results"]', '"must_be_first", '),
-    ("suite/rules.py", "    in_order: Demand | None", FIRST_KEY),
-    ("verdict/rules.py", "RULES: ", FIRST_CHECK),
-    ("verdict/rules.py", '        "in_order": _in_order', '        "must_be_first": _must_be_first,\n'),
-    ("wording/sentences.py", "DEMANDS: ", FIRST_WORDS),
-    ("wording/sentences.py", '    "in_order": _in_order', '    "must_be_first": _must_be_first,\n'),
+    ("suite/rules.py", "def with_ranks(", PRECEDES),
+    ("wording/demands.py", "# -- guards ---", PRECEDES_SAID),
+    ("wording/demands.py", '        "in_order": Words(', '        "must_not_precede": Words(_must_not_precede),\n'),
 ]  # fmt: skip
+ANSWERS = """\
+import pytest
+class Engine:
+    answers = ANSWERS
+    def __call__(self, query): return self.answers.pop(0)
+    def exists(self, id):
+        with open("asked.txt", "a") as asked: print(id, file=asked)
+        return True
+@pytest.fixture
+def retriever(): return Engine()
+"""
 
 
-def test_a_rule_is_three_files(copy: Copy) -> None:
+def answering(copy: Copy, suite: str, *answers: list[str], options: Sequence[str] = ()) -> Ran:
+    """Run pytest over a suite with an engine that gives these answers, one after the other."""
+    copy.folder.joinpath("conftest.py").write_text(ANSWERS.replace("ANSWERS", repr([*answers])))
+    return copy.ask(suite, *options)
+
+
+def test_a_rule_is_two_files(copy: Copy) -> None:
     for step in RULE:
         copy.insert(*step)
-    assert len(copy.changed) <= MOST_FILES
-    ran = copy.judge(
-        "queries: [{query: a, must_be_first: [d1]}, {query: b, must_be_first: [d2]}]\n"
-    )
+    assert len(copy.changed) == 2
+    suite = "queries:\n  - {query: a, must_not_precede: [bad, good], relevant: [other]}\n"
+    ran = answering(copy, suite, ["good", "bad", "other"])
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    for answer, where in ((["bad", "good"], "at rank 1 and at rank 2"), (["bad"], "at rank 1 and not returned"), (["other"], "not returned and not returned")):  # fmt: skip
+        ran = answering(copy, suite, answer)
+        assert ran.returncode == 1, ran.stdout + ran.stderr
+        assert f"✗ bad must not stand above good: {where}" in ran.stdout
+    schema = json.loads(copy.run("-m", "pytest_irquality.suite.schema").stdout)
+    assert "must_not_precede" in schema["definitions"]["query"]["properties"]
+
+
+def test_every_report_knows_the_rule(copy: Copy) -> None:
+    for step in RULE:
+        copy.insert(*step)
+    suite = "queries:\n  - {query: a, must_not_precede: [bad, good], must_find: [other]}\n"
+    options = ["--ir-audit", "--junitxml=out.xml"]
+    ran = answering(copy, suite, ["bad", "x"], options=options)
     assert ran.returncode == 1, ran.stdout + ran.stderr
-    assert "1 failed, 1 passed" in ran.stdout
-    assert "✗ d1 must be the first: it is at rank 2" in ran.stdout
+    said = "bad must not stand above good: at rank 1 and not returned"
+    for report in ("out.md", "out.html", "out.json", "out.xml"):
+        text = copy.folder.joinpath(report).read_text("utf-8")
+        assert said in text.replace("\\", ""), report
+    (result,) = json.loads(copy.folder.joinpath("out.json").read_text("utf-8"))["suites"]
+    # Only what is wanted is listed as missing, only what is unwanted is marked as forbidden.
+    assert [document["id"] for document in result["queries"][0]["missing"]] == ["other"]
+    page = copy.folder.joinpath("out.html").read_text("utf-8")
+    assert page.count("⊘ forbidden") == 1
+    # The audit asks for what is wanted and for what is named.
+    asked = copy.folder.joinpath("asked.txt").read_text("utf-8").split()
+    assert {"good", "other"} <= {*asked}
+    assert "bad" not in asked
 
 
-@pytest.mark.parametrize(
-    "forgotten", ["suite/rules.py", "verdict/rules.py", "wording/sentences.py"]
-)
+def test_one_answer_in_three_breaks_the_rule(copy: Copy) -> None:
+    for step in RULE:
+        copy.insert(*step)
+    suite = "repeat: 3\nqueries:\n  - {query: a, must_not_precede: [bad, good]}\n"
+    good, bad = ["good", "bad"], ["bad", "good"]
+    assert answering(copy, suite, good, good, good).returncode == 0
+    ran = answering(copy, suite, good, bad, good)
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "at rank 1 and at rank 2 (in 1 of 3 answers)" in ran.stdout
+
+
+def test_the_rule_under_a_known_issue(copy: Copy) -> None:
+    for step in RULE:
+        copy.insert(*step)
+    suite = "queries:\n  - {query: a, must_not_precede: [bad, good], known_issue: S-1}\n"
+    ran = answering(copy, suite, ["bad", "good"])
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "1 xfailed" in ran.stdout
+    ran = answering(copy, suite, ["good", "bad"])
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "known issue S-1 no longer fails" in ran.stdout
+
+
+@pytest.mark.parametrize("forgotten", ["suite/rules.py", "wording/demands.py"])
 def test_a_rule_that_is_not_known_everywhere_fails_at_import(copy: Copy, forgotten: str) -> None:
     for file, before, text in RULE:
-        kind_only = file == "suite/rules.py" and text == FIRST_KEY
-        if file != forgotten or (file == "suite/rules.py" and not kind_only):
+        if file != forgotten:
             copy.insert(file, before, text)
-    ran = copy.run("-c", "import pytest_irquality.wording.sentences")
+    ran = copy.run("-c", "import pytest_irquality.wording.demands")
     assert ran.returncode == 1
-    assert "must_be_first" in ran.stderr.splitlines()[-1]
+    assert "must_not_precede" in ran.stderr.splitlines()[-1]
+
+
+def test_a_guard_is_two_files(copy: Copy) -> None:
+    copy.insert("suite/demands.py", "GUARDS: ", HAD)
+    copy.insert("wording/demands.py", "# -- bounds ---", HAD_SAID)
+    copy.insert(
+        "wording/demands.py",
+        '        "min": Words(',
+        '        "lost_first": Words(_guard(_lost_first), several="begin otherwise"),\n',
+    )
+    assert len(copy.changed) == 2
+    suite = "queries:\n  - {query: a, relevant: [d1]}\neach_query: {lost_first: fail}\n"
+    copy.judge(suite, "--ir-update-baseline", returned="['d1', 'd2']")
+    ran = copy.judge(suite)
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "'a' no longer begins with d1" in ran.stdout
+    assert copy.judge(suite, returned="['d1']").returncode == 0
+
+
+def test_a_bound_is_two_files(copy: Copy) -> None:
+    copy.insert("suite/demands.py", "class MaxRise(", WARN_DROP)
+    copy.insert("suite/demands.py", "MaxDrop, MaxRise, ", "WarnDrop, ")
+    copy.insert(
+        "wording/demands.py",
+        '        "max_rise": Words(',
+        '        "warn_drop": Words(_change, name="drop", sign="warn drop >"),\n',
+    )
+    assert len(copy.changed) == 2
+    suite = "queries:\n  - {query: a, relevant: [d1]}\nthresholds: {mrr: {warn_drop: 0.1}}\n"
+    copy.judge(suite, "--ir-update-baseline", returned="['d1', 'd2']")
+    ran = copy.judge(suite)
+    assert "mrr@10 fell 1.000 → 0.500, by 0.500: more than warn_drop 0.1" in ran.stdout
 
 
 BROKEN = "queries: [{query: a, must_find: {d1: 1}}, {query: b, must_find: {d2: 1}}]\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pytest_irquality.suite.blocks import GUARDS, LINE_KEYS
+from pytest_irquality.suite.blocks import GUARD_KEYS, LINE_KEYS
 from pytest_irquality.suite.keys import FILE_KEYS, QUERY_KEYS, SUITE_KEYS
 from pytest_irquality.suite.tables import Key
 
@@ -25,7 +25,7 @@ TABLES: Mapping[str, tuple[Mapping[str, Key], str]] = {
         " `thresholds`. A number that stands alone is the floor, or the ceiling where lower is"
         " better.",
     ),
-    "Guard": (GUARDS, "Under `each_query`, beside measures and `must_not_find`."),
+    "Guard": (GUARD_KEYS, "Under `each_query`, beside measures and `must_not_find`."),
 }
 
 

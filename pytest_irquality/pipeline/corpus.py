@@ -50,11 +50,8 @@ def _passages(suite: Suite) -> Iterator[str]:
     """Every passage that a query wants to be found."""
     for query in suite.queries:
         by_text = suite.by_text(query)
-        rules = [rule for rule in query.rules if rule.kind != "must_not_find"]
-        for name in [
-            *query.judgments.relevant,
-            *(name for rule in rules for name in rule.documents),
-        ]:
+        of_rules = (name for rule in query.rules for name in rule.wanted)
+        for name in [*query.judgments.relevant, *of_rules]:
             if by_text or name in query.passages:
                 yield name
 

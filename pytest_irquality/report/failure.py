@@ -16,7 +16,7 @@ from pytest_irquality.wording.numbers import figure, grouped, probability, signe
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import demand, otherwise, sentence
 from pytest_irquality.wording.story import Story
-from pytest_irquality.wording.words import ON_CHANGE, fitted, one_line, quoted, wrapped
+from pytest_irquality.wording.words import fitted, one_line, quoted, wrapped
 
 WORST = 5
 SPREAD = ("each_tag", "each_query")
@@ -244,7 +244,7 @@ def remarks_lines(remarks: Mapping[str, str], indent: str) -> Iterator[str]:
 
 def _change_lines(story: Story, verdict: Verdict) -> Iterator[str]:
     """The size of a drop, how sure it is, and the tags and queries that lost most."""
-    on_change = (f for f in verdict.broken if f.kind in ON_CHANGE and not f.variants)
+    on_change = (f for f in verdict.broken if f.demand.on_change and not f.variants)
     finding = next((f for f in on_change if f.change), None)
     if finding is None or finding.change is None or verdict.scope == "each_query":
         return
@@ -297,12 +297,12 @@ def _named(document: ShownDocument) -> str:
 def _lowest(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     """The queries that pulled a mean below its floor, worst first."""
     worst_first = Damage(result).broken(verdict)
-    floors = (f for f in worst_first if f.kind == "min" and not f.variants)
+    floors = (f for f in worst_first if f.demand.floor and not f.variants)
     below = (f for f in floors if f.measure in result.measures)
     finding = next(below, None)
     if finding is None or finding.limit is None or verdict.scope == "each_query":
         return
-    if any(other.kind in ON_CHANGE for other in verdict.broken):  # those that lost most were told
+    if any(other.demand.on_change for other in verdict.broken):  # those that lost most were told
         return
     column, tag = result.measures.index(finding.measure), finding.subject
     scored = [

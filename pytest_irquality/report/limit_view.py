@@ -20,10 +20,11 @@ from pytest_irquality.report.views import (
 from pytest_irquality.verdict.findings import Change, Finding
 from pytest_irquality.verdict.result import BAD, Mean, SuiteResult, Verdict
 from pytest_irquality.wording.caveats import whole
+from pytest_irquality.wording.demands import of
 from pytest_irquality.wording.numbers import apart, counted, figure, probability, signed
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import demand, otherwise, sentence
-from pytest_irquality.wording.words import BOUNDS, ON_CHANGE, SIGNS, cut, rerun, value_and_limit
+from pytest_irquality.wording.words import cut, rerun, value_and_limit
 
 MOST_ROWS = 200
 MOST_BROKEN_QUERIES = 5
@@ -79,7 +80,7 @@ class LimitViews:
         for verdict in self.verdicts:
             if verdict.scope not in ON_NO_MEAN:
                 for finding in verdict.findings:
-                    is_fixed = finding.kind in ("min", "max") and finding.unit != "share"
+                    is_fixed = finding.demand.fixed and finding.unit != "share"
                     if is_fixed and finding.limit is not None:
                         limits[finding.subject, finding.measure] = finding.limit
         return limits
@@ -150,7 +151,7 @@ class LimitViews:
         of_query = verdict.scope == "each_query"
         state = self.state_of_row(verdict, finding)
         mean = self.mean(verdict, finding)
-        has_change = finding.kind not in ON_CHANGE or bool(mean and mean.change)
+        has_change = not finding.demand.on_change or bool(mean and mean.change)
         numbered = finding.limit is not None and has_change and not finding.variants
         before, value, limit, note = self.numbers(mean, finding) if numbered else ("",) * 4
         return BoundRow(
@@ -173,7 +174,7 @@ class LimitViews:
             return self.queries.texts.get(finding.subject, finding.subject)
         if verdict.scope == "each_tag":
             return finding.subject
-        return BOUNDS.get(finding.kind, finding.kind)
+        return of(finding).name or finding.kind
 
     def state(self, verdict: Verdict) -> State:
         state = STATES[verdict.caveat or verdict.outcome]
@@ -204,10 +205,10 @@ class LimitViews:
     def numbers(self, mean: Mean | None, finding: Finding) -> tuple[str, str, str, str]:
         """Baseline, now, what is demanded, and what statistics say of the change."""
         value, bound = value_and_limit(finding)
-        limit = f"{SIGNS.get(finding.kind, '')}\N{NO-BREAK SPACE}{bound}".strip()
+        limit = f"{of(finding).sign}\N{NO-BREAK SPACE}{bound}".strip()
         if mean is None or mean.change is None:
             return "", value, limit, ""
-        if finding.kind in ON_CHANGE:
+        if finding.demand.on_change:
             before, value = apart(mean.change.before, mean.change.now, mean.unit)
             return before, value, limit, change_in_words(mean.change, mean.unit)
         if whole(mean) or finding.unit == "share":
@@ -217,7 +218,7 @@ class LimitViews:
     def bar(self, finding: Finding, css: str) -> Bar | None:
         """Drawn on [0, 1]; what goes beyond has a scale with some room above the larger of both."""
         value, limit = finding.value, finding.limit
-        if finding.variants or finding.kind in ON_CHANGE:
+        if finding.variants or finding.demand.on_change:
             return None
         if value is None or limit is None or value < 0 or limit < 0:
             return None

@@ -21,12 +21,13 @@ from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.answers import in_one_line_each
 from pytest_irquality.wording.caveats import MARKS as CAVEATS
 from pytest_irquality.wording.caveats import whole
+from pytest_irquality.wording.demands import bound
 from pytest_irquality.wording.moves import in_answers, rank
 from pytest_irquality.wording.numbers import counted, figure, probability, signed
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import demand, sentence, warnings
 from pytest_irquality.wording.story import Story, Worse, provenance, worst_first
-from pytest_irquality.wording.words import bound, cut, rerun
+from pytest_irquality.wording.words import cut, rerun
 
 LONGEST = 65_000
 WORST = 5

@@ -334,8 +334,9 @@ class QueryViews:
 
     def forbidden(self, query: QueryResult) -> Iterator[str]:
         for _, finding in self.demands(query):
-            if finding.kind == "must_not_find" and not finding.ok:
-                yield from (document.id for document in finding.ranked)
+            if not finding.ok:
+                unwanted = finding.demand.having(finding.ranked, "unwanted")
+                yield from (document.id for document in unwanted)
 
     # -- documents ---------------------------------------------------------------------------------
 

@@ -11,9 +11,10 @@ from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import Side, SideBySide
 from pytest_irquality.wording.caveats import MARKS as CAVEATS
 from pytest_irquality.wording.caveats import whole
+from pytest_irquality.wording.demands import bound
 from pytest_irquality.wording.numbers import digits_apart, figure, grouped, probability, signed
 from pytest_irquality.wording.story import Story
-from pytest_irquality.wording.words import ON_CHANGE, bound, cells, fit, fitted
+from pytest_irquality.wording.words import cells, fit, fitted
 
 MARKS = {
     "passed": "✓",
@@ -77,9 +78,9 @@ def _extreme(finding: Finding | None) -> tuple[str, str]:
     """The value or else the change that is furthest beyond a limit on every query."""
     if finding is None or finding.value is None:
         return "", ""
-    if finding.kind not in ON_CHANGE:
+    if not finding.demand.on_change:
         return figure(finding.value, finding.unit), ""
-    rise = finding.value if finding.kind == "max_rise" else -finding.value
+    rise = -finding.value if finding.demand.falls else finding.value
     return "", signed(rise, finding.unit)
 
 
@@ -127,7 +128,7 @@ def _digits(broken: Sequence[Finding], mean: Mean, on_change: bool) -> int:
         if finding.value is not None
         and finding.limit is not None
         and finding.unit == mean.unit
-        and (finding.kind in ON_CHANGE) == on_change
+        and finding.demand.on_change == on_change
     ]
     return max((digits_apart(value, limit, mean.unit) for value, limit in pairs), default=3)
 

@@ -7,40 +7,20 @@ see ``limit_reader.py``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, cast
 
 from yaml.events import Event, MappingStartEvent
 
 from pytest_irquality.metrics import DEFINITIONS
+from pytest_irquality.suite.demands import BOUNDS, GUARDS, Guard
 from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS
-from pytest_irquality.suite.rules import RANKS, Demand, RuleKind
-from pytest_irquality.suite.tables import Key, Kind, Schema, closed, complete, fields_read
+from pytest_irquality.suite.rules import FOR_ALL, Written
+from pytest_irquality.suite.tables import Key, Kind, Schema, closed, fields_read
 from pytest_irquality.suite.values import CUTOFF, FROM_0, PERCENTAGE, SECONDS, placed_texts, ref
 from pytest_irquality.suite.yaml import Document, Place, short
 
-BoundKind = Literal[
-    "min", "max", "warn_below", "warn_above", "max_drop", "max_rise", "max_significant_drop"
-]
-GuardKind = Literal["lost_all_relevant", "new_zero_results"]
-
 SWITCHES = ("true", "false", "yes", "no", "on", "off", "null", "none", "~")
 LEVELS: Mapping[str, int | None] = {"fail": 0, "warn": None}
-
-
-@dataclass(frozen=True)
-class Guard:
-    """A watch over what every single query did since the baseline. ``most`` queries may do it;
-    None: it only warns.
-
-    A guard that nobody wrote needs no baseline; a written one without a baseline would be a false
-    green.
-    """
-
-    kind: GuardKind
-    most: int | None = 0
-    written: bool = True
-    place: Place = field(default=Place(1), compare=False)
 
 
 class WrittenBound(NamedTuple):
@@ -52,13 +32,13 @@ class WrittenBound(NamedTuple):
 
 
 class LimitLine(NamedTuple):
-    """The bounds on one measure. A number that stands alone has no kind: it is a floor or a
-    ceiling.
+    """The bounds on one measure by their keys. A number that stands alone has none, "": it is a
+    floor or a ceiling.
     """
 
     name: str
     place: Place
-    bounds: Mapping[BoundKind | None, WrittenBound]
+    bounds: Mapping[str, WrittenBound]
     known_issue: str | None = None
 
 
@@ -72,15 +52,15 @@ class TrendLine(NamedTuple):
 class RuleLine(NamedTuple):
     """A rule that every query must keep."""
 
-    name: RuleKind
+    name: str
     place: Place
-    demand: Demand
+    documents: Written
 
 
 class GuardLine(NamedTuple):
     """A guard over every query, None where it is switched off."""
 
-    name: GuardKind
+    name: str
     place: Place
     guard: Guard | None
 
@@ -144,24 +124,12 @@ DROP: Kind[WrittenBound] = Kind(
     {"anyOf": [{"type": "number", "minimum": 0}, PERCENTAGE]},
     "points, or a percentage of the baseline's value",
 )
-BOUNDS: Mapping[str, Key] = complete(
-    BoundKind,
-    {
-        "min": Key(LIMIT, "The floor.", "no floor"),
-        "max": Key(LIMIT, "The ceiling.", "no ceiling"),
-        "warn_below": Key(LIMIT, "Below it, a warning in the summary; never a failure.", "none"),
-        "warn_above": Key(LIMIT, "Above it, a warning in the summary; never a failure.", "none"),
-        "max_drop": Key(DROP, "The most it may fall since the baseline.", "any drop"),
-        "max_rise": Key(
-            DROP, "The most it may rise since the baseline, where lower is better.", "any rise"
-        ),
-        "max_significant_drop": Key(
-            DROP, "As `max_drop`, and only where a paired test finds the drop significant.", "none"
-        ),
-    },
-)
+BOUND_KEYS: Mapping[str, Key] = {
+    name: Key(DROP if bound.on_change else LIMIT, bound.help, bound.default)
+    for name, bound in BOUNDS.items()
+}
 LINE_KEYS: Mapping[str, Key] = {
-    **BOUNDS,
+    **BOUND_KEYS,
     "known_issue": Key(KNOWN_ISSUE, KNOWN_ISSUE_HELP, "none"),
 }
 
@@ -190,17 +158,9 @@ GUARD_SCHEMA: Schema = {"anyOf": [{"enum": [*LEVELS, "ignore"]}, closed({"max": 
 GUARD: Kind[int | Literal["ignore"] | None] = Kind(
     _most, ref("guard"), "`fail`, `warn`, `ignore`, or `{max: 2}` queries"
 )
-GUARDS: Mapping[str, Key] = complete(
-    GuardKind,
-    {
-        "lost_all_relevant": Key(
-            GUARD,
-            "It had a relevant document in the top `top_k` at baseline and has none now.",
-            "`fail` where there is a baseline",
-        ),
-        "new_zero_results": Key(GUARD, "It had results at baseline and has none now.", "`ignore`"),
-    },
-)
+GUARD_KEYS: Mapping[str, Key] = {
+    name: Key(GUARD, guard.help, guard.default) for name, guard in GUARDS.items()
+}
 
 # -- blocks ----------------------------------------------------------------------------------------
 
@@ -214,12 +174,12 @@ def _block(document: Document, event: Event, what: str) -> tuple[LimitLine, ...]
 
 def _limit_line(document: Document, name: str, place: Place, event: Event) -> LimitLine:
     if not isinstance(event, MappingStartEvent):
-        return LimitLine(name, place, {None: _bound(document, event, f"the limit of {name}")})
-    bounds: dict[BoundKind | None, WrittenBound] = {}
+        return LimitLine(name, place, {"": _bound(document, event, f"the limit of {name}")})
+    bounds: dict[str, WrittenBound] = {}
     known_issue: str | None = None
     for key, _, value in fields_read(LINE_KEYS, document, event, name):
         if isinstance(value, WrittenBound):
-            bounds[cast("BoundKind", key)] = value
+            bounds[key] = value
         else:
             known_issue = cast("str", value)
     return LimitLine(name, place, bounds, known_issue)
@@ -257,20 +217,21 @@ def _each_query(document: Document, event: Event, what: str) -> tuple[Line, ...]
     lines: list[Line] = []
     for name, key, value in document.items(event, what):
         place = document.place(key)
-        if name == "must_not_find":
-            lines.append(RuleLine("must_not_find", place, RANKS.read(document, value, f"'{name}'")))
+        if name in FOR_ALL:
+            documents = FOR_ALL[name].value.read(document, value, f"'{name}'")
+            if documents is not None:
+                lines.append(RuleLine(name, place, documents))
         elif name in GUARDS:
             most = GUARD.read(document, value, f"'{name}'")
-            kind = cast("GuardKind", name)
-            guard = None if most == "ignore" else Guard(kind, most, place=place)
-            lines.append(GuardLine(kind, place, guard))
+            guard = None if most == "ignore" else GUARDS[name](most, place=place)
+            lines.append(GuardLine(name, place, guard))
         else:
             lines.append(_limit_line(document, name, place, value))
     return tuple(lines)
 
 
 TREND_KEYS: Mapping[str, Key] = {
-    **{name: BOUNDS[name] for name in ("max_drop", "max_rise")},
+    **{name: BOUND_KEYS[name] for name in ("max_drop", "max_rise")},
     "over": Key(CUTOFF, "How many changes are taken together.", "20"),
 }
 CHANGES = 20
@@ -279,11 +240,11 @@ CHANGES = 20
 def _trend(document: Document, event: Event, what: str) -> tuple[TrendLine, ...]:
     lines = []
     for name, key, value in document.items(event, what):
-        bounds: dict[BoundKind | None, WrittenBound] = {}
+        bounds: dict[str, WrittenBound] = {}
         over = CHANGES
         for word, _, read in fields_read(TREND_KEYS, document, value, f"the trend of {name}"):
             if isinstance(read, WrittenBound):
-                bounds[cast("BoundKind", word)] = read
+                bounds[word] = read
             else:
                 over = cast("int", read)
         if len(bounds) != 1:
@@ -308,8 +269,8 @@ EACH_QUERY_SCHEMA: Schema = {
     **BLOCK_SCHEMA,
     "properties": {
         **BLOCK_SCHEMA["properties"],
-        "must_not_find": RANKS.schema,
-        **{name: guard.schema for name, guard in GUARDS.items()},
+        **{name: rule.value.schema for name, rule in FOR_ALL.items()},
+        **{name: guard.schema for name, guard in GUARD_KEYS.items()},
     },
 }
 TREND: Kind[tuple[TrendLine, ...]] = Kind(
@@ -353,5 +314,7 @@ TAG_BLOCKS: Kind[tuple[TagBlock, ...]] = Kind(
     "tags, each with measures and their limits",
 )
 EACH_QUERY: Kind[tuple[Line, ...]] = Kind(
-    _each_query, EACH_QUERY_SCHEMA, "measures with their limits, guards, and `must_not_find`"
+    _each_query,
+    EACH_QUERY_SCHEMA,
+    f"measures with their limits, guards, and {', '.join(f'`{name}`' for name in FOR_ALL)}",
 )

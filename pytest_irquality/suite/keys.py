@@ -32,12 +32,13 @@ from pytest_irquality.suite.blocks import (
     offered,
 )
 from pytest_irquality.suite.judges import Judges
-from pytest_irquality.suite.rules import RuleKeys
+from pytest_irquality.suite.rules import RULE_KEYS, Written
 from pytest_irquality.suite.tables import (
     Kind,
     closed,
     fields_read,
     filled,
+    group,
     key,
     keys_of,
     read_table,
@@ -322,7 +323,14 @@ class QuerySettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WrittenQuery(RuleKeys, QuerySettings):
+class QueryRules(QuerySettings):
+    """The rules of a query by their keys, each None where it is switched off."""
+
+    rules: Mapping[str, Written | None] = group(RULE_KEYS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenQuery(QueryRules):
     """A query as read, before what stands elsewhere in the suite (``top_k``, ``grades``) is applied
     to it.
 

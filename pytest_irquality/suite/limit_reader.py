@@ -17,19 +17,17 @@ from pytest_irquality.suite.blocks import (
     VariantBlock,
     WrittenBound,
 )
+from pytest_irquality.suite.demands import BOUNDS, Bound, Max, MaxDrop, Min
 from pytest_irquality.suite.keys import WrittenSuite
 from pytest_irquality.suite.model import (
-    ON_CHANGE,
-    Bound,
-    BoundKind,
     Check,
     Limits,
     Place,
     Query,
-    Rule,
     Scope,
 )
 from pytest_irquality.suite.perturb import BY_HAND
+from pytest_irquality.suite.rules import RULES, with_ranks
 from pytest_irquality.suite.yaml import as_duration, as_number, short
 
 
@@ -63,21 +61,23 @@ class LimitReader:
         """The bounds of a line on one measure."""
         measure = self.measure(line.name, line.place)
         bounds = []
-        for kind, written in line.bounds.items():
-            bounds.append(self._bound(measure, kind or self._bare_kind(measure, written), written))
+        for name, written in line.bounds.items():
+            kind = BOUNDS[name] if name else self._bare_kind(measure, written)
+            bounds.append(self._bound(measure, kind, written))
         if not bounds:
             self.fail(
                 line.place, f"{line.name} has no limit: give min, max, max_drop or warn_below"
             )
-        values = {bound.kind: bound.value for bound in bounds if not bound.share}
-        low, high = values.get("min", -inf), values.get("max", inf)
+        values = {bound.key: bound.value for bound in bounds if not bound.share}
+        low, high = values.get(Min.key, -inf), values.get(Max.key, inf)
         if low > high:
             self.fail(line.place, f"{line.name}: min {low:g} is above max {high:g}")
-        if line.known_issue and not any(bound.fails for bound in bounds):
+        limits = Limits(measure, tuple(bounds), line.known_issue, line.place)
+        if line.known_issue and not limits.can_fail:
             self.fail(
                 line.place, "'known_issue' on a line whose limits only warn: nothing could fail"
             )
-        return Limits(measure, tuple(bounds), line.known_issue, line.place)
+        return limits
 
     def of_one(self, line: LimitLine) -> Limits:
         """The bounds of a line that is held against single queries."""
@@ -90,12 +90,13 @@ class LimitReader:
         return limits
 
     def _refuse_test(self, limits: Limits, why: str) -> None:
-        if any(bound.kind == "max_significant_drop" for bound in limits.bounds):
-            self.fail(limits.place, f"max_significant_drop is a test {why} use max_drop")
+        for bound in limits.bounds:
+            if bound.tested:
+                self.fail(limits.place, f"{bound.key} is a test {why} use {MaxDrop.key}")
 
     # -- one bound ---------------------------------------------------------------------------------
 
-    def _bare_kind(self, measure: Measure, written: WrittenBound) -> BoundKind:
+    def _bare_kind(self, measure: Measure, written: WrittenBound) -> type[Bound]:
         """What a number that stands alone is."""
         if measure.higher_is_better is None:
             self.fail(
@@ -103,10 +104,10 @@ class LimitReader:
                 f"{measure} is neither better high nor low;"
                 f" write {{min: {written.text}}} or {{max: {written.text}}}",
             )
-        return "min" if measure.higher_is_better else "max"
+        return Min if measure.higher_is_better else Max
 
-    def _bound(self, measure: Measure, kind: BoundKind, written: WrittenBound) -> Bound:
-        if kind in ON_CHANGE:
+    def _bound(self, measure: Measure, kind: type[Bound], written: WrittenBound) -> Bound:
+        if kind.on_change:
             return self._bound_on_change(measure, kind, written)
         if measure.unit == "seconds":
             return self._bound_on_time(measure, kind, written)
@@ -114,7 +115,7 @@ class LimitReader:
             return self._bound_on_share(measure, kind, written)
         return self._bound_on_value(measure, kind, written)
 
-    def _bound_on_time(self, measure: Measure, kind: BoundKind, written: WrittenBound) -> Bound:
+    def _bound_on_time(self, measure: Measure, kind: type[Bound], written: WrittenBound) -> Bound:
         seconds = as_duration(written.text)
         if seconds is None:
             self.fail(
@@ -122,9 +123,9 @@ class LimitReader:
                 f"a limit of {measure} is a duration with its unit (200ms, 1.5s),"
                 f" not {short(written.text)}",
             )
-        return Bound(kind, seconds, text=written.text)
+        return kind(seconds, text=written.text)
 
-    def _bound_on_share(self, measure: Measure, kind: BoundKind, written: WrittenBound) -> Bound:
+    def _bound_on_share(self, measure: Measure, kind: type[Bound], written: WrittenBound) -> Bound:
         text, place = written.text, written.place
         percent = as_number(text.removesuffix("%"))
         if percent is None:
@@ -134,16 +135,18 @@ class LimitReader:
         self._refuse_idle(measure, kind, percent, place)
         # Only of a count is a share another quantity; of a mean within [0, 1] it is a way to write
         # the number.
-        return Bound(kind, percent / 100, share=measure.aggregate == "sum", text=text)
+        return kind(percent / 100, share=measure.aggregate == "sum", text=text)
 
-    def _refuse_idle(self, measure: Measure, kind: BoundKind, number: float, place: Place) -> None:
+    def _refuse_idle(
+        self, measure: Measure, kind: type[Bound], number: float, place: Place
+    ) -> None:
         """Refuse a limit that is the wrong way round, or that holds whatever happens."""
-        if kind == "max" and measure.higher_is_better and measure.range[1] == 1:
+        if kind is Max and measure.higher_is_better and measure.range[1] == 1:
             self.fail(place, f"max on {measure}, which is better high; min is meant")
-        if kind == "min" and number == 0 == measure.range[0]:
+        if kind is Min and number == 0 == measure.range[0]:
             self.fail(place, f"a min of 0 on {measure} holds whatever happens; leave it out")
 
-    def _bound_on_value(self, measure: Measure, kind: BoundKind, written: WrittenBound) -> Bound:
+    def _bound_on_value(self, measure: Measure, kind: type[Bound], written: WrittenBound) -> Bound:
         text, place = written.text, written.place
         number = as_number(text)
         if number is None or written.quoted:
@@ -157,9 +160,9 @@ class LimitReader:
                 place,
                 f"{measure} is always between {low:g} and {high:g}, so {text} is no limit{hint}",
             )
-        return Bound(kind, number, text=text)
+        return kind(number, text=text)
 
-    def _bound_on_change(self, measure: Measure, kind: BoundKind, written: WrittenBound) -> Bound:
+    def _bound_on_change(self, measure: Measure, kind: type[Bound], written: WrittenBound) -> Bound:
         text, place = written.text, written.place
         if reason := _unfit_for_change(measure, kind):
             self.fail(place, reason)
@@ -168,20 +171,20 @@ class LimitReader:
         if number is None or number < 0 or (written.quoted and not relative):
             self.fail(
                 place,
-                f"{kind} of {measure} is a number of 0 or more, or a percentage of the baseline,"
-                f" not {short(text)}",
+                f"{kind.key} of {measure} is a number of 0 or more, or a percentage of the"
+                f" baseline, not {short(text)}",
             )
         width = measure.range[1] - measure.range[0]
         most = width
         if relative:
-            most = inf if kind == "max_rise" else 100  # nothing falls by more than all of it
+            most = 100 if kind.falls else inf  # nothing falls by more than all of it
         if number > most:
             percent_meant = not relative and width == 1 and number <= 100
             hint = f"; did you mean {text}%?" if percent_meant else ""
             self.fail(
-                place, f"{measure} can never change by {text}, so {kind} would never fail{hint}"
+                place, f"{measure} can never change by {text}, so {kind.key} would never fail{hint}"
             )
-        return Bound(kind, number / 100 if relative else number, text=text, relative=relative)
+        return kind(number / 100 if relative else number, text=text, relative=relative)
 
     # -- checks ------------------------------------------------------------------------------------
 
@@ -263,8 +266,7 @@ class LimitReader:
         rule = guard = limits = None
         what = line.name
         if isinstance(line, RuleLine):
-            ranks = {document: rank or self.top_k for document, rank in line.demand.items()}
-            rule = Rule(line.name, ranks, line.place)
+            rule = RULES[line.name](with_ranks(line.documents, self.top_k), line.place)
         elif isinstance(line, GuardLine):
             guard = line.guard
         else:
@@ -312,20 +314,21 @@ def _is_off(line: Line) -> bool:
     return isinstance(line, GuardLine) and line.guard is None
 
 
-def _unfit_for_change(measure: Measure, kind: BoundKind) -> str | None:
+def _unfit_for_change(measure: Measure, kind: type[Bound]) -> str | None:
     """Why a measure cannot have such a limit on its change, if it cannot."""
+    name = kind.key
     if measure.unit == "seconds":
-        return f"{kind} of {measure}: times are of a machine and no baseline holds them; use max"
+        return f"{name} of {measure}: times are of a machine and no baseline holds them; use max"
     if measure.definition.compares:
         return f"{measure} is a comparison with the baseline already; give it a min"
     if measure.higher_is_better is None:
-        if kind == "max_significant_drop":
+        if kind.tested:
             return (
-                f"{measure} is neither better high nor low, so {kind} has nothing to test;"
+                f"{measure} is neither better high nor low, so {name} has nothing to test;"
                 " use max_drop"
             )
-    elif measure.higher_is_better and kind == "max_rise":
-        return f"{kind} on {measure}, which is better high; max_drop is meant"
-    elif not measure.higher_is_better and kind != "max_rise":
-        return f"{kind} on {measure}, which is better low; max_rise is meant"
+    elif measure.higher_is_better and not kind.falls:
+        return f"{name} on {measure}, which is better high; max_drop is meant"
+    elif not measure.higher_is_better and kind.falls:
+        return f"{name} on {measure}, which is better low; max_rise is meant"
     return None

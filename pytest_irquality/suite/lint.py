@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import fsum, inf
+from math import fsum
 
 from pytest_irquality.suite.model import Check, Limits, Place, Query, Rule, Suite
 
@@ -19,9 +19,8 @@ def lint(suite: Suite) -> Iterator[tuple[Place, str]]:
     """Every doubt about a suite, and where it arises."""
     yield from suite.doubts
     yield from _nothing_expected(suite)
-    forbidden = [check.rule for check in suite.checks if check.rule and check.scope == "each_query"]
     for query in suite.queries:
-        if query.rules and (why := _contradiction([*query.rules, *forbidden])):
+        if query.rules and (why := _contradiction([*suite.rules_of_all, *query.rules])):
             yield query.place, f"the rules of {query.quoted} contradict each other: {why}"
         for limits in query.thresholds:
             yield from _out_of_reach(limits, {"this query": [query]})
@@ -52,32 +51,21 @@ def _contradiction(rules: Sequence[Rule]) -> str | None:
     left to it.
     """
     first: dict[str, int] = {}
-    last: dict[str, float] = {}
+    last: dict[str, int] = {}
     for rule in rules:
-        for document, rank in rule.documents.items():
-            if rule.kind == "must_not_find":
-                first[document] = max(first.get(document, 1), rank + 1)
-            elif rule.kind == "must_find":
-                last[document] = min(last.get(document, inf), rank)
-    for rule in rules:
-        if rule.kind == "in_order":
-            above = 0
-            for document in rule.documents:
-                above = first[document] = max(first.get(document, 1), above + 1)
+        rule.narrow(first, last)
     for document, worst in last.items():
         if first.get(document, 1) > worst:
             return (
-                f"{document!r} must be in the top {worst:g}, and cannot be above rank"
+                f"{document!r} must be in the top {worst}, and cannot be above rank"
                 f" {first[document]}"
             )
     for place, worst in enumerate(sorted(last.values()), 1):
         if place > worst:
-            return f"{place} documents must be in the top {worst:g}"
+            return f"{place} documents must be in the top {worst}"
     for rule in rules:
-        if rule.kind == "must_find_any":
-            reachable = [first.get(id, 1) <= rank for id, rank in rule.documents.items()]
-            if not any(reachable):
-                return "must_find_any names only documents that other rules keep below those ranks"
+        if not rule.can_hold(first):
+            return f"{rule.key} names only documents that other rules keep below those ranks"
     return None
 
 
@@ -98,7 +86,7 @@ def _out_of_reach(
     ranking.
     """
     measure, k = limits.measure, limits.measure.k
-    floor = next((bound.value for bound in limits.bounds if bound.kind == "min"), 0.0)
+    floor = next((bound.value for bound in limits.bounds if bound.floor), 0.0)
     if measure.definition.name != "recall" or measure.weighted or k is None:
         return
     worst: dict[str, float] = {}
@@ -132,14 +120,14 @@ def _too_few(
         return
     named = _named(few)
     verb = "has" if len(few) == 1 else "have"
-    kinds = {bound.kind for bound in limits.bounds}
-    if "max_significant_drop" in kinds:
+    tested = [bound for bound in limits.bounds if bound.tested]
+    if tested:
         yield (
             limits.place,
-            f"max_significant_drop of {limits.measure}: {named} {verb} under {FEW} queries, too"
+            f"{tested[0].key} of {limits.measure}: {named} {verb} under {FEW} queries, too"
             " few to test",
         )
-    elif check.scope != "suite" and kinds & {"min", "max_drop"}:
+    elif check.scope != "suite" and any(bound.falls and bound.fails for bound in limits.bounds):
         yield (
             limits.place,
             f"{limits.measure}: {named} {verb} under {FEW} queries, where one query moves it a lot",

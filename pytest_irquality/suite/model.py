@@ -12,56 +12,47 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pytest_irquality.metrics import Judgments, Measure
-from pytest_irquality.suite.blocks import BoundKind, Guard, GuardKind
+from pytest_irquality.suite.demands import (
+    BOUNDS,
+    DEFAULT_GUARD,
+    GUARDS,
+    Audited,
+    Bound,
+    Demand,
+    Guard,
+    Trend,
+)
 from pytest_irquality.suite.judges import UNNAMED, Votes
-from pytest_irquality.suite.keys import AuditKind, QuerySettings, SuiteSettings
-from pytest_irquality.suite.rules import Rule, RuleKind
+from pytest_irquality.suite.keys import AUDITED, AuditKind, QuerySettings, SuiteSettings
+from pytest_irquality.suite.rules import RULES, Rule
 from pytest_irquality.suite.tables import remarks
 from pytest_irquality.suite.yaml import Place
 
 __all__ = [
     "Bound",
-    "BoundKind",
     "Check",
     "Guard",
-    "GuardKind",
     "Limits",
     "Place",
     "Query",
     "Rule",
-    "RuleKind",
     "Suite",
 ]
 
 LONGEST_QUOTE = 100
 FEWEST_CANDIDATES = 100  # asked for, whatever is measured
-ON_CHANGE: tuple[BoundKind, ...] = ("max_drop", "max_rise", "max_significant_drop")
 
 Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk", "robustness", "audit", "trend"]
 
 
-class Bound(NamedTuple):
-    """One number a measure is held to. ``text`` is how the user wrote it (``2%``, ``0.85``).
-
-    ``share``: the value is a fraction of the queries. ``relative``: a fraction of the baseline's
-    value.
-    """
-
-    kind: BoundKind
-    value: float
-    share: bool = False
-    text: str = ""
-    relative: bool = False
-
-    @property
-    def fails(self) -> bool:
-        """Whether breaking it fails the check; a ``warn_*`` bound only says so in the summary."""
-        return not self.kind.startswith("warn_")
-
-    @property
-    def on_change(self) -> bool:
-        """Whether it limits the change against a baseline rather than the value of today."""
-        return self.kind in ON_CHANGE
+DEMANDS: Mapping[str, type[Demand]] = {
+    **RULES,
+    **GUARDS,
+    **BOUNDS,
+    Trend.key: Trend,
+    **dict.fromkeys(AUDITED, Audited),
+}
+"""Whatever a finding may be on, by its key."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +63,16 @@ class Limits:
     bounds: tuple[Bound, ...]
     known_issue: str | None = None
     place: Place = field(default=Place(1), compare=False)
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether breaking any of them fails the check."""
+        return any(bound.fails for bound in self.bounds)
+
+    @property
+    def tested(self) -> bool:
+        """Whether a test decides over any of them."""
+        return any(bound.tested for bound in self.bounds)
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class Query(QuerySettings):
             self,
             id=f"{self.id} ~ {kind} {number}",
             text=text,
-            rules=tuple(rule for rule in self.rules if rule.kind == "expect_no_results"),
+            rules=tuple(rule for rule in self.rules if rule.expects_nothing),
             thresholds=(),
             variants=(),
             tags=(),
@@ -136,7 +137,7 @@ class Query(QuerySettings):
     @property
     def expects_nothing(self) -> bool:
         """Whether an empty ranking is the right answer; such a query is in no mean."""
-        return bool(self.rules) and any(rule.kind == "expect_no_results" for rule in self.rules)
+        return bool(self.rules) and any(rule.expects_nothing for rule in self.rules)
 
 
 class Check(NamedTuple):
@@ -324,11 +325,11 @@ class Suite(SuiteSettings):
         if not self.default_guard:
             return self
         taken = {check.name for check in self.checks}
-        name = "each_query-lost_all_relevant"
+        name = f"each_query-{DEFAULT_GUARD.key}"
         if name in taken:
             name = next(f"{name}-{n}" for n in count(2) if f"{name}-{n}" not in taken)
-        guard = Guard("lost_all_relevant", 0, written=False)
-        label = "each_query: lost_all_relevant"
+        guard = DEFAULT_GUARD(written=False)
+        label = f"each_query: {guard.key}"
         check = Check(name, label, guard.place, scope="each_query", guard=guard)
         return replace(self, default_guard=False, checks=(*self.checks, check))
 

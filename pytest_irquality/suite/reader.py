@@ -13,6 +13,7 @@ from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.edges.open import Allowed, Unreadable, read_text
 from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments, Measure
+from pytest_irquality.suite.demands import DEFAULT_GUARD
 from pytest_irquality.suite.judges import Said
 from pytest_irquality.suite.keys import (
     QUERY_KEYS,
@@ -29,6 +30,7 @@ from pytest_irquality.suite.limit_reader import LimitReader
 from pytest_irquality.suite.model import Check, Limits, Place, Query, Rule, Suite
 from pytest_irquality.suite.names import check_names
 from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS, Perturbation, perturbed
+from pytest_irquality.suite.rules import RULES, with_ranks
 from pytest_irquality.suite.tables import shared
 from pytest_irquality.suite.yaml import (
     Document,
@@ -125,7 +127,7 @@ class _Assembly:
             files=tuple(self.opened),
             queries=queries,
             reworded=reworded,
-            default_guard=all(line.name != "lost_all_relevant" for line in written.each_query),
+            default_guard=all(line.name != DEFAULT_GUARD.key for line in written.each_query),
             metrics=tuple(self.limits.measure(text, place) for text, place in written.metrics),
             checks=tuple(check for check in named if check.scope != "trend"),
             trends=tuple(check for check in named if check.scope == "trend"),
@@ -277,10 +279,9 @@ class _Assembly:
         said = self._said(written, judged)
         judgments = said.judgments(self.written.judges, self.written.relevant_from)
         rules = tuple(self._rules(written))
-        if written.expect_no_results is not None:
-            self._refuse_contradiction(written, judgments)
+        self._refuse_contradiction(written, rules, judgments)
         thresholds = tuple(self._thresholds(written, judgments))
-        limited = any(bound.fails for limits in thresholds for bound in limits.bounds)
+        limited = any(limits.can_fail for limits in thresholds)
         if written.known_issue and not rules and not limited:
             self.document.fail_at(
                 written.places["known_issue"],
@@ -367,20 +368,24 @@ class _Assembly:
                 )
 
     def _rules(self, written: WrittenQuery) -> Iterator[Rule]:
-        for kind, demand in written.demands():
-            ranks = {document: rank or self.written.top_k for document, rank in demand.items()}
-            yield Rule(kind, ranks, written.places[kind])
+        for name, rule in RULES.items():
+            documents = written.rules.get(name)
+            if documents is not None:
+                yield rule(with_ranks(documents, self.written.top_k), written.places[name])
 
-    def _refuse_contradiction(self, written: WrittenQuery, judgments: Judgments) -> None:
+    def _refuse_contradiction(
+        self, written: WrittenQuery, rules: Iterable[Rule], judgments: Judgments
+    ) -> None:
         """Refuse whatever asks for results of a query that expects none."""
+        empty = next((rule for rule in rules if rule.expects_nothing), None)
+        if empty is None:
+            return
         for name, key in QUERY_KEYS.items():
             if key.wants_results and name in written.places:
-                self.document.fail_at(
-                    written.places[name], f"{name!r} contradicts 'expect_no_results'"
-                )
+                self.document.fail_at(written.places[name], f"{name!r} contradicts {empty.key!r}")
         if judgments.relevant:
             self.document.fail_at(
-                written.places["expect_no_results"],
+                empty.place,
                 "a judgment file has relevant documents for this query: it expects results",
             )
 
@@ -467,8 +472,7 @@ class _Assembly:
 
 def _worst_acceptable_rank(query: Query) -> int:
     """The lowest place at which a document that must be found is good enough."""
-    demanded = (rule for rule in query.rules if rule.kind in ("must_find", "must_find_any"))
-    return max((rank for rule in demanded for rank in rule.documents.values()), default=0)
+    return max((rule.documents[id] for rule in query.rules for id in rule.wanted), default=0)
 
 
 def _depths_read(suite: Suite) -> Iterator[tuple[int, str]]:
@@ -490,4 +494,4 @@ def _depths_read(suite: Suite) -> Iterator[tuple[int, str]]:
 
 def _ranks_read(rule: Rule, owner: str) -> Iterator[tuple[int, str]]:
     for rank in rule.documents.values():
-        yield rank, f"{rule.kind} of {short(owner)}"
+        yield rank, f"{rule.key} of {short(owner)}"

@@ -8,9 +8,9 @@ reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Generic, NoReturn, TypeVar, get_args
+from typing import Any, Generic, NoReturn, TypeVar
 
 from yaml.events import Event
 
@@ -38,15 +38,17 @@ class Key:
     """One key. ``default`` is how the reference puts what holds where it is not written, "" for a
     required one.
 
-    ``field`` names the dataclass field that takes its value. ``hint`` is what to write where a
-    required one is missing. ``mistaken`` are other tools' names for it. ``wants_results``: it
-    contradicts ``expect_no_results``. ``shown``: every report shows its value.
+    ``field`` names the dataclass field that takes its value, with those of other keys of a
+    ``group``, by key. ``hint`` is what to write where a required one is missing. ``mistaken`` are
+    other tools' names for it. ``wants_results``: it contradicts ``expect_no_results``. ``shown``:
+    every report shows its value.
     """
 
     kind: Kind[object]
     help: str
     default: str = ""
     field: str = ""
+    group: bool = False
     hint: str = ""
     mistaken: tuple[str, ...] = ()
     wants_results: bool = False
@@ -105,6 +107,12 @@ def required(kind: Kind[T], help: str, hint: str = "", *, mistaken: tuple[str, .
     return made
 
 
+def group(keys: Mapping[str, Key]) -> Mapping[str, Any]:
+    """A field of several keys: the values of those that are written, by key."""
+    made: Mapping[str, Any] = field(default_factory=dict, metadata={"group": keys})
+    return made
+
+
 _keys: dict[type, Mapping[str, Key]] = {}
 
 
@@ -116,11 +124,13 @@ def keys_of(table: type) -> Mapping[str, Key]:
 
 
 def _find_keys(table: type) -> Mapping[str, Key]:
-    found = {
-        entry.metadata["name"] or entry.name: replace(entry.metadata["key"], field=entry.name)
-        for entry in fields(table)
-        if "key" in entry.metadata
-    }
+    found = {}
+    for entry in fields(table):
+        if "key" in entry.metadata:
+            name = entry.metadata["name"] or entry.name
+            found[name] = replace(entry.metadata["key"], field=entry.name)
+        for name, one in entry.metadata.get("group", {}).items():
+            found[name] = replace(one, field=entry.name, group=True)
     return dict(sorted(found.items(), key=lambda pair: not pair[1].required))
 
 
@@ -156,7 +166,13 @@ def filled(
         if entry.required and name not in values:
             hint = f": {entry.hint}" if entry.hint else ""
             document.fail(start, f"{what} has no {name!r}{hint}")
-    return table(**{keys[name].field: value for name, value in values.items()}, **more)
+    arguments: dict[str, Any] = dict(more)
+    for name, value in values.items():
+        if keys[name].group:
+            arguments.setdefault(keys[name].field, {})[name] = value
+        else:
+            arguments[keys[name].field] = value
+    return table(**arguments)
 
 
 def shared(table: type, written: object) -> dict[str, Any]:
@@ -205,11 +221,11 @@ def closed(properties: Mapping[str, Schema], **more: object) -> dict[str, Any]:
     }
 
 
-def complete(kinds: object, entries: Mapping[Any, T]) -> Mapping[Any, T]:
-    """A table with an entry for every member of a ``Literal``. One that is forgotten fails where it
-    is imported.
+def complete(kinds: Iterable[str], entries: Mapping[Any, T]) -> Mapping[Any, T]:
+    """A table with an entry for every one of some names. One that is forgotten fails where it is
+    imported.
     """
-    known = set(get_args(kinds))
+    known = set(kinds)
     if lacking := sorted(known - set(entries)):
         _incomplete(f"no entry for {', '.join(lacking)}")
     if unknown := sorted(set(entries) - known):

@@ -11,13 +11,12 @@ from statistics import fmean
 
 from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.retrieval.run import Run
-from pytest_irquality.verdict import facts, guards
+from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.findings import Finding, RankedDocument
 from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.noise import squares
 from pytest_irquality.verdict.statistics import EQUAL, student
 
-ON_BASELINE = ("max_drop", "max_rise", "max_significant_drop", *guards.GUARDS)
 NAMED = 5  # queries that are told with their documents
 
 
@@ -40,7 +39,7 @@ def may_be_accepted(finding: Finding, compares: frozenset[str]) -> bool:
     """
     if finding.variants:
         return False
-    return finding.kind in ON_BASELINE or finding.measure in compares
+    return finding.demand.on_change or finding.measure in compares
 
 
 def judged_with(now: Measured, committed: Run) -> Run:

@@ -77,8 +77,7 @@ def judged_documents(suite: Suite) -> list[str]:
 
 def _demanded(query: Query) -> Iterator[str]:
     for rule in query.rules:
-        if rule.kind != "must_not_find":
-            yield from rule.documents
+        yield from rule.relied_on
 
 
 def dead(now: Measured, exists: Mapping[str, bool]) -> Iterator[Dead]:
@@ -129,8 +128,7 @@ def unprotected(now: Measured, toothless: Iterable[str]) -> Iterator[Query]:
         if not check.query and check.name not in skipped
     ]
     for query in suite.queries:
-        bounds = [bound for limits in query.thresholds for bound in limits.bounds]
-        if query.rules or any(bound.fails for bound in bounds):
+        if query.rules or any(limits.can_fail for limits in query.thresholds):
             continue
         checks = (check for check, ids in scopes if query.id in ids)
         if not any(_protects(now, check, query) for check in checks):
@@ -141,7 +139,7 @@ def _protects(now: Measured, check: Check, query: Query) -> bool:
     """Whether a check over many queries could fail on account of this one."""
     compared = query.id in now.before
     if check.guard:
-        relevant = check.guard.kind != "lost_all_relevant" or query.judgments.relevant
+        relevant = not check.guard.needs_relevant or query.judgments.relevant
         return check.guard.most is not None and compared and bool(relevant)
     if check.rule:
         return True
@@ -180,9 +178,10 @@ def weak_limits(now: Measured, result: SuiteResult, judged: Judged) -> Iterator[
 def _weak(now: Measured, check: Check, limits: Limits, judged: Judged) -> Iterator[WeakLimit]:
     """One entry for each floor that would hold, or one where no bound would break."""
     measure = limits.measure
-    failing = [bound for bound in limits.bounds if bound.fails]
     staged = now.staged(measure)
-    if not failing or staged is None or not (measure.needs_relevant or counts_zero(measure)):
+    if not limits.can_fail or staged is None:
+        return
+    if not (measure.needs_relevant or counts_zero(measure)):
         return
     seen = _seen_by(check, measure, staged)
     if not seen:
@@ -193,25 +192,26 @@ def _weak(now: Measured, check: Check, limits: Limits, judged: Judged) -> Iterat
         lost_run = replace(now.run, stages={measure.stage: lost_run})
     only = replace(now.suite, metrics=(measure,), checks=(check,), default_guard=False)
     then = judged(only, lost_run, [check]).verdicts[0]
-    broken = {finding.kind for finding in then.broken}
     weak = WeakLimit(
         check.name,
         check.label,
         check.place.line,
         str(measure),
-        toothless=not broken,
+        toothless=not then.broken,
         queries=len(seen),
         losing=len(losing),
     )
-    floors = [b for b in failing if b.kind == "min" and check.scope in ("suite", "tag")]
-    lost = next((finding.value for finding in then.findings if finding.kind == "min"), None)
+    floor = next((bound for bound in limits.bounds if bound.floor), None)
+    if floor is None or check.scope not in ("suite", "tag"):
+        if weak.toothless:
+            yield weak
+        return
+    held = (finding for finding in then.findings if finding.demand.floor and finding.ok)
+    lost = next((finding.value for finding in held), None)
     value = now.aggregate(measure, now.suite.needed(check)).value
-    for bound in floors:
-        if "min" not in broken and lost is not None and value is not None and not bound.share:
-            write = floor_between(lost, value)
-            yield replace(weak, floor=bound.value, value=value, lost=lost, write=write)
-    if not broken and not floors:
-        yield weak
+    if lost is not None and value is not None and not floor.share:
+        write = floor_between(lost, value)
+        yield replace(weak, floor=floor.value, value=value, lost=lost, write=write)
 
 
 def _seen_by(check: Check, measure: Measure, staged: Measured) -> Sequence[Query]:
@@ -293,7 +293,7 @@ def resolution(now: Measured) -> Iterator[Resolution]:
         if not measure.needs_relevant or measure.aggregate != "mean":
             continue
         subject = str(measure), check.tag
-        if subject in reported or not any(bound.fails for bound in limits.bounds):
+        if subject in reported or not limits.can_fail:
             continue
         reported.add(subject)
         found = _resolution(now, check, measure)

@@ -11,20 +11,17 @@ from pytest_irquality.retrieval.run import Fault
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Limits, Query, Rule, Suite
+from pytest_irquality.suite.rules import Ranks
 from pytest_irquality.verdict.accepted import may_be_accepted
 from pytest_irquality.verdict.comparison import Comparison
-from pytest_irquality.verdict.findings import Finding, Lack
+from pytest_irquality.verdict.findings import Finding, Lack, RankedDocument
 from pytest_irquality.verdict.guards import hold_guard
 from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare, undecided
 from pytest_irquality.verdict.measured import Measured, counts_zero
+from pytest_irquality.verdict.medians import median_rank
 from pytest_irquality.verdict.result import Outcome, Verdict
 from pytest_irquality.verdict.robustness import Variants, measured_variants
-from pytest_irquality.verdict.rules import check_rule
 from pytest_irquality.verdict.trend import trend
-from pytest_irquality.verdict.wavering import check_rule_in_answers
-
-LACKS_OF_ONE_QUERY = ("new", "edited", "compared", "unchanged", "kept candidates")
-"""Why one query of many cannot be compared, where others can."""
 
 
 @dataclass(frozen=True)
@@ -155,10 +152,38 @@ class CheckJudge:
             yield from self.limits(limits, partial(self.over_each_query, queries=[query]))
 
     def rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
-        """The findings of a rule on one query, over all of its answers."""
-        if not self.now.has_order:
-            return check_rule_in_answers(rule, query, self.now)
-        return check_rule(rule, query, self.now.ranks(query), self.now.title)
+        """A finding for each part of a rule, over all answers to its query; ``broken_in`` counts
+        those that break it. Some that do only warn, unless the rule says that one is too many.
+        """
+        answers = [self.now] if self.now.has_order else self.now.answers
+        ranks = [answer.ranks(query) for answer in answers]
+        for part in rule.parts(ranks):
+            broken = [its for its in ranks if not rule.holds(part, its)]
+            finding = Finding(
+                query.id, rule.key, not broken, ranked=self.documents(rule, part, broken or ranks)
+            )
+            if broken:
+                finding = replace(
+                    finding,
+                    fails=rule.breaks_in_any or len(broken) == len(ranks),
+                    broken_in=len(broken),
+                    answers=len(ranks),
+                )
+            yield finding
+
+    def documents(
+        self, rule: Rule, part: Sequence[str], answers: Sequence[Ranks]
+    ) -> tuple[RankedDocument, ...]:
+        """The documents of a part of a rule, each at the median of its ranks."""
+        return tuple(
+            RankedDocument(
+                document,
+                median_rank([ranks.get(document) for ranks in answers]),
+                limit=rule.documents[document] if rule.on_ranks else None,
+                title=self.now.title(document),
+            )
+            for document in part
+        )
 
     def rule_of_all(self, rule: Rule, query: Query) -> Iterator[Finding]:
         """A rule of the whole suite on one of its queries."""
@@ -181,7 +206,7 @@ class CheckJudge:
             # An update makes the baseline that is missing.
             yield replace(finding, ok=finding.ok or self.updating)
         reported = {finding.kind for finding in missing}
-        rest = tuple(bound for bound in limits.bounds if bound.kind not in reported)
+        rest = tuple(bound for bound in limits.bounds if bound.key not in reported)
         if rest:
             yield from over(replace(limits, bounds=rest))
 
@@ -238,7 +263,7 @@ class CheckJudge:
         if not findings:
             findings += hold(self.sides, limits, Subject("", queries))
         for bound in limits.bounds:
-            of_bound = [finding for finding in findings if finding.kind == bound.kind]
+            of_bound = [finding for finding in findings if finding.kind == bound.key]
             nothing = self.sides.nothing_compared(queries, limits.measure)
             yield from _worst(_compared(of_bound, nothing))
 
@@ -265,7 +290,7 @@ def _compared(findings: Sequence[Finding], nothing: Lack) -> Sequence[Finding]:
 
     ``nothing`` says why none could be. That gives one finding then, not one for each query.
     """
-    lacking = [f for f in findings if f.lacks and f.lacks.kind in LACKS_OF_ONE_QUERY]
+    lacking = [f for f in findings if f.lacks and f.lacks.why.of_one]
     if not lacking:
         return findings
     of, compared = len(findings), len(findings) - len(lacking)
@@ -273,8 +298,7 @@ def _compared(findings: Sequence[Finding], nothing: Lack) -> Sequence[Finding]:
     if with_value:
         return [replace(finding, of=of, queries=compared) for finding in with_value]
     subject = findings[0].subject if len(findings) == 1 else ""
-    holds = nothing.kind in ("new", "unchanged")
-    return [replace(findings[0], subject=subject, ok=holds, lacks=nothing)]
+    return [replace(findings[0], subject=subject, ok=nothing.why.excused, lacks=nothing)]
 
 
 def _worst(findings: Sequence[Finding]) -> Sequence[Finding]:

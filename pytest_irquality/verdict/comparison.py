@@ -219,12 +219,9 @@ class Comparison:
         suite, asked = self.measured.suite, {query.id for query in self.measured.asked}
         subjects: dict[Of, Change] = {}
         for check in suite.checks:
-            tested = check.limits and any(
-                bound.kind == "max_significant_drop" for bound in check.limits.bounds
-            )
             if (
                 check.limits
-                and tested
+                and check.limits.tested
                 and asked.issuperset(query.id for query in suite.needed(check))
             ):
                 tags = list(suite.tags) if check.scope == "each_tag" else [check.tag]

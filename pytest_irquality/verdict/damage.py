@@ -263,12 +263,9 @@ def overturned_by(result: SuiteResult, damage: Damage) -> Mapping[str, QueryResu
         if verdict.scope == "suite" and len(verdict.broken) == 1:
             finding = verdict.broken[0]
             change, sides = finding.change, damage.sides(worst)
-            if (
-                finding.measure != damage.measure
-                or finding.kind != "max_drop"
-                or not change
-                or not sides
-            ):
+            demand = finding.demand
+            is_plain_drop = demand.on_change and demand.falls and not demand.tested
+            if finding.measure != damage.measure or not is_plain_drop or not change or not sides:
                 continue
             if finding.unit == "share" or change.queries < 2 or finding.limit is None:
                 continue

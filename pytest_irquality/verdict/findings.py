@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple, get_args
+
+from pytest_irquality.suite.demands import Demand
+from pytest_irquality.suite.model import DEMANDS
+from pytest_irquality.suite.tables import complete
 
 LossKind = Literal["cut", "changed", "further down", "in no chunk", "not retrieved"]
 
@@ -118,6 +122,55 @@ class Change:
         return self.now - self.before
 
 
+LackKind = Literal[
+    "baseline",
+    "depth",
+    "documents",
+    "new",
+    "edited",
+    "compared",
+    "unchanged",
+    "defined",
+    "variants",
+    "unanswered",
+    "exists",
+    "candidates",
+    "kept candidates",
+]
+
+
+class Why(NamedTuple):
+    """What a lack means. ``excused``: it is nobody's fault, so the limit holds. ``new``: it is the
+    queries that are new. ``of_one``: other queries of the same limit may have what one lacks.
+    ``uncompared``: a limit fails by it for want of anything to compare with.
+    """
+
+    excused: bool = False
+    new: bool = False
+    of_one: bool = False
+    uncompared: bool = False
+
+
+LACKS: Mapping[LackKind, Why] = complete(
+    get_args(LackKind),
+    {
+        "baseline": Why(uncompared=True),
+        "depth": Why(uncompared=True),
+        "documents": Why(uncompared=True),
+        "new": Why(excused=True, new=True, of_one=True),
+        "edited": Why(of_one=True, uncompared=True),
+        "compared": Why(of_one=True, uncompared=True),
+        "unchanged": Why(excused=True, of_one=True),
+        "defined": Why(),
+        "variants": Why(),
+        "unanswered": Why(),
+        "exists": Why(),
+        "candidates": Why(),
+        "kept candidates": Why(of_one=True),
+    },
+)
+
+
 @dataclass(frozen=True)
 class Lack:
     """Why a limit has no value to be held against.
@@ -133,24 +186,15 @@ class Lack:
     gave; ``kept candidates``: the baseline holds nothing of that.
     """
 
-    kind: Literal[
-        "baseline",
-        "depth",
-        "documents",
-        "new",
-        "edited",
-        "compared",
-        "unchanged",
-        "defined",
-        "variants",
-        "unanswered",
-        "exists",
-        "candidates",
-        "kept candidates",
-    ]
+    kind: LackKind
     reads: int | None = None
     holds: int | None = None
     queries: tuple[str, ...] = ()
+
+    @property
+    def why(self) -> Why:
+        """What it means for the limit."""
+        return LACKS[self.kind]
 
 
 @dataclass(frozen=True)
@@ -204,6 +248,11 @@ class Finding:
     of: int = 0
     as_returned: float | None = None
     since: str = ""
+
+    @property
+    def demand(self) -> type[Demand]:
+        """What is demanded."""
+        return DEMANDS[self.kind]
 
 
 @dataclass(frozen=True)

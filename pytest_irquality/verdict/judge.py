@@ -184,7 +184,7 @@ class _Judging:
             if check.limits and check.scope in ("suite", "trend"):
                 measure = str(check.limits.measure)
                 limited.setdefault(measure, None)
-                fixed = [b.value for b in check.limits.bounds if b.kind in ("min", "max")]
+                fixed = [b.value for b in check.limits.bounds if b.fixed]
                 if fixed:
                     limited[measure] = fixed[0]
         return trails(self.history, limited)
@@ -284,7 +284,7 @@ def _rests_on_judgments(check: Check) -> bool:
     if check.scope == "trend":
         return False
     if check.guard:
-        return check.guard.kind == "lost_all_relevant"
+        return check.guard.needs_relevant
     if check.query and check.query.rules:
         return False
     return any(limits.measure.needs_relevant for limits in check.all_limits)

@@ -4,7 +4,7 @@ line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -13,15 +13,6 @@ from pytest_irquality.suite.model import Bound, Limits, Query
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.findings import Change, Finding, Lack
 from pytest_irquality.verdict.statistics import EQUAL
-
-# How far within its bound a value is, negative where it is beyond. What rises too far is above its
-# bound, as a ceiling.
-WITHIN: Mapping[str, Callable[[float, float], float]] = {
-    "min": lambda value, limit: value - limit,
-    "max": lambda value, limit: limit - value,
-    "warn_below": lambda value, limit: value - limit,
-    "warn_above": lambda value, limit: limit - value,
-}
 
 
 class Subject(NamedTuple):
@@ -60,8 +51,7 @@ def margin(finding: Finding) -> float:
     """How far a finding is from breaking, the worst lowest."""
     if finding.value is None or finding.limit is None:
         return -inf if not finding.ok else inf
-    within = WITHIN.get(finding.kind, WITHIN["max"])
-    return within(finding.value, finding.limit)
+    return finding.demand.left(finding.value, finding.limit)
 
 
 def undecided(measure: Measure, bound: Bound, subject: str, lacks: Lack, of: int = 0) -> Finding:
@@ -70,8 +60,8 @@ def undecided(measure: Measure, bound: Bound, subject: str, lacks: Lack, of: int
     """
     return Finding(
         subject,
-        bound.kind,
-        lacks.kind in ("new", "unchanged"),
+        bound.key,
+        lacks.why.excused,
         bound.fails,
         str(measure),
         limit=bound.value,
@@ -96,13 +86,12 @@ def _hold_value(sides: Comparison, measure: Measure, bound: Bound, subject: Subj
         return undecided(measure, bound, subject.name, lacks, len(subject.queries))
     if bound.share:
         value /= max(total.n, 1)
-    within = WITHIN[bound.kind]
-    ok = within(value, bound.value) >= -EQUAL
+    ok = bound.left(value, bound.value) >= -EQUAL
     returned = sides.agreement_as_returned(measure, subject.queries)
-    tied = ok and returned is not None and within(returned, bound.value) < -EQUAL
+    tied = ok and returned is not None and bound.left(returned, bound.value) < -EQUAL
     return Finding(
         subject.name,
-        bound.kind,
+        bound.key,
         ok,
         bound.fails,
         str(measure),
@@ -123,11 +112,11 @@ def _hold_change(sides: Comparison, measure: Measure, bound: Bound, subject: Sub
         if subject.queries:
             lacks = sides.nothing_compared(subject.queries, measure)
         return undecided(measure, bound, subject.name, lacks, of)
-    value, ok = _worsening(bound, change), _within(bound, change)
+    value, ok = bound.worsening(change.before, change.now), _within(bound, change)
     tied = ok and returned is not None and not _within(bound, returned)
     return Finding(
         subject.name,
-        bound.kind,
+        bound.key,
         ok,
         bound.fails,
         str(measure),
@@ -141,21 +130,11 @@ def _hold_change(sides: Comparison, measure: Measure, bound: Bound, subject: Sub
     )
 
 
-def _worsening(bound: Bound, change: Change) -> float:
-    """By how much a value got worse, as the bound counts it."""
-    worsened = change.difference if bound.kind == "max_rise" else -change.difference
-    if not bound.relative:
-        return worsened
-    if not change.before:
-        return inf if worsened > 0 else 0.0
-    return worsened / abs(change.before)
-
-
 def _within(bound: Bound, change: Change) -> bool:
     """Whether a change is allowed; one that may be chance is, where the bound asks for a test."""
-    if _worsening(bound, change) <= bound.value + EQUAL:
+    if bound.worsening(change.before, change.now) <= bound.value + EQUAL:
         return True
-    if bound.kind != "max_significant_drop":
+    if not bound.tested:
         return False
     p = change.adjusted if change.adjusted is not None else change.p
     return p is None or p >= SIGNIFICANT or -change.difference <= (change.noise or 0.0)

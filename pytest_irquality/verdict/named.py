@@ -24,7 +24,7 @@ def named(result: SuiteResult, suite: Suite) -> ByQuery:
         if query is not None:
             documents = [document.id for document in finding.ranked] or _lost(query)
             found.setdefault(query.id, {}).update(dict.fromkeys(documents))
-    if any(finding.kind.startswith("max_") for finding in broken):
+    if any(finding.measure and finding.demand.on_change for finding in broken):
         # A mean fell: the queries that lost are told, too.
         for query in result.queries:
             lost = _lost(query)

@@ -73,7 +73,7 @@ def can_fail(check: Check) -> bool:
         return check.guard.most is not None
     if check.rule or (check.query and check.query.rules):
         return True
-    return any(bound.fails for limits in check.all_limits for bound in limits.bounds)
+    return any(limits.can_fail for limits in check.all_limits)
 
 
 def _retrieval(now: Measured) -> Iterator[Fact]:
@@ -125,9 +125,9 @@ def _unknown_ids(now: Measured) -> Iterator[Fact]:
     for query in queries:
         if not query.judgments.grades.keys().isdisjoint(now.rankings.get(query.id, ())):
             return  # the first, as a rule
-    rules = [rule for query in queries for rule in query.rules if rule.kind != "must_not_find"]
+    rules = [rule for query in queries for rule in query.rules]
     known = dict.fromkeys(d for query in queries for d in query.judgments.grades)
-    known.update(dict.fromkeys(document for rule in rules for document in rule.documents))
+    known.update(dict.fromkeys(document for rule in rules for document in rule.relied_on))
     if now.suite.match == "text" or not known:
         return
     for rankings in (now.rankings, now.before):
@@ -291,7 +291,7 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[Fact
             continue
         failed = [verdict for verdict in verdicts if verdict.outcome == "failed"]
         broken = [finding for verdict in failed for finding in verdict.broken]
-        rests_on_test = any(finding.kind == "max_significant_drop" for finding in broken)
+        rests_on_test = any(finding.demand.tested for finding in broken)
         yield facts.Resolution(
             measure=str(measure),
             change=change,

@@ -227,7 +227,7 @@ def _of(
     failed = verdict.outcome == "failed"
     for finding in verdict.findings:
         broken = failed and finding.fails and not finding.ok
-        if finding.kind == "lost_all_relevant" and not finding.ok:
+        if finding.demand.needs_relevant and not finding.ok:
             # Any document of the top k that proves relevant undoes the loss.
             yield [finding.subject], Limit(1, 1 / log2(top_k + 1), broken)
         graded = finding.measure and finding.unit == ""

@@ -125,8 +125,7 @@ class _Documents:
         expected = sorted(self.relevant)
         expected.sort(key=self.grades.__getitem__, reverse=True)
         for rule in self.query.rules:
-            if rule.kind != "must_not_find":
-                expected += rule.documents
+            expected += rule.wanted
         ranked = [(self.ranks.get(id), id) for id in dict.fromkeys(expected)]
         documents = self.shown((rank, id) for rank, id in ranked if (rank or inf) > self.most)
         return tuple(map(self.with_reason, documents)) if self.has_reasons else documents

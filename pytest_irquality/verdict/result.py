@@ -93,7 +93,7 @@ class Verdict:
         lacks = [finding.lacks for finding in self.findings if finding.ok and finding.lacks]
         if not lacks or any(finding.of and not finding.lacks for finding in self.findings):
             return ""
-        return "new" if any(lack.kind == "new" for lack in lacks) else "uncompared"
+        return "new" if any(lack.why.new for lack in lacks) else "uncompared"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,19 +7,18 @@ A unit is a build of the index or, where a side has one build, an answer; the ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from math import fsum
 
 from pytest_irquality.metrics import Measure, Scores
 from pytest_irquality.metrics.families.agreement import biased_overlap, shared
-from pytest_irquality.suite.model import Query, Rule
-from pytest_irquality.verdict.findings import Finding, Noise, RankedDocument, Spread, Wavering
+from pytest_irquality.suite.model import Query
+from pytest_irquality.verdict.findings import Noise, RankedDocument, Spread, Wavering
 from pytest_irquality.verdict.measured import Measured, counts, counts_zero
-from pytest_irquality.verdict.medians import counted_in, median_rank
+from pytest_irquality.verdict.medians import counted_in
 from pytest_irquality.verdict.noise import exceeds_wavering
-from pytest_irquality.verdict.rules import check_rule
 
 Units = Sequence[Sequence[Measured]]
 
@@ -34,10 +33,6 @@ def in_baseline_order(answer: Measured) -> Scores:
 def as_returned(answer: Measured) -> Scores:
     """What users see."""
     return answer.scores
-
-
-BREAKS_IN_ANY = ("must_not_find", "expect_no_results")
-"""Rules on what may never be shown: one answer that shows it is one too many."""
 
 
 def units_now(measured: Measured) -> Units:
@@ -109,53 +104,6 @@ def lost(measured: Measured, finds: Finds) -> Lost:
             wavering += 1
     beyond = exceeds_wavering(len(gone), wavering, len(before), len(now))
     return Lost(tuple(gone), wavering, beyond)
-
-
-# -- rules -----------------------------------------------------------------------------------------
-
-
-def check_rule_in_answers(rule: Rule, query: Query, measured: Measured) -> Iterator[Finding]:
-    """The findings of a rule over all answers to its query.
-
-    What must be found fails where every answer lacks it, and warns where some do; what must not be
-    shown fails where any answer shows it. ``broken_in`` counts the answers.
-    """
-    answers = [
-        list(check_rule(rule, query, answer.ranks(query), measured.title))
-        for answer in measured.answers
-    ]
-    if rule.kind == "in_order":
-        answers = [[_worst(findings)] for findings in answers]
-    for alike in zip(*answers, strict=True):
-        broken = [finding for finding in alike if not finding.ok]
-        if not broken:
-            yield replace(alike[0], ranked=_medians(alike))
-            continue
-        fails = rule.kind in BREAKS_IN_ANY or len(broken) == len(alike)
-        yield replace(
-            broken[0],
-            fails=fails,
-            ranked=_medians(broken),
-            broken_in=len(broken),
-            answers=len(alike),
-        )
-
-
-def _worst(findings: Sequence[Finding]) -> Finding:
-    return next((finding for finding in findings if not finding.ok), findings[0])
-
-
-def _medians(findings: Iterable[Finding]) -> tuple[RankedDocument, ...]:
-    """The documents of the first finding, each at the median of its ranks."""
-    findings = list(findings)
-    return tuple(
-        replace(document, rank=median_rank([_rank(finding, document.id) for finding in findings]))
-        for document in findings[0].ranked
-    )
-
-
-def _rank(finding: Finding, document: str) -> int | None:
-    return next((known.rank for known in finding.ranked if known.id == document), None)
 
 
 # -- what unchanged code does ----------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.moves import move
 from pytest_irquality.wording.numbers import few
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.sentences import queries, query
+from pytest_irquality.wording.words import queries, query
 
 ACCEPTS = "This change accepts a drop"
 REFUSED = "This change's own baseline would accept a drop, and ir_accepted = fail lets nobody do so"

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import get_args
 
-from pytest_irquality.suite.model import GuardKind
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.numbers import apart, counted, few
-from pytest_irquality.wording.sentences import queries
+from pytest_irquality.wording.words import queries
 
 FEW_FOR_A_TEST = 5
 """Queries below which no paired test can reach p < 0.05."""
@@ -87,10 +85,10 @@ def _comparison(result: SuiteResult) -> Iterator[str]:
         for finding in verdict.findings:
             change = finding.change
             too_few = change is not None and change.queries < FEW_FOR_A_TEST
-            if finding.kind == "max_significant_drop" and too_few and finding.ok:
+            if finding.demand.tested and too_few and finding.ok:
                 assert change is not None
                 over = counted(change.queries, "query", "queries")
-                yield f"{verdict.label} over {over} cannot fail by 'max_significant_drop'"
+                yield f"{verdict.label} over {over} cannot fail by {finding.kind!r}"
 
 
 def _tied(result: SuiteResult) -> Iterator[str]:
@@ -104,7 +102,7 @@ def _both(result: SuiteResult, verdict: Verdict) -> str:
     """Both values of a limit that holds in the order of equal scores alone."""
     finding = next(finding for finding in verdict.findings if finding.as_returned is not None)
     returned = finding.as_returned or 0.0
-    if finding.kind in get_args(GuardKind):
+    if not finding.measure:
         return (
             f"{finding.kind} (as returned"
             f" {counted(round(returned), 'query breaks', 'queries break')} it)"

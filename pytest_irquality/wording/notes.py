@@ -11,9 +11,9 @@ from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.losses import loss
 from pytest_irquality.wording.moves import move, name
 from pytest_irquality.wording.numbers import apart, counted, few, grouped, probability, share
-from pytest_irquality.wording.sentences import causes, queries, query
+from pytest_irquality.wording.sentences import causes
 from pytest_irquality.wording.stages import how_far
-from pytest_irquality.wording.words import quoted, rerun
+from pytest_irquality.wording.words import queries, query, quoted, rerun
 
 
 def notes(result: SuiteResult) -> tuple[str, ...]:

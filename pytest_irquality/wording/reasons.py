@@ -9,8 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import SuiteResult, Verdict
+from pytest_irquality.wording.demands import of
 from pytest_irquality.wording.numbers import counted, few, share
-from pytest_irquality.wording.sentences import causes, queries, query, sentence
+from pytest_irquality.wording.sentences import causes, sentence
+from pytest_irquality.wording.words import queries, query
 
 NAMED = 5
 """How many of the tags or queries that break a limit are named."""
@@ -26,7 +28,7 @@ def _broken(result: SuiteResult, verdict: Verdict) -> str:
     if not broken:
         return ""
     allowed = f"; {verdict.allowed} are allowed" if verdict.allowed else ""
-    if len(broken) > 1 and verdict.scope == "each_query" and broken[0].kind in SEVERAL:
+    if len(broken) > 1 and of(broken[0]).several:
         return f"{_many(result, broken)}{allowed}"
     subject = f"{query(result, verdict.query)}: " if verdict.query is not None else ""
     more = _more(result, verdict, broken)
@@ -39,17 +41,10 @@ def _not_ok(verdict: Verdict) -> Sequence[Finding]:
     return [finding for finding in verdict.findings if not finding.ok]
 
 
-SEVERAL: Mapping[str, str] = {
-    "lost_all_relevant": "lost all their relevant documents",
-    "new_zero_results": "return nothing now and returned something before",
-}
-"""What several queries did that break one guard."""
-
-
 def _many(result: SuiteResult, broken: Sequence[Finding]) -> str:
     """``200 queries lost all their relevant documents: 'a', 'b', 'c', 'd', 'e' and 195 more``."""
     named = few(_subjects(result, broken), named=NAMED)
-    return f"{counted(len(broken), 'query', 'queries')} {SEVERAL[broken[0].kind]}: {named}"
+    return f"{counted(len(broken), 'query', 'queries')} {of(broken[0]).several}: {named}"
 
 
 def _more(result: SuiteResult, verdict: Verdict, broken: Sequence[Finding]) -> str:

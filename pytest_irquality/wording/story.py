@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 from pytest_irquality.storage.provenance import UPDATE, Baseline
-from pytest_irquality.suite.model import GuardKind
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.damage import Damage, overturned_by
 from pytest_irquality.verdict.facts import Fact
@@ -28,6 +27,7 @@ from pytest_irquality.verdict.result import (
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.caveats import caveats, with_urgent
 from pytest_irquality.wording.counts import counts, holding
+from pytest_irquality.wording.demands import moved
 from pytest_irquality.wording.moves import moves, name, shortcomings
 from pytest_irquality.wording.notes import note
 from pytest_irquality.wording.numbers import (
@@ -42,8 +42,8 @@ from pytest_irquality.wording.numbers import (
     signed,
 )
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.sentences import causes, moved
-from pytest_irquality.wording.words import ON_CHANGE, age, quoted, revision
+from pytest_irquality.wording.sentences import causes
+from pytest_irquality.wording.words import age, quoted, revision
 
 SLOWER = 2.0
 """How much longer calls must take to be worth a word."""
@@ -67,8 +67,6 @@ IN_STORY: tuple[type[Fact], ...] = (
     facts.NoiseUnknown,
 )
 """Facts that have a place of their own in the story; the others are notes."""
-NOT_COMPARED = ("baseline", "depth", "documents", "edited", "compared")
-"""What a limit on a change lacks where it fails for want of anything to compare with."""
 State = Literal["failed", "partial", "passed"]
 Level = Literal["bad", "warn", "good"]
 
@@ -159,7 +157,7 @@ class Story:
             return "Search got worse"
         failed = [verdict for verdict in self.result.verdicts if verdict.outcome == "failed"]
         lacks = [finding.lacks for verdict in failed for finding in verdict.broken]
-        if all(lack is not None and lack.kind in NOT_COMPARED for lack in lacks):
+        if all(lack is not None and lack.why.uncompared for lack in lacks):
             return "Search could not be compared"
         return "Search is not good enough"
 
@@ -234,7 +232,7 @@ class Story:
         for verdict in self.result.verdicts:
             if verdict.scope == "suite":
                 for finding in verdict.broken:
-                    if finding.measure == measure and finding.kind in ("min", "max"):
+                    if finding.measure == measure and finding.demand.fixed:
                         return f" (limit {figure(finding.limit, finding.unit)})"
         return ""
 
@@ -519,7 +517,7 @@ def _got_surely_worse(resolution: facts.Resolution) -> bool:
 
 
 def _on_baseline(finding: Finding) -> bool:
-    return not finding.variants and finding.kind in (*ON_CHANGE, *get_args(GuardKind))
+    return not finding.variants and finding.demand.on_change
 
 
 def _ids(queries: Sequence[QueryResult]) -> list[str]:

@@ -4,37 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from unicodedata import category, combining, east_asian_width
 
-from pytest_irquality.suite.model import BoundKind
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import SuiteResult
-from pytest_irquality.wording.numbers import apart, counted, exact, figure
+from pytest_irquality.wording.numbers import apart, counted, few, figure
 
 LONGEST = 300
 QUOTED = 100
-ON_CHANGE: tuple[BoundKind, ...] = ("max_drop", "max_rise", "max_significant_drop")
-"""The limits on the change since the baseline."""
-SIGNS: Mapping[str, str] = {
-    "min": "≥",
-    "max": "≤",
-    "warn_below": "warn <",
-    "warn_above": "warn >",
-    "max_drop": "drop ≤",
-    "max_rise": "rise ≤",
-    "max_significant_drop": "significant drop ≤",
-}
-BOUNDS: Mapping[str, str] = {
-    "min": "floor",
-    "max": "ceiling",
-    "warn_below": "warning below",
-    "warn_above": "warning above",
-    "max_drop": "drop",
-    "max_rise": "rise",
-    "max_significant_drop": "significant drop",
-}
 
 
 def cut(text: str, longest: int = LONGEST) -> str:
@@ -104,6 +83,17 @@ def quoted(text: str) -> str:
     return repr(cut(text, QUOTED))
 
 
+def query(result: SuiteResult, id: str | None) -> str:
+    """A query's text in quotes."""
+    known = result.by_id.get(id or "")
+    return quoted(known.text if known else id or "")
+
+
+def queries(result: SuiteResult, ids: Sequence[str]) -> str:
+    """The texts of a few of many queries."""
+    return few([query(result, id) for id in ids[:3]], len(ids))
+
+
 def age(then: str, now: datetime) -> str:
     """How long ago an ISO 8601 time was: ``2 days old``; "" where that cannot be told."""
     try:
@@ -144,13 +134,6 @@ def shell_word(word: str) -> str:
         return shlex.quote(word) if re.search(r"[^\w./-]", word) else word
     codes = (c if c.isprintable() and c not in "\\'" else f"\\U{ord(c):08x}" for c in word)
     return f"$'{''.join(codes)}'"
-
-
-def bound(finding: Finding) -> str:
-    """A limit as written: ``≥ 0.87``; the demand's name where it has no number."""
-    if finding.limit is None or finding.kind not in SIGNS:
-        return finding.kind if finding.measure else ""
-    return f"{SIGNS[finding.kind]} {exact(finding.limit, finding.unit)}"
 
 
 def value_and_limit(finding: Finding) -> tuple[str, str]:

@@ -236,7 +236,7 @@ def _said_of(query: Query, expected: Plain) -> Iterator[tuple[str, Any]]:
     yield "text", query.text
     yield "grades", dict(query.judgments.grades)
     yield "tags", list(query.tags)
-    yield "rules", {rule.kind: dict(rule.documents) for rule in query.rules}
+    yield "rules", {rule.key: dict(rule.documents) for rule in query.rules}
     yield "thresholds", [(str(limits.measure), _bounds(limits)) for limits in query.thresholds]
     for name in ("why", "weight", "params"):
         if name in expected:
@@ -254,4 +254,4 @@ def _check(check: Check) -> Plain:
 
 
 def _bounds(limits: Limits) -> dict[str, float]:
-    return {bound.kind: bound.value for bound in limits.bounds}
+    return {bound.key: bound.value for bound in limits.bounds}

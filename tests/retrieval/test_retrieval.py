@@ -9,7 +9,8 @@ import pytest
 from pytest_irquality.metrics import parse_measure
 from pytest_irquality.retrieval import RetrieverError, retrieve
 from pytest_irquality.suite import Query, Suite
-from pytest_irquality.suite.model import Bound, Check, Limits, Place
+from pytest_irquality.suite.demands import Max
+from pytest_irquality.suite.model import Check, Limits, Place
 from tests.conftest import shown
 
 SUITE = Suite(name="s", path="s.yaml", queries=(Query("a", "a"),), depth=7)
@@ -147,9 +148,7 @@ def test_one_unreadable_answer_of_a_batch_leaves_the_others() -> None:
 
 def test_a_batch_has_no_latency_that_could_be_limited() -> None:
     latency = parse_measure("latency_p95")
-    check = Check(
-        "latency_p95", "latency_p95", Place(1), limits=Limits(latency, (Bound("max", 1.0),))
-    )
+    check = Check("latency_p95", "latency_p95", Place(1), limits=Limits(latency, (Max(1.0),)))
     with pytest.raises(
         RetrieverError,
         match=r"latency_p95 is the time of one query, and Batched\.batch answers many",

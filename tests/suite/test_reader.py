@@ -147,7 +147,7 @@ queries:
     assert (first.id, first.tags, first.why, first.weight) == ("0123", ("head",), "because", 2.5)
     assert first.judgments.grades == {"a": 3, "b": 0.5, "c": 0, "d": -1}
     assert first.judgments.relevant == {"a", "b"}
-    assert [(rule.kind, dict(rule.documents)) for rule in first.rules] == [
+    assert [(rule.key, dict(rule.documents)) for rule in first.rules] == [
         ("must_find", {"a": 3}), ("must_find_any", {"a": 5, "b": 5}), ("must_not_find", {"z": 2}), ("in_order", {"a": 5, "b": 5}),
     ]  # fmt: skip
     assert first.params["n"] == 4

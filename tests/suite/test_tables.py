@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 import yaml
@@ -75,7 +75,7 @@ def test_a_default_that_does_not_speak_for_itself_needs_words() -> None:
 
 
 def test_a_kind_without_an_entry_fails_at_import() -> None:
-    kinds: Any = Literal["a", "b"]
+    kinds = ("a", "b")
     assert complete(kinds, {"a": 1, "b": 2}) == {"a": 1, "b": 2}
     with pytest.raises(TypeError, match="no entry for b"):
         complete(kinds, {"a": 1})

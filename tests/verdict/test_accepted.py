@@ -9,7 +9,8 @@ import pytest
 from pytest_irquality.metrics import Judgments, Measure, parse_measure
 from pytest_irquality.retrieval import Answer, Ranking, Run
 from pytest_irquality.suite import Query, Suite
-from pytest_irquality.suite.model import Bound, Check, Limits, Place
+from pytest_irquality.suite.demands import Bound, MaxDrop, Min
+from pytest_irquality.suite.model import Check, Limits, Place
 from pytest_irquality.verdict import judge
 from pytest_irquality.verdict.accepted import Accepting
 
@@ -24,7 +25,7 @@ def suite(measure: Measure, bound: Bound, judged: bool = True) -> Suite:
     return Suite("s", "s.ir.yaml", queries, metrics=(measure,), checks=(check,))
 
 
-DROP = suite(MRR, Bound("max_drop", 0.05))
+DROP = suite(MRR, MaxDrop(0.05))
 
 
 def side(steady: str, **others: str) -> Run:
@@ -76,7 +77,7 @@ def test_what_is_lower_fails(committed: Run, today: Run) -> None:
 
 
 def test_queries_that_nobody_judged_must_return_what_was_committed() -> None:
-    unjudged = suite(RBO, Bound("min", 0.9), judged=False)
+    unjudged = suite(RBO, Min(0.9), judged=False)
     committed = side("111", q0="333", q1="333", q2="333")
     assert outcome(BASE, committed, committed, unjudged) == "accepted"
     assert outcome(BASE, committed, side("111", q0="000", q1="000", q2="000"), unjudged) == "failed"

@@ -10,7 +10,16 @@ import pytest
 from pytest_irquality.metrics import Judgments, parse_measure
 from pytest_irquality.retrieval import Answer, Ranking, Run
 from pytest_irquality.suite import Query, Suite
-from pytest_irquality.suite.model import Bound, Check, Guard, Limits, Place, Rule
+from pytest_irquality.suite.demands import LostAllRelevant, MaxSignificantDrop
+from pytest_irquality.suite.model import Check, Limits, Place
+from pytest_irquality.suite.rules import (
+    ExpectNoResults,
+    InOrder,
+    MustFind,
+    MustFindAny,
+    MustNotFind,
+    Rule,
+)
 from pytest_irquality.verdict import judge
 
 MEASURES = tuple(map(parse_measure, ("mrr@10", "zero_results", "latency_p95")))
@@ -81,7 +90,7 @@ FOUND, LOST = {"q1": ["good"]}, {"q1": ["x"]}
 def one_query(query: Query, *, guard: bool = False) -> Suite:
     checks = [Check("own", "own", Place(1), query=query)]
     if guard:
-        lost = Guard("lost_all_relevant")
+        lost = LostAllRelevant()
         checks = [Check("guard", "guard", Place(1), scope="each_query", guard=lost)]
     return Suite("s", "s.ir.yaml", (query,), metrics=MEASURES[:1], checks=tuple(checks))
 
@@ -89,19 +98,19 @@ def one_query(query: Query, *, guard: bool = False) -> Suite:
 @pytest.mark.parametrize(
     ("rule", "answers", "outcome", "warned"),
     [
-        (Rule("must_find", {"good": 1}), [FOUND, FOUND, LOST], "passed", 1),
-        (Rule("must_find", {"good": 1}), [LOST, LOST, LOST], "failed", 0),
-        (Rule("must_find_any", {"good": 1, "y": 1}), [LOST, FOUND, LOST], "passed", 2),
-        (Rule("in_order", {"good": 1, "x": 1}), [FOUND, LOST, FOUND], "passed", 1),
-        (Rule("must_not_find", {"x": 3}), [FOUND, FOUND, LOST], "failed", 1),
-        (Rule("expect_no_results", {}), [{"q1": []}, {"q1": []}, LOST], "failed", 1),
+        (MustFind({"good": 1}), [FOUND, FOUND, LOST], "passed", 1),
+        (MustFind({"good": 1}), [LOST, LOST, LOST], "failed", 0),
+        (MustFindAny({"good": 1, "y": 1}), [LOST, FOUND, LOST], "passed", 2),
+        (InOrder({"good": 1, "x": 1}), [FOUND, LOST, FOUND], "passed", 1),
+        (MustNotFind({"x": 3}), [FOUND, FOUND, LOST], "failed", 1),
+        (ExpectNoResults({}), [{"q1": []}, {"q1": []}, LOST], "failed", 1),
     ],
 )
 def test_rules_over_answers(
     rule: Rule, answers: list[dict[str, list[str]]], outcome: str, warned: int
 ) -> None:
     query = Query("q1", "chair", Judgments({"good": 1}), rules=(rule,))
-    if rule.kind == "expect_no_results":
+    if rule.expects_nothing:
         query = replace(query, judgments=Judgments({}))
     (verdict,) = judge(one_query(query), side(*answers)).verdicts
     assert verdict.outcome == outcome
@@ -131,7 +140,7 @@ def test_the_guard_over_answers(
 
 def test_wavering_elsewhere_excuses_a_loss_and_names_it() -> None:
     queries = [Query(f"q{n}", f"text {n}", Judgments({"good": 1})) for n in range(12)]
-    guard = Check("guard", "guard", Place(1), scope="each_query", guard=Guard("lost_all_relevant"))
+    guard = Check("guard", "guard", Place(1), scope="each_query", guard=LostAllRelevant())
     suite = Suite("s", "s.ir.yaml", (*queries,), metrics=MEASURES[:1], checks=(guard,))
     good, bad = Ranking(("good",)), Ranking(("x",))
 
@@ -151,7 +160,7 @@ def test_wavering_elsewhere_excuses_a_loss_and_names_it() -> None:
 
 
 def test_a_drop_must_exceed_what_unchanged_code_does() -> None:
-    limits = Limits(MEASURES[0], (Bound("max_significant_drop", 0.01),))
+    limits = Limits(MEASURES[0], (MaxSignificantDrop(0.01),))
     queries = tuple(Query(f"q{n}", f"text {n}", Judgments({"good": 1})) for n in range(12))
     check = Check("mrr", "mrr", Place(1), limits=limits)
     suite = Suite("s", "s.ir.yaml", queries, metrics=MEASURES[:1], checks=(check,))

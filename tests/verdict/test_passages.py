@@ -11,7 +11,8 @@ from pytest_irquality import judge, retrieve
 from pytest_irquality.metrics import Judgments, parse_measure
 from pytest_irquality.retrieval import Answer, Run
 from pytest_irquality.suite import Query, Suite
-from pytest_irquality.suite.model import Check, Place, Rule
+from pytest_irquality.suite.model import Check, Place
+from pytest_irquality.suite.rules import InOrder, MustFind, MustNotFind, Rule
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.wording.notes import notes
 from pytest_irquality.wording.reasons import reason
@@ -79,9 +80,9 @@ def test_recall_counts_passages_and_other_measures_results() -> None:
 
 def test_rules_count_passages() -> None:
     rules = (
-        Rule("must_find", {"alpha": 1, "beta": 1}),
-        Rule("must_not_find", {"secret": 10}),
-        Rule("in_order", {"beta": 10, "gamma": 10}),
+        MustFind({"alpha": 1, "beta": 1}),
+        MustNotFind({"secret": 10}),
+        InOrder({"beta": 10, "gamma": 10}),
     )
     result = judged(suite({"alpha": 1}, *rules), "alpha beta", "gamma with a secret")
     verdict = result.verdict("q")
@@ -108,7 +109,7 @@ def test_a_passage_is_credited_once_and_copies_of_a_chunk_are_collapsed() -> Non
 
 
 def test_an_id_is_never_a_passage() -> None:
-    rules = (Rule("must_find", {"refunds": 1}), Rule("must_not_find", {"secret": 10}))
+    rules = (MustFind({"refunds": 1}), MustNotFind({"secret": 10}))
     wanted = suite({"refunds": 1}, *rules)
     hits = [
         {"id": "refunds", "text": "cookies and tracking", "title": "Cookies"},

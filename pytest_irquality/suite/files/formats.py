@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.edges.printable import OUR_COLUMNS, from_csv
+from pytest_irquality.suite.rules import RULES
 from pytest_irquality.suite.yaml import as_number, short
 
 SPELLINGS: Mapping[str, tuple[str, ...]] = {
@@ -39,9 +40,8 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
 # or a judgment.
 PASSED = {"metadata", "title", "iteration", "createdat", "updatedat"}
 OF_QUERIES = (
-    "query", "tags", "why", "weight", "variants", "params", "known_issue", "must_find",
-    "must_find_any", "must_not_find", "in_order", "expect_no_results", "id", "relevant", "passages",
-    "match", "thresholds",
+    "query", "tags", "why", "weight", "variants", "params", "known_issue", *RULES, "id", "relevant",
+    "passages", "match", "thresholds",
 )  # fmt: skip
 PAIR = ("id", "query", "document", "grade", "judge", "date", "count")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]

@@ -1,0 +1,223 @@
+"""Demands: each kind is a class that carries all that later stages ask of it.
+
+A finding keeps the key of the demand it is on, and ``DEMANDS`` in ``model.py`` has the class of
+each key. Rules are in ``rules.py``, guards and bounds here; the words are in
+``wording/demands.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from itertools import chain, repeat
+from math import inf
+from typing import ClassVar, Literal, TypeVar
+
+from pytest_irquality.suite.yaml import Place
+
+Role = Literal["wanted", "unwanted", "named"]
+T = TypeVar("T")
+
+
+class Demand:
+    """A demand as reports know it: by its key, with answers to what they ask.
+
+    ``roles`` are those of the documents it speaks of, in their order, the last role that of all
+    further ones: a *wanted* document is to be found, an *unwanted* one is not, a *named* one is
+    spoken of and no more. ``on_change``: it is about what changed since the baseline, so an update
+    of the baseline forgives it, and a change may accept it. ``needs_relevant``: one more relevant
+    document could make it hold.
+
+    Of bounds: ``falls``: what breaks it is a fall, of the value or since the baseline; else a rise.
+    ``fixed``: it is a ``floor`` or a ceiling that fails. ``tested``: only a significant change
+    breaks it.
+    """
+
+    key: ClassVar[str]
+    roles: ClassVar[tuple[Role, ...]] = ("named",)
+    on_change: ClassVar[bool] = False
+    needs_relevant: ClassVar[bool] = False
+    falls: ClassVar[bool] = False
+    fixed: ClassVar[bool] = False
+    floor: ClassVar[bool] = False
+    tested: ClassVar[bool] = False
+
+    @classmethod
+    def having(cls, documents: Iterable[T], *roles: Role) -> list[T]:
+        """Those of a demand's documents that have one of these roles."""
+        known = chain(cls.roles, repeat(cls.roles[-1]))
+        with_roles = zip(documents, known, strict=False)
+        return [document for document, role in with_roles if role in roles]
+
+    @classmethod
+    def left(cls, value: float, limit: float) -> float:
+        """How far a value, or a worsening, is within its limit, negative where it is beyond."""
+        return value - limit if cls.falls and not cls.on_change else limit - value
+
+
+class Trend(Demand):
+    """What many changes lost together."""
+
+    key = "trend"
+
+
+class Audited(Demand):
+    """What an audit counts. Its kinds stand in ``keys.py``."""
+
+
+# -- guards ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Guard(Demand):
+    """A watch over what every single query did since the baseline: it had something, and has not
+    now. ``most`` queries may do it; None: it only warns.
+
+    A guard that nobody wrote needs no baseline; a written one without a baseline would be a false
+    green. ``help`` and ``default`` are of its key.
+    """
+
+    most: int | None = 0
+    written: bool = True
+    place: Place = field(default=Place(1), compare=False)
+
+    help: ClassVar[str]
+    default: ClassVar[str]
+    on_change = True
+
+    def has(self, top: Sequence[str], relevant: AbstractSet[str]) -> bool:
+        """Whether the top results of an answer have what it watches over."""
+        raise NotImplementedError
+
+
+class LostAllRelevant(Guard):
+    """A relevant document in the top results before, none now."""
+
+    key = "lost_all_relevant"
+    help = "It had a relevant document in the top `top_k` at baseline and has none now."
+    default = "`fail` where there is a baseline"
+    needs_relevant = True
+
+    def has(self, top: Sequence[str], relevant: AbstractSet[str]) -> bool:
+        """Whether any of them is relevant."""
+        return not relevant.isdisjoint(top)
+
+
+class NewZeroResults(Guard):
+    """Results before, none now."""
+
+    key = "new_zero_results"
+    help = "It had results at baseline and has none now."
+    default = "`ignore`"
+
+    def has(self, top: Sequence[str], relevant: AbstractSet[str]) -> bool:
+        """Whether there is any."""
+        return bool(top)
+
+
+GUARDS: Mapping[str, type[Guard]] = {guard.key: guard for guard in Guard.__subclasses__()}
+"""Every guard by its key."""
+DEFAULT_GUARD = LostAllRelevant
+"""The guard that nobody needs to write."""
+
+# -- bounds ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bound(Demand):
+    """One number a measure is held to. ``text`` is how the user wrote it (``2%``, ``0.85``).
+
+    ``share``: the value is a fraction of the queries. ``relative``: a fraction of the baseline's
+    value. ``fails``: breaking it fails the check, and is not only said in the summary. ``help`` and
+    ``default`` are of its key.
+    """
+
+    value: float
+    share: bool = False
+    text: str = ""
+    relative: bool = False
+
+    help: ClassVar[str]
+    default: ClassVar[str]
+    fails: ClassVar[bool] = True
+
+    def worsening(self, before: float, now: float) -> float:
+        """By how much a value got worse, as a bound on the change counts it."""
+        risen = now - before
+        worsened = -risen if self.falls else risen
+        if not self.relative:
+            return worsened
+        if not before:
+            return inf if worsened > 0 else 0.0
+        return worsened / abs(before)
+
+
+class Min(Bound):
+    """A floor."""
+
+    key = "min"
+    help = "The floor."
+    default = "no floor"
+    fixed = floor = falls = True
+
+
+class Max(Bound):
+    """A ceiling."""
+
+    key = "max"
+    help = "The ceiling."
+    default = "no ceiling"
+    fixed = True
+
+
+class WarnBelow(Min):
+    """A floor that fails nothing."""
+
+    key = "warn_below"
+    help = "Below it, a warning in the summary; never a failure."
+    default = "none"
+    fails = fixed = floor = False
+
+
+class WarnAbove(Max):
+    """A ceiling that fails nothing."""
+
+    key = "warn_above"
+    help = "Above it, a warning in the summary; never a failure."
+    default = "none"
+    fails = fixed = False
+
+
+class MaxDrop(Bound):
+    """The most that a value may fall since the baseline."""
+
+    key = "max_drop"
+    help = "The most it may fall since the baseline."
+    default = "any drop"
+    on_change = falls = True
+
+
+class MaxRise(Bound):
+    """The most that a value may rise since the baseline."""
+
+    key = "max_rise"
+    help = "The most it may rise since the baseline, where lower is better."
+    default = "any rise"
+    on_change = True
+
+
+class MaxSignificantDrop(Bound):
+    """The most that a value may fall, where chance does not explain the fall."""
+
+    key = "max_significant_drop"
+    help = "As `max_drop`, and only where a paired test finds the drop significant."
+    default = "none"
+    on_change = falls = tested = True
+
+
+BOUNDS: Mapping[str, type[Bound]] = {
+    bound.key: bound
+    for bound in (Min, Max, WarnBelow, WarnAbove, MaxDrop, MaxRise, MaxSignificantDrop)
+}
+"""Every bound by its key."""

@@ -1,0 +1,327 @@
+"""What each demand says, by its key: every rule, guard and bound has its words in ``WORDS``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+
+from pytest_irquality.storage.provenance import UPDATE
+from pytest_irquality.suite.model import DEMANDS
+from pytest_irquality.suite.tables import complete
+from pytest_irquality.verdict.findings import Change, Finding, Lack, LackKind, RankedDocument
+from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.answers import (
+    NO_VARIANTS,
+    broken_by,
+    kind_name,
+    of_variants,
+    unanswered,
+)
+from pytest_irquality.wording.losses import because, in_brackets
+from pytest_irquality.wording.moves import move, name, place, seen
+from pytest_irquality.wording.numbers import apart, counted, exact, few, figure, probability
+from pytest_irquality.wording.words import queries
+
+Sentence = Callable[[SuiteResult, Finding], str]
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a demand: its ``sentence``, which says what was demanded and what was seen.
+
+    Of a guard ``several`` is what several queries did; its sentence goes on from a query's name. Of
+    a bound ``name`` is what it is called, and ``sign`` stands before its number.
+    """
+
+    sentence: Sentence
+    several: str = ""
+    name: str = ""
+    sign: str = ""
+
+
+def of(finding: Finding) -> Words:
+    """The words of what a finding is on."""
+    return WORDS[finding.kind]
+
+
+def bound(finding: Finding) -> str:
+    """A limit as written: ``≥ 0.87``; the demand's name where it has no number."""
+    sign = of(finding).sign
+    if finding.limit is None or not sign:
+        return finding.kind if finding.measure else ""
+    return f"{sign} {exact(finding.limit, finding.unit)}"
+
+
+# -- rules -----------------------------------------------------------------------------------------
+
+
+def _must_find(result: SuiteResult, finding: Finding) -> str:
+    (document,) = finding.ranked
+    return f"{name(document)} must be in the top {document.limit}: {_seen_and_why(document)}"
+
+
+def _must_not_find(result: SuiteResult, finding: Finding) -> str:
+    (document,) = finding.ranked
+    return f"{name(document)} must not be in the top {document.limit}: {_seen_and_why(document)}"
+
+
+def _seen_and_why(document: RankedDocument) -> str:
+    why = because(document)
+    return f"{seen(document)}; {why}" if why else seen(document)
+
+
+def _must_find_any(result: SuiteResult, finding: Finding) -> str:
+    wanted = " or ".join(f"{name(d)} in the top {d.limit}" for d in finding.ranked)
+    seen_at = [f"{d.id} {place(d)}{in_brackets(d)}" for d in finding.ranked]
+    return f"must find {wanted}: {', '.join(seen_at)}"
+
+
+def _in_order(result: SuiteResult, finding: Finding) -> str:
+    if not finding.ok and all(document.rank is None for document in finding.ranked):
+        wanted = ", ".join(map(name, finding.ranked))
+        return f"must come in the order {wanted}: none of them was returned"
+    above, below = (_name_and_place(document, finding.ok) for document in finding.ranked)
+    return f"{above} must come before {below}"
+
+
+def _name_and_place(document: RankedDocument, ok: bool) -> str:
+    why = "" if ok else because(document)
+    return f"{name(document)} ({'; '.join(filter(None, (place(document), why)))})"
+
+
+def _expect_no_results(result: SuiteResult, finding: Finding) -> str:
+    if finding.ok or not finding.ranked:
+        return "must return nothing"
+    returned = result.query(finding.subject).returned
+    return f"must return nothing: {returned} came, the first is {name(finding.ranked[0])}"
+
+
+# -- guards ----------------------------------------------------------------------------------------
+
+
+def _guard(done: Sentence) -> Sentence:
+    """What a query did; or that none did, or that there is nothing to compare with."""
+
+    def sentence_of(result: SuiteResult, finding: Finding) -> str:
+        if finding.lacks:
+            return f"{finding.kind} has nothing to compare with: {_nothing(result, finding.lacks)}"
+        if finding.as_returned is not None:
+            return f"{done(result, finding)}; as returned, not in the order of equal scores"
+        if finding.ok:
+            return f"no query of {finding.queries} with a baseline did so"
+        return done(result, finding)
+
+    return sentence_of
+
+
+def _lost_all_relevant(result: SuiteResult, finding: Finding) -> str:
+    lost = few([f"{move(d)}{in_brackets(d)}" for d in finding.ranked])
+    return f"lost all its relevant documents of the top {result.top_k}: {lost}"
+
+
+def _new_zero_results(result: SuiteResult, finding: Finding) -> str:
+    before = result.query(finding.subject).returned_before or 0
+    return f"returns nothing now; it returned {counted(before, 'result')} before"
+
+
+# -- bounds ----------------------------------------------------------------------------------------
+
+
+def _value(holds: str, breaks: str) -> Sentence:
+    """Where a value is, in the words for one that holds and one that breaks: no pass is "below its
+    floor".
+    """
+
+    def sentence_of(result: SuiteResult, finding: Finding) -> str:
+        if finding.lacks:
+            return _no_value(result, finding)
+        now, limit = apart(finding.value or 0.0, finding.limit or 0.0, finding.unit)
+        value = f"{finding.measure} is {now}, {holds if finding.ok else breaks} {limit}"
+        if finding.variants:
+            texts = broken_by(finding, result.unit(finding.measure))
+            return f"{kind_name(finding.variants)}: {value}{texts}"
+        if finding.measure == "zero_results" and not finding.subject and not finding.ok:
+            empty = [query.id for query in result.queries if query.returned_nothing]
+            return f"{value}: {queries(result, empty)}"
+        return value
+
+    return sentence_of
+
+
+def _change(result: SuiteResult, finding: Finding) -> str:
+    change, demand = finding.change, finding.demand
+    if finding.lacks or change is None:
+        return _no_value(result, finding)
+    unit = result.unit(finding.measure)
+    words = f"{finding.measure} {moved(change, unit)}"
+    if finding.variants:
+        words = of_variants(finding, change, unit)
+    worsened = -change.difference if demand.falls else change.difference
+    beyond = finding.value is None or finding.value > (finding.limit or 0.0) + EQUAL
+    if worsened > EQUAL:
+        words += f", by {_beside_limit(finding, beyond)}"
+    if beyond and demand.tested:
+        words += f", {_certainty(change, finding.ok)}"
+    if worsened > EQUAL and change.queries > 1:
+        total = counted(change.queries, "query", "queries")
+        words += f" ({change.worse} worse, {change.better} better of {total})"
+    if 0 < finding.queries < finding.of:
+        words += f"; {finding.queries} of {finding.of} compared"
+    if finding.as_returned is not None:
+        _, returned = apart(change.now, finding.as_returned, unit)
+        words += f" in the order of equal scores; as returned it is {returned}"
+    return words + broken_by(finding, unit)
+
+
+def _beside_limit(finding: Finding, beyond: bool) -> str:
+    limit = finding.limit or 0.0
+    if finding.value is None or not isfinite(finding.value):
+        return f"everything: more than {finding.kind} {figure(limit, finding.unit)}"
+    by, most = apart(finding.value, limit, finding.unit)
+    return f"{by}: {'more than' if beyond else 'within'} {finding.kind} {most}"
+
+
+def moved(change: Change, unit: str) -> str:
+    """What a value did: ``fell 0.943 → 0.890``."""
+    before, now = apart(change.before, change.now, unit)
+    if abs(change.difference) <= EQUAL:
+        return f"is unchanged at {now}"
+    return f"{'rose' if change.difference > 0 else 'fell'} {before} → {now}"
+
+
+def _certainty(change: Change, ok: bool) -> str:
+    if change.p is None:
+        return "but no test could be made"
+    corrected = ""
+    if change.adjusted is not None and change.adjusted != change.p:
+        corrected = f" ({probability(change.adjusted)} corrected for several limits)"
+    if ok and change.noise and abs(change.difference) <= change.noise:
+        return f"which is no more than unchanged code does (±{change.noise:.3f})"
+    verb = "which may be chance" if ok else "which chance does not explain"
+    return f"{verb}: {probability(change.p)}{corrected}"
+
+
+# -- what there is nothing to hold against ---------------------------------------------------------
+
+
+def _no_value(result: SuiteResult, finding: Finding) -> str:
+    """Why a limit has nothing to be held against."""
+    lacks, measure = finding.lacks, finding.measure
+    if lacks is None:
+        return f"{measure} is undefined"
+    if why := NO_VALUE.get(lacks.kind):
+        return f"{measure} is {why(result, finding)}"
+    limit = f"{finding.kind} {exact(finding.limit or 0.0, finding.unit)}"
+    return f"{measure}: {limit} has nothing to compare with: {_nothing(result, lacks)}"
+
+
+def _undefined(result: SuiteResult, finding: Finding) -> str:
+    if finding.demand.on_change:
+        return "undefined, now and before: no query here has a relevant document"
+    return "undefined: no query here has a relevant document or was answered"
+
+
+def _nothing(result: SuiteResult, lacks: Lack) -> str:
+    """Why there is nothing to compare with, and what to do about it."""
+    return NOTHING[lacks.kind](result, lacks)
+
+
+NO_CANDIDATES = "the retriever has no candidates(query, k), or no candidates were kept"
+NO_VALUE: Mapping[LackKind, Sentence] = {
+    "variants": lambda result, finding: f"undefined: {NO_VARIANTS}",
+    "candidates": lambda result, finding: f"undefined: {NO_CANDIDATES}",
+    "unanswered": lambda result, finding: f"undecided: {unanswered(result, finding)}",
+    "defined": _undefined,
+}
+RENEW = f"renew it with `{UPDATE}`"
+NOTHING: Mapping[LackKind, Callable[[SuiteResult, Lack], str]] = {
+    "baseline": lambda result, lacks: (
+        f"there is no baseline; make one with `{UPDATE}` and commit it"
+    ),
+    "depth": lambda result, lacks: (
+        f"it reads {lacks.reads} results and the baseline holds {lacks.holds}; {RENEW}"
+    ),
+    "documents": lambda result, lacks: f"the baseline holds other document ids; {RENEW}",
+    "edited": lambda result, lacks: (
+        f"the baseline has other words or params for {queries(result, lacks.queries)}; {RENEW}"
+    ),
+    "kept candidates": lambda result, lacks: f"the baseline holds no candidates of them; {RENEW}",
+    "new": lambda result, lacks: "every query here is new",
+    "unchanged": lambda result, lacks: (
+        "no query here has a value on either side, and no ranking changed"
+    ),
+    "compared": lambda result, lacks: f"no query here has a value on both sides; {RENEW}",
+}
+
+# -- the others ------------------------------------------------------------------------------------
+
+
+def _trend(result: SuiteResult, finding: Finding) -> str:
+    """What many changes lost together, each against its own baseline."""
+    assert finding.value is not None
+    assert finding.limit is not None
+    if not finding.queries:
+        return f"no change of {finding.measure} is in the history yet"
+    changes = counted(finding.queries, "change")
+    lost, most = apart(finding.value, finding.limit, finding.unit)
+    if finding.ok:
+        return f"{finding.measure} lost {lost} in the last {changes} together, of at most {most}"
+    return (
+        f"{finding.measure} lost {lost} in the last {changes} together, each against its own"
+        f" baseline: more than {most}; it began with {finding.since}"
+    )
+
+
+def _audited(one: str, many: str) -> Sentence:
+    """What is counted under ``audit``, of one and of several."""
+
+    def sentence_of(result: SuiteResult, finding: Finding) -> str:
+        if finding.lacks:
+            why = result.audit.no_answer if result.audit else ""
+            why = why or "the retriever has no exists(id)"
+            return f"nobody can say which documents exist: {why}"
+        within = "within" if finding.ok else "more than"
+        number = counted(int(finding.value or 0), one, many)
+        return f"{number}, {within} the {finding.limit or 0:g} allowed"
+
+    return sentence_of
+
+
+WORDS: Mapping[str, Words] = complete(
+    DEMANDS,
+    {
+        "must_find": Words(_must_find),
+        "must_find_any": Words(_must_find_any),
+        "must_not_find": Words(_must_not_find),
+        "in_order": Words(_in_order),
+        "expect_no_results": Words(_expect_no_results),
+        "lost_all_relevant": Words(
+            _guard(_lost_all_relevant), several="lost all their relevant documents"
+        ),
+        "new_zero_results": Words(
+            _guard(_new_zero_results),
+            several="return nothing now and returned something before",
+        ),
+        "min": Words(_value("at or above its floor", "below its floor"), name="floor", sign="≥"),
+        "max": Words(
+            _value("at or below its ceiling", "above its ceiling"), name="ceiling", sign="≤"
+        ),
+        "warn_below": Words(_value("not below", "below"), name="warning below", sign="warn <"),
+        "warn_above": Words(_value("not above", "above"), name="warning above", sign="warn >"),
+        "max_drop": Words(_change, name="drop", sign="drop ≤"),
+        "max_rise": Words(_change, name="rise", sign="rise ≤"),
+        "max_significant_drop": Words(_change, name="significant drop", sign="significant drop ≤"),
+        "trend": Words(_trend),
+        "dead": Words(
+            _audited("judged document no longer exists", "judged documents no longer exist")
+        ),
+        "unprotected": Words(
+            _audited(
+                "query is in no rule, limit or guard", "queries are in no rule, limit or guard"
+            )
+        ),
+        "toothless": Words(_audited("limit could not be broken", "limits could not be broken")),
+    },
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from pytest_irquality.edges.git import now, package_version
@@ -20,7 +20,6 @@ from pytest_irquality.storage.stored import (
 )
 from pytest_irquality.suite.model import Suite
 
-NAMED_QUERIES, NAMED_MOVES = 5, 3
 DIGITS = 6  # of the values kept
 
 
@@ -76,18 +75,17 @@ def update(
         candidates=_depth_of_candidates(suite, old, lines.kept),
     )
     write_run(place.path, StoredRun(header, {**lines.kept, **variants}), place.allowed)
-    written = f"baseline written: {place.shown}: {', '.join(changes)}{stay}"
-    return (written, *_moves(before, lines.changed))
+    return (f"baseline written: {place.shown}: {', '.join(changes)}{stay}",)
 
 
 @dataclass
 class _Lines:
-    """The lines that an update keeps: among them those with another ranking than before, and so
-    many that are new or in other words.
+    """The lines that an update keeps: so many of them with another ranking than before, so many new
+    or in other words.
     """
 
     kept: dict[str, StoredQuery] = field(default_factory=dict)
-    changed: list[StoredQuery] = field(default_factory=list)
+    changed: int = 0
     new: int = 0
 
 
@@ -106,7 +104,7 @@ def _updated(suite: Suite, before: Mapping[str, StoredQuery], run: Run) -> _Line
             continue
         lines.kept[query.id] = fresh
         if old is not None and old.same_question(fresh):
-            lines.changed.append(fresh)
+            lines.changed += 1
         else:
             lines.new += 1
     return lines
@@ -121,7 +119,7 @@ def _changes(
 ) -> Iterator[str]:
     """What an update changes, in a few words each."""
     if lines.changed:
-        yield f"{_rankings(len(lines.changed))} changed"
+        yield f"{_rankings(lines.changed)} changed"
     if lines.new:
         yield f"{lines.new} new"
     if removed := len(before.keys() - lines.kept.keys()):
@@ -205,37 +203,3 @@ def _under_todays_ids(old: StoredRun, suite: Suite) -> Mapping[str, StoredQuery]
     matched = {*same.values()}
     rest = {id: query for id, query in old.queries.items() if id not in matched and not query.of}
     return {**rest, **was}
-
-
-def _moves(before: Mapping[str, StoredQuery], changed: Sequence[StoredQuery]) -> Iterator[str]:
-    """Which documents moved, for the first queries that changed."""
-    for query in changed[:NAMED_QUERIES]:
-        old = before[query.id]
-        moves = _moved_documents(old, query)
-        named = ", ".join(moves[:NAMED_MOVES])
-        if not moves:
-            same_texts = tuple(old.texts) == tuple(query.texts)
-            named = "other candidates" if same_texts else "other texts under the same ids"
-        more = f" and {len(moves) - NAMED_MOVES} more" if len(moves) > NAMED_MOVES else ""
-        yield f"  {query.text!r}: {named}{more}"
-    if len(changed) > NAMED_QUERIES:
-        yield f"  and {len(changed) - NAMED_QUERIES} more queries"
-
-
-def _moved_documents(old: StoredQuery, new: StoredQuery) -> Sequence[str]:
-    """Each document that has another rank, with both ranks, the highest first."""
-    then, today = _ranks(old), _ranks(new)
-    titles = old.by_document(old.titles) | new.by_document(new.titles)
-    moved = []
-    for id in {**then, **today}:
-        if then.get(id) != today.get(id):
-            title = titles.get(id, id)
-            name = f"{id} ({title})" if title != id else id
-            best = min(ranks[id] for ranks in (then, today) if id in ranks)
-            moved.append((best, id, f"{name} {then.get(id, '–')} → {today.get(id, '–')}"))
-    return [words for _, _, words in sorted(moved)]
-
-
-def _ranks(query: StoredQuery) -> Mapping[str, int]:
-    ids = dict.fromkeys(query.ranking.ids if query.ranking else ())
-    return {id: rank for rank, id in enumerate(ids, 1)}

@@ -77,10 +77,9 @@ def test_an_update_writes_what_changed_says_so_and_otherwise_touches_nothing(sho
     )
     result = shop.run("--ir-update-baseline")
     assert result.ret == 0
-    result.stdout.fnmatch_lines([
-        "  baseline written: .ir-baseline/shop.jsonl: 1 ranking changed, 2 new, 1 removed",
-        "    'office chair': d1 (Chair) 1 → 2, d9 (Mat) 2 → 1",
-    ])  # fmt: skip
+    result.stdout.fnmatch_lines(
+        ["  baseline written: .ir-baseline/shop.jsonl: 1 ranking changed, 2 new, 1 removed"]
+    )
     assert list(lines(shop)) == ["", "q1", "desk", "a"]
 
 
@@ -90,9 +89,7 @@ def test_what_was_not_selected_or_not_answered_keeps_its_line_and_floors_still_f
     shop.run("--ir-update-baseline")
     shop.answers({query: ["d0"] for query in ANSWERS})
     result = shop.run("--ir-update-baseline", "shop.ir.yaml::desk")
-    result.stdout.fnmatch_lines(
-        ["  baseline written: *: 1 ranking changed", "    'desk': d0 – → 1, d2 1 → –"]
-    )
+    result.stdout.fnmatch_lines(["  baseline written: *: 1 ranking changed"])
     assert lines(shop)["q1"]["docs"][0][0] == "d1"
     assert lines(shop)["desk"]["docs"] == ["d0"]
 
@@ -255,9 +252,7 @@ def test_s16_a_change_that_updates_the_baseline_too_still_shows_the_drop(
     repository.answers({**ANSWERS, "desk": ["d0"]})
     result = repository.run("--ir-update-baseline")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(
-        ["  baseline written: *: 1 ranking changed", "    'desk': d0 – → 1, d2 1 → –"]
-    )
+    result.stdout.fnmatch_lines(["  baseline written: *: 1 ranking changed"])
     git(repository.path, "commit", "-qam", "drop, and hide it")
     assert repository.run().ret == 0
     result = repository.run("--ir-baseline=git:main")
@@ -320,12 +315,7 @@ def test_passages_are_looked_for_in_texts_that_were_kept_or_not_at_all(project: 
         [".ir-baseline/shop.jsonl: kept without texts, which 'match: text' needs; renew it with *"]
     )
     result = project.run("--ir-update-baseline", "--ir-save-runs=texts")
-    result.stdout.fnmatch_lines(
-        [
-            "  baseline written: *: 1 ranking changed",
-            "    'refunds': other texts under the same ids",
-        ]
-    )
+    result.stdout.fnmatch_lines(["  baseline written: *: 1 ranking changed"])
     assert project.run("--ir-runs=texts").ret == 0
     for kept, said in [
         (

@@ -50,10 +50,6 @@ class Judges:
         preferred = next((judge for judge in self.preferred if judge in given), None)
         return [*given.values()] if preferred is None else [given[preferred]]
 
-    def __str__(self) -> str:
-        """As it is written in a suite."""
-        return f"{{prefer: [{', '.join(self.preferred)}]}}" if self.preferred else self.how
-
 
 def mean(grades: Sequence[float]) -> float:
     """The mean, exact where all agree."""

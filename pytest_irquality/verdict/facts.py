@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pytest_irquality.suite.judges import How
 from pytest_irquality.verdict.findings import Cause, Change, Loss, RankedDocument, Stages
 
 
@@ -324,12 +325,12 @@ class LeftIndex(Fact):
 @dataclass(frozen=True)
 class SeveralJudges(Fact):
     """So many ``pairs`` of a query and a document were graded by more than one of the ``judges``;
-    ``counts`` is what then counts, as it is written in the suite.
+    ``counts`` is what then counts.
     """
 
     pairs: int
     judges: tuple[str, ...]
-    counts: str
+    counts: How
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ def with_other_judges(suite: Suite, result: SuiteResult, rejudge: Rejudge) -> Su
     if not suite.judged_by_several:
         return result
     everyone = tuple(_sharing(suite))
-    facts: list[Fact] = [SeveralJudges(suite.judged_by_several, everyone, str(suite.judges))]
+    facts: list[Fact] = [SeveralJudges(suite.judged_by_several, everyone, suite.judges.how)]
     by_judge: dict[str, list[Flip]] = {}
     otherwise: dict[str, tuple[str, ...]] = {}  # the judges under whom a check ends otherwise
     for flip in flips(suite, result, rejudge):

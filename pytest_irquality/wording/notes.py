@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import singledispatch
 
+from pytest_irquality.suite.judges import How
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.facts import Fact
 from pytest_irquality.verdict.result import SuiteResult
@@ -287,13 +288,13 @@ def _(fact: facts.LeftIndex, result: SuiteResult) -> str:
 def _(fact: facts.SeveralJudges, result: SuiteResult) -> str:
     pairs = counted(fact.pairs, "pair was", "pairs were")
     judges = few([judge or "nobody named" for judge in fact.judges])
-    return f"{pairs} graded by more than one judge ({judges}): {HOW[fact.counts.split(':')[0]]}"
+    return f"{pairs} graded by more than one judge ({judges}): {HOW[fact.counts]}"
 
 
-HOW: Mapping[str, str] = {
+HOW: Mapping[How, str] = {
     "mean": "their mean counts, and half of them make a document relevant",
     "median": "the median counts",
-    "{prefer": "the judge preferred by the suite counts",
+    "prefer": "the judge preferred by the suite counts",
 }
 
 

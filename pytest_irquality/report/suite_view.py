@@ -143,7 +143,6 @@ class SuiteView:
     def section(self) -> Section:
         result, story, queries = self.result, self.story, self.queries.views()
         tags, unchanged_tags = self.means.tags()
-        changed = changes(self.queries)
         unlisted = len(queries) - LISTED
         order = "most damaged first" if self.queries.compared else "lowest first"
         return Section(
@@ -172,7 +171,7 @@ class SuiteView:
             coverage=self.coverage,
             coverage_top=self.coverage_top,
             coverage_bar=self.coverage_bar,
-            changes=changed if changed and changed.bins else None,
+            changes=changes(self.queries),
             chips=self.queries.chips(queries),
             queries=tuple(self.queries.listed(queries[:LISTED])),
             table=table(self.queries, queries),

@@ -249,50 +249,6 @@ class Chip:
     count: int
 
 
-class Bin(NamedTuple):
-    """A bar of the histogram, in the units of its drawing."""
-
-    css: str
-    x: float
-    y: float
-    width: float
-    height: float
-    middle: float
-    above: float
-    label: str
-    title: str
-    find: str
-
-
-class Dot(NamedTuple):
-    """The queries at one place of the plot: ``queries`` are their rows, worst first."""
-
-    css: str
-    x: float
-    y: float
-    radius: float
-    title: str
-    queries: str
-
-
-class Mover(NamedTuple):
-    """One of the queries that changed most."""
-
-    css: str
-    text: str
-    change: str
-    anchor: str
-    query: int
-
-
-class Tick(NamedTuple):
-    """A number beside an axis, ``at`` so much to the right and ``down`` so much from the top."""
-
-    at: float
-    down: float
-    text: str
-
-
 class ChangeBar(NamedTuple):
     """Some neighbours among all queries in the order of their change, as a bar; ``find`` lists
     them.
@@ -308,20 +264,11 @@ class ChangeBar(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What every query's value of one measure did since the baseline: all in one row, as a
-    histogram, as a plot.
-    """
+    """What every query's value of one measure did since the baseline, all in one row."""
 
     measure: str
-    tally: tuple[tuple[str, str, str], ...]
     said: str
     steps: tuple[ChangeBar, ...]
-    bins: tuple[Bin, ...]
-    bin_ticks: tuple[Tick, ...]
-    dots: tuple[Dot, ...]
-    ticks: tuple[Tick, ...]
-    rises: tuple[Tick, ...]
-    movers: tuple[tuple[Mover, ...], ...]
 
 
 class Column(NamedTuple):

@@ -58,7 +58,7 @@ def test_a_screen_reader_is_told_names_and_states(show: Open, red: str) -> None:
     header = page.locator("header").aria_snapshot()
     assert re.search(r'heading "Search got worse .*" \[level=1\]', header)
     assert 'heading "Worst queries" [level=2]' in header
-    assert "the worst first: 40 of 69 compared queries" in header
+    assert "the worst first: 23 worse, 6 better of 69 queries" in header
     assert re.search(r'row "mechanical keyboard lost −0.500 .*"', header)
     queries = page.locator("section.suite").aria_snapshot()
     assert 'button "All 70" [pressed]' in queries

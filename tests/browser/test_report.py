@@ -256,18 +256,6 @@ def test_a_query_opens_to_everything_about_it(show: Open) -> None:
     assert detail.locator("pre.fault").inner_text() == "TimeoutError: 5 s"
 
 
-def test_the_plot_names_on_hover_and_opens_on_click(show: Open) -> None:
-    page = show(PAGE)
-    dot = page.locator("svg.plot circle.bad").last
-    dot.hover()
-    assert page.locator(".caption").inner_text() == dot.locator("title").text_content()
-    dot.click()
-    opened = page.locator("tr.row:has([aria-expanded=true]) .text").inner_text()
-    assert opened in (dot.locator("title").text_content() or "")
-    page.locator(".movers a").first.click()
-    assert page.locator("[aria-expanded=true]").inner_text() == "query number 0"
-
-
 def test_reasons_lead_to_limits_and_queries(show: Open) -> None:
     page = show(PAGE)
     page.locator(".worst a", has_text="query number 1").first.click()

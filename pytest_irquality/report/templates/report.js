@@ -436,7 +436,7 @@
     const suite = target.closest("section.suite")?.id ?? target.dataset.section;
     const s = suites.findIndex(({ id }) => id === suite);
     event.preventDefault();
-    if (target.dataset.query) openRow(s, Number(target.dataset.query.split(" ")[0]));
+    if (target.dataset.query) openRow(s, Number(target.dataset.query));
     else {
       change({ s, open: null });
       const place = document.getElementById(target.getAttribute("href").slice(1));
@@ -444,15 +444,6 @@
       place.classList.add("marked");
       place.scrollIntoView();
     }
-  });
-
-  document.querySelectorAll("svg.plot").forEach((plot) => {
-    const caption = plot.parentElement.querySelector(".caption");
-    caption.hidden = false;
-    plot.addEventListener("pointerover", (event) => {
-      const title = event.target.querySelector?.("title");
-      if (title) caption.textContent = title.textContent;
-    });
   });
 
   document.querySelectorAll("th[data-tag]").forEach((head) => head.replaceChildren(

@@ -329,8 +329,7 @@ def _document(document: ShownDocument, query: QueryResult) -> list[str]:
 
 
 def _tags(result: SuiteResult) -> str:
-    used = {tag for query in result.queries for tag in query.tags}
-    tags = [tag for tag in dict.fromkeys(mean.tag for mean in result.means) if tag in used]
+    tags = [*dict.fromkeys(mean.tag for mean in result.means if mean.tag is not None)]
     if not tags:
         return ""
     means = {(mean.tag, mean.measure): mean for mean in result.means}

@@ -16,12 +16,10 @@ from pytest_irquality.report.query_table import table
 from pytest_irquality.report.query_view import QueryViews
 from pytest_irquality.report.views import (
     STATES,
-    Bar,
     MeasureName,
     Reason,
     Section,
     State,
-    percent,
 )
 from pytest_irquality.verdict.result import BAD, SuiteResult, Verdict
 from pytest_irquality.wording.numbers import counted, few, figure, share
@@ -170,7 +168,6 @@ class SuiteView:
             tags_folded=f"{counted(len(unchanged_tags), 'tag')} unchanged",
             coverage=self.coverage,
             coverage_top=self.coverage_top,
-            coverage_bar=self.coverage_bar,
             changes=changes(self.queries),
             chips=self.queries.chips(queries),
             queries=tuple(self.queries.listed(queries[:LISTED])),
@@ -197,12 +194,6 @@ class SuiteView:
             return ""
         judged = share(result.judged, result.returned)
         return f"{judged} results in the top {result.top_k} are judged."
-
-    @property
-    def coverage_bar(self) -> Bar | None:
-        if not self.result.returned:
-            return None
-        return Bar("quiet", percent(self.result.judged / self.result.returned))
 
     @property
     def coverage_top(self) -> str:

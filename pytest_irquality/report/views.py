@@ -337,7 +337,6 @@ class Section(NamedTuple):
     tags_folded: str
     coverage: str
     coverage_top: str
-    coverage_bar: Bar | None
     changes: Changes | None
     chips: tuple[Chip, ...]
     queries: tuple[Listed, ...]

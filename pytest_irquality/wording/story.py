@@ -319,10 +319,9 @@ class Story:
     def tags(self) -> str:
         """The tags that lost most."""
         measure, sign = self.damage.measure, self.damage.sign
-        tags = {tag for query in self.result.queries for tag in query.tags}
         lost = []
         for mean in self.result.means:
-            if mean.tag in tags and mean.measure == measure and mean.change:
+            if mean.tag is not None and mean.measure == measure and mean.change:
                 difference = mean.change.difference
                 if sign * difference < -EQUAL:
                     lost.append((sign * difference, f"{mean.tag} {signed(difference, mean.unit)}"))

@@ -63,7 +63,7 @@ def index(definitions: Mapping[str, Definition]) -> Iterator[str]:
     yield "| measure | what | range | better |"
     yield "|---|---|---|---|"
     for definition in definitions.values():
-        link = f"[`{example(definition)}`](#{definition.anchor})"
+        link = f"[`{example(definition)}`](#{definition.name})"
         yield (
             f"| {link} | {definition.title} | {bounds(definition)} |"
             f" {DIRECTION[definition.higher_is_better]} |"

@@ -16,15 +16,14 @@ Unit = Literal["", "count", "seconds"]
 
 @dataclass(frozen=True)
 class Parameter:
-    """What may stand in the parentheses of a name: a choice of words, or a number above `low` and
-    below `high`.
+    """What may stand in the parentheses of a name: a choice of words, or a number above 0 and below
+    `high`.
     """
 
     name: str
     default: Value | None  # None: the suite decides (`rel`)
     meaning: str
     choices: tuple[str, ...] = ()
-    low: float = 0
     high: float = float("inf")
     # Printed in the name even at its default, because tools differ in theirs.
     always_shown: bool = False
@@ -58,11 +57,6 @@ class Definition:
     compares: bool = False  # whether it reads the baseline's ranking, and is undefined without one
     # The highest grade that the formula can take, given the parameters.
     top_grade: Callable[..., float] | None = None
-
-    @property
-    def anchor(self) -> str:
-        """Where `docs/reference/measures.md` describes it."""
-        return self.name
 
     @property
     def usual_name(self) -> str:

@@ -149,9 +149,9 @@ def read_value(text: str, parameter: Parameter, written: str) -> Value:
         number = float(written)
     except ValueError:
         raise MeasureError(f"{text!r}: {parameter.name} is a number, not {written!r}") from None
-    low, high = parameter.low, parameter.high
-    if not isfinite(number) or not low < number < high:
-        bounds = f"above {low:g}" + (f" and below {high:g}" if isfinite(high) else "")
+    high = parameter.high
+    if not isfinite(number) or not 0 < number < high:
+        bounds = "above 0" + (f" and below {high:g}" if isfinite(high) else "")
         raise MeasureError(f"{text!r}: {parameter.name} is a number {bounds}, not {written}")
     return number
 

@@ -11,7 +11,7 @@ from tools.measures import page
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_every_measure_says_what_it_is(name: str) -> None:
     definition = DEFINITIONS[name]
-    assert f"\n## {definition.anchor}\n" in page()
+    assert f"\n## {definition.name}\n" in page()
     assert definition.formula in page()
     assert definition.source
     assert definition.undefined

@@ -16,7 +16,7 @@ WRAPPERS = (
     "hits", "documents", "points", "matches", "objects", "results", "docs", "data", "response",
     "source_nodes", "nodes", "source_documents", "items", "rows", "context", "contexts",
     "retrieved_contexts", "passages", "chunks", "retrievalResults", "retrieval_results",
-    "structuredContent", "structured_content", "content",
+    "structuredContent", "structured_content", "content", "result", "value", "products", "edges",
 )  # fmt: skip
 ID_COLUMNS = (
     "ids",
@@ -199,6 +199,9 @@ def _mapping(thing: Any, wanted: Wanted) -> object:
     keys = list(thing.keys())
     if _value(thing, "isError") is True:
         raise _tool_error(_value(thing, "content"))
+    late = any(_value(thing, name) is True for name in ("timed_out", "search_cutoff"))
+    if late or _value(_value(thing, "_shards"), "failed"):
+        raise UnreadableResult("only a part of the index has answered")
     if any(name in keys and _is_column(_value(thing, name)) for name in wanted.columns):
         columns = {name: _only(column) for name, column in _columns(thing).items()}
         return _rows({name: column[: wanted.depth] for name, column in columns.items()})
@@ -206,6 +209,14 @@ def _mapping(thing: Any, wanted: Wanted) -> object:
     if inside is not None:
         return inside
     return _only_component({str(key): _value(thing, key) for key in keys})
+
+
+def _vespa(thing: Any, wanted: Wanted) -> object:
+    """Vespa's answer over HTTP, which has no list of hits where there are none."""
+    root = _value(thing, "root") if is_mapping(thing) else None
+    if _value(root, "id") != "toplevel" or _value(root, "errors"):
+        return None
+    return _value(root, "children") or []
 
 
 def _only_component(values: Mapping[str, object]) -> object:
@@ -257,6 +268,8 @@ def _batch_of_one(thing: Any, wanted: Wanted) -> object:
     inside = thing[0]
     if _is_array(inside):
         return inside
+    if isinstance(_value(inside, "hits"), list) and _value(inside, "id") is None:
+        return inside  # of a request that could ask for several searches
     if not isinstance(inside, (list, tuple)):
         return None
     scalars = {type(value) for value in inside if isinstance(value, (str, numbers.Number))}
@@ -268,7 +281,7 @@ def _batch_of_one(thing: Any, wanted: Wanted) -> object:
 
 
 OPENERS: tuple[Callable[[Any, Wanted], object], ...] = (
-    _array, _cursor, _frame, _two_columns, _mapping, _attributes, _batch_of_one,
+    _array, _cursor, _frame, _two_columns, _vespa, _mapping, _attributes, _batch_of_one,
 )  # fmt: skip
 TO_LIST = ("tolist", "to_list", "to_pylist", "read_all")
 TWO_COLUMNS = (

@@ -273,10 +273,11 @@ class IniTexts(Setting["list[str]"]):
     """A key that is a list of texts."""
 
     default: Sequence[str] = ()
+    kind: Literal["args", "linelist"] = "args"
 
     def declare(self, parser: pytest.Parser) -> None:
         """Tell pytest's parser of it."""
-        parser.addini(self.key, type="args", default=list(self.default), help=self.help)
+        parser.addini(self.key, type=self.kind, default=list(self.default), help=self.help)
 
     def read(self, given: Declared) -> list[str]:
         """What was given."""

@@ -68,10 +68,15 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     imply_suites(config)
     last_baselines(config)
+    options = Options(config)
+    if options.url or options.command:
+        from pytest_irquality.plugin import services  # noqa: PLC0415 - for these only
+
+        services.register(config)
     # What is wrong with the options is told before anything is collected.
     if needs_suites(config):
         _activate(config)
-    queries = Options(config).init
+    queries = options.init
     if queries:
         _start_first_suite(config, Path(config.invocation_params.dir, queries.path))
 

@@ -93,9 +93,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
     except pytest.FixtureLookupError as error:
         if error.argname != "retriever":
             raise
-        advice = (
-            "write it in a conftest.py, as the README shows, beside the list of queries or above"
-        )
+        advice = "write it in a conftest.py beside the list of queries or above, or set ir_url"
         raise pytest.fail.Exception(
             f"no fixture 'retriever' is found from here; {advice}", pytrace=False
         ) from None

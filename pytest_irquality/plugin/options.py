@@ -124,6 +124,11 @@ class Options(Reports):
     suite_files = IniTexts(
         "Globs of the names of suite files (default: " + " ".join(PATTERNS) + ").", PATTERNS
     )
+    url = IniTexts("Ask this URL where a fixture is missing (default: none).", kind="linelist")
+    headers = IniTexts("Headers for ir_url, one a line (default: none).", kind="linelist")
+    command = IniTexts(
+        "Ask this program where a fixture is missing (default: none).", kind="linelist"
+    )
     accepted = IniChoice(
         "What a drop is that the change's own committed baseline accepts, under git:REF and"
         " run:REF: fail, or what is green and loud (default: xfail).",

@@ -6,70 +6,88 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
 import pytest
 
+from pytest_irquality.edges.printable import terminal
+from pytest_irquality.retrieval.retrieve import Progress
+
 ON_TERMINAL = 1.0, 0.2  # seconds before the first line, and between lines
 IN_LOG = 5.0, 5.0
+PATIENCE = 10.0  # seconds without an answer until it is said what is waited for
 
 
 @contextmanager
-def shown_progress(config: pytest.Config, name: str) -> Iterator[Callable[[int, int], None] | None]:
-    """What to tell how many queries were answered, and of how many; None where nobody would read
-    it.
-    """
+def shown_progress(config: pytest.Config, name: str) -> Iterator[Progress | None]:
+    """What to tell of each answer; None where nobody would read it."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None or reporter.verbosity < 0 or hasattr(config, "workerinput"):
         yield None
         return
-    capture = config.pluginmanager.get_plugin("capturemanager")
-    uncaptured = capture.global_and_fixture_disabled if capture else nullcontext
-    wait, pause = ON_TERMINAL if reporter.isatty else IN_LOG
-    start = time.monotonic()
-    due = start + wait
-    line = ""
+    shown = _Shown(config, reporter, name)
+    watcher = threading.Thread(target=shown.watch, daemon=True, name="irquality-progress")
+    watcher.start()
+    try:
+        yield shown.tell
+    finally:
+        shown.ended.set()
+        watcher.join()
+        if shown.line:
+            shown.write("")
 
-    def rewrite(text: str) -> None:
-        nonlocal line
+
+class _Shown:
+    """A pass, and what stands of it on the terminal's last line."""
+
+    def __init__(self, config: pytest.Config, reporter: pytest.TerminalReporter, name: str) -> None:
+        self.config, self.reporter, self.name = config, reporter, name
+        self.start = self.heard = time.monotonic()
+        wait, self.pause = ON_TERMINAL if reporter.isatty else IN_LOG
+        self.due = self.start + wait
+        self.waiting = self.line = ""
+        self.ended, self.writing = threading.Event(), threading.Lock()
+
+    def tell(self, done: int, total: int, waiting: str) -> None:
+        """Show how far the pass is, if it is time."""
+        now = self.heard = time.monotonic()
+        self.waiting = waiting
+        if now < self.due or done in (0, total):
+            return
+        self.due = now + self.pause
+        pace = f"{_rate(done, now - self.start)}, {_left(total, done, now - self.start)} left"
+        self.write(f"{done} of {total} queries, {pace}")
+
+    def watch(self) -> None:
+        """Say what is waited for, once of each long wait: the test's own thread is in the call."""
+        said = ""
+        while not self.ended.wait(PATIENCE / 20):
+            if self.waiting != said and time.monotonic() - self.heard > PATIENCE:
+                said = self.waiting
+                self.write(terminal(said))
+
+    def write(self, text: str) -> None:
+        """Show a text, where there is a terminal in place of the one before."""
+        capture = self.config.pluginmanager.get_plugin("capturemanager")
+        uncaptured = capture.global_and_fixture_disabled if capture else nullcontext
+        with self.writing, uncaptured():
+            if self.reporter.isatty:
+                self._rewrite(text and f" {text}")
+            else:
+                self.reporter.write_line(f"{self.name}: {text}")
+
+    def _rewrite(self, text: str) -> None:
         # Backspaces keep what pytest has written on this line; a text that wrapped could not be
         # taken back.
-        room = (
-            shutil.get_terminal_size().columns
-            - config.get_terminal_writer().width_of_current_line
-            - 1
-        )
-        text = text[: max(0, room)]
-        with uncaptured():
-            sys.stdout.write(
-                "\b" * len(line) + text.ljust(len(line)) + "\b" * max(0, len(line) - len(text))
-            )
-            sys.stdout.flush()
-        line = text
-
-    def tell(done: int, total: int) -> None:
-        nonlocal due
-        now = time.monotonic()
-        if now < due or done == total:
-            return
-        due = now + pause
-        text = (
-            f"{done} of {total} queries, {_rate(done, now - start)},"
-            f" {_left(total, done, now - start)} left"
-        )
-        if reporter.isatty:
-            rewrite(f" {text}")
-        else:
-            with uncaptured():
-                reporter.write_line(f"{name}: {text}")
-
-    try:
-        yield tell
-    finally:
-        if line:
-            rewrite("")
+        written = self.config.get_terminal_writer().width_of_current_line
+        text = text[: max(0, shutil.get_terminal_size().columns - written - 1)]
+        back = "\b" * max(0, len(self.line) - len(text))
+        sys.stdout.write("\b" * len(self.line) + text.ljust(len(self.line)) + back)
+        sys.stdout.flush()
+        self.line = text
 
 
 def _rate(done: int, seconds: float) -> str:

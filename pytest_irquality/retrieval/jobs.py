@@ -46,7 +46,16 @@ Done = Callable[[Job, Reply], None]
 
 
 class TimedOut(Exception):
-    """A call that took longer than it may."""
+    """A call that took longer than it may, and what became of it.
+
+    ``usual``: the seconds of a call that can be ended, where a suite has no ``timeout``.
+    """
+
+    usual = 60.0
+
+    def __init__(self, seconds: float, then: str) -> None:
+        usual = " (longer by 'timeout' in the suite)" if seconds == self.usual else ""
+        super().__init__(f"no answer within {seconds:g} s{usual}; {then}")
 
 
 def is_async(value: object) -> bool:

@@ -60,8 +60,7 @@ async def in_loop(jobs: deque[Job], done: Done, concurrency: int, timeout: float
             else:
                 call.cancel()
                 given_up.add(call)
-                late = TimedOut("the call was cancelled")
-                done(job, Reply(error=late, seconds=timeout or 0.0))
+                done(job, Reply(error=TimedOut(timeout or 0.0, "the call was cancelled")))
 
     workers = [asyncio.ensure_future(work()) for _ in range(min(concurrency, len(jobs)))]
     try:

@@ -23,9 +23,11 @@ from pytest_irquality.retrieval.results import (
 )
 from pytest_irquality.retrieval.retries import is_retried, wait_before
 from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run, one_side
+from pytest_irquality.retrieval.service import Service
 from pytest_irquality.suite.model import Query, Suite
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int, str], None]
+"""Told how many queries were answered, of how many, and what is waited for now."""
 ReadHits = Callable[[Query, object], Returned]
 
 LONGEST = 300  # characters of an error's message; its traceback has all of it
@@ -49,14 +51,16 @@ def retrieve(
     A call that raises, takes longer than ``suite.timeout`` or returns what cannot be read is that
     query's ``Fault``; the others are asked all the same. Only a retriever that times out again and
     again, and answers nothing in between, is given up: the queries that were left are faults too.
-    What is in the run stands in the suite's order, whatever was answered first.
+    Without a ``timeout`` coroutines may take a minute, and plain functions as long as they like: a
+    limit would move them into other threads. What is in the run stands in the suite's order,
+    whatever was answered first.
 
     A retriever's ``candidates(query, k)`` is asked every query once, too, in the same pass: what
     its first stage gives is the run's stage of that name.
 
     ``concurrency`` calls are in flight (None: as many as the suite says, or one): plain functions
     in threads, coroutines in one event loop. One call at a time and without a time-out is made in
-    the caller's own thread. ``progress`` is told how many queries were answered, and of how many.
+    the caller's own thread. ``progress`` is told of each query that was answered.
     ``name`` tells retrievers of one suite apart. With ``details`` the run keeps what people must
     see of a document to grade it. Raises ``RetrieverError`` where the object cannot be called at
     all. Ctrl-C ends the pass and marks it interrupted.
@@ -66,14 +70,19 @@ def retrieve(
     own = {query.id for query in asked}
     variants = tuple(variant for variant in suite.reworded if variant.of in own)
     concurrency = concurrency or suite.concurrency or 1
+    timeout = limit = suite.timeout
+    if isinstance(retriever, Service):  # it ends its calls itself
+        timeout, limit = None, limit or TimedOut.usual
+        retriever = retriever.within(limit)
     jobs = deque(_rounds(suite, retriever, (*asked, *variants), details))
     warmup = deque(islice(cycle(jobs), suite.warmup))
     first_stage = getattr(retriever, "candidates", None)
     if callable(first_stage):
         jobs.extend(_of_first_stage(suite, first_stage, asked))
-    kept = _Kept(jobs, max(GIVE_UP, 3 * concurrency), progress)
+    kept = _Kept(jobs, max(GIVE_UP, 3 * concurrency), progress, timeout, limit)
     try:
-        _ask([(warmup, _forget), (jobs, kept.keep)], concurrency, suite.timeout)
+        kept.tell()
+        _ask(kept, [(warmup, _forget), (jobs, kept.keep)], concurrency)
         _ask_again(suite, kept, concurrency)
     except KeyboardInterrupt:
         kept.interrupted = True
@@ -94,12 +103,18 @@ def retrieve(
 
 @dataclass
 class _Kept:
-    """What came so far, by answer and query. Enough time-outs in a row end the pass."""
+    """What came so far, by answer and query. Enough time-outs in a row end the pass.
+
+    ``timeout``: the seconds after which the pass ends a call; ``limit``: after which somebody does.
+    """
 
     jobs: deque[Job]
     give_up_after: int
     progress: Progress | None
+    timeout: float | None
+    limit: float | None
     total: int = 0
+    first: int = 0  # of ``made`` that has no answer yet
     retries: int = 0
     made: tuple[Job, ...] = ()
     in_a_row: int = 0
@@ -138,8 +153,23 @@ class _Kept:
         for query, value in zip(job.subject, values, strict=True):
             error = value if isinstance(value, Exception) else reply.error
             self.replies[job.answer, query.id] = reply._replace(value=value, error=error)
+        self.tell()
+
+    def tell(self) -> None:
+        """Tell how far the pass is, and what it waits for."""
         if self.progress:
-            self.progress(len(self.replies), self.total)
+            self.progress(len(self.replies), self.total, self._waiting())
+
+    def _waiting(self) -> str:
+        """The first query that has no answer: calls begin in order, so it is one under way."""
+        limit = "no time limit is set" if self.limit is None else f"for {self.limit:g} s at most"
+        while self.first < len(self.made):
+            job = self.made[self.first]
+            query = job.subject[0]
+            if (job.answer, query.id) not in self.replies:
+                return f"still waiting for {query.text!r}: {limit}"
+            self.first += 1
+        return ""
 
     def run(self, suite: Suite, name: str, asked: Sequence[Query], number: int, timed: bool) -> Run:
         """One answer to each of the queries, as a run."""
@@ -150,7 +180,7 @@ class _Kept:
         details: dict[str, Details] = {}
         for query in asked:
             reply = self.replies.get((number, query.id))
-            fault = self._fault(query, reply, suite.timeout)
+            fault = self._fault(query, reply)
             if fault is not None:
                 faults[query.id] = fault
             if fault is not None or reply is None:
@@ -173,10 +203,10 @@ class _Kept:
             retries=self.retries,
         )
 
-    def _fault(self, query: Query, reply: Reply | None, timeout: float | None) -> Fault | None:
+    def _fault(self, query: Query, reply: Reply | None) -> Fault | None:
         """Why a query has no ranking; nothing where the user ended the pass before its turn."""
         if reply is not None:
-            return _fault(query, reply, timeout)
+            return _fault(query, reply, self.timeout)
         if self.interrupted:
             return None
         return Fault(f"not asked: {self.give_up_after} calls in a row had timed out")
@@ -286,9 +316,7 @@ def _read(
     )
 
 
-def _ask(
-    phases: Sequence[tuple[deque[Job], Done]], concurrency: int, timeout: float | None
-) -> None:
+def _ask(kept: _Kept, phases: Sequence[tuple[deque[Job], Done]], concurrency: int) -> None:
     """Make the calls of each phase, one phase after the other. Which way is settled by what the
     first call gives.
     """
@@ -296,19 +324,21 @@ def _ask(
     with ExitStack() as stack:
         run = None
         for jobs, done in phases:
-            if concurrency == 1 and timeout is None:
+            if concurrency == 1 and kept.timeout is None:
                 left = in_turn(jobs, done)
             else:
                 from pytest_irquality.retrieval.threads import in_threads  # noqa: PLC0415
 
-                left = in_threads(jobs, done, concurrency, timeout)
+                left = in_threads(jobs, done, concurrency, kept.timeout)
             if left:
                 from pytest_irquality.retrieval.loop import in_loop, one_loop  # noqa: PLC0415 - imports asyncio
 
                 jobs.extend(left)
+                kept.limit = kept.timeout or TimedOut.usual
+                kept.tell()
                 try:
                     run = run or stack.enter_context(one_loop())
-                    run(in_loop(jobs, done, concurrency, timeout))
+                    run(in_loop(jobs, done, concurrency, kept.limit))
                 finally:
                     forget(jobs)
 
@@ -322,7 +352,7 @@ def _ask_again(suite: Suite, kept: _Kept, concurrency: int) -> None:
             return
         time.sleep(wait_before(round, kept.errors(again)))
         kept.retries += len(again)
-        _ask([(deque(again), kept.keep)], concurrency, suite.timeout)
+        _ask(kept, [(deque(again), kept.keep)], concurrency)
 
 
 def _forget(job: Job, reply: Reply) -> None:
@@ -332,7 +362,7 @@ def _forget(job: Job, reply: Reply) -> None:
 def _fault(query: Query, reply: Reply, timeout: float | None) -> Fault | None:
     error = reply.error
     if isinstance(error, TimedOut):
-        return Fault(f"no answer within {timeout:g} s; {error}")
+        return Fault(str(error))
     if isinstance(error, UnreadableResult):
         return Fault(str(error), error, query.text)
     if error is not None:

@@ -37,8 +37,8 @@ def in_threads(jobs: deque[Job], done: Done, concurrency: int, timeout: float | 
         while crew.busy():
             late = crew.give_up_overdue()
             for job in late:
-                error = TimedOut("the call was left running in its thread")
-                done(job, Reply(error=error, seconds=timeout or 0.0))
+                error = TimedOut(timeout or 0.0, "the call was left running in its thread")
+                done(job, Reply(error=error))
             crew.add(min(len(late), len(jobs)))
             try:
                 job, reply = crew.ended.get(timeout=crew.patience())

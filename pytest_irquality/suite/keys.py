@@ -477,7 +477,9 @@ class SuiteSettings:
     concurrency: int | None = key(
         COUNT, "Calls in flight.", None, "the ini key `ir_concurrency`, else 1"
     )
-    timeout: float | None = key(DURATION, "The longest one call may take.", None, "no limit")
+    timeout: float | None = key(
+        DURATION, "The longest one call may take.", None, "60 s; none for plain functions"
+    )
     warmup: int = key(FROM_0, "Calls made before latency is measured.", 0)
     repeat: int = key(
         ANSWERS, "Answers asked of each query, for engines that answer otherwise each time.", 1

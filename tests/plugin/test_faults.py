@@ -252,6 +252,20 @@ def test_progress_is_one_line_on_a_terminal_lines_in_a_log_and_nothing_under_q(
     assert "".join(written).split() == ["shop.ir.yaml", "..........", "[100%]"]
 
 
+def test_a_long_wait_names_the_query_and_its_limit_once(project: Project) -> None:
+    project.suite(SUITE)
+    project.conftest(
+        "import time\nfrom pytest_irquality.plugin import progress\nprogress.PATIENCE = 0.2\n"
+        "def ask(query):\n    time.sleep(1.2 if query == 'q3' else 0)\n    return ['d' + query[1:]]\n"
+        "@pytest.fixture\ndef retriever(): return ask\n"
+    )
+    text = project.run().stdout.str()
+    assert re.findall("^.*still waiting.*$", text, re.M) == [
+        "shop.ir.yaml: still waiting for 'q3': no time limit is set"
+    ]
+    assert "still waiting" not in project.run("-q").stdout.str()
+
+
 @pytest.mark.parametrize("kind", ["def", "async def"])
 def test_ctrl_c_while_calls_are_in_flight_ends_the_pass_and_keeps_what_there_is(
     project: Project, kind: str

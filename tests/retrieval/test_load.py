@@ -357,16 +357,61 @@ def test_a_connection_of_another_thread_gets_a_hint() -> None:
 
 
 def test_progress_is_told_in_the_callers_thread() -> None:
-    told: list[tuple[int, int]] = []
+    told: list[tuple[int, int, str]] = []
     threads = set()
 
-    def progress(done: int, total: int) -> None:
-        told.append((done, total))
+    def progress(done: int, total: int, waiting: str) -> None:
+        told.append((done, total, waiting))
         threads.add(threading.current_thread())
 
     retrieve(suite(concurrency=3), lambda query: [query], progress=progress)
-    assert told == [(n, 8) for n in range(1, 9)]
+    assert [done for done, total, _ in told] == list(range(9))
+    assert {total for _, total, _ in told} == {8}
+    assert told[0][2] == "still waiting for 'q0': no time limit is set"
+    assert told[-1][2] == ""
     assert threads == {threading.current_thread()}
+
+
+def test_what_is_waited_for_is_a_query_that_was_asked_and_has_no_answer() -> None:
+    """Answers come out of turn: q0 is held back until all others are there."""
+    others, told = threading.Event(), []
+
+    def progress(done: int, total: int, waiting: str) -> None:
+        told.append(waiting)
+        if done == 3:
+            others.set()
+
+    def ask(query: str) -> list[str]:
+        if query == "q0":
+            others.wait(10)
+        return [query]
+
+    retrieve(suite(4, concurrency=2, timeout=20.0), ask, progress=progress)
+    assert told == ["still waiting for 'q0': for 20 s at most"] * 4 + [""]
+
+
+def test_a_coroutine_is_ended_after_a_minute_and_a_function_is_never(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jobs.TimedOut, "usual", 0.2)
+    told: list[str] = []
+
+    async def hangs(query: str) -> list[str]:
+        await asyncio.sleep(0 if query == "q0" else 600)
+        return [query]
+
+    run = retrieve(suite(2), hangs, progress=lambda done, total, waiting: told.append(waiting))
+    assert answered(run) == ["q0"]
+    assert run.faults["q1"].message == (
+        "no answer within 0.2 s (longer by 'timeout' in the suite); the call was cancelled"
+    )
+    assert told[1] == "still waiting for 'q0': for 0.2 s at most"
+
+    def slow(query: str) -> list[str]:
+        time.sleep(0.3)
+        return [query]
+
+    assert answered(retrieve(suite(1), slow)) == ["q0"]
 
 
 def test_batches_are_asked_with_a_time_out_and_warmed_up_too() -> None:

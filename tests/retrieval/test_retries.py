@@ -37,7 +37,7 @@ USUAL = ("429", "5xx", "timeout")
         (Limited(404), False),
         (RuntimeError("HTTP 429: Too Many Requests"), True),
         (RuntimeError("400 bad request"), False),
-        (TimedOut("x"), True),
+        (TimedOut(5, "x"), True),
         (TimeoutError(), True),
         (type("ReadTimeout", (Exception,), {})(), True),
         (ValueError("no such index"), False),

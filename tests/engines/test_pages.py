@@ -127,6 +127,26 @@ def test_the_fixture_of_a_page_finds_what_is_there(
         conftest.unlink()
 
 
+@pytest.mark.parametrize("page", ["http", "elasticsearch"])
+def test_a_url_alone_finds_what_is_there(page: str, tmp_path: Path, server: str) -> None:
+    text = (ROOT / f"docs/engines/{page}.md").read_text("utf-8")
+    (suite,) = re.findall(
+        r"```yaml\n(.*?)```", (ROOT / "docs/engines/index.md").read_text("utf-8"), re.S
+    )
+    (ini,) = re.findall(r"```ini\n(.*?)```", text, re.S)
+    for body in re.findall(r"```json\n(.*?)```", text, re.S):
+        (tmp_path / "search.json").write_text(body)
+    (tmp_path / "pytest.ini").write_text(re.sub(r"http://127.0.0.1:\d+", server, ini))
+    (tmp_path / "shop.ir.yaml").write_text(suite)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--ir-suite", "--ir-save-runs=runs", "-p", "no:cacheprovider"],
+        cwd=tmp_path, env={**outer_environment(), "SEARCH_KEY": "key-12345"}, text=True, capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (kept,) = (tmp_path / "runs").glob("*.jsonl")
+    assert all(json.dumps(title) in kept.read_text("utf-8") for title in TITLES)
+
+
 def test_every_page_is_listed() -> None:
     index = (ROOT / "docs/engines/index.md").read_text("utf-8")
     (listed,) = re.findall(r"```{toctree}\n:maxdepth: 1\n\n(.*?)```", index, re.S)

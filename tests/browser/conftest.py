@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).parents[2]
+MODULES = ROOT / "node_modules"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Without the last five, Chromium's own connections show up as requests or hang where there is no network.
 FLAGS = (
@@ -23,11 +24,37 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 
+# The only typefaces that the browser finds, so that what is measured in pixels is the same on every machine.
+TYPEFACES = ("noto-sans", "noto-sans-mono")
+FONTCONFIG = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  {folders}
+  <cachedir>{cache}</cachedir>
+  <alias><family>system-ui</family><prefer><family>Noto Sans</family></prefer></alias>
+  <alias><family>sans-serif</family><prefer><family>Noto Sans</family></prefer></alias>
+  <alias><family>monospace</family><prefer><family>Noto Sans Mono</family></prefer></alias>
+</fontconfig>
+"""
+
 Open = Callable[..., "Page"]
 
 
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
+def typefaces(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A configuration of fontconfig with nothing but the typefaces of these tests."""
+    folders = [MODULES / "@expo-google-fonts" / name for name in TYPEFACES]
+    missing = [folder for folder in folders if not folder.is_dir()]
+    if missing:
+        absent(f"no typeface at {missing[0]}: see the browser's step in .ci/run")
+    place = tmp_path_factory.mktemp("typefaces")
+    named = "".join(f"<dir>{folder}</dir>" for folder in folders)
+    file = place / "fonts.conf"
+    file.write_text(FONTCONFIG.format(folders=named, cache=place), "utf-8")
+    return file
+
+
+@pytest.fixture(scope="package")
+def browser(typefaces: Path) -> Iterator[Browser]:
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -38,7 +65,11 @@ def browser() -> Iterator[Browser]:
     if found is None:
         absent(f"none of {', '.join(NAMES)} is installed, and IRQUALITY_CHROMIUM names no other")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
+        browser = playwright.chromium.launch(
+            executable_path=found,
+            args=list(FLAGS),
+            env={**os.environ, "FONTCONFIG_FILE": str(typefaces)},
+        )
         yield browser
         browser.close()
 
@@ -46,7 +77,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="package")
 def axe() -> str:
     """The source of axe-core."""
-    place = Path(os.environ.get("IRQUALITY_AXE", ROOT / "node_modules/axe-core/axe.min.js"))
+    place = Path(os.environ.get("IRQUALITY_AXE", MODULES / "axe-core/axe.min.js"))
     if not place.exists():
         absent(
             f"axe-core is not at {place}: npm install --no-save axe-core, or name it in IRQUALITY_AXE"

@@ -25,6 +25,9 @@ th, td { padding: 6px 13px; border: 1px solid; }
 code { padding: .2em .4em; font-size: 85%; }
 """
 
+FOLD = 670
+"""Pixels of a comment that a laptop shows below the bars of the browser and of the pull request."""
+
 
 def height_before_the_fold(show: Open, text: str) -> float:
     """How many pixels stand above the first part that is folded."""
@@ -43,7 +46,7 @@ def height_before_the_fold(show: Open, text: str) -> float:
         ("catalog.jsonl", '{"id": "sku-1', '{"id": "other-1'),
     ],
 )
-def test_a_red_suite_takes_less_than_600_pixels(
+def test_a_red_suite_stands_above_the_fold_with_a_tenth_of_room(
     project: Project, show: Open, file: str, was: str, now: str
 ) -> None:
     shutil.copytree(ROOT / "example_project", project.path, dirs_exist_ok=True)
@@ -55,4 +58,4 @@ def test_a_red_suite_takes_less_than_600_pixels(
     project.run("--ir-markdown=report.md")
     text = Path(project.path, "report.md").read_text("utf-8")
     assert "| Worst queries |" in text.partition("<details>")[0]
-    assert height_before_the_fold(show, text) < 600
+    assert height_before_the_fold(show, text) < FOLD * 0.9

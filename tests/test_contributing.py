@@ -358,7 +358,7 @@ BROKEN = "queries: [{query: a, must_find: {d1: 1}}, {query: b, must_find: {d2: 1
 def test_a_report_is_a_module_and_a_line_of_the_table(copy: Copy) -> None:
     copy.add("report/failing.py", FAILING)
     copy.insert("plugin/reports.py", "class Reports(Declared):", FAILING_MADE)
-    copy.insert("plugin/reports.py", "    unjudged = Report(", FAILING_REPORT)
+    copy.insert("plugin/reports.py", "    judge = Report(", FAILING_REPORT)
     assert len(copy.changed) <= MOST_FILES
     ran = copy.judge(BROKEN, "--ir-failing=failing.txt")
     assert ran.returncode == 1, ran.stdout + ran.stderr
@@ -369,7 +369,7 @@ def test_a_report_is_a_module_and_a_line_of_the_table(copy: Copy) -> None:
 
 def test_a_report_that_nothing_makes_fails_at_import(copy: Copy) -> None:
     forgotten = FAILING_REPORT.replace("        make=_failing,\n", "")
-    copy.insert("plugin/reports.py", "    unjudged = Report(", forgotten)
+    copy.insert("plugin/reports.py", "    judge = Report(", forgotten)
     ran = copy.run("-c", "import pytest_irquality.plugin.hooks")
     assert ran.returncode == 1
     assert "'make'" in ran.stderr.splitlines()[-1]

@@ -155,13 +155,22 @@ class Flag(Option[bool]):
 
 @dataclass(eq=False)
 class Text(Option["str | None"]):
-    """An option with a value, mostly a path."""
+    """An option with a value, mostly a path, which ends in one of the ``suffixes`` where there are
+    any.
+    """
 
     metavar: str = "PATH"
+    suffixes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def arguments(self) -> dict[str, Any]:
         """It takes one value."""
-        return {"metavar": self.metavar, "default": None}
+        return {"metavar": self.metavar, "default": None, "type": self._fitting}
+
+    def _fitting(self, text: str) -> str:
+        if self.suffixes and not text.endswith(self.suffixes):
+            wanted = " or ".join(self.suffixes)
+            raise argparse.ArgumentTypeError(f"it must end in {wanted}, not be {text!r}")
+        return text
 
 
 @dataclass(eq=False)

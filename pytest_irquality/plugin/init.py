@@ -15,7 +15,7 @@ from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import GRADED_COLUMNS
 from pytest_irquality.edges.write import write_new, write_text
 from pytest_irquality.plugin.options import Options
-from pytest_irquality.report.judging import judging_page, to_grade
+from pytest_irquality.report.judging import to_be_graded, to_grade
 from pytest_irquality.retrieval import RetrieverError, Run, retrieve
 from pytest_irquality.suite import Query, Suite, SuiteError
 from pytest_irquality.suite.files.logs import Logged, logged
@@ -158,7 +158,7 @@ def _write_page(judged: Path, page: Path, pools: Sequence[Pool]) -> None:
     if not judged.exists():
         _new(judged, f"{','.join(GRADED_COLUMNS)}\n")
     try:
-        write_text(page, judging_page(pools))
+        write_text(page, to_be_graded(page.name, pools))
     except OSError as error:
         pytest.fail(f"{page.name} was not written: {error.strerror or error}", pytrace=False)
 

@@ -97,8 +97,7 @@ class Options(Reports):
         in_base=True,
     )
     judge_depth = Count(
-        "Take N results of each query for --ir-judge and --ir-unjudged (default: the suite's"
-        " top_k).",
+        "Take N results of each query for --ir-judge (default: the suite's top_k).",
         group=JUDGMENTS,
     )
     audit = Flag(

@@ -25,12 +25,14 @@ class Gathered(NamedTuple):
     """What a session came to, of which reports are made.
 
     ``missing`` are the suites that were collected and have no result; ``pools`` is what there is
-    to grade, what could move a verdict most first (empty unless a report ``grades``).
+    to grade, what could move a verdict most first (empty unless a report ``grades``). ``path`` is
+    where the report goes that is made.
     """
 
     results: Sequence[SuiteResult]
     missing: Sequence[str]
     pools: Sequence[Pool]
+    path: str = ""
 
 
 @dataclass(eq=False)
@@ -77,16 +79,10 @@ def _markdown(gathered: Gathered) -> str:
     return markdown_report(gathered.results, not_evaluated=gathered.missing)
 
 
-def _unjudged(gathered: Gathered) -> str:
-    from pytest_irquality.report.unjudged import unjudged_csv
+def _judging(gathered: Gathered) -> str:
+    from pytest_irquality.report.judging import to_be_graded
 
-    return unjudged_csv(gathered.pools)
-
-
-def _page_to_grade_in(gathered: Gathered) -> str:
-    from pytest_irquality.report.judging import judging_page
-
-    return judging_page(gathered.pools)
+    return to_be_graded(gathered.path, gathered.pools)
 
 
 def _to_grade(gathered: Gathered) -> str:
@@ -116,21 +112,14 @@ class Reports(Declared):
         make=_markdown,
         also="GITHUB_STEP_SUMMARY",
     )
-    unjudged = Report(
-        "Write what was returned and never judged to PATH, as Quepid CSV to be filled in, first"
-        " what could move a verdict most (default: not written).",
-        group=JUDGMENTS,
-        make=_unjudged,
-        what="to grade",
-        amount=_to_grade,
-        grades=True,
-    )
     judge = Report(
-        "Write one HTML page to PATH in which anybody can grade what was returned, blind and"
-        " without a server; the CSV it saves goes under 'judgments:' (default: not written).",
+        "Write what nobody has graded yet to PATH, first what could move a verdict most: as a page"
+        " in which anybody can grade, blind and without a server (.html), or as a list to be filled"
+        " in, as Quepid's (.csv). Either CSV goes under 'judgments:' (default: not written).",
         group=JUDGMENTS,
-        make=_page_to_grade_in,
-        what="page to grade in",
+        suffixes=(".html", ".csv"),
+        make=_judging,
+        what="to grade",
         amount=_to_grade,
         grades=True,
     )

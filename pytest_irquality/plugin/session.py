@@ -220,7 +220,7 @@ class Session:
         path, also = report.path(self.options, gathered), os.environ.get(report.also)
         if path is None and not also:
             return
-        text = report.make(gathered)
+        text = report.make(gathered._replace(path=path or ""))
         if path is not None:
             amount = report.amount(gathered)
             self._write_text(report, path, text, f"{report.what}: {path}{amount and f': {amount}'}")

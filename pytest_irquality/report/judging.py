@@ -1,14 +1,18 @@
-"""``--ir-judge``: one HTML file to grade in. It asks no network and keeps grades in the browser."""
+"""``--ir-judge``: what to grade, as one HTML file to grade in, which asks no network and keeps
+grades in the browser, or as a CSV to be filled in.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from pytest_irquality.edges.printable import GRADED_COLUMNS, visible
+from pytest_irquality.edges.printable import GRADED_COLUMNS, TO_GRADE_COLUMNS, csv_cell, visible
 from pytest_irquality.report.assets import asset, environment, script_json
 from pytest_irquality.verdict.pool import Pool, Pooled, PooledQuery
 from pytest_irquality.wording.numbers import counted
@@ -34,6 +38,38 @@ def to_grade(pools: Sequence[Pool]) -> ToGrade:
     """How much nobody has graded."""
     open_queries = [query for one in pools for query in one.queries if query.unjudged]
     return ToGrade(sum(query.unjudged for query in open_queries), len(open_queries))
+
+
+def to_be_graded(path: str, pools: Sequence[Pool]) -> str:
+    """What a file of that name is to hold: a list, or else the page."""
+    return judging_list(pools) if path.endswith(".csv") else judging_page(pools)
+
+
+def judging_list(pools: Sequence[Pool]) -> str:
+    """A CSV with one row a query and document that nobody has graded, the rating left empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(TO_GRADE_COLUMNS)
+    rows = {
+        (query.text, document.id): (
+            _cell(query.text),
+            _cell(document.id),
+            "",
+            document.rank,
+            _cell(document.title),
+        )
+        for one in pools
+        for query in one.queries
+        for document in query.documents
+        if not document.judges
+    }
+    writer.writerows(rows.values())
+    return text.getvalue()
+
+
+def _cell(text: str) -> str:
+    """A cell without NUL, which the csv module of Python 3.10 can neither write nor read."""
+    return csv_cell(text).replace("\0", "\u2400")
 
 
 def judging_page(pools: Sequence[Pool]) -> str:

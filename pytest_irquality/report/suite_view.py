@@ -203,4 +203,4 @@ class SuiteView:
         if not unjudged or not self.result.returned:
             return ""
         places = f"{share(unjudged, len(top))} places in the top 3 hold an unjudged document"
-        return f"{places}; `pytest --ir-suite --ir-unjudged=PATH` lists what to judge first."
+        return f"{places}; `pytest --ir-suite --ir-judge=judge.html` is a page to judge them in."

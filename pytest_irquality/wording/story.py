@@ -434,7 +434,7 @@ class Story:
         if self.on_baseline:
             yield Step("accept today's rankings, then commit the baseline", UPDATE)
         if any(isinstance(fact, facts.RestsOnUnjudged) for fact in result.facts):
-            yield Step("list what to judge first", "pytest --ir-suite --ir-unjudged=judge.csv")
+            yield Step("grade what it rests on", "pytest --ir-suite --ir-judge=judge.html")
 
 
 def _nearest(limits: Sequence[Verdict]) -> str:

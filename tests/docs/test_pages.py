@@ -38,7 +38,7 @@ def test_every_block_says_what_it_is(page: str) -> None:
 def test_options_that_take_a_path_are_written_with_an_equals_sign(page: str) -> None:
     """After a space pytest takes a file that is there already for a test path, and reads its settings there."""
     text = (ROOT / page).read_text("utf-8")
-    flags = r"(?:json|save-runs|runs|baseline|unjudged|markdown|shard|judge|report|history|init)"
+    flags = r"(?:json|save-runs|runs|baseline|markdown|shard|judge|report|history|init)"
     assert re.findall(rf"--ir-{flags} [A-Z0-9][\w/.]*|--ir-{flags} [\w/]+[./:][\w./:]*", text) == []
 
 

@@ -170,7 +170,7 @@ def test_half_a_surrogate_pair_survives_every_report(shop: Project) -> None:
     shop.conftest(
         "@pytest.fixture\ndef retriever(): return lambda query: [{'id': 'd1\\ud800', 'title': '\\udfff'}, {'id': 'd1'}]\n"
     )
-    result = shop.run("--ir-markdown=r.md", "--ir-unjudged=u.csv", "--ir-save-runs=kept", "--ir-update-baseline")  # fmt: skip
+    result = shop.run("--ir-markdown=r.md", "--ir-judge=u.csv", "--ir-save-runs=kept", "--ir-update-baseline")  # fmt: skip
     assert result.ret == 1
     assert shop.outcomes() == {"a": "failed", "mrr-10": "passed", "every-query-answered": "passed"}
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
@@ -182,7 +182,7 @@ def test_half_a_surrogate_pair_survives_every_report(shop: Project) -> None:
 def test_formulas_in_what_is_to_be_judged_come_back_as_they_were(shop: Project) -> None:
     shop.suite("queries: [{query: '=1+1', relevant: [d1]}]\n")
     shop.conftest("@pytest.fixture\ndef retriever(): return lambda query: ['@d9', \"'=d8\", 'd7']\n")  # fmt: skip
-    shop.run("--ir-unjudged=todo.csv")
+    shop.run("--ir-judge=todo.csv")
     text = (shop.path / "todo.csv").read_text(encoding="utf-8")
     assert not any(cell[:1] in "=+-@" for line in text.splitlines() for cell in line.split(",") if cell)  # fmt: skip
     (shop.path / "todo.csv").write_text(text.replace(",,", ",1,"), encoding="utf-8")

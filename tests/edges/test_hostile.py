@@ -219,7 +219,7 @@ def test_no_text_acts_in_any_medium(shop: Project, monkeypatch: pytest.MonkeyPat
         "        if query.endswith(' 3'): raise OSError(' '.join(ACTING))\n"
         "        return [{'id': f'{text} x', 'title': text} for text in ACTING]\n    return ask\n"
     )
-    result = shop.run("--ir-markdown=out.md", "--ir-unjudged=todo.csv", "-rA", "-v")
+    result = shop.run("--ir-markdown=out.md", "--ir-judge=todo.csv", "-rA", "-v")
     said = result.stdout.str()
     assert result.ret == 1
     assert "INTERNALERROR" not in said

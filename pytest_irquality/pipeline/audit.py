@@ -4,13 +4,16 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pytest_irquality.retrieval.explain import ExistsError, existing
+from pytest_irquality.retrieval.results import UnreadableResult
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Suite
+from pytest_irquality.suite.yaml import SuiteError
 from pytest_irquality.verdict.audit import audit, judged_documents
 from pytest_irquality.verdict.audit_facts import Audit
 from pytest_irquality.verdict.findings import Finding, Lack
@@ -19,17 +22,23 @@ from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.passages import by_passages
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 
+if TYPE_CHECKING:
+    from pytest_irquality.pipeline.corpus import Chunk
+
 
 def audited(
     suite: Suite,
     run: Run,
     result: SuiteResult,
     retriever: object,
+    corpus: Callable[[], Iterator[Chunk] | None],
     *,
     before: Run | None = None,
     baseline: Baseline | None = None,
 ) -> SuiteResult:
-    """The result with an audit, and a verdict on each of its limits."""
+    """The result with an audit, and a verdict on each of its limits. The ``corpus`` says which
+    documents exist where the retriever does not.
+    """
 
     def judged(other: Suite, its_run: Run, checks: Sequence[Check]) -> SuiteResult:
         return judge(other, its_run, checks, before=before, baseline=baseline)
@@ -37,13 +46,21 @@ def audited(
     exists, no_answer = None, ""
     if documents := judged_documents(suite):
         try:
-            exists = existing(retriever, documents)
-        except ExistsError as error:
+            exists = existing(retriever, documents) or _in_corpus(corpus(), documents)
+        except (ExistsError, SuiteError, UnreadableResult) as error:
             no_answer = str(error)
     now = Measured(suite, by_passages(suite, run), before and by_passages(suite, before, today=run))
     found = audit(now, result, judged, exists=exists, no_answer=no_answer)
     verdicts = [_verdict(check, found) for check in suite.checks if check.audit]
     return replace(result, audit=found, verdicts=(*result.verdicts, *verdicts))
+
+
+def _in_corpus(
+    chunks: Iterator[Chunk] | None, documents: Sequence[str]
+) -> Mapping[str, bool] | None:
+    """Which documents a corpus has; None where none is known, or it has none of these ids."""
+    there = {chunk.id for chunk in chunks or ()}
+    return None if there.isdisjoint(documents) else {one: one in there for one in documents}
 
 
 def _verdict(check: Check, found: Audit) -> Verdict:

@@ -1,5 +1,5 @@
 """The corpus as it was indexed: which passages stand in none of its chunks, before anything is
-asked.
+asked, and what can be looked for where documents are graded.
 
 It comes from the files that ``corpus`` names, or from the retriever's own ``texts()``.
 """
@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.passages import Normal, find, nearest, normal, words
+from pytest_irquality.retrieval.details import Details, clipped
 from pytest_irquality.retrieval.results import UnreadableResult, read_result
 from pytest_irquality.suite.files.source import Source, sources
 from pytest_irquality.suite.model import Suite
@@ -23,27 +25,50 @@ from pytest_irquality.verdict.findings import Holder, Loss
 MOST_CHUNKS = 10_000_000
 MOST_NEAR = 200  # chunks that are compared word by word with a passage that stands in none
 LEAST_NEAR = 0.4
+MOST_ON_A_PAGE = 100_000  # documents
+LONGEST_ON_A_PAGE = 300  # characters of a text
+
+
+class Chunk(NamedTuple):
+    """A document or a part of one, as it was indexed."""
+
+    id: str
+    title: str
+    text: str
+
+
+def chunks_of(
+    suite: Suite, retriever: object, folder: Path, allowed: Allowed | None = None
+) -> Iterator[Chunk] | None:
+    """The corpus, None where none is known.
+
+    Raises ``SuiteError`` for a file that cannot be read, ``UnreadableResult`` for ``texts()`` that
+    give no texts.
+    """
+    if suite.corpus.files:
+        return _of_files(suite, folder, allowed)
+    if callable(texts := getattr(retriever, "texts", None)):
+        return _of_retriever(suite, texts())
+    return None
+
+
+def on_a_page(chunks: Iterator[Chunk] | None) -> tuple[Chunk, ...]:
+    """What is looked for in by who grades: texts cut short, and not without end."""
+    some = islice(chunks or (), MOST_ON_A_PAGE)
+    return tuple(chunk._replace(text=clipped(chunk.text, LONGEST_ON_A_PAGE)) for chunk in some)
 
 
 def nowhere(
     suite: Suite, retriever: object, folder: Path, allowed: Allowed | None = None
 ) -> Mapping[str, Loss]:
     """The passages that stand in no chunk, each with the chunk that is nearest; empty where no
-    corpus is known.
-
-    Raises ``SuiteError`` for a file that cannot be read, ``UnreadableResult`` for ``texts()`` that
-    give no texts.
+    corpus is known. Raises as ``chunks_of`` does.
     """
     wanted = {passage: normal(passage) for passage in _passages(suite)}
     if not wanted:
         return {}
-    if suite.corpus.files:
-        chunks = _of_files(suite, folder, allowed)
-    elif callable(texts := getattr(retriever, "texts", None)):
-        chunks = _of_retriever(suite, texts())
-    else:
-        return {}
-    return _lost(wanted, chunks)
+    chunks = chunks_of(suite, retriever, folder, allowed)
+    return {} if chunks is None else _lost(wanted, chunks)
 
 
 def _passages(suite: Suite) -> Iterator[str]:
@@ -56,7 +81,7 @@ def _passages(suite: Suite) -> Iterator[str]:
                 yield name
 
 
-def _of_files(suite: Suite, folder: Path, allowed: Allowed | None) -> Iterator[tuple[str, str]]:
+def _of_files(suite: Suite, folder: Path, allowed: Allowed | None) -> Iterator[Chunk]:
     """Every chunk of the files by its id, or by its file and line."""
     named_in = Path(suite.path).parent
     for pattern in suite.corpus.files:
@@ -69,7 +94,7 @@ def _of_files(suite: Suite, folder: Path, allowed: Allowed | None) -> Iterator[t
             yield from _of_file(suite, source)
 
 
-def _of_file(suite: Suite, source: Source) -> Iterator[tuple[str, str]]:
+def _of_file(suite: Suite, source: Source) -> Iterator[Chunk]:
     with source.open() as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
@@ -87,26 +112,35 @@ def _of_file(suite: Suite, source: Source) -> Iterator[tuple[str, str]]:
                 ) from None
 
 
-def _of_retriever(suite: Suite, texts: Any) -> Iterator[tuple[str, str]]:
+def _of_retriever(suite: Suite, texts: Any) -> Iterator[Chunk]:
     if isinstance(texts, Mapping):
-        yield from ((str(id), str(text)) for id, text in texts.items())
+        yield from (Chunk(str(id), "", str(text)) for id, text in texts.items())
         return
     yield from _read(suite, texts, "")
 
 
-def _read(suite: Suite, chunks: Any, instead: str) -> Iterator[tuple[str, str]]:
-    """Chunks as results are read; one without an id goes by ``instead``."""
+def _read(suite: Suite, chunks: Any, instead: str) -> Iterator[Chunk]:
+    """Chunks as results are read; one without an id goes by ``instead``. Their texts are needed
+    where passages are looked for, and otherwise shown where there are any.
+    """
     if isinstance(chunks, list) and len(chunks) == 1 and isinstance(chunks[0], str):
-        yield instead, chunks[0]
+        yield Chunk(instead, "", chunks[0])
         return
+    needed = bool(suite.readers)
     hits = read_result(
-        chunks, MOST_CHUNKS, id_field=suite.id_field, text_field=suite.text_field, texts=True
+        chunks,
+        MOST_CHUNKS,
+        id_field=suite.id_field,
+        text_field=suite.text_field,
+        texts=needed,
+        show=None if needed else (),
     )
     for id in hits.ids:
-        yield id, hits.texts[id]
+        text = hits.texts[id] if needed else hits.details.get(id, Details()).text
+        yield Chunk(id, hits.titles.get(id, ""), text)
 
 
-def _lost(wanted: Mapping[str, Normal], chunks: Iterable[tuple[str, str]]) -> Mapping[str, Loss]:
+def _lost(wanted: Mapping[str, Normal], chunks: Iterable[Chunk]) -> Mapping[str, Loss]:
     """The passages that no chunk holds. Only chunks with a passage's rarest word are looked through
     for it.
     """
@@ -114,9 +148,9 @@ def _lost(wanted: Mapping[str, Normal], chunks: Iterable[tuple[str, str]]) -> Ma
     texts: list[Normal] = []
     having: defaultdict[str, list[int]] = defaultdict(list)
     asked = {word for passage in wanted.values() for word in passage.words}
-    for place, (id, text) in enumerate(chunks):
-        held = Normal(words(text))
-        ids.append(id)
+    for place, chunk in enumerate(chunks):
+        held = Normal(words(chunk.text))
+        ids.append(chunk.id)
         texts.append(held)
         for word in asked.intersection(held.words):
             having[word].append(place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from pytest_irquality.pipeline.audit import audited
 from pytest_irquality.pipeline.explain import explained
@@ -55,8 +56,12 @@ def judge_run(
         facts = tuple(fact for fact in result.facts if not isinstance(fact, Unnoticed))
         result = replace(result, facts=facts)
     if audit:
+        from pytest_irquality.pipeline.corpus import chunks_of  # noqa: PLC0415 - only for audits
+
+        allowed = files.allowed(target.file)
+        corpus = partial(chunks_of, asked, retriever, target.file.parent, allowed)
         before, known = compared.run, compared.baseline
-        result = audited(asked, run, result, retriever, before=before, baseline=known)
+        result = audited(asked, run, result, retriever, corpus, before=before, baseline=known)
     return files.completed(target, run, explained(result, retriever, asked), notes)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from math import fsum
 from statistics import median
 from typing import Literal
@@ -17,6 +18,13 @@ UNNAMED = ""
 """The judge of grades that stand in the suite itself, or in a file that does not say whose they
 are.
 """
+
+DECISION = " decision"
+"""The judge of decisions, whose grade of a pair wins over all others. No file can name it: names
+are stripped.
+"""
+THE_QUERY = ""
+"""The document of a row that is about its query: it was skipped, and the note says why."""
 
 Votes = Mapping[str, Mapping[str, float]]
 """Grades by judge, by document."""
@@ -61,10 +69,13 @@ def mean(grades: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Vote:
-    """A grade by a judge who is named, and when it was given, where that is known."""
+    """A grade by a judge who is named, when it was given, where that is known, and what the judge
+    wrote beside it.
+    """
 
     grade: float
     date: datetime | None = None
+    note: str = ""
 
     def after(self, before: Vote) -> Vote | None:
         """What the judge holds now, having graded the pair ``before``; None where nothing tells
@@ -86,6 +97,14 @@ NamedVotes = dict[str, dict[str, Vote]]
 
 
 @dataclass(frozen=True)
+class Settled:
+    """A pair that somebody decided on: the grade that counts, and the ``votes`` that it settles."""
+
+    grade: float
+    votes: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Said:
     """What the suite and all its files say of one query: grades of nobody in particular, and of
     judges with names.
@@ -94,20 +113,46 @@ class Said:
     grades: Mapping[str, float]
     named: NamedVotes = field(default_factory=dict)
 
-    @property
-    def votes(self) -> Votes:
-        """Every grade of the documents that somebody with a name graded."""
+    @cached_property
+    def _every(self) -> Votes:
+        """Every grade of the documents that somebody with a name graded or decided on."""
         every: dict[str, dict[str, float]] = {}
         for document, given in self.named.items():
+            if document == THE_QUERY:
+                continue
             votes = every[document] = {}
             if document in self.grades:
                 votes[UNNAMED] = self.grades[document]
             votes.update((judge, vote.grade) for judge, vote in given.items())
         return every
 
+    @property
+    def votes(self) -> Votes:
+        """The grades of those documents that nobody decided on."""
+        return {doc: votes for doc, votes in self._every.items() if DECISION not in votes}
+
+    @property
+    def settled(self) -> Mapping[str, Settled]:
+        """The decisions, by document."""
+        return {
+            document: Settled(votes[DECISION], {j: g for j, g in votes.items() if j != DECISION})
+            for document, votes in self._every.items()
+            if DECISION in votes
+        }
+
+    @property
+    def notes(self) -> Mapping[str, Mapping[str, str]]:
+        """What judges wrote, by document; of ``THE_QUERY`` why they skipped it."""
+        written = {
+            document: {judge: vote.note for judge, vote in given.items() if vote.note}
+            for document, given in self.named.items()
+        }
+        return {document: notes for document, notes in written.items() if notes}
+
     def judgments(self, judges: Judges, relevant_from: float) -> Judgments:
         """What the measures read."""
         if not self.named:
             return Judgments(self.grades, relevant_from)
         grades, voted = judges.joined(self.votes)
-        return Judgments({**self.grades, **grades}, relevant_from, voted)
+        decided = {document: one.grade for document, one in self.settled.items()}
+        return Judgments({**self.grades, **grades, **decided}, relevant_from, voted)

@@ -446,7 +446,8 @@ class SuiteSettings:
     match: Match = key(MATCH, "What stands under `relevant` and in rules: ids, or passages.", "id")
     corpus: Corpus = key(
         table(Corpus, "`{files: …, missing: …}`"),
-        "The chunks as indexed, to see which passages stand in none of them.",
+        "The documents or chunks as indexed: which passages stand in none of them, and what to"
+        " look for where documents are graded.",
         Corpus(),
         "the retriever's `texts()`, if it has one",
     )

@@ -22,7 +22,7 @@ from pytest_irquality.suite.demands import (
     Guard,
     Trend,
 )
-from pytest_irquality.suite.judges import UNNAMED, Votes
+from pytest_irquality.suite.judges import UNNAMED, Settled, Votes
 from pytest_irquality.suite.keys import AUDITED, AuditKind, QuerySettings, SuiteSettings
 from pytest_irquality.suite.rules import RULES, Rule
 from pytest_irquality.suite.tables import remarks
@@ -83,7 +83,8 @@ class Query(QuerySettings):
     ``kind`` and ``of`` are for other wordings: the kind (``variants``, ``typo``) and the query's
     id.
     ``votes`` holds every grade of the documents that a named judge graded, which ``judgments`` has
-    joined to one.
+    joined to one, but for those of pairs that a decision ``settled``. ``notes`` are what judges
+    wrote, by document; of ``THE_QUERY`` why they skipped it.
 
     ``passages`` are those of the names in its judgments and rules that are passages, where the
     others are ids.
@@ -97,6 +98,8 @@ class Query(QuerySettings):
     bulk: bool = False
     place: Place = field(default=Place(1), compare=False)
     votes: Votes = field(default_factory=dict, compare=False)
+    settled: Mapping[str, Settled] = field(default_factory=dict, compare=False)
+    notes: Mapping[str, Mapping[str, str]] = field(default_factory=dict, compare=False)
     kind: str = ""
     of: str = ""
     passages: frozenset[str] = frozenset()

@@ -296,6 +296,8 @@ class _Assembly:
             bulk=written.bulk,
             place=written.place,
             votes=said.votes,
+            settled=said.settled,
+            notes=said.notes,
             passages=frozenset(written.passages.grades),
             **shared(QuerySettings, written),
         )

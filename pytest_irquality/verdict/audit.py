@@ -10,12 +10,14 @@ from math import ceil, floor, inf
 
 from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.suite.judges import THE_QUERY
 from pytest_irquality.suite.model import Check, Limits, Query, Suite
 from pytest_irquality.verdict.audit_facts import (
     Audit,
     Dead,
     NeverMet,
     Resolution,
+    Skipped,
     WeakLimit,
 )
 from pytest_irquality.verdict.measured import Measured, counts_zero
@@ -54,6 +56,11 @@ def audit(
         weak=weak,
         resolution=tuple(resolution(now)),
         opinions=opinions(suite),
+        skipped=tuple(
+            Skipped(query.text, judge, reason)
+            for query in suite.queries
+            for judge, reason in query.notes.get(THE_QUERY, {}).items()
+        ),
         no_answer=no_answer,
     )
 

@@ -39,13 +39,25 @@ class Disputed:
 @dataclass(frozen=True)
 class Opinions:
     """What several judges of a suite say: all of them, each two where there are more, and where
-    they differ most.
+    they differ most. ``after`` is how far all agree once the ``settled`` pairs have the grade
+    decided on.
     """
 
     two: tuple[Agreement, ...]
     all: Agreement
     disputed: tuple[Disputed, ...]
     differing: int
+    settled: int = 0
+    after: Agreement | None = None
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A query that a judge did not grade, and why."""
+
+    query: str
+    judge: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -121,6 +133,7 @@ class Audit:
     weak: tuple[WeakLimit, ...] = ()
     resolution: tuple[Resolution, ...] = ()
     opinions: Opinions | None = None
+    skipped: tuple[Skipped, ...] = ()
     no_answer: str = ""
 
     @property

@@ -303,12 +303,13 @@ class InNoRanking(Fact):
 @dataclass(frozen=True)
 class NeverFound(Fact):
     """So many relevant documents of ``total`` are in no ranking, nor in the baseline's where
-    ``compared``.
+    ``compared``. ``recall`` names the measure that is of these alone, where one is shown.
     """
 
     documents: int
     total: int
     compared: bool
+    recall: str = ""
 
 
 @dataclass(frozen=True)

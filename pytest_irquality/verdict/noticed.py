@@ -19,6 +19,8 @@ from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.result import Verdict
 
 FEW = 3
+OF_GRADED = ("recall", "r_cap", "set_recall")
+"""Measures whose whole is all that is relevant, of which nobody knows more than was graded."""
 MADE_UP: Mapping[Literal["row numbers", "made up"], re.Pattern[str]] = {
     "row numbers": re.compile(r"\d+"),
     "made up": re.compile(r"[0-9a-f]{16,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I),
@@ -363,9 +365,12 @@ def _in_no_ranking(now: Measured) -> Iterator[Fact]:
     if lost := sorted(before - returned):
         yield facts.InNoRanking(tuple(_document(now, document) for document in lost))
     never = len(sought - returned - before)
-    if never:
+    recall = next((str(one) for one in now.suite.metrics if one.definition.name in OF_GRADED), "")
+    if now.suite.readers:
+        recall = ""  # passages are written down, not graded
+    if never or (recall and relevant):
         found_before = bool(before) or not all(map(relevant.isdisjoint, now.before.values()))
-        yield facts.NeverFound(never, len(relevant), found_before)
+        yield facts.NeverFound(never, len(relevant), found_before, recall)
 
 
 def _returned(

@@ -37,27 +37,36 @@ class Flip:
 
 def opinions(suite: Suite) -> Opinions | None:
     """None where no pair has two judges."""
-    shared = [
+    open_pairs = [
         (query, document, given)
         for query in suite.queries
         for document, given in query.votes.items()
         if len(given) > 1
     ]
-    if not shared:
+    settled = [
+        one for query in suite.queries for one in query.settled.values() if len(one.votes) > 1
+    ]
+    undecided = [given for _, _, given in open_pairs]
+    grades = [*undecided, *(one.votes for one in settled)]
+    if not grades:
         return None
-    judges = sorted({judge for _, _, given in shared for judge in given})
-    grades = [given for _, _, given in shared]
+    judges = sorted({judge for given in grades for judge in given})
     two = [_agreement([one, other], grades) for one, other in combinations(judges, 2)]
-    everyone = _agreement(judges, grades)
+    as_decided = [dict.fromkeys(one.votes, one.grade) for one in settled]
     disputed = [
         Disputed(query.text, document, tuple(sorted(given.items())))
-        for query, document, given in shared
+        for query, document, given in open_pairs
         if len({*given.values()}) > 1
     ]
     disputed.sort(key=lambda one: -one.apart)
-    most = tuple(disputed[:MOST_DISPUTED])
-    apart = tuple(one for one in two if one.pairs) if len(judges) > 2 else ()
-    return Opinions(apart, everyone, most, len(disputed))
+    return Opinions(
+        two=tuple(one for one in two if one.pairs) if len(judges) > 2 else (),
+        all=_agreement(judges, grades),
+        disputed=tuple(disputed[:MOST_DISPUTED]),
+        differing=len(disputed),
+        settled=len(settled),
+        after=_agreement(judges, [*undecided, *as_decided]) if settled else None,
+    )
 
 
 def _agreement(judges: Sequence[str], grades: Sequence[Mapping[str, float]]) -> Agreement:

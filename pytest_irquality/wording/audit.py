@@ -39,6 +39,11 @@ def _suite(results: Sequence[SuiteResult]) -> Iterator[AuditPart]:
     yield _exists(results)
     yield _never_met(results)
     yield from _judges(first)
+    if first.skipped:
+        skipped = [
+            f"{quoted(one.query)} ({_name(one.judge)}: {one.reason})" for one in first.skipped
+        ]
+        yield AuditPart("skipped", (f"judges skipped {few(skipped, named=MOST)}",), False)
     yield from _per_retriever(
         "unprotected", results, _unprotected, "every query is in a rule, a limit or a guard"
     )
@@ -108,7 +113,10 @@ def _judges(audit: Audit) -> Iterator[AuditPart]:
     opinions = audit.opinions
     if opinions is None:
         return
-    yield AuditPart("judges", tuple(map(_agreement, (*opinions.two, opinions.all))))
+    lines = list(map(_agreement, (*opinions.two, opinions.all)))
+    if opinions.after:
+        lines.append(f"after {counted(opinions.settled, 'decision')}: {_agreement(opinions.after)}")
+    yield AuditPart("judges", tuple(lines))
     if opinions.differing:
         differ = counted(opinions.differing, "pair", "pairs")
         most = [_disputed(one) for one in opinions.disputed[:MOST]]

@@ -268,8 +268,12 @@ def _(fact: facts.InNoRanking, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.NeverFound, result: SuiteResult) -> str:
-    when = ", neither now nor before" if fact.compared else ""
-    return f"{share(fact.documents, fact.total)} relevant documents are in no ranking{when}"
+    of_graded = f"{fact.recall} is of what was graded"
+    if not fact.documents:
+        return f"{of_graded}: nothing is known to be relevant but what was returned"
+    returned = "never returned" if fact.compared else "not returned"
+    never = f"{share(fact.documents, fact.total)} relevant documents were {returned}"
+    return f"{never}; {of_graded}" if fact.recall else never
 
 
 @note.register

@@ -312,3 +312,49 @@ def test_the_next_run_says_what_new_grades_changed(project: Project) -> None:
             " rankings; the change above is that of rankings alone"
         ]
     )
+
+
+GRADED = "query_id,query,doc_id,rating,decision,judge,date,note\n"
+
+
+def test_skipped_queries_are_listed_with_their_reasons(project: Project) -> None:
+    project.suite("judgments: j.csv\nqueries: [{query: a}, {query: cold soup}]\n")
+    (project.path / "j.csv").write_text(
+        f"{GRADED}a,a,d,2,,anna,,\ncold soup,cold soup,,,,anna,,two meanings\ncold soup,cold soup,,,,,,=odd\n"
+    )
+    engine(project, {"a": ["d"], "cold soup": ["x"]})
+    result, audit = found(project)
+    result.stdout.fnmatch_lines(
+        [
+            "! skipped*judges skipped 'cold soup' (anna: two meanings), 'cold soup' (nobody named: =odd)"
+        ]
+    )
+    assert audit["skipped"][0] == {"query": "cold soup", "judge": "anna", "reason": "two meanings"}
+
+
+CORPUS = '{"id": "d", "title": "Desk"}\n{"id": "e", "title": "Lamp"}\n'
+
+
+@pytest.mark.parametrize(
+    ("corpus", "said"),
+    [
+        (CORPUS, "! dead *1 judged document no longer exists, of 2 looked up"),
+        ('{"id": "other", "title": "Desk"}\n', "*dead *not known what still exists*"),
+        (
+            "no JSON\n",
+            "! dead *not known what still exists: c.jsonl:1:1: a corpus has a chunk a line*",
+        ),
+    ],
+)
+def test_an_added_document_that_is_not_in_the_corpus_is_found(
+    project: Project, corpus: str, said: str
+) -> None:
+    project.suite("judgments: j.csv\ncorpus: {files: c.jsonl}\nqueries: [{query: a}]\n")
+    (project.path / "j.csv").write_text(f"{GRADED}a,a,d,2,,anna,,\na,a,typo,3,,anna,,\n")
+    (project.path / "c.jsonl").write_text(corpus)
+    project.conftest("@pytest.fixture\ndef retriever(): return lambda query: ['d']\n")
+    result, _ = found(project)
+    result.stdout.fnmatch_lines([said])
+    result.stdout.fnmatch_lines(
+        ["! never met*1 of 2 judged pairs was returned by nothing*typo for 'a'"]
+    )

@@ -170,7 +170,7 @@ def test_a_bulk_query_that_cannot_be_answered_is_an_error_with_its_cause(project
         ("q.tsv", "query-id\tcorpus-id\tscore\n1\td1\n", "q.tsv:2:1: a line of 2 cells under a header of 3"),
         ("q.tsv", "query-id\tcorpus-id\tscore\n1\td1\tgood\n", "q.tsv:2:6: a grade must be a number, not 'good'"),
         ("q.csv", "query,docid,rating\na,d1,goood\n", "q.csv:2:6: a grade must be a number or a word of grades (good), not 'goood'; did you mean 'good'?"),
-        ("q.csv", "query,docid,rating\na,,1\n", "q.csv:2:4: a grade without a document"),
+        ("q.csv", "query,docid,rating\na,,1\n", "q.csv:2:4: a row without a document: "),
         ("q.csv", "query,docid,rating\n,d1,1\n", "q.csv:2:1: the query is empty"),
         ("q.csv", 'query,docid,rating\n"a,d1,1\n', "q.csv:2:1: not CSV"),
         ("q.csv", "query,rating\na,1\n", "q.csv:2:1: no document on this line"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,93 @@ def test_the_grade_of_one_judge_alone_is_exact() -> None:
     assert joined == {"d": 0.1}
     assert replace(Judges(), how="median").joined({"d": {"anna": 0.1}}) == ({"d": 0.1}, {})
     assert [*votes] == ["d"]
+
+
+# -- decisions, and queries that were skipped ------------------------------------------------------
+
+DECIDED = "query_id,query,doc_id,rating,decision,judge,date,note\n"
+
+
+def decided(document: str, rating: str, decision: str, judge: str, date: str = "") -> str:
+    return f"q1,office chair,{document},{rating},{decision},{judge},{date},\n"
+
+
+@pytest.mark.parametrize("above", ["", "judges: median\n", "judges: {prefer: [anna]}\n"])
+def test_a_decision_wins_over_all_grades_of_its_pair(tmp_path: Path, above: str) -> None:
+    anna = HEADER + row("a", "3", "anna", "2026-05-01") + row("b", "3", "anna")
+    ben = HEADER + row("a", "0", "ben") + row("b", "1", "ben")
+    cleo = DECIDED + decided("a", "", "2", "cleo", "2026-04-01") + decided("c", "1", "3", "cleo")
+    read = suite(tmp_path, anna, ben, cleo, more=", relevant: {a: 1, c: 0}", above=above)
+    query = read.queries[0]
+    assert query.judgments.grades["a"] == 2
+    assert query.judgments.grades["c"] == 3
+    assert query.judgments.grades["b"] != 1
+    assert [*query.votes] == ["b"], "what is settled is no open question"
+    assert query.settled["a"].votes == {"": 1, "anna": 3, "ben": 0}
+    assert query.settled["c"].votes == {"": 0, "cleo": 1}
+    assert (read.judged_by_several, read.named_judges) == (1, ("anna", "ben"))
+    assert query.judgments.relevant >= {"a", "c"}
+
+
+def test_of_two_decisions_the_later_counts_and_without_dates_they_contradict(
+    tmp_path: Path,
+) -> None:
+    first = DECIDED + decided("a", "", "3", "anna", "2026-03-02")
+    assert grades(suite(tmp_path, first, DECIDED + decided("a", "", "1", "ben", "2026-03-03"))) == {
+        "a": 1
+    }
+    with pytest.raises(SuiteError) as error:
+        suite(tmp_path, first, DECIDED + decided("a", "", "1", "ben", "2026-03-02"))
+    assert str(error.value).startswith(
+        "j1.csv:2:1: the decision grades 'a' 1 here for 'q1', but 3 at j0.csv:2; of one judge"
+    )
+    with pytest.raises(SuiteError, match=r"j0\.csv:2:\d+: a grade must be a number.*'maybe'"):
+        suite(tmp_path, DECIDED + decided("a", "", "maybe", "ben"))
+
+
+def test_a_decision_stands_in_json_lines_and_in_words_too(tmp_path: Path) -> None:
+    (tmp_path / "more.jsonl").write_text(
+        '{"query": "x", "doc_id": "a", "rating": 2, "judge": "ben", "note": "not mine"}\n'
+        '{"query": "x", "doc_id": "a", "rating": null, "decision": "bad", "judge": "cleo"}\n'
+    )
+    (tmp_path / "s.ir.yaml").write_text(
+        "grades: {bad: 0}\njudgments: more.jsonl\nqueries: [{query: x}]\n"
+    )
+    query = load_suite(tmp_path / "s.ir.yaml").queries[0]
+    assert query.judgments.grades == {"a": 0}
+    assert query.notes == {"a": {"ben": "not mine"}}
+
+
+def test_a_skipped_query_has_its_reason_and_any_other_row_without_a_document_is_an_error(
+    tmp_path: Path,
+) -> None:
+    skipped = "q1,office chair,,,,anna,2026-03-01,two meanings\n"
+    later = "q1,office chair,,,,anna,2026-03-02,unclear\n"
+    read = suite(tmp_path, DECIDED + later + skipped, DECIDED + decided("a", "2", "", "ben"))
+    assert read.queries[0].notes[""] == {"anna": "unclear"}
+    assert grades(read) == {"a": 2}
+    assert read.queries[0].votes == {"a": {"ben": 2}}
+    assert read.notes == ()
+    for bad in (
+        "q1,office chair,,,,anna,,\n",
+        "q1,office chair,,2,,anna,,why\n",
+        "q1,x,,,1,anna,,why\n",
+    ):
+        with pytest.raises(SuiteError, match=r"j0\.csv:3:\d+: a row without a document: only a"):
+            suite(tmp_path, DECIDED + skipped + bad)
+
+
+@pytest.mark.parametrize(
+    "date", ["9999-12-31", "9999-12-31T23:59:59-12:00", "2199-01-01T00:00:00Z"]
+)
+def test_a_date_to_come_is_an_error_since_it_would_win_over_every_later_grade(
+    tmp_path: Path, date: str
+) -> None:
+    with pytest.raises(SuiteError) as error:
+        suite(tmp_path, HEADER + row("a", "1", "anna") + row("b", "3", "anna", date))
+    assert str(error.value) == f"j0.csv:3:26: the date {date!r} is more than a day ahead"
+
+
+def test_a_date_of_today_in_any_zone_is_fine(tmp_path: Path) -> None:
+    soon = (datetime.now(timezone.utc) + timedelta(hours=14)).isoformat()
+    assert grades(suite(tmp_path, HEADER + row("a", "1", "anna", soon))) == {"a": 1}

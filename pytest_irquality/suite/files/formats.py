@@ -35,6 +35,8 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "why": ("why",),
     "judge": ("judge", "annotator", "rater", "assessor", "grader"),
     "date": ("date", "judgedat", "gradedat"),
+    "decision": ("decision",),
+    "note": ("note",),
 }  # fmt: skip
 # What a line of JSONL may hold besides, of the formats that are known: it says nothing of a query
 # or a judgment.
@@ -43,7 +45,7 @@ OF_QUERIES = (
     "query", "tags", "why", "weight", "variants", "params", "known_issue", *RULES, "id", "relevant",
     "passages", "match", "thresholds",
 )  # fmt: skip
-PAIR = ("id", "query", "document", "grade", "judge", "date", "count")
+PAIR = ("id", "query", "document", "grade", "judge", "date", "decision", "note", "count")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 QUEPID_HEADER = {"query", "docid", "rating"}
 

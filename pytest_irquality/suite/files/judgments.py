@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from itertools import chain
 
 from pytest_irquality.suite.files.formats import BEIR_HEADER, Record
 from pytest_irquality.suite.files.source import FORMATS, JUDGMENTS, Source
-from pytest_irquality.suite.judges import UNNAMED, NamedVotes, Said, Vote
+from pytest_irquality.suite.judges import DECISION, THE_QUERY, UNNAMED, NamedVotes, Said, Vote
 from pytest_irquality.suite.yaml import SuiteError, as_number, no_grade, short
 
 Grades = dict[str, dict[str, float]]
+A_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def read_judgments(source: Source, words: Mapping[str, float]) -> JudgmentFile:
     name = source.recognised(JUDGMENTS, "judgments")
     if name in ("trec", "beir") and (grades := _read_regular(source, name)) is not None:
         return JudgmentFile(source, name, grades, by_text=False)
-    return _read_carefully(source, name, words if FORMATS[name].words else {})
+    return _Reading(source, name, words if FORMATS[name].words else {}).file()
 
 
 def _read_regular(source: Source, name: str) -> Grades | None:
@@ -92,53 +93,90 @@ def _read_regular(source: Source, name: str) -> Grades | None:
     return grades if regular else None
 
 
-def _read_carefully(source: Source, name: str, words: Mapping[str, float]) -> JudgmentFile:
-    """Any file, a line at a time, with an error for whatever is wrong with one."""
-    grades: Grades = {}
-    votes: dict[str, NamedVotes] = {}
-    texts: dict[str, str] = {}
-    dates: dict[str, datetime | None] = {"": None}
-    known: dict[str, float | None] = {"": None}  # a row of a spreadsheet that nobody has graded yet
-    by_text: bool | None = None
-    with source.open() as lines:
-        for record in FORMATS[name].records(lines):
-            query, document = _pair(record)
-            if by_text not in (None, by_text := "id" not in record.cells):
-                record.fail("query", "some lines name their query by id, others by text only")
-            if not by_text and "query" in record.cells:
-                texts[query] = record.cells["query"].strip()
-            if "grade" not in record.cells:
-                record.fail(
-                    "grade",
-                    "no grade on this line: no column or key for it (rating, grade, score,"
-                    " relevance)",
-                )
-            written = record.cells["grade"]
-            if written not in known:
-                known[written] = _grade(record, written, words)
-            if (grade := known[written]) is None:
+class _Reading:
+    """Any file, read a line at a time, with an error for whatever is wrong with one."""
+
+    def __init__(self, source: Source, name: str, words: Mapping[str, float]) -> None:
+        self.source, self.name, self.words = source, name, words
+        self.grades: Grades = {}
+        self.votes: dict[str, NamedVotes] = {}
+        self.texts: dict[str, str] = {}
+        self.dates: dict[str, datetime | None] = {"": None}
+        # A row of a spreadsheet that nobody has graded yet has no grade.
+        self.known: dict[str, float | None] = {"": None}
+        self.by_text: bool | None = None
+
+    def file(self) -> JudgmentFile:
+        """What it says."""
+        with self.source.open() as lines:
+            for record in FORMATS[self.name].records(lines):
+                self._take(record)
+        by_text = bool(self.by_text)
+        return JudgmentFile(self.source, self.name, self.grades, by_text, self.texts, self.votes)
+
+    def _take(self, record: Record) -> None:
+        query, document = _pair(record)
+        by_text = "id" not in record.cells
+        if self.by_text not in (None, by_text):
+            record.fail("query", "some lines name their query by id, others by text only")
+        self.by_text = by_text
+        if not by_text and "query" in record.cells:
+            self.texts[query] = record.cells["query"].strip()
+        if "grade" not in record.cells:
+            record.fail(
+                "grade",
+                "no grade on this line: no column or key for it (rating, grade, score, relevance)",
+            )
+        day = record.cells.get("date", "").strip()
+        if day not in self.dates:
+            self.dates[day] = _date(record, day)
+        for judge, written in _given(record, document):
+            if written not in self.known:
+                self.known[written] = _grade(record, written, self.words)
+            grade = self.known[written]
+            if grade is None:
                 continue
-            if not document.strip():
-                record.fail("grade", "a grade without a document")
-            day = record.cells.get("date", "").strip()
-            if day not in dates:
-                dates[day] = _date(day)
-            if judge := record.cells.get("judge", "").strip():
-                given = votes.setdefault(query, {}).setdefault(document, {})
-                vote = Vote(grade, dates[day])
-                latest = vote.after(given.get(judge, vote))
-                if latest is None:
-                    first = f"{source.name}:{_first_line(source, name, query, document, judge)}"
-                    record.fail(
-                        "grade", _twice(judge, document, query, (vote, given[judge]), first)
-                    )
-                given[judge] = latest
-                continue
-            before = grades.setdefault(query, {}).setdefault(document, grade)
-            if before != grade:
-                first = f"{source.name}:{_first_line(source, name, query, document)}"
-                record.fail("grade", _contradicts(document, query, grade, before, first))
-    return JudgmentFile(source, name, grades, bool(by_text), texts, votes)
+            if judge == UNNAMED and document != THE_QUERY:
+                self._grade(record, query, document, grade)
+            else:
+                vote = Vote(grade, self.dates[day], record.cells.get("note", ""))
+                self._vote(record, query, document, judge, vote)
+
+    def _grade(self, record: Record, query: str, document: str, grade: float) -> None:
+        before = self.grades.setdefault(query, {}).setdefault(document, grade)
+        if before != grade:
+            first = self._first(query, document, UNNAMED)
+            record.fail("grade", _contradicts(document, query, grade, before, first))
+
+    def _vote(self, record: Record, query: str, document: str, judge: str, vote: Vote) -> None:
+        given = self.votes.setdefault(query, {}).setdefault(document, {})
+        latest = vote.after(given.get(judge, vote))
+        if latest is None:
+            first = self._first(query, document, judge)
+            record.fail("grade", _twice(judge, document, query, (vote, given[judge]), first))
+        given[judge] = latest
+
+    def _first(self, query: str, document: str, judge: str) -> str:
+        line = _first_line(self.source, self.name, query, document, judge)
+        return f"{self.source.name}:{line}"
+
+
+def _given(record: Record, document: str) -> Sequence[tuple[str, str]]:
+    """Whose grades a line holds, each as written: its judge's, and a decision. That of a query that
+    was skipped stands for none.
+    """
+    cells = record.cells
+    judge, decision = cells.get("judge", UNNAMED).strip(), cells.get("decision", "")
+    if document != THE_QUERY:
+        grade = judge, cells["grade"]
+        return (grade, (DECISION, decision)) if decision else (grade,)
+    if cells["grade"] or decision or not cells.get("note", "").strip():
+        record.fail(
+            "grade",
+            "a row without a document: only a query that was skipped has none, and why it was under"
+            " 'note'",
+        )
+    return ((judge, "0"),)
 
 
 def _contradicts(document: str, query: str, grade: float, before: float, where: str) -> str:
@@ -149,20 +187,27 @@ def _contradicts(document: str, query: str, grade: float, before: float, where: 
 
 def _twice(judge: str, document: str, query: str, votes: tuple[Vote, Vote], where: str) -> str:
     here, there = votes
+    who = "the decision" if judge == DECISION else short(judge)
     return (
-        f"{short(judge)} grades {short(document)} {here.grade:g} here for {short(query)}, but"
+        f"{who} grades {short(document)} {here.grade:g} here for {short(query)}, but"
         f" {there.grade:g} at {where}; of one judge the later grade counts, and no 'date' tells"
         " which that is (2026-11-30)"
     )
 
 
-def _date(text: str) -> datetime | None:
-    """A date or time of ISO 8601, in UTC unless it says otherwise; None where it is none."""
+def _date(record: Record, text: str) -> datetime | None:
+    """A date or time of ISO 8601, in UTC unless it says otherwise; None where it is none.
+
+    One of the future is refused: it would win over every grade to come.
+    """
     try:
         date = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
         return None
-    return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
+    date = date if date.tzinfo else date.replace(tzinfo=timezone.utc)
+    if date > datetime.now(timezone.utc) + A_DAY:
+        record.fail("date", f"the date {short(text)} is more than a day ahead")
+    return date
 
 
 def _pair(record: Record) -> tuple[str, str]:
@@ -176,7 +221,8 @@ def _pair(record: Record) -> tuple[str, str]:
             )
     if not query or not query.strip():
         record.fail("query", "the query is empty")
-    return query.strip(), record.cells["document"]
+    document = record.cells["document"]
+    return query.strip(), document if document.strip() else THE_QUERY
 
 
 def _grade(record: Record, written: str, words: Mapping[str, float]) -> float:
@@ -189,8 +235,8 @@ def _grade(record: Record, written: str, words: Mapping[str, float]) -> float:
 def _first_line(source: Source, name: str, query: str, document: str, judge: str = UNNAMED) -> int:
     with source.open() as lines:
         for record in FORMATS[name].records(lines):
-            by = record.cells.get("judge", UNNAMED).strip()
-            if record.cells.get("grade") and (*_pair(record), by) == (query, document, judge):
+            given = _given(record, document) if _pair(record) == (query, document) else ()
+            if any(by == judge and written for by, written in given):
                 return record.line
     return 1
 

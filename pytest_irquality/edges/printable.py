@@ -123,8 +123,8 @@ def _entities(text: str) -> str:
 
 # -- CSV -------------------------------------------------------------------------------------------
 
-TO_GRADE_COLUMNS = ("query", "docid", "rating", "rank", "title")
-GRADED_COLUMNS = ("query_id", "query", "doc_id", "rating", "judge", "date", "note")
+TO_GRADE_COLUMNS = ("query", "docid", "rating", "title")
+GRADED_COLUMNS = ("query_id", "query", "doc_id", "rating", "decision", "judge", "date", "note")
 OUR_COLUMNS = (TO_GRADE_COLUMNS, GRADED_COLUMNS)
 """The headers of the CSV files that we write: by them our reader knows to call ``from_csv``."""
 FORMULA = re.compile(r"'*[=+\-@\t\r]")

@@ -123,6 +123,11 @@ class Files:
     def _kept(self) -> Kept:
         return Kept(self.kept, self.start)
 
+    def every_run(self, suite: Suite) -> Iterator[Run]:
+        """What all kept runs and baselines that were named returned. Raises ``StoredRunError``."""
+        given = [*self.kept, *self.builds, self.compared or ""]
+        return Kept([*filter(self._exists, filter(None, given))], self.start).every(suite)
+
     def unknown_revision(self) -> str | None:
         """What is wrong with ``git:REF``, where that is compared with."""
         if self.compared is None or not self.compared.startswith(baseline.GIT):

@@ -4,19 +4,24 @@ writes a suite.
 
 from __future__ import annotations
 
+import os
 import types
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import GRADED_COLUMNS
 from pytest_irquality.edges.write import write_new, write_text
+from pytest_irquality.pipeline.corpus import chunks_of, on_a_page
 from pytest_irquality.plugin.options import Options
-from pytest_irquality.report.judging import to_be_graded, to_grade
-from pytest_irquality.retrieval import RetrieverError, Run, retrieve
+from pytest_irquality.report.judging import LIST, to_be_graded, to_grade
+from pytest_irquality.retrieval import RetrieverError, Run, UnreadableResult, retrieve
+from pytest_irquality.storage.kept import Kept
+from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.suite import Query, Suite, SuiteError
 from pytest_irquality.suite.files.logs import Logged, logged
 from pytest_irquality.suite.files.queries import read_queries, tags
@@ -28,6 +33,7 @@ from pytest_irquality.wording.numbers import counted, grouped
 
 SAMPLE = 200
 CANDIDATES = 10
+SUFFIX = ".ir.yaml"
 SAID = pytest.StashKey[str]()
 
 
@@ -35,6 +41,11 @@ class FirstSuite(pytest.Module):
     """A list of queries, collected as one test: that a first suite can be made of it."""
 
     _made: types.ModuleType | None = None
+    queries: Sequence[Logged]
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.runs: list[Run] = []
 
     def _getobj(self) -> types.ModuleType:
         if self._made is None:  # pytest may ask more than once
@@ -75,14 +86,14 @@ class FirstSuite(pytest.Module):
 def target(queries: Path) -> Path:
     """Where the suite goes: ``queries.ir.yaml`` beside ``queries.txt``."""
     return queries.with_name(
-        f"{queries.name.removesuffix('.gz').partition('.')[0] or queries.name}.ir.yaml"
+        f"{queries.name.removesuffix('.gz').partition('.')[0] or queries.name}{SUFFIX}"
     )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Nothing else runs; of a parametrised retriever the first is asked."""
-    items[:] = [item for item in items if isinstance(item.parent, FirstSuite)][:1]
+    """Nothing else runs."""
+    items[:] = [item for item in items if isinstance(item.parent, FirstSuite)]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -101,42 +112,80 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.fixture
 def _ir_first(request: pytest.FixtureRequest) -> None:
-    """Ask, write the suite, and the page where one is asked for."""
+    """Ask, write the suite, and the page where one is asked for: after each retriever anew, with
+    what all of them returned so far.
+    """
     item, options = request.node, Options(request.config)
-    path = target(item.path)
+    retrievers = len(request.session.items)
+    if retrievers > 1 and getattr(item.config, "workerinput", {}).get("workercount", 1) > 1:
+        pytest.fail(f"--ir-init asks {retrievers} retrievers in one process: add -n0", False)
+    path, start, runs = target(item.path), item.config.invocation_params.dir, item.parent.runs
     drawn = _sample(item.parent.queries, options.init.size if options.init else None)
     asked = _chosen(item.parent.queries, drawn)
     suite = _to_ask(path, asked, options)
-    run = _run(suite, request)
-    answered = [
-        replace(one, documents=_candidates(run, query.id), fault=_fault(run, query.id))
-        for one, query in zip(asked, suite.queries, strict=True)
-    ]
-    page = GradingPage(options.judge, f"{suite.name}.judgments*.csv") if options.judge else None
-    _new(path, first_suite(suite.name, item.path.name, answered, drawn, page))
-    start = item.config.invocation_params.dir
+    runs.append(_run(suite, request))
+    pools = _pools(suite, runs, request)
+    page = _page(options.judge, path, start) if options.judge else None
+    answered = [*_answered(asked, suite, runs, pools)]
+    empty = max(sum(not one.ids for one in run.first.rankings.values()) for run in runs)
+    text = first_suite(suite.name, item.path.name, answered, sample=drawn, page=page, empty=empty)
+    _new(path, text) if len(runs) == 1 else write_text(path, text)
+    if page:
+        _write_page(path, start / page.name, pools)
     written = (path.relative_to(start) if path.is_relative_to(start) else path).as_posix()
     wrote = f"wrote {written}: {_how_many(asked, drawn)}"
-    if run.faults:
-        wrote = f"{wrote}, {len(run.faults)} of them could not be answered"
-    if page is None:
-        item.stash[SAID] = (
-            f"{wrote}, each with up to {CANDIDATES} candidates to grade.\n"
-            f"Now: grade them, and run pytest --ir-suite {written}"
-        )
-        return
-    pools = by_importance([pool(suite, [run], options.judge_depth or CANDIDATES)], ())
-    _write_page(path.with_name(f"{suite.name}.judgments.csv"), start / page.name, pools)
-    item.stash[SAID] = (
-        f"{wrote}.\npage to grade in: {page.name}: {to_grade(pools)}\n"
-        f"Now: open it, grade, save its file beside {written}, and run pytest --ir-suite {written}"
-    )
+    if faults := {id for run in runs for id in run.faults}:
+        wrote = f"{wrote}, {len(faults)} of them could not be answered"
+    grade = _what_to_do(page.name if page else "", written, pools)
+    item.stash[SAID] = f"{wrote}{grade}, and run pytest --ir-suite {written}"
+
+
+def _what_to_do(page: str, written: str, pools: Sequence[Pool]) -> str:
+    """How the sentence on what was written goes on."""
+    if not page:
+        return f", each with up to {CANDIDATES} candidates to grade.\nNow: grade them"
+    grade = f"open it, grade, save its file beside {written}"
+    if page.endswith(LIST):
+        grade = "fill it in"
+    return f".\nto grade: {page}: {to_grade(page, pools)}\nNow: {grade}"
+
+
+def _pools(suite: Suite, runs: Sequence[Run], request: pytest.FixtureRequest) -> Sequence[Pool]:
+    """What retrievers returned, and every kept run that the command line names."""
+    options, start = Options(request.config), request.config.invocation_params.dir
+    kept = Kept([*options.runs, *options.baseline], start, Options.baseline.flag)
+    retriever = request.getfixturevalue("retriever")
+    try:
+        chunks = chunks_of(suite, retriever, start) if options.judge else None
+        found = pool(suite, [*runs, *kept.every(suite)], options.judge_depth or CANDIDATES)
+        return by_importance([replace(found, corpus=on_a_page(chunks))], ())
+    except (StoredRunError, UnreadableResult) as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
+
+
+def _page(named: str, suite: Path, start: Path) -> GradingPage:
+    """Where grades are given, and in which files the suite reads them."""
+    if named.endswith(LIST):
+        return GradingPage(named, Path(os.path.relpath(start / named, suite.parent)).as_posix())
+    return GradingPage(named, suite.name.replace(SUFFIX, ".judgments*.csv"))
+
+
+def _answered(
+    asked: Sequence[Asked], suite: Suite, runs: Sequence[Run], pools: Sequence[Pool]
+) -> Iterator[Asked]:
+    """The queries with their candidates, or why there are none."""
+    found = {query.id: query.documents for one in pools for query in one.queries}
+    for one, query in zip(asked, suite.queries, strict=True):
+        fault = next((run.faults[query.id].message for run in runs if query.id in run.faults), None)
+        candidates = found.get(query.id)
+        titles = None if candidates is None else {each.id: each.title for each in candidates}
+        yield replace(one, documents=titles, fault=fault)
 
 
 def _to_ask(path: Path, asked: Sequence[Asked], options: Options) -> Suite:
     """A suite of the queries that expects nothing yet."""
     return Suite(
-        path.name.removesuffix(".ir.yaml"),
+        path.name.removesuffix(SUFFIX),
         path.name,
         tuple(Query(one.id or one.text, one.text, tags=(*one.tags,)) for one in asked),
         depth=max(CANDIDATES, options.judge_depth or 0),
@@ -151,11 +200,12 @@ def _how_many(asked: Sequence[Asked], drawn: Sample | None) -> str:
     return counted(len(asked), "query", "queries")
 
 
-def _write_page(judged: Path, page: Path, pools: Sequence[Pool]) -> None:
+def _write_page(suite: Path, page: Path, pools: Sequence[Pool]) -> None:
     """The page, and a file of judgments without any: the suite reads what is saved beside it, and
     is to pass before there is any.
     """
-    if not judged.exists():
+    judged = suite.with_name(suite.name.replace(SUFFIX, ".judgments.csv"))
+    if not (judged.exists() or page.name.endswith(LIST)):
         _new(judged, f"{','.join(GRADED_COLUMNS)}\n")
     try:
         write_text(page, to_be_graded(page.name, pools))
@@ -168,10 +218,6 @@ def _new(path: Path, text: str) -> None:
         write_new(path, text, Allowed.project(path.parent))
     except OSError as error:
         pytest.fail(f"{path.name} was not written: {error.strerror or error}", pytrace=False)
-
-
-def _fault(run: Run, query: str) -> str | None:
-    return run.faults[query].message if query in run.faults else None
 
 
 def _sample(queries: Sequence[Logged], size: int | None) -> Sample | None:
@@ -213,13 +259,6 @@ def _run(suite: Suite, request: pytest.FixtureRequest) -> Run:
             f"no query could be answered, so nothing was written: {fault.message}", pytrace=False
         ) from fault.error
     return run
-
-
-def _candidates(run: Run, query: str) -> dict[str, str | None] | None:
-    if query not in run.answered:
-        return None
-    ids = run.first.rankings[query].collapsed(CANDIDATES)
-    return {id: run.first.titles.get(id) for id in ids}
 
 
 @pytest.hookimpl(wrapper=True)

@@ -131,8 +131,7 @@ class Judging:
         result = replace(result, variant=variant)
         to_grade = None
         if self.options.grades:
-            sides = [side for side in (run, known.run) if side is not None]
-            to_grade = pool(asked, sides, self.options.judge_depth or suite.top_k)
+            to_grade = self._pool(asked, [run, *filter(None, [known.run])], retriever)
         if not (run.unanswered or suite.baseline_retriever):
             # They are large. What reports may show of them keeps them until it is read.
             run = replace(run, answers=(Answer({}),), stages={})
@@ -183,6 +182,21 @@ class Judging:
         staged = callable(getattr(retriever, "candidates", None))
         version = version_of(retriever)
         return self.files.resumed(self.target(name), needed, version, staged=staged)
+
+    def _pool(self, asked: Suite, runs: Sequence[Run], retriever: object) -> Pool:
+        """What there is to grade of these runs and of all others that were named. Raises
+        ``NotJudged``.
+        """
+        from pytest_irquality.pipeline.corpus import chunks_of, on_a_page  # noqa: PLC0415 - only where something is graded
+
+        allowed = self.files.allowed(self.path)
+        try:
+            every = [*runs, *self.files.every_run(asked)]
+            corpus = on_a_page(chunks_of(asked, retriever, self.path.parent, allowed))
+        except (StoredRunError, SuiteError, UnreadableResult) as error:
+            raise NotJudged(str(error)) from None
+        depth = self.options.judge_depth or asked.top_k
+        return replace(pool(asked, every, depth), corpus=corpus)
 
     def _in_no_chunk(self, retriever: object) -> Mapping[str, Loss]:
         """The passages that no ranking can find, said before anything is asked."""

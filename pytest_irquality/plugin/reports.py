@@ -88,7 +88,7 @@ def _judging(gathered: Gathered) -> str:
 def _to_grade(gathered: Gathered) -> str:
     from pytest_irquality.report.judging import to_grade
 
-    return str(to_grade(gathered.pools))
+    return to_grade(gathered.path, gathered.pools)
 
 
 class Reports(Declared):

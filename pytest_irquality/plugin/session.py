@@ -220,7 +220,8 @@ class Session:
         path, also = report.path(self.options, gathered), os.environ.get(report.also)
         if path is None and not also:
             return
-        text = report.make(gathered._replace(path=path or ""))
+        gathered = gathered._replace(path=path or "")
+        text = report.make(gathered)
         if path is not None:
             amount = report.amount(gathered)
             self._write_text(report, path, text, f"{report.what}: {path}{amount and f': {amount}'}")

@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -17,32 +15,29 @@ from pytest_irquality.report.assets import asset, environment, script_json
 from pytest_irquality.verdict.pool import Pool, Pooled, PooledQuery
 from pytest_irquality.wording.numbers import counted
 
-DATA_IMAGE = re.compile(r"data:image/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=]+")
-PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg")
+LIST = ".csv"
+DECIDING = "#decides"
+"""The address, within a page, of the queries whose grades could turn the verdict."""
 
 
-@dataclass(frozen=True)
-class ToGrade:
-    """The numbers that every medium says of what there is to grade."""
-
-    documents: int
-    queries: int
-
-    def __str__(self) -> str:
-        """As people read it."""
-        pairs = counted(self.documents, "document", "documents")
-        return f"{pairs} of {counted(self.queries, 'query', 'queries')} that nobody has graded"
-
-
-def to_grade(pools: Sequence[Pool]) -> ToGrade:
-    """How much nobody has graded."""
-    open_queries = [query for one in pools for query in one.queries if query.unjudged]
-    return ToGrade(sum(query.unjudged for query in open_queries), len(open_queries))
+def to_grade(path: str, pools: Sequence[Pool]) -> str:
+    """How much nobody has graded, and of a page at that path the address of what decides."""
+    queries = [query for one in pools for query in one.queries]
+    unjudged = [len(query.to_grade) for query in queries if query.to_grade]
+    documents = counted(sum(unjudged), "document")
+    said = [f"{documents} of {counted(len(unjudged), 'query', 'queries')} that nobody has graded"]
+    if lacking := sum(query.lacking for query in queries):
+        said.append(f"nothing good is known for {counted(lacking, 'query', 'queries')}")
+    decide = sum(query.decides for query in queries)
+    if decide and not path.endswith(LIST):
+        could = f"{counted(decide, 'query', 'queries')} that could turn the verdict"
+        said.append(f"{path}{DECIDING} has {could}")
+    return "; ".join(said)
 
 
 def to_be_graded(path: str, pools: Sequence[Pool]) -> str:
     """What a file of that name is to hold: a list, or else the page."""
-    return judging_list(pools) if path.endswith(".csv") else judging_page(pools)
+    return judging_list(pools) if path.endswith(LIST) else judging_page(pools)
 
 
 def judging_list(pools: Sequence[Pool]) -> str:
@@ -55,13 +50,11 @@ def judging_list(pools: Sequence[Pool]) -> str:
             _cell(query.text),
             _cell(document.id),
             "",
-            document.rank,
             _cell(document.title),
         )
         for one in pools
         for query in one.queries
-        for document in query.documents
-        if not document.judges
+        for document in query.to_grade
     }
     writer.writerows(rows.values())
     return text.getvalue()
@@ -89,17 +82,20 @@ def judging_page(pools: Sequence[Pool]) -> str:
 
 
 def _data(pools: Sequence[Pool]) -> dict[str, Any]:
-    scales = [one.scale for one in pools] or [()]
     return {
         "columns": GRADED_COLUMNS,
         "suite": " ".join(one.path for one in pools),
         "stem": PurePosixPath(pools[0].path).name.partition(".")[0] if pools else "suite",
-        "scales": [[*_scale(scale)] for scale in scales],
-        "asked": [query.id for one in pools for query in one.queries],
+        "suites": [*map(_suite, pools or [Pool("", "", (), ())])],
         "queries": [
             _query(query, place) for place, one in enumerate(pools) for query in one.queries
         ],
     }
+
+
+def _suite(one: Pool) -> dict[str, Any]:
+    corpus = [(id, visible(title), visible(text)) for id, title, text in one.corpus]
+    return {"scale": [*_scale(one.scale)], "good": one.good, "corpus": corpus}
 
 
 def _scale(scale: Sequence[tuple[str, float]]) -> Iterator[dict[str, Any]]:
@@ -110,15 +106,18 @@ def _scale(scale: Sequence[tuple[str, float]]) -> Iterator[dict[str, Any]]:
         yield {"word": word, "grade": grade, "key": key}
 
 
-def _query(query: PooledQuery, scale: int) -> dict[str, Any]:
+def _query(query: PooledQuery, suite: int) -> dict[str, Any]:
     return {
-        "scale": scale,
+        "suite": suite,
         "id": query.id,
         "text": query.text,
         "why": query.why,
         "tags": query.tags,
-        # By id: the page shuffles them for each judge, and its source must not tell their ranks.
-        "documents": [*map(_document, sorted(query.documents, key=lambda one: one.id))],
+        "found": query.found,
+        "skipped": query.skipped,
+        "empty": query.empty,
+        "decides": query.decides,
+        "documents": [*map(_document, query.documents)],
     }
 
 
@@ -127,17 +126,7 @@ def _document(document: Pooled) -> dict[str, Any]:
         "id": document.id,
         "title": visible(document.title),
         "text": visible(document.text),
-        "fields": [(name, visible(value), is_picture(value)) for name, value in document.fields],
+        "fields": [(name, visible(value)) for name, value in document.fields],
         "judges": document.judges,
+        "disputed": document.disputed,
     }
-
-
-def is_picture(value: str) -> bool:
-    """Whether a field may be shown as an image: its data, or a file beside the page. Others are
-    text, so that looking at the page never asks a network.
-    """
-    if DATA_IMAGE.fullmatch(value):
-        return True
-    path = PurePosixPath(value)
-    beside = not path.is_absolute() and ".." not in path.parts and not re.search(r"[:\\?#]", value)
-    return beside and path.suffix.lower() in PICTURES

@@ -84,6 +84,18 @@ class Kept:
         header = Header(suite.name, suite.path, suite.depth, retriever)
         return stored_run(suite, run.only(answered), header)
 
+    def every(self, suite: Suite) -> Iterator[Run]:
+        """Every run that answers some of a suite's queries, whatever its retriever and build; only
+        those of the suite where the runs of ours name it. Raises ``StoredRunError``.
+        """
+        name = Path(suite.path).name
+        of_it = [path for path, header in self._headers if Path(header.path).name == name]
+        for path in of_it or [path for path, _ in self._headers]:
+            yield read_run(path, self.shown(path), self._files[path]).run(suite)
+        for path in self._trec_files:
+            rankings = read_trec(path, self.shown(path), self._files[path])
+            yield Run(name_of(path), (Answer(rankings),))
+
     def _builds(self, suite: Suite, file: Path, retriever: str) -> Sequence[Kept]:
         """What was given, one by one, where several of it hold a run of the suite; () where there
         is one build.

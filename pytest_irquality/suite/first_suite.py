@@ -27,10 +27,15 @@ BY_HAND = """\
 """
 
 ON_A_PAGE = """\
-# 1. Open {page} in a browser, grade, and save its file beside this suite: it is read by itself.
+# 1. {grade}
 # 2. Run pytest --ir-suite --ir-update-baseline: from then on a query that loses all its relevant documents fails.
 # 3. Set the floors under 'thresholds' a little below what pytest --ir-suite shows.
 """
+
+IN_A_PAGE = (
+    "Open {page} in a browser, grade, and save its file beside this suite: it is read by itself."
+)
+IN_A_LIST = "Fill in the column 'rating' of {page}, which this suite reads: 3 is perfect, 2 good, 1 ok, 0 bad."
 
 HEAD = """\
 # A first suite, written by pytest --ir-init from {source}. It passes as it stands: nothing is graded yet.
@@ -58,7 +63,7 @@ WEIGHTS = """\
 
 @dataclass(frozen=True)
 class Asked:
-    """A query and what came: documents with their titles, best first, or the ``fault`` for which nothing did.
+    """A query and what came: documents with their titles, or the ``fault`` for which nothing did.
 
     ``weight`` is how many searches it stands for, where it was drawn from a log.
     """
@@ -73,7 +78,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class GradingPage:
-    """A page to grade in: its name, and the pattern of the files that it saves."""
+    """A page to grade in, or a list to fill in: its name, and where the suite finds the grades."""
 
     name: str
     judgments: str
@@ -83,24 +88,31 @@ def first_suite(
     name: str,
     source: str,
     asked: Sequence[Asked],
+    *,
     sample: Sample | None = None,
     page: GradingPage | None = None,
+    empty: int = 0,
 ) -> str:
     """The suite as YAML, each query under a heading of comments.
 
     ``sample`` is how the queries were drawn. With a ``page`` candidates are graded there, and not listed here.
+    ``empty`` is how many queries a retriever returns nothing for, at the most.
     """
-    empty = sum(query.documents is not None and not query.documents for query in asked)
     head = HEAD.format(
         name=scalar(name),
         source=comment(source),
         empty=empty,
-        steps=ON_A_PAGE.format(page=comment(page.name)) if page else BY_HAND,
+        steps=_steps(page) if page else BY_HAND,
         drawn=_drawn(sample, source) if sample else "",
         judgments=f"judgments: {scalar(page.judgments)}\n" if page else "",
         weighted=", weighted ndcg@10" if sample else "",
     )
     return head + "\n".join("\n".join(_query(query, not page)) + "\n" for query in asked)
+
+
+def _steps(page: GradingPage) -> str:
+    grade = IN_A_LIST if page.name.endswith(".csv") else IN_A_PAGE
+    return ON_A_PAGE.format(grade=grade.format(page=comment(page.name)))
 
 
 def _drawn(sample: Sample, source: str) -> str:
@@ -132,12 +144,12 @@ def _query(query: Asked, candidates: bool) -> Iterator[str]:
         yield "    # relevant:"
         ids = {document: scalar(document) for document in query.documents}
         width = max(map(len, ids.values()))
-        for rank, (document, title) in enumerate(query.documents.items(), 1):
-            words = f"  {comment(title)}" if title and title != document else ""
-            yield (
-                f"    #   {ids[document]}: ok{' ' * min(width - len(ids[document]), 40)}   #"
-                f" {rank}{words}"
-            )
+        for document, title in query.documents.items():
+            candidate = f"    #   {ids[document]}: ok"
+            if title and title != document:
+                space = " " * min(width - len(ids[document]), 40)
+                candidate = f"{candidate}{space}   # {comment(title)}"
+            yield candidate
     elif query.fault is not None:
         yield f"    # it could not be answered: {comment(query.fault)}"
     else:

@@ -1,21 +1,23 @@
 """What there is to grade: everything that retrievers, baselines and kept runs returned, and which
-of it matters most.
+queries matter most. Which of them returned a document, and where, is told to no judge.
 
 A document at rank r adds at most 1 / log2(r + 1) to a query's score, and that over n to a mean of n
 queries. Of the distance between a value and its limit that is a share, at most all of it; the
-shares of all limits that see the query add up. Documents whose grade alone could turn a failing
-verdict stand before all others.
+shares of all limits that see the query add up. Queries with a document whose grade alone could turn
+the verdict stand before these, whichever way it stands, so that nobody grades towards green; before
+all, those that returned nothing, or nothing good.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from hashlib import sha256
 from math import inf, log2
 
+from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.run import Answer, Run
-from pytest_irquality.suite.judges import UNNAMED
+from pytest_irquality.suite.judges import THE_QUERY, UNNAMED
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 
@@ -25,46 +27,67 @@ NEAREST = 1e-9
 
 @dataclass(frozen=True)
 class Pooled:
-    """A document that something returned for a query; ``rank`` is the best that it had anywhere.
+    """A document that something returned for a query, or that a judge with a name graded for it;
+    ``rank`` is the best that it had anywhere, None where nothing returned it.
 
     ``judges`` are those who graded it (``""`` where nobody in particular did), empty where none
-    did.
+    did. ``disputed`` is who gave which grade, with which note, where they differ and nobody
+    decided.
     """
 
     id: str
-    rank: int
+    rank: int | None
     title: str = ""
     text: str = ""
     fields: tuple[tuple[str, str], ...] = ()
     judges: tuple[str, ...] = ()
+    disputed: tuple[tuple[str, float, str], ...] = ()
 
 
 @dataclass(frozen=True)
 class PooledQuery:
-    """A query and its documents."""
+    """A query and its documents. ``found``: a relevant one is known. ``skipped`` are the judges who
+    skipped it. ``decides``: one of its grades could turn the verdict.
+    """
 
     id: str
     text: str
     why: str = ""
     tags: tuple[str, ...] = ()
     documents: tuple[Pooled, ...] = ()
+    found: bool = False
+    skipped: tuple[str, ...] = ()
+    decides: bool = False
 
     @property
-    def unjudged(self) -> int:
-        """How many of its documents nobody graded."""
-        return sum(not document.judges for document in self.documents)
+    def to_grade(self) -> tuple[Pooled, ...]:
+        """The documents that nobody graded, where nobody skipped the query."""
+        return tuple(one for one in self.documents if not (one.judges or self.skipped))
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing returned anything for it."""
+        return all(document.rank is None for document in self.documents)
+
+    @property
+    def lacking(self) -> bool:
+        """Whether there is nothing to grade for it although no relevant document is known."""
+        return not (self.found or self.skipped or self.to_grade)
 
 
 @dataclass(frozen=True)
 class Pool:
     """What a suite's retrievers returned; ``scale`` are the grades to give, lowest first, in
-    words.
+    words, of which those from ``good`` on are relevant. ``corpus`` are all documents, with their
+    texts cut short, where they are at hand.
     """
 
     path: str
     suite: str
     scale: tuple[tuple[str, float], ...]
     queries: tuple[PooledQuery, ...]
+    good: float = 1.0
+    corpus: tuple[tuple[str, str, str], ...] = ()
 
     def joined(self, other: Pool) -> Pool:
         """The same suite's pool with what another of its retrievers returned."""
@@ -73,26 +96,23 @@ class Pool:
         for query in self.queries:
             same = more.pop(query.id, None)
             both.append(replace(query, documents=_union(query, same)) if same else query)
-        return replace(self, queries=(*both, *more.values()))
-
-    @property
-    def unjudged(self) -> int:
-        """How many pairs nobody graded."""
-        return sum(query.unjudged for query in self.queries)
+        corpus = self.corpus or other.corpus
+        return replace(self, queries=(*both, *more.values()), corpus=corpus)
 
 
 def pool(suite: Suite, runs: Iterable[Run], depth: int) -> Pool:
-    """The first ``depth`` results of every run for every query that has something to grade.
+    """The first ``depth`` results of every run for every query that it answers.
 
-    Queries that match by text have nothing: what they judge are passages, not results.
+    Queries that match by text have nothing to grade: what they judge are passages, not results.
     """
     answers = [answer for run in runs for answer in run.answers]
-    queries = [
+    answered = {id for answer in answers for id in answer.rankings}
+    queries = tuple(
         _pooled(query, answers, depth)
         for query in suite.queries
-        if not query.expects_nothing and not suite.reads_texts(query)
-    ]
-    return Pool(suite.path, suite.name, scale(suite), tuple(q for q in queries if q.documents))
+        if query.id in answered and not query.expects_nothing and not suite.reads_texts(query)
+    )
+    return Pool(suite.path, suite.name, scale(suite), queries, float(suite.relevant_from))
 
 
 def scale(suite: Suite) -> tuple[tuple[str, float], ...]:
@@ -115,25 +135,40 @@ def scale(suite: Suite) -> tuple[tuple[str, float], ...]:
 
 
 def _pooled(query: Query, answers: Sequence[Answer], depth: int) -> PooledQuery:
-    documents: dict[str, Pooled] = {}
+    ranks: dict[str, int | None] = {}
     for answer in answers:
         ranking = answer.rankings.get(query.id)
         for rank, id in enumerate(ranking.collapsed(depth) if ranking else (), 1):
-            known = documents.get(id) or Pooled(id, rank, judges=_judges(query, id))
-            details = answer.details.get(id)
-            documents[id] = replace(
-                known,
-                rank=min(known.rank, rank),
-                title=known.title or answer.titles.get(id, ""),
-                text=known.text or (details.text if details else ""),
-                fields=known.fields or (details.fields if details else ()),
-            )
-    return PooledQuery(query.id, query.text, query.why or "", query.tags, tuple(documents.values()))
+            ranks[id] = _best(ranks.get(id), rank)
+    for id in (*query.votes, *query.settled):
+        ranks.setdefault(id, None)
+    return PooledQuery(
+        query.id,
+        query.text,
+        query.why or "",
+        query.tags,
+        tuple(_document(query, id, rank, answers) for id, rank in ranks.items()),
+        found=bool(query.judgments.relevant),
+        skipped=tuple(query.notes.get(THE_QUERY, ())),
+    )
 
 
-def _judges(query: Query, document: str) -> tuple[str, ...]:
-    unnamed = (UNNAMED,) if document in query.judgments.grades else ()
-    return tuple(query.votes.get(document, unnamed))
+def _best(rank: int | None, other: int | None) -> int | None:
+    return min(filter(None, (rank, other)), default=None)
+
+
+def _document(query: Query, id: str, rank: int | None, answers: Sequence[Answer]) -> Pooled:
+    title = next((one.titles[id] for one in answers if one.titles.get(id)), "")
+    details = next((one.details[id] for one in answers if id in one.details), Details())
+    votes, notes = query.votes.get(id, {}), query.notes.get(id, {})
+    disputed = [(judge, grade, notes.get(judge, "")) for judge, grade in sorted(votes.items())]
+    differ = len({*votes.values()}) > 1
+    judges = tuple(query.settled[id].votes if id in query.settled else votes)
+    if not judges and id in query.judgments.grades:
+        judges = (UNNAMED,)
+    return Pooled(
+        id, rank, title, details.text, details.fields, judges, tuple(disputed) if differ else ()
+    )
 
 
 def _union(one: PooledQuery, other: PooledQuery) -> tuple[Pooled, ...]:
@@ -142,7 +177,7 @@ def _union(one: PooledQuery, other: PooledQuery) -> tuple[Pooled, ...]:
         known = documents.get(document.id, document)
         documents[document.id] = replace(
             known,
-            rank=min(known.rank, document.rank),
+            rank=_best(known.rank, document.rank),
             title=known.title or document.title,
             text=known.text or document.text,
             fields=known.fields or document.fields,
@@ -155,13 +190,13 @@ def _union(one: PooledQuery, other: PooledQuery) -> tuple[Pooled, ...]:
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit that sees a query: the mean is of ``queries``, and so far from it. ``broken``:
-    fails.
+    """A limit that sees a query: the mean is of ``queries``, and so far from it. ``turns``: the
+    verdict would be another with this limit's.
     """
 
     queries: int
     distance: float
-    broken: bool
+    turns: bool
 
     def moved_by(self, rank: int) -> float:
         """Which share of the distance a grade at that rank could make up at most."""
@@ -169,11 +204,14 @@ class Limit:
 
 
 Weight = tuple[bool, float, float]
-"""Whether a grade could turn a failing verdict; how much it could move; its rank, better first."""
+"""Whether a grade could turn the verdict; how much it could move; its rank, better first."""
+NONE: Weight = (False, -1.0, -inf)
 
 
 def by_importance(pools: Iterable[Pool], results: Sequence[SuiteResult]) -> tuple[Pool, ...]:
-    """One pool for each suite, the queries and documents first whose grades matter most."""
+    """One pool for each suite, the queries first whose grades matter most, their documents in an
+    order that tells nothing.
+    """
     joined: dict[str, Pool] = {}
     for one in pools:
         joined[one.path] = joined[one.path].joined(one) if one.path in joined else one
@@ -185,58 +223,80 @@ def by_importance(pools: Iterable[Pool], results: Sequence[SuiteResult]) -> tupl
 
 def _ordered(one: Pool, results: Sequence[SuiteResult]) -> Pool:
     limits: dict[str, list[Limit]] = {}
+    failed = any(result.failed for result in results)
     for result in results:
-        for id, limit in _limits(result):
+        for id, limit in _limits(result, failed):
             limits.setdefault(id, []).append(limit)
 
-    def weight(query: PooledQuery, document: Pooled) -> Weight:
+    def weight(query: PooledQuery, rank: int) -> Weight:
         seen_by = limits.get(query.id, ())
-        shares = [limit.moved_by(document.rank) for limit in seen_by]
-        broken = [limit.moved_by(document.rank) for limit in seen_by if limit.broken]
-        turns_a_failure = any(share >= 1 for share in broken)
-        return turns_a_failure, sum(shares), -document.rank
+        shares = [limit.moved_by(rank) for limit in seen_by]
+        turns = any(limit.turns and limit.moved_by(rank) >= 1 for limit in seen_by)
+        return turns, sum(shares), -rank
 
     def most(query: PooledQuery) -> Weight:
         """The weight of the ungraded document that matters most."""
-        to_grade = [document for document in query.documents if not document.judges]
-        return max((weight(query, document) for document in to_grade), default=(False, -1.0, -inf))
+        ranks = [document.rank for document in query.to_grade]
+        return max((weight(query, rank) for rank in ranks if rank), default=NONE)
 
-    queries = []
-    for query in sorted(one.queries, key=most, reverse=True):
-        documents = sorted(query.documents, key=partial(weight, query), reverse=True)
-        queries.append(replace(query, documents=tuple(documents)))
-    return replace(one, queries=tuple(queries))
+    weights = {query.id: most(query) for query in one.queries}
+
+    def order(query: PooledQuery) -> tuple[bool, bool, Weight]:
+        return query.empty, query.lacking, weights[query.id]
+
+    return replace(
+        one,
+        queries=tuple(
+            replace(query, documents=_shuffled(query), decides=weights[query.id][0])
+            for query in sorted(one.queries, key=order, reverse=True)
+        ),
+    )
 
 
-def _limits(result: SuiteResult) -> Iterator[tuple[str, Limit]]:
-    """Each limit that grades could move, with each query that it sees."""
+def _shuffled(query: PooledQuery) -> tuple[Pooled, ...]:
+    """Its documents in an order of chance, the same each time."""
+
+    def chance(document: Pooled) -> bytes:
+        return sha256(f"{query.id}\n{document.id}".encode("utf-8", "surrogatepass")).digest()
+
+    return tuple(sorted(query.documents, key=chance))
+
+
+def _limits(result: SuiteResult, failed: bool) -> Iterator[tuple[str, Limit]]:
+    """Each limit that grades could move, with each query that it sees. Where the verdict is
+    ``failed`` those turn it that are broken, and where it passed those that hold.
+    """
     everyone = [query.id for query in result.queries]
     tagged: dict[str, list[str]] = {}
     for query in result.queries:
         for tag in query.tags:
             tagged.setdefault(tag, []).append(query.id)
     for verdict in result.verdicts:
-        for queries, limit in _of(verdict, everyone, tagged, result.top_k):
+        for queries, limit in _of(verdict, failed, (everyone, tagged), result.top_k):
             for id in queries:
                 yield id, limit
 
 
 def _of(
-    verdict: Verdict, everyone: Sequence[str], tagged: Mapping[str, Sequence[str]], top_k: int
+    verdict: Verdict,
+    failed: bool,
+    scopes: tuple[Sequence[str], Mapping[str, Sequence[str]]],
+    top_k: int,
 ) -> Iterator[tuple[Sequence[str], Limit]]:
-    failed = verdict.outcome == "failed"
+    everyone, tagged = scopes
+    decides = verdict.outcome == ("failed" if failed else "passed")
     for finding in verdict.findings:
-        broken = failed and finding.fails and not finding.ok
+        turns = decides and finding.fails and finding.ok != failed
         if finding.demand.needs_relevant and not finding.ok:
             # Any document of the top k that proves relevant undoes the loss.
-            yield [finding.subject], Limit(1, 1 / log2(top_k + 1), broken)
+            yield [finding.subject], Limit(1, 1 / log2(top_k + 1), turns)
         graded = finding.measure and finding.unit == ""
         if not graded or finding.measure.startswith(NEEDS_NO_GRADE):
             continue
         if finding.value is None or finding.limit is None:
             continue
         distance = max(abs(finding.value - finding.limit), NEAREST)
-        limit = Limit(max(finding.queries, 1), distance, broken)
+        limit = Limit(max(finding.queries, 1), distance, turns)
         if verdict.scope in ("query", "each_query"):
             yield [finding.subject], limit
         else:

@@ -86,6 +86,17 @@ def axe() -> str:
 
 
 @pytest.fixture
+def audit(axe: str) -> Callable[[Page], None]:
+    def run(page: Page) -> None:
+        page.wait_for_timeout(350)  # what fades in has its colours by then
+        page.evaluate(f"{axe}; undefined") if not page.evaluate("'axe' in window") else None
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        assert [(one["id"], [n["html"] for n in one["nodes"]]) for one in found["violations"]] == []
+
+    return run
+
+
+@pytest.fixture
 def told() -> list[str]:
     """What the console said and what was raised; ``show`` wants it empty in the end."""
     return []

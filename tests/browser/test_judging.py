@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
 import signal
@@ -15,13 +13,21 @@ import pytest
 
 from pytest_irquality import load_suite
 from pytest_irquality.report.judging import judging_page
-from pytest_irquality.verdict.pool import Pool, Pooled, PooledQuery
+from pytest_irquality.verdict.pool import Pool, Pooled, PooledQuery, by_importance
 from tests.browser.conftest import FLAGS, NAMES, Open
+from tests.browser.judge import active, grades, kept, saved, start, table
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 WORDS = (("bad", 0.0), ("ok", 1.0), ("good", 2.0), ("perfect", 3.0))
+HEADER = "query_id,query,doc_id,rating,decision,judge,date,note\n"
+BAD_ROWS = [
+    *((f"{grade},,Anna,,", f"{grade} is no grade from 0 to 3")
+      for grade in ("many", " ", "\N{NO-BREAK SPACE}", "\t", "0x10", "Infinity", "1e1", "4", "-1", "+1", "NaN")),
+    (",7,Anna,,", "7 is no grade from 0 to 3"),
+    ("1,,Anna,9999-12-31T00:00:00Z,", "the date 9999-12-31T00:00:00Z is more than a day ahead"),
+]  # fmt: skip
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -53,48 +59,6 @@ def pool(queries: int = 3, documents: int = 4, **more: Any) -> Pool:
     )
 
 
-def start(page: Page, name: str = "Anna") -> Page:
-    page.fill("#name", name)
-    page.click("#go")
-    page.wait_for_selector(".card.active, #done:not([hidden])")
-    return page
-
-
-def saved(page: Page) -> str:
-    """What the button writes."""
-    with page.expect_download() as download:
-        page.click("#save")
-    return download.value.path().read_text(encoding="utf-8")
-
-
-def table(text: str) -> list[Mapping[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
-
-
-def grades(text: str) -> dict[tuple[str, str], str]:
-    return {(row["query_id"], row["doc_id"]): row["rating"] for row in table(text)}
-
-
-def kept(page: Page) -> None:
-    """Until the browser says that everything is on the disk."""
-    page.wait_for_selector("html[data-kept]", state="attached")
-
-
-def active(page: Page) -> str:
-    return page.inner_text(".card.active h2")
-
-
-@pytest.fixture
-def audit(axe: str) -> Callable[[Page], None]:
-    def run(page: Page) -> None:
-        page.wait_for_timeout(350)  # what fades in has its colours by then
-        page.evaluate(f"{axe}; undefined") if not page.evaluate("'axe' in window") else None
-        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-        assert [(one["id"], [n["html"] for n in one["nodes"]]) for one in found["violations"]] == []
-
-    return run
-
-
 def test_a_hundred_documents_by_keyboard_and_the_file_loads_as_it_is(
     show: Open, tmp_path: Path
 ) -> None:
@@ -108,7 +72,16 @@ def test_a_hundred_documents_by_keyboard_and_the_file_loads_as_it_is(
     assert page.inner_text("#count") == "100 of 100 graded"
     text = saved(page)
     rows = table(text)
-    assert list(rows[0]) == ["query_id", "query", "doc_id", "rating", "judge", "date", "note"]
+    assert list(rows[0]) == [
+        "query_id",
+        "query",
+        "doc_id",
+        "rating",
+        "decision",
+        "judge",
+        "date",
+        "note",
+    ]
     assert {row["judge"] for row in rows} == {"Anna"}
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", row["date"]) for row in rows)
     (tmp_path / "anna.csv").write_text(text, encoding="utf-8")
@@ -176,7 +149,7 @@ def test_focus_goes_to_the_next_document_and_a_screen_reader_is_told(show: Open)
     assert page.inner_text("#said").startswith("Next query: office chair 1.")
 
 
-def test_undo_skip_cannot_tell_and_a_note(show: Open) -> None:
+def test_undo_pass_over_cannot_tell_and_a_note(show: Open) -> None:
     page = start(show(judging_page([pool(1, 3)])))
     first = active(page)
     page.keyboard.press("2")
@@ -184,13 +157,13 @@ def test_undo_skip_cannot_tell_and_a_note(show: Open) -> None:
     assert active(page) == first
     assert page.inner_text("#count") == "0 of 3 graded"
     assert page.is_disabled("#undo")
-    page.keyboard.press("s")
+    page.keyboard.press("j")
     page.keyboard.press("n")
     page.keyboard.type('3 legs, "odd"\n=x')
     page.keyboard.press("Escape")
     page.keyboard.press("x")
     page.keyboard.press("1")
-    assert active(page) == first, "what was skipped comes back in the end"
+    assert active(page) == first, "what was passed over comes back in the end"
     page.keyboard.press("0")
     rows = table(saved(page))
     assert sorted(row["rating"] for row in rows) == ["", "0", "1"]
@@ -246,7 +219,7 @@ def test_the_page_tells_no_rank_engine_or_score() -> None:
         Pool("s", "s", WORDS, (PooledQuery("q", "q", documents=(Pooled(a, 1), Pooled(b, 2))),))
         for a, b in (("x", "y"), ("y", "x"))
     )
-    assert judging_page([one]) == judging_page([other])
+    assert judging_page(by_importance([one], ())) == judging_page(by_importance([other], ()))
 
 
 def test_an_earlier_file_is_continued_and_other_peoples_rows_are_left_out(
@@ -258,8 +231,8 @@ def test_an_earlier_file_is_continued_and_other_peoples_rows_are_left_out(
     page.keyboard.press("x")
     earlier = tmp_path / "earlier.csv"
     earlier.write_text(
-        saved(page) + 'q0,office chair 0,d0-9,2,Anna,2026-01-01T00:00:00Z,"gone, by now"\n'
-        "q0,office chair 0,d0-0,1,Ben,2026-01-01,\n",
+        saved(page) + 'q0,office chair 0,d0-9,2,,Anna,2026-01-01T00:00:00Z,"gone, by now"\n'
+        "q0,office chair 0,d0-0,1,,Ben,2026-01-01,\n",
         encoding="utf-8",
     )
     before = grades(saved(page))
@@ -271,11 +244,11 @@ def test_an_earlier_file_is_continued_and_other_peoples_rows_are_left_out(
     )
     page.fill("#name", "Anna")
     page.set_input_files("#file", earlier)
-    page.locator("#file-said", has_text="3 grades").wait_for()
-    assert page.inner_text("#file-said") == "3 grades of Anna brought in; 1 row of others left out."
+    page.locator("#file-said", has_text="3 rows").wait_for()
+    assert page.inner_text("#file-said") == "3 rows of Anna brought in; 1 row of others left out."
     page.click("#go")
     page.wait_for_selector(".card.active")
-    assert page.inner_text("#count") == "2 of 3 graded"
+    assert page.inner_text("#count") == "3 of 4 graded", "one that is not on the page, too"
     page.keyboard.press("1")
     rows = table(saved(page))
     after = grades(saved(page))
@@ -290,10 +263,12 @@ def test_a_file_that_is_none_of_ours_is_told_in_one_line(show: Open, tmp_path: P
     for text, said in (
         ("query,docid,rating\na,b,1\n", "its first line does not name the columns"),
         ('query_id,query,doc_id,rating,judge,date,note\n"a', "it is no CSV"),
-        (
-            "query_id,query,doc_id,rating,judge,date,note\na,a,b,many,Anna,,\n",
-            "a rating in it is no number",
+        *(
+            (f"{HEADER}q0,a,b,2,,Anna,,\nq0,a,c,{row}\n", f"line 3: {said}")
+            for row, said in BAD_ROWS
         ),
+        (f'{HEADER}q0,a,b,2,,Anna,,"two\nlines"\nq0,a,c,9,,Anna,,\n', "line 4: 9 is no grade"),
+        (f"{HEADER}q0,a,,2,,Anna,,\n", "line 2: no document, and no reason"),
     ):
         path = tmp_path / f"{abs(hash(text))}.csv"
         path.write_text(text)
@@ -322,10 +297,14 @@ def test_pictures_are_data_or_files_beside_the_page_and_all_else_is_text(
     show: Open, tmp_path: Path
 ) -> None:
     pixel = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
-    fields = (
-        ("image", pixel), ("photo", "https://example.org/a.png"), ("up", "../a.png"),
-        ("root", "/etc/a.png"), ("script", "javascript:alert(1).png"), ("price", "12 EUR"),
-    )  # fmt: skip
+    not_shown = [
+        "https://example.org/a.png", "../a.png", "/etc/a.png", "javascript:alert(1).png", "12 EUR",
+        " //host/share/a.png", "\t//host/a.png", "\n//host/a.png", "/\t/host/a.png", "\\\\host\\a.png",
+        "/\\host/a.png", "file:a.png", "FILE:///etc/a.png", "\tfile:///a.png", "fi\nle:///a.png",
+        "http:a.png", "https:a.png", "%2e%2e/a.png", "..\\a.png", "img/../../a.png", "img/.%2E/../a.png",
+        "//a.png", "data:text/html,a.png", "blob:a.png", "http://[a.png",
+    ]  # fmt: skip
+    fields = (("image", pixel), *((f"field {n}", value) for n, value in enumerate(not_shown)))
     page = start(show(judging_page([pool(1, 1, fields=fields)])))
     assert page.locator(".pictures img").evaluate_all("all => all.map(one => one.alt)") == [
         "image of this document"
@@ -336,7 +315,7 @@ def test_pictures_are_data_or_files_beside_the_page_and_all_else_is_text(
         )
         == 1
     )
-    assert page.locator(".fields dd").all_inner_texts() == [value for _, value in fields[1:]]
+    assert page.locator(".fields dd").all_text_contents() == not_shown
     assert judging_page([pool(1, 1, fields=(("image", "img/a.png"),))]).count("img/a.png") == 1
 
 
@@ -440,6 +419,13 @@ def test_killed_in_the_middle_nothing_is_lost(
     start(page)
     for number in range(23):
         page.keyboard.press(str(number % 4))
+    page.keyboard.press("a")
+    page.keyboard.type("added")
+    page.keyboard.press("Enter")
+    page.keyboard.press("2")
+    page.keyboard.press("s")
+    page.keyboard.press("Enter")
+    before = saved(page)
     kept(page)
     for pid in _processes(tmp_path / "profile"):
         os.kill(pid, signal.SIGKILL)
@@ -447,7 +433,9 @@ def test_killed_in_the_middle_nothing_is_lost(
     page.goto(file.as_uri())
     page.wait_for_selector("html[data-ready]", state="attached")
     start(page)
-    assert page.inner_text("#count") == "23 of 50 graded"
+    assert page.inner_text("#count") == "31 of 51 graded", "and a query skipped with its open ones"
+    assert saved(page) == before
+    assert [row["doc_id"] for row in table(before) if not row["rating"]] == [""]
 
 
 def _processes(profile: Path) -> Iterator[int]:

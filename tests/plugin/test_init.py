@@ -54,13 +54,14 @@ def test_a_list_of_queries_becomes_a_suite_beside_it(project: Project) -> None:
     project.suite("def test_other(): assert False\n", "search/test_other.py")
     result = init(project, "search/my.queries.txt")
     assert result.ret == 0
-    result.assert_outcomes(passed=1)
+    result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(
         ["wrote search/my.ir.yaml: 3 queries, 1 of them could not be answered, each with up to 10 candidates to grade.", "Now: *pytest --ir-suite search/my.ir.yaml"]
     )  # fmt: skip
     text = (project.path / "search/my.ir.yaml").read_text("utf-8")
     for line in (
-        "    #   bm25-0: ok   # 1  T 0",
+        "    #   bm25-0: ok     # T 0",
+        "    #   hybrid-9: ok   # T 9",
         "    # nothing was returned; if",
         "    # it could not be answered: OSError: no index",
     ):
@@ -190,7 +191,7 @@ def test_a_list_and_a_page_are_ten_minutes_from_a_gate(project: Project) -> None
     result.stdout.fnmatch_lines(
         [
             "wrote tests/my.ir.yaml: 2 queries.",
-            "page to grade in: judge.html: 20 documents of 2 queries that nobody has graded",
+            "to grade: judge.html: 20 documents of 2 queries that nobody has graded",
             "Now: open it, grade, save its file beside tests/my.ir.yaml, and run pytest --ir-suite *",
         ]
     )
@@ -209,3 +210,62 @@ def test_a_list_and_a_page_are_ten_minutes_from_a_gate(project: Project) -> None
     result = project.run("tests/my.ir.yaml")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*'query 0' lost *"])
+
+
+def test_every_retriever_and_every_kept_run_has_its_candidates_in_one_pool(
+    project: Project,
+) -> None:
+    project.suite("a\nb\n", "q.txt")
+    (project.path / "old.run").write_text("a Q0 from-a-run 1 2 x\n")
+    project.conftest(
+        "@pytest.fixture(params=['one', 'two', 'broken'])\ndef retriever(request):\n"
+        "    def search(query):\n        if request.param == 'broken': raise OSError('down')\n"
+        "        return [request.param, 'both'] if query == 'a' else []\n    return search\n"
+        "@pytest.fixture\ndef texts(): ...\n"
+    )
+    result = init(project, "q.txt", "--ir-runs=old.run", "--ir-judge=judge.html")
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "to grade: judge.html: 4 documents of 1 query that nobody has graded; nothing good is known for 1 query"
+        ]
+    )
+    page = (project.path / "judge.html").read_text("utf-8")
+    for document in ("one", "two", "both", "from-a-run"):
+        assert page.count(f'"id":"{document}"') == 1
+    (project.path / "q.ir.yaml").unlink()
+    result = init(project, "q.txt", "--ir-baseline=old.run")
+    text = (project.path / "q.ir.yaml").read_text("utf-8")
+    for document in ("one", "two", "both", "from-a-run"):
+        assert f"    #   {document}: ok\n" in text
+    (project.path / "q.ir.yaml").unlink()
+    result = init(project, "q.txt", "--ir-baseline=git:main")
+    result.stdout.fnmatch_lines(["*--ir-baseline git:main: there is no such file or folder*"])
+    assert not (project.path / "q.ir.yaml").exists()
+
+
+def test_several_retrievers_in_several_workers_are_one_line(project: Project) -> None:
+    project.suite("a\n", "q.txt")
+    project.conftest(
+        "@pytest.fixture(params=[1, 2])\ndef retriever(request): return lambda q: ['d']\n"
+    )
+    result = init(project, "q.txt", "-p", "xdist", "-n2")
+    assert result.ret != 0
+    assert (
+        "--ir-init asks 2 retrievers in one process: add -n0"
+        in result.stdout.str() + result.stderr.str()
+    )
+    assert not (project.path / "q.ir.yaml").exists()
+
+
+def test_candidates_can_be_a_list_to_fill_in(project: Project) -> None:
+    project.suite("a\n", "tests/q.txt")
+    project.answers({"a": ["d1", "d2"]})
+    result = init(project, "tests/q.txt", "--ir-judge=todo.csv")
+    result.stdout.fnmatch_lines(["Now: fill it in, and run pytest --ir-suite tests/q.ir.yaml"])
+    assert project.run("tests/q.ir.yaml").ret == 0
+    todo = project.path / "todo.csv"
+    todo.write_text(todo.read_text("utf-8").replace("a,d2,,", "a,d2,3,"), encoding="utf-8")
+    (query,) = load_suite(project.path / "tests/q.ir.yaml").queries
+    assert query.judgments.grades == {"d2": 3}
+    assert not list(project.path.glob("tests/*.csv"))

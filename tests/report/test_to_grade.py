@@ -36,16 +36,13 @@ def test_what_could_move_a_verdict_most_comes_first_and_goes_back_in_as_judgment
     result.stdout.fnmatch_lines(
         ["to grade: todo.csv: 4 documents of 3 queries that nobody has graded"]
     )
-    assert [
-        (row["query"], row["docid"], row["rating"], row["rank"], row["title"])
-        for row in rows(project)
-    ] == [
-        ('near, "the" limit', "x", "", "1", "T, x"),
-        ('near, "the" limit', "y", "", "2", "T, y"),
-        ("sure", "x", "", "2", "T, x"),
-        ("free", "y", "", "1", "T, y"),
+    assert [(row["query"], row["docid"], row["rating"], row["title"]) for row in rows(project)] == [
+        ('near, "the" limit', "x", "", "T, x"),
+        ('near, "the" limit', "y", "", "T, y"),
+        ("sure", "x", "", "T, x"),
+        ("free", "y", "", "T, y"),
     ]
-    text = (project.path / "todo.csv").read_text("utf-8").replace(",x,,1", ",x,2,1")
+    text = (project.path / "todo.csv").read_text("utf-8").replace('limit",x,,', 'limit",x,2,')
     (project.path / "todo.csv").write_text(text, encoding="utf-8")
     suite.write_text(SUITE + "judgments: todo.csv\n", encoding="utf-8")
     project.run("--ir-judge=more.csv")
@@ -99,7 +96,7 @@ def test_what_only_the_baseline_returned_is_to_be_graded_too(project: Project) -
     project.run("--ir-update-baseline")
     project.answers({"a": ["new", "d"]})
     project.run("--ir-judge=todo.csv", "--ir-judge-depth=2")
-    assert [row["docid"] for row in rows(project)] == ["new", "old"]
+    assert [row["docid"] for row in rows(project)] == ["old", "new"], "whoever returned it"
 
 
 def test_workers_send_home_what_there_is_to_grade(project: Project) -> None:
@@ -130,3 +127,97 @@ def test_a_depth_that_is_no_number_is_one_line(project: Project) -> None:
     result.stderr.fnmatch_lines(
         ["*--ir-judge-depth: it must be a whole number of at least 1, not '0'"]
     )
+
+
+# -- whose results are in the pool -----------------------------------------------------------------
+
+
+def test_the_pool_has_every_retriever_the_baseline_and_every_kept_run_that_is_named(
+    project: Project,
+) -> None:
+    project.suite("queries: [{query: a}, {query: b}]\n")
+    for name in ("old", "older"):
+        project.answers({"a": [name, "both"], "b": []})
+        project.run(f"--ir-save-runs=kept/{name}")
+    (project.path / "other.run").write_text("a Q0 trec 1 2 x\na Q0 both 2 1 x\n")
+    project.answers({"a": ["committed"], "b": []})
+    project.run("--ir-update-baseline")
+    project.conftest(
+        "@pytest.fixture(params=['one', 'two'])\ndef retriever(request):\n"
+        "    return lambda query: [request.param, 'both'] if query == 'a' else []\n"
+    )
+    project.run("--ir-judge=todo.csv")
+    assert {row["docid"] for row in rows(project)} == {"one", "two", "both", "committed"}
+    project.run("--ir-judge=todo.csv", "--ir-baseline=kept")
+    assert {row["docid"] for row in rows(project)} == {"one", "two", "both", "old", "older"}
+    project.answers({"a": ["today"], "b": []})
+    project.run("--ir-judge=todo.csv")
+    assert {row["docid"] for row in rows(project)} == {"today", "committed"}
+    project.run("--ir-judge=todo.csv", "--ir-runs=kept/old", "--ir-baseline=other.run")
+    assert {row["docid"] for row in rows(project)} == {"old", "both", "trec"}
+    result = project.run("--ir-judge=judge.html", "--ir-runs=kept/old")
+    result.stdout.fnmatch_lines(
+        ["to grade: judge.html: 3 documents of 1 query that nobody has graded;"
+         " nothing good is known for 1 query"]
+    )  # fmt: skip
+
+
+def test_nothing_in_a_list_or_a_page_tells_which_engine_found_what(project: Project) -> None:
+    def written(*rankings: list[str]) -> tuple[str, str]:
+        for name, ids in zip(("kept", "now"), rankings, strict=True):
+            project.answers({"a": ids})
+            project.run(f"--ir-save-runs={name}")
+        found = []
+        for name in ("todo.csv", "judge.html"):
+            project.run(f"--ir-judge={name}", "--ir-runs=now", "--ir-baseline=kept")
+            found.append((project.path / name).read_text("utf-8"))
+        return found[0], found[1]
+
+    project.suite("queries: [{query: a, relevant: [other]}]\n")
+    assert written(["a", "b", "c"], ["z", "d", "e"]) == written(["e", "d", "z"], ["c", "b", "a"])
+
+
+def test_what_a_judge_skipped_is_not_asked_again(project: Project) -> None:
+    project.suite("judgments: j.csv\nqueries: [{query: a}, {query: b, relevant: [z]}]\n")
+    (project.path / "j.csv").write_text("query,doc_id,rating,judge,note\na,,,anna,unclear\n")
+    project.answers({"a": ["d"], "b": ["e"]})
+    result = project.run("--ir-judge=todo.csv")
+    result.stdout.fnmatch_lines(
+        ["to grade: todo.csv: 1 document of 1 query that nobody has graded"]
+    )
+    assert [row["docid"] for row in rows(project)] == ["e"]
+
+
+def test_a_judged_document_that_nothing_returns_is_a_second_opinion_where_a_judge_is_named(
+    project: Project,
+) -> None:
+    project.suite(
+        "judgments: j.csv\ncorpus: {files: c.jsonl}\nqueries: [{query: a, relevant: [nobodys]}]\n"
+    )
+    (project.path / "j.csv").write_text("query_id,doc_id,rating,judge\na,added,3,anna\n")
+    (project.path / "c.jsonl").write_text('{"id": "added", "title": "An added one", "text": "x"}\n')
+    project.answers({"a": ["d"]})
+    project.run("--ir-judge=judge.html")
+    page = (project.path / "judge.html").read_text("utf-8")
+    assert '["added","An added one","x"]' in page
+    assert '"id":"added"' in page
+    assert "nobodys" not in page
+    (project.path / "c.jsonl").write_text('{"id": "added"}\nno JSON\n')
+    result = project.run("--ir-judge=judge.html")
+    assert result.ret != 0
+    result.stdout.fnmatch_lines(["*c.jsonl:2:1: a corpus has a chunk a line, as JSON*"])
+
+
+def test_where_the_build_passed_the_queries_that_could_turn_it_red_decide(project: Project) -> None:
+    project.suite(
+        "top_k: 3\nqueries:\n"
+        "  - {query: near, relevant: {a: 1}, thresholds: {ndcg@3: 0.49}}\n"
+        "  - {query: far, relevant: {a: 1}}\n"
+    )
+    project.answers({"near": ["x", "y", "a"], "far": ["a", "b"]})
+    result = project.run("--ir-judge=judge.html")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*; judge.html#decides has 1 query that could turn the verdict"])
+    project.answers({"near": ["a"], "far": ["a", "b"]})
+    result = project.run("--ir-judge=judge.html")
+    result.stdout.no_fnmatch_line("*#decides*")

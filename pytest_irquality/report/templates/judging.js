@@ -3,13 +3,21 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
   const CANNOT_TELL = null; // a record without a grade: it was looked at
-  const COLUMNS = data.columns;
+  const MISSING = ""; // the card, and the record, of a query itself: what search missed, and why it was skipped
   const FORMULA = /^'*[=+\-@\t\r]/; // what a spreadsheet would take for a formula
-  const PAUSE = 120e3; // a longer gap between two grades was a pause
+  const DAY = 864e5;
+  const MATCHES = 8;
+
+  /** What a judge may do: which documents are asked for, and which column the grade goes to. */
+  const MODES = {
+    new: { column: "grade", says: "What nobody has graded yet", asks: (one) => !one.judges.length },
+    all: { column: "grade", says: "All of it, as a second opinion", asks: (one, judge) => !one.judges.includes(judge) },
+    settle: { column: "decision", says: "Where judges differ, to decide", asks: (one) => one.disputed.length },
+  };
 
   const state = {
-    judge: "", all: false, queries: [], at: 0, active: 0, records: new Map(), skipped: new Set(),
-    undo: [], times: [], keys: true, failed: false, pending: 0, started: false,
+    judge: "", mode: MODES.new, queries: [], at: 0, active: 0, records: new Map(),
+    undo: [], keys: true, failed: false, pending: 0, started: false,
   };
 
   const make = (tag, attributes = {}, ...children) => {
@@ -29,31 +37,28 @@
   // -- what is kept ---------------------------------------------------------------------------------
 
   // One entry a document. "strict": it is on the disk when the browser says that it is kept.
-  const opened = new Promise((resolve, reject) => {
-    const request = indexedDB.open("pytest-irquality", 1);
-    request.onupgradeneeded = () =>
-      request.result.createObjectStore("grades", { keyPath: ["suite", "judge", "query", "document"] });
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
+  const finished = (request) => new Promise((resolve, reject) => {
+    request.onsuccess = request.oncomplete = () => resolve(request.result);
+    request.onerror = request.onabort = () => reject(request.error);
   });
-  opened.catch(() => undefined);
+  const request = indexedDB.open("pytest-irquality", 1);
+  request.onupgradeneeded = () =>
+    request.result.createObjectStore("grades", { keyPath: ["suite", "judge", "query", "document"] });
+  const opened = finished(request);
 
   const warn = () => {
     state.failed = true;
     $("warning").textContent = "This browser does not keep your grades. Save the file before you close the page.";
     $("warning").hidden = false;
   };
+  opened.catch(warn);
 
   const store = async (change) => {
     state.pending += 1;
     try {
-      const db = await opened;
-      await new Promise((resolve, reject) => {
-        const transaction = db.transaction("grades", "readwrite", { durability: "strict" });
-        transaction.oncomplete = resolve;
-        transaction.onerror = transaction.onabort = () => reject(transaction.error);
-        change(transaction.objectStore("grades"));
-      });
+      const transaction = (await opened).transaction("grades", "readwrite", { durability: "strict" });
+      change(transaction.objectStore("grades"));
+      await finished(transaction);
     } catch {
       warn();
     } finally {
@@ -63,26 +68,27 @@
   };
 
   const kept = async (judge) => {
-    const db = await opened;
-    return new Promise((resolve, reject) => {
-      const range = IDBKeyRange.bound([data.suite, judge], [data.suite, judge, []]);
-      const request = db.transaction("grades").objectStore("grades").getAll(range);
-      request.onsuccess = () => resolve(request.result);
-      request.onerror = () => reject(request.error);
-    });
+    const range = IDBKeyRange.bound([data.suite, judge], [data.suite, judge, []]);
+    return finished((await opened).transaction("grades").objectStore("grades").getAll(range));
   };
 
   /** Set or remove (record undefined) what is known of a document, here and in the browser. */
   const keep = (query, id, record) => {
-    const key = keyOf(query.id, id);
     delete document.documentElement.dataset.kept;
     if (record) {
-      const whole = { suite: data.suite, judge: state.judge, query: query.id, document: id, text: query.text, ...record };
-      state.records.set(key, whole);
+      const whole = { ...record, suite: data.suite, judge: state.judge, query: query.id, document: id, text: query.text };
+      state.records.set(keyOf(query.id, id), whole);
       return store((grades) => grades.put(whole));
     }
-    state.records.delete(key);
+    state.records.delete(keyOf(query.id, id));
     return store((grades) => grades.delete([data.suite, state.judge, query.id, id]));
+  };
+
+  /** The same for what can be undone. */
+  const change = (query, id, values) => {
+    const before = recordOf(query, id);
+    state.undo.push({ query: query.id, id, before });
+    keep(query, id, { ...before, ...values, date: new Date().toISOString().replace(/\.\d+Z$/, "Z") });
   };
 
   const recalled = (name) => { try { return localStorage.getItem(`irquality ${name}`) || ""; } catch { return ""; } };
@@ -90,38 +96,68 @@
 
   // -- what there is to grade -----------------------------------------------------------------------
 
-  /** A number from a text, and from that number a shuffle: the same for a judge at every visit. */
-  const shuffled = (documents, seed) => {
-    let hash = 2166136261;
-    for (const character of seed) hash = Math.imul(hash ^ character.codePointAt(0), 16777619);
-    const random = () => {
-      hash = (hash + 0x6d2b79f5) | 0;
-      let mixed = Math.imul(hash ^ (hash >>> 15), 1 | hash);
-      mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-      return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-    };
-    const order = [...documents];
-    for (let last = order.length - 1; last > 0; last -= 1) {
-      const other = Math.floor(random() * (last + 1));
-      [order[last], order[other]] = [order[other], order[last]];
-    }
-    return order;
+  for (const suite of data.suites) suite.known = new Map(suite.corpus.map((one) => [one[0], one]));
+  /** A document with the title and text of the corpus where it has none of its own. */
+  const filled = (query, document) => {
+    const [, title = "", text = ""] = data.suites[query.suite].known.get(document.id) ?? [];
+    return { fields: [], judges: [], disputed: [], ...document, title: document.title || title, text: document.text || text };
   };
 
-  const toGrade = (document, judge, all) => (all ? !document.judges.includes(judge) : !document.judges.length);
-  const choose = (judge, all) =>
-    data.queries
-      .map((query) => ({
-        ...query,
-        documents: shuffled(query.documents.filter((one) => toGrade(one, judge, all)), `${query.id}\n${judge}`),
-      }))
-      .filter((query) => query.documents.length);
+  // "#q=ID&q=ID" has these queries alone, "#decides" those that could turn the verdict.
+  const address = new URLSearchParams(location.hash.slice(1));
+  const named = address.getAll("q");
+  const isNamed = (query) => (address.has("decides") ? query.decides : !named.length || named.includes(query.id));
 
-  const recordOf = (query, document) => state.records.get(keyOf(query.id, document.id));
-  const isDone = (query, document) => recordOf(query, document)?.grade !== undefined;
-  const doneIn = (query) => query.documents.filter((document) => isDone(query, document)).length;
+  /** A number from a text, by which documents are shuffled: the same for a judge at every visit. */
+  const chance = (text) => {
+    let hash = 2166136261;
+    for (const character of text) hash = Math.imul(hash ^ character.codePointAt(0), 16777619);
+    hash = Math.imul(hash ^ (hash >>> 15), 0x6d2b79f5);
+    return (hash ^ (hash >>> 13)) >>> 0;
+  };
+
+  const apart = (document) => Math.max(...document.disputed.map((one) => one[1])) - Math.min(...document.disputed.map((one) => one[1]));
+
+  /** The documents of a query in the order in which a judge sees them: blind, or worst dispute first. */
+  const asked = (query, mode, judge) => {
+    const documents = query.documents.filter((one) => mode.asks(one, judge)).map((one) => filled(query, one));
+    if (mode === MODES.settle) return documents.sort((one, other) => apart(other) - apart(one));
+    const shuffled = documents.map((one) => [chance(`${one.id}\n${query.id}\n${judge}`), one]);
+    return shuffled.sort(([one], [other]) => one - other).map(([, document]) => document);
+  };
+
+  /** The cards of a query: what is asked, what the judge added, and the place to add more. */
+  const cards = (query) => {
+    if (state.mode === MODES.settle) return query.asked;
+    const known = new Set(query.documents.map((one) => one.id));
+    const added = [...state.records.values()].filter((one) =>
+      one.query === query.id && one.text === query.text && one.document !== MISSING && !known.has(one.document));
+    return [...query.asked, ...added.map((one) => filled(query, { id: one.document })), { id: MISSING }];
+  };
+
+  const choose = (judge, mode) => {
+    const queries = data.queries.filter(isNamed).map((query) => ({ ...query, asked: asked(query, mode, judge) }));
+    if (mode === MODES.settle) {
+      return queries.filter((query) => query.asked.length).sort((one, other) => apart(other.asked[0]) - apart(one.asked[0]));
+    }
+    const over = (query) => (mode === MODES.new ? query.skipped.length : query.skipped.includes(judge));
+    return queries.filter((query) => !over(query) && (query.asked.length || query.empty || !query.found));
+  };
+
+  const recordOf = (query, id) => state.records.get(keyOf(query.id, id));
+  const valueOf = (query, document) => recordOf(query, document.id)?.[state.mode.column];
+  const isSkipped = (query) => state.mode !== MODES.settle && Boolean(recordOf(query, MISSING));
+  const documentsOf = (query) => query.cards.filter((one) => one.id !== MISSING);
+  /** Whether all of it is graded and nothing good is known: then search missed what there is. */
+  const lacks = (query) =>
+    state.mode !== MODES.settle && !query.found && !isSkipped(query) && documentsOf(query).every((one) =>
+      valueOf(query, one) !== undefined && !(valueOf(query, one) >= data.suites[query.suite].good));
+  const isOpen = (query, card) =>
+    !isSkipped(query) && (card.id === MISSING ? lacks(query) : valueOf(query, card) === undefined);
+  const openIn = (query) => query.cards.filter((card) => isOpen(query, card)).length;
   const here = () => state.queries[state.at];
-  const scaleOf = (query) => data.scales[query.scale];
+  const scaleOf = (query) => data.suites[query.suite].scale;
+  const wordOf = (scale, grade) => scale.find((one) => one.grade === grade)?.word ?? String(grade);
   const levelOf = (scale, grade) => {
     const place = scale.findIndex((one) => one.grade === grade);
     return place < 0 ? 0 : Math.round((4 * place) / Math.max(1, scale.length - 1));
@@ -152,49 +188,65 @@
   const button = (label, key, attributes) =>
     make("button", { type: "button", ...attributes }, label, key ? make("kbd", { "aria-hidden": "true" }, key) : null);
 
-  const chip = (query, document) => {
-    const record = recordOf(query, document);
-    if (record?.grade === CANNOT_TELL) return make("span", { class: "chip ask" }, "cannot tell");
-    if (record?.grade === undefined) {
-      return make("span", { class: "chip" }, state.skipped.has(keyOf(query.id, document.id)) ? "skipped" : "not graded");
+  const chip = (query, card) => {
+    const value = card.id === MISSING ? undefined : valueOf(query, card);
+    if (value === CANNOT_TELL) return make("span", { class: "chip ask" }, "cannot tell");
+    if (value !== undefined) {
+      const scale = scaleOf(query);
+      return make("span", { class: "chip", "data-level": levelOf(scale, value) }, wordOf(scale, value));
     }
-    const scale = scaleOf(query);
-    const word = scale.find((one) => one.grade === record.grade)?.word ?? String(record.grade);
-    return make("span", { class: "chip", "data-level": levelOf(scale, record.grade) }, word);
+    if (isSkipped(query)) return make("span", { class: "chip" }, "skipped");
+    if (card.id !== MISSING) return make("span", { class: "chip" }, state.mode === MODES.settle ? "not decided" : "not graded");
+    return lacks(query) ? make("span", { class: "chip ask" }, "nothing good yet") : null;
   };
 
-  const closed = (query, document, place) =>
+  const closed = (query, card, place) =>
     make("li", { class: "card" },
       make("button", { type: "button", class: "open", onclick: () => activate(place, true) },
-        make("span", { dir: "auto" }, document.title || document.id), chip(query, document)));
+        make("span", { dir: "auto" }, card.id === MISSING ? "Is something missing?" : card.title || card.id), chip(query, card)));
 
-  const pictures = (document) => {
-    const shown = document.fields.filter(([, , image]) => image);
-    if (!shown.length) return null;
-    return make("div", { class: "pictures" },
-      ...shown.map(([name, value]) => make("img", { src: value, alt: `${name} of this document`, loading: "lazy", referrerpolicy: "no-referrer" })));
+  /** Whether a field is shown as a picture: its data, or a file beside the page. What an address
+      means the browser itself says, and beside any page: none that names a scheme or a host is. */
+  const isPicture = (value) => {
+    if (/^data:image\/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=]+$/.test(value)) return true;
+    return /\.(png|jpe?g|gif|webp|avif|svg)\s*$/i.test(value) && [location.href, "https://page.invalid/beside/it"].every((page) => {
+      try { return new URL(value, page).href.startsWith(new URL(".", page).href); } catch { return false; }
+    });
   };
 
   const fields = (document) => {
-    const shown = document.fields.filter(([, , image]) => !image);
-    if (!shown.length) return null;
-    return make("dl", { class: "fields" },
-      ...shown.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", { dir: "auto" }, value))));
+    const pictures = document.fields.filter(([, value]) => isPicture(value)).map(([name, value]) =>
+      make("img", { src: value, alt: `${name} of this document`, loading: "lazy", referrerpolicy: "no-referrer" }));
+    const others = document.fields.filter(([, value]) => !isPicture(value)).map(([name, value]) =>
+      make("div", {}, make("dt", {}, name), make("dd", { dir: "auto" }, value)));
+    return [
+      pictures.length ? make("div", { class: "pictures" }, ...pictures) : null,
+      others.length ? make("dl", { class: "fields" }, ...others) : null,
+    ];
   };
 
+  /** What each judge says of a document on which they differ, side by side. */
+  const opinions = (query, document) =>
+    make("ul", { class: "opinions" }, ...document.disputed.map(([judge, grade, note]) => {
+      const scale = scaleOf(query);
+      return make("li", {}, make("b", { dir: "auto" }, judge || "the suite"),
+        make("span", { class: "chip", "data-level": levelOf(scale, grade) }, wordOf(scale, grade)),
+        note ? make("p", { dir: "auto" }, note) : null);
+    }));
+
   const dock = (query, document) => {
-    const record = recordOf(query, document);
     const scale = scaleOf(query);
+    const value = valueOf(query, document);
     const grades = scale.map((one) =>
       button(one.word, one.key, {
-        class: "grade", "data-level": levelOf(scale, one.grade), "aria-pressed": String(record?.grade === one.grade),
+        class: "grade", "data-level": levelOf(scale, one.grade), "aria-pressed": String(value === one.grade),
         onclick: () => give(one.grade),
       }));
-    const others = [
-      button("Cannot tell", "x", { "aria-pressed": String(record?.grade === CANNOT_TELL), onclick: () => give(CANNOT_TELL) }),
-      button("Skip", "s", { onclick: skip }),
-      button("Note", "n", { "aria-expanded": String(Boolean(record?.note)), class: "add-note", onclick: note }),
-    ];
+    const others = [button("Note", "n", { onclick: note })];
+    if (state.mode !== MODES.settle) {
+      others.unshift(button("Cannot tell", "x", { "aria-pressed": String(value === CANNOT_TELL), onclick: () => give(CANNOT_TELL) }));
+      others.push(button("Skip query", "s", { onclick: askWhy }));
+    }
     return make("div", { class: "dock" },
       make("div", { class: "grades", role: "group", "aria-label": "Grade" }, ...grades),
       make("div", { class: "others", role: "group", "aria-label": "Other answers" }, ...others));
@@ -202,24 +254,25 @@
 
   const noteField = (query, document) => {
     const area = make("textarea", { rows: 2, maxlength: 2000, "aria-label": "Note on this document" });
-    area.value = recordOf(query, document)?.note ?? "";
-    area.addEventListener("input", () => {
-      const before = recordOf(query, document);
-      const record = { grade: before?.grade, date: before?.date ?? now(), note: area.value };
-      keep(query, document.id, record.note || record.grade !== undefined ? record : undefined);
-    });
+    area.value = recordOf(query, document.id)?.note ?? "";
+    area.addEventListener("input", () => keep(query, document.id, { ...recordOf(query, document.id), note: area.value }));
     area.addEventListener("keydown", (event) => {
       if (event.key === "Escape") area.closest(".card").focus();
     });
-    return make("label", { class: "note" }, make("span", {}, "Note"), area);
+    return make("label", { class: "note", hidden: !area.value }, make("span", {}, "Note"), area);
   };
 
   const open = (query, document, place) => {
+    const card = make("li", { class: "card active", tabindex: "-1", "aria-labelledby": "where title" });
+    if (document.id === MISSING) {
+      card.append(...adding(query));
+      return card;
+    }
     const pattern = marker(query.text);
-    const title = make("h2", { id: "title", dir: "auto" }, marked(document.title || document.id, pattern));
-    const card = make("li", { class: "card active", tabindex: "-1", "aria-labelledby": "where title" },
-      make("span", { class: "where", id: "where" }, `Document ${place + 1} of ${query.documents.length}`), title,
-      document.title ? make("p", { class: "id" }, document.id) : null, pictures(document), fields(document));
+    card.append(
+      make("span", { class: "where", id: "where" }, `Document ${place + 1} of ${documentsOf(query).length}`),
+      make("h2", { id: "title", dir: "auto" }, marked(document.title || document.id, pattern)),
+      ...[document.title ? make("p", { class: "id" }, document.id) : null, ...fields(document)].filter(Boolean));
     if (document.text && document.text !== document.title) {
       const text = make("div", { class: "text folded", dir: "auto", id: "text" }, marked(document.text, pattern));
       const more = button("Show all of it", "t", { class: "more", "aria-expanded": "false", "aria-controls": "text", hidden: true });
@@ -230,16 +283,14 @@
       });
       card.append(text, more);
     }
-    card.append(dock(query, document));
-    if (recordOf(query, document)?.note) card.append(noteField(query, document));
+    if (state.mode === MODES.settle) card.append(opinions(query, document));
+    card.append(dock(query, document), noteField(query, document));
     return card;
   };
 
-  const active = () => $("documents").children[state.active];
-
   const drawCard = (place, asActive) => {
     const query = here();
-    const card = (asActive ? open : closed)(query, query.documents[place], place);
+    const card = (asActive ? open : closed)(query, query.cards[place], place);
     $("documents").children[place].replaceWith(card);
     const text = card.querySelector(".text");
     if (text) card.querySelector(".more").hidden = text.scrollHeight <= text.clientHeight + 2;
@@ -253,48 +304,113 @@
     $("query").textContent = query.text;
     $("why").textContent = query.why;
     $("why").hidden = !query.why;
-    $("task").textContent = "How well does each document answer this search?";
     $("asked").classList.remove("arrives");
     void $("asked").offsetWidth; // begins the animation anew
     $("asked").classList.add("arrives");
-    $("documents").replaceChildren(...query.documents.map((document, place) => closed(query, document, place)));
+    $("documents").replaceChildren(...query.cards.map((card, place) => closed(query, card, place)));
     $("previous").disabled = state.at === 0;
     $("next").disabled = state.at === state.queries.length - 1;
-    for (const current of $("queries").querySelectorAll("[aria-current]")) current.removeAttribute("aria-current");
-    const entry = $("queries").children[state.at]?.firstChild;
-    entry?.setAttribute("aria-current", "true");
-    entry?.scrollIntoView({ block: "nearest" });
-  };
-
-  const drawCount = (query = here()) => {
-    const entry = $("queries").children[state.queries.indexOf(query)]?.firstChild;
-    if (entry) {
-      const done = doneIn(query);
-      entry.lastChild.textContent = done === query.documents.length ? "✓ done" : `${done} of ${query.documents.length}`;
-      entry.classList.toggle("all", done === query.documents.length);
+    for (const current of $("queries").querySelectorAll("[aria-current]")) {
+      current.removeAttribute("aria-current");
+      current.autofocus = false;
     }
-    $("bar").max = Math.max(1, state.total);
-    $("bar").value = state.done;
-    $("count").textContent = `${grouped(state.done)} of ${grouped(state.total)} graded${timeLeft()}`;
+    const entry = $("queries").children[state.at].firstChild;
+    entry.setAttribute("aria-current", "true");
+    entry.autofocus = true; // where the list opens
+    entry.scrollIntoView({ block: "nearest" });
+  };
+
+  const drawEntry = (query, at) => {
+    const entry = $("queries").children[at].firstChild;
+    const [left, all] = [openIn(query), documentsOf(query).length];
+    const nothing = query.empty ? "found nothing" : "nothing good";
+    entry.lastChild.textContent = !left ? "✓ done" : all ? `${Math.max(0, all - left)} of ${all}` : nothing;
+    entry.classList.toggle("all", !left);
+  };
+
+  const drawCount = () => {
+    const left = state.queries.reduce((sum, query) => sum + openIn(query), 0);
+    const total = state.queries.reduce((sum, query) => sum + documentsOf(query).length + lacks(query), 0);
+    if (here()) drawEntry(here(), state.at);
+    $("bar").max = Math.max(1, total);
+    $("bar").value = total - left;
+    const what = state.mode === MODES.settle ? "decided" : "graded";
+    $("count").textContent = `${grouped(total - left)} of ${grouped(total)} ${what}`;
+    $("task").textContent = state.mode === MODES.settle ? agreement(total - left) : "How well does each document answer this search?";
     $("undo").disabled = !state.undo.length;
-    $("done").hidden = state.total === 0 || state.done < state.total;
+    $("done").hidden = !state.queries.length || left > 0;
+    return left;
   };
 
-  const timeLeft = () => {
-    const gaps = state.times.slice(1).map((time, n) => time - state.times[n]).filter((gap) => gap < PAUSE);
-    const left = state.total - state.done;
-    if (gaps.length < 4 || !left) return "";
-    const usual = gaps.slice(-30).sort((one, other) => one - other)[Math.floor(Math.min(30, gaps.length) / 2)];
-    const minutes = Math.ceil((left * usual) / 60e3);
-    return ` · about ${minutes < 90 ? many(minutes, "minute", "minutes") : many(Math.round(minutes / 60), "hour", "hours")} left`;
-  };
-
-  const count = () => {
-    state.total = state.queries.reduce((sum, query) => sum + query.documents.length, 0);
-    state.done = state.queries.reduce((sum, query) => sum + doneIn(query), 0);
+  const agreement = (decided) => {
+    const several = data.queries.flatMap((query) => query.documents).filter((one) => one.judges.length > 1);
+    const settled = several.filter((one) => !one.disputed.length).length;
+    return `Which grade is right? Of ${many(several.length, "document", "documents")} that several people graded,`
+      + ` ${grouped(settled)} are agreed or decided; with your decisions ${grouped(settled + decided)}.`;
   };
 
   const say = (text) => { $("said").textContent = text; };
+
+  // -- what search missed ---------------------------------------------------------------------------
+
+  const plain = (text) => text.normalize("NFKD").replace(/\p{M}+/gu, "").toLowerCase();
+
+  /** The documents of the corpus with all these words in title or id, the likeliest first. */
+  const found = (suite, written) => {
+    suite.index ??= suite.corpus.map(([id, title, text]) => plain(`${title || text} ${id}`));
+    const words = plain(written).split(/\s+/).filter(Boolean);
+    const rank = (n) => (suite.corpus[n][0] === written ? 0 : suite.index[n].startsWith(words[0]) ? 1 : 2);
+    return [...suite.index.keys()]
+      .filter((n) => words.length && words.every((word) => suite.index[n].includes(word)))
+      .sort((one, other) => rank(one) - rank(other) || suite.index[one].length - suite.index[other].length || one - other)
+      .slice(0, MATCHES)
+      .map((n) => suite.corpus[n]);
+  };
+
+  const adding = (query) => {
+    const suite = data.suites[query.suite];
+    const size = many(suite.corpus.length, "document", "documents");
+    const matches = make("ul", { class: "matches" });
+    const field = make("input", { type: "search", id: "find", autocomplete: "off", enterkeyhint: "done" });
+    const offered = (id, label) =>
+      make("li", {}, make("button", { type: "button", onclick: () => add(id) }, make("span", { dir: "auto" }, label), make("small", {}, id)));
+    field.addEventListener("input", () => {
+      const written = field.value.trim();
+      const some = written ? found(suite, written) : [];
+      matches.replaceChildren(...some.map(([id, title, text]) => offered(id, title || text)));
+      if (written && !suite.known.has(written)) {
+        matches.append(offered(written, suite.corpus.length ? `Add this id, which none of ${size} has` : "Add this id"));
+      }
+    });
+    field.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") matches.querySelector("button")?.click();
+      if (event.key === "Escape") field.closest(".card").focus();
+    });
+    const why = query.empty ? "Search returned nothing here." : lacks(query) ? "Nothing good is known for this query." : "";
+    return [
+      make("h2", { id: "title" }, "What should be found here, and is missing?"),
+      make("p", { class: "muted", id: "where" }, `${why} Add it and grade it. Where there is nothing, skip the query.`.trim()),
+      make("label", { class: "find" }, suite.corpus.length ? `Title or id, of ${size}` : "Id of a document", field), matches,
+      make("div", { class: "others" }, button("Skip query", "s", { onclick: askWhy })),
+    ];
+  };
+
+  const add = (id) => {
+    const query = here();
+    const pooled = query.documents.find((one) => one.id === id); // which others have graded
+    if (pooled && !query.asked.some((one) => one.id === id)) query.asked.push(filled(query, pooled));
+    if (!pooled && !recordOf(query, id)) change(query, id, {});
+    query.cards = cards(query);
+    drawQuery();
+    activate(query.cards.findIndex((one) => one.id === id), true);
+    drawCount();
+  };
+
+  const askWhy = () => {
+    if (state.mode === MODES.settle) return;
+    $("reason").value = "";
+    $("skip").showModal();
+  };
 
   // -- moving ---------------------------------------------------------------------------------------
 
@@ -315,71 +431,55 @@
     state.at = at;
     drawQuery();
     state.active = 0;
-    const query = here();
-    const firstOpen = query.documents.findIndex((document) => !isDone(query, document));
+    const firstOpen = here().cards.findIndex((card) => isOpen(here(), card));
     activate(place ?? Math.max(0, firstOpen), state.started);
     drawCount();
-    $("list").classList.remove("open");
-    $("list-open").setAttribute("aria-expanded", "false");
+    $("list").hidePopover?.();
   };
 
-  /** The next document without a grade, in this query and then in those after it; skipped ones last. */
-  const advance = (from) => {
-    const isOpen = (query, document, skipped) =>
-      !isDone(query, document) && (skipped || !state.skipped.has(keyOf(query.id, document.id)));
-    for (const skipped of [false, true]) {
-      for (let step = 0; step <= state.queries.length; step += 1) {
-        const at = (state.at + step) % state.queries.length;
-        const query = state.queries[at];
-        const places = [...query.documents.keys()];
-        const turned = step === 0 ? [...places.slice(from + 1), ...places.slice(0, from)] : places;
-        const place = turned.find((one) => isOpen(query, query.documents[one], skipped));
-        if (place === undefined) continue;
-        if (at === state.at) activate(place, true);
-        else {
-          visit(at, place);
-          say(`Next query: ${query.text}. ${many(query.documents.length, "document", "documents")}.`);
-        }
-        return;
-      }
+  /** The next that is open, in this query and then in those after it. */
+  const advance = (done) => {
+    const left = drawCount();
+    say(`${done}. ${$("count").textContent}.`);
+    const from = state.active;
+    for (let step = 0; left && step < state.queries.length; step += 1) {
+      const at = (state.at + step) % state.queries.length;
+      const query = state.queries[at];
+      const places = [...query.cards.keys()].filter((place) => isOpen(query, query.cards[place]));
+      if (!places.length) continue;
+      if (step === 0) return activate(places.find((place) => place > from) ?? places[0], true);
+      visit(at, places[0]);
+      return say(`Next query: ${query.text}. ${many(documentsOf(query).length, "document", "documents")}.`);
     }
     activate(from);
     $("done").focus();
     $("done").scrollIntoView({ block: "center" });
-    say("All of it is graded.");
+    return say("All of it is done.");
   };
-
-  const now = () => new Date().toISOString().replace(/\.\d+Z$/, "Z");
 
   const give = (grade) => {
     const query = here();
-    const document = query.documents[state.active];
-    const before = recordOf(query, document);
-    state.undo.push({ query: query.id, document: document.id, before });
-    if (before?.grade === undefined) state.done += 1;
-    state.times.push(Date.now());
-    state.skipped.delete(keyOf(query.id, document.id));
-    keep(query, document.id, { grade, date: now(), note: before?.note ?? "" });
-    const word = grade === CANNOT_TELL ? "cannot tell" : scaleOf(query).find((one) => one.grade === grade).word;
-    say(`${word}. ${state.done} of ${state.total} graded.`);
-    drawCount();
-    advance(state.active);
+    const card = query.cards[state.active];
+    if (card.id === MISSING || (grade === CANNOT_TELL && state.mode === MODES.settle)) return;
+    if (isSkipped(query)) keep(query, MISSING, undefined);
+    change(query, card.id, { [state.mode.column]: grade });
+    advance(grade === CANNOT_TELL ? "cannot tell" : wordOf(scaleOf(query), grade));
   };
 
-  const skip = () => {
-    const query = here();
-    const document = query.documents[state.active];
-    if (!isDone(query, document)) state.skipped.add(keyOf(query.id, document.id));
-    say("Skipped.");
-    advance(state.active);
+  const skip = (reason) => {
+    $("skip").close();
+    if (!reason.trim()) return;
+    change(here(), MISSING, { note: reason.trim() });
+    drawQuery();
+    advance("Skipped");
   };
 
   const note = () => {
-    const card = active();
-    if (!card.querySelector("textarea")) card.append(noteField(here(), here().documents[state.active]));
-    card.querySelector(".add-note").setAttribute("aria-expanded", "true");
-    card.querySelector("textarea").focus();
-    card.querySelector("textarea").scrollIntoView({ block: "center" });
+    const field = $("documents").querySelector(".active .note");
+    if (!field) return;
+    field.hidden = false;
+    field.querySelector("textarea").focus();
+    field.scrollIntoView({ block: "center" });
   };
 
   const undo = () => {
@@ -387,24 +487,24 @@
     if (!last) return;
     const at = state.queries.findIndex((query) => query.id === last.query);
     const query = state.queries[at];
-    const place = query.documents.findIndex((document) => document.id === last.document);
-    if (last.before?.grade === undefined) state.done -= 1;
-    const text = recordOf(query, query.documents[place])?.note ?? "";
-    keep(query, last.document, last.before ?? (text ? { grade: undefined, date: now(), note: text } : undefined));
-    visit(at, place);
+    const written = last.id !== MISSING && recordOf(query, last.id)?.note;
+    keep(query, last.id, written ? { ...last.before, note: written } : last.before);
+    query.cards = cards(query);
+    const place = query.cards.findIndex((card) => card.id === last.id);
+    visit(at, place < 0 ? query.cards.length - 1 : place);
     say("Undone.");
   };
 
   const step = (by) => {
     const place = state.active + by;
-    if (place >= 0 && place < here().documents.length) activate(place, true);
+    if (place >= 0 && place < here().cards.length) activate(place, true);
     else stepQuery(by, by < 0);
   };
 
   const stepQuery = (by, last = false) => {
     const at = state.at + by;
     if (at < 0 || at >= state.queries.length) return;
-    visit(at, last ? state.queries[at].documents.length - 1 : undefined);
+    visit(at, last ? state.queries[at].cards.length - 1 : undefined);
   };
 
   // -- files ----------------------------------------------------------------------------------------
@@ -415,13 +515,13 @@
   };
 
   const csv = () => {
-    const known = new Set(data.asked);
-    const order = new Map(state.queries.flatMap((query) => query.documents.map((one) => keyOf(query.id, one.id))).map((key, n) => [key, n]));
+    const asked = new Set(data.queries.map((query) => query.id));
+    const says = (one) => one.grade !== undefined || one.decision !== undefined || one.document === MISSING;
     const records = [...state.records.entries()]
-      .filter(([, one]) => one.grade !== undefined && (known.has(one.query) || one.imported))
-      .sort(([one], [other]) => (order.get(one) ?? Infinity) - (order.get(other) ?? Infinity) || (one < other ? -1 : 1))
-      .map(([, one]) => [one.query, one.text, one.document, one.grade === CANNOT_TELL ? "" : String(one.grade), one.judge, one.date, one.note]);
-    return [COLUMNS, ...records].map((row) => `${row.map((value) => cell(value ?? "")).join(",")}\n`).join("");
+      .filter(([, one]) => says(one) && (asked.has(one.query) || one.imported))
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([, one]) => [one.query, one.text, one.document, one.grade, one.decision, one.judge, one.date, one.note]);
+    return [data.columns, ...records].map((row) => `${row.map((value) => cell(String(value ?? ""))).join(",")}\n`).join("");
   };
 
   const save = () => {
@@ -432,67 +532,92 @@
     say(`Saved ${link.download}.`);
   };
 
-  /** The rows of a CSV, cells as they were before `cell`. */
+  /** The rows of a CSV, each with its line, cells as they were before `cell`. */
   const rows = (text) => {
-    const all = [[]];
-    let end = 0;
-    for (const found of text.replace(/^\ufeff/, "").matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|\r|$)/gy)) {
+    const all = [{ line: 1, cells: [] }];
+    const whole = text.replace(/^\ufeff/, "");
+    let [end, line] = [0, 1];
+    for (const found of whole.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|\r|$)/gy)) {
       const value = found[1] === undefined ? found[2] : found[1].replaceAll('""', '"');
-      all.at(-1).push(value.startsWith("'") && FORMULA.test(value) ? value.slice(1) : value);
+      all.at(-1).cells.push(value.startsWith("'") && FORMULA.test(value) ? value.slice(1) : value);
       end = found.index + found[0].length;
+      line += found[0].split(/\r?\n|\r/).length - 1;
       if (!found[3]) break;
-      if (found[3] !== ",") all.push([]);
+      if (found[3] !== ",") all.push({ line, cells: [] });
     }
-    if (end < text.replace(/^\ufeff/, "").length) throw new Error("it is no CSV");
-    return all.filter((row) => row.some(Boolean));
+    if (end < whole.length) throw new Error("it is no CSV");
+    return all.filter((row) => row.cells.some(Boolean));
   };
 
   const parsed = (text) => {
-    const [header = [], ...lines] = rows(text);
-    const place = Object.fromEntries(COLUMNS.map((name) => [name, header.indexOf(name)]));
+    const [header = { cells: [] }, ...lines] = rows(text);
+    const place = Object.fromEntries(data.columns.map((name) => [name, header.cells.indexOf(name)]));
     if (["query_id", "doc_id", "rating", "judge"].some((name) => place[name] < 0)) {
-      throw new Error(`its first line does not name the columns ${COLUMNS.join(", ")}`);
+      throw new Error(`its first line does not name the columns ${data.columns.join(", ")}`);
     }
-    return lines.map((line) => Object.fromEntries(COLUMNS.map((name) => [name, line[place[name]] ?? ""])));
+    return lines.map(({ line, cells }) => ({ line, ...Object.fromEntries(data.columns.map((name) => [name, cells[place[name]] ?? ""])) }));
+  };
+
+  /** A row of a file as a record. What is no grade of the page's own, or of a day to come, is refused. */
+  const recordFrom = (row) => {
+    const refuse = (what) => { throw new Error(`line ${row.line}: ${what}`); };
+    const query = data.queries.find((one) => one.id === row.query_id);
+    const grades = (query ? scaleOf(query) : data.suites.flatMap((suite) => suite.scale)).map((one) => one.grade);
+    const number = (text) => {
+      if (text === "") return undefined;
+      const value = /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : NaN;
+      if (!(value >= Math.min(...grades) && value <= Math.max(...grades))) {
+        refuse(`${text} is no grade from ${Math.min(...grades)} to ${Math.max(...grades)}`);
+      }
+      return value;
+    };
+    if (Date.parse(row.date) > Date.now() + DAY) refuse(`the date ${row.date} is more than a day ahead`);
+    const [grade, decision] = [number(row.rating), number(row.decision)];
+    const skipped = row.doc_id === MISSING;
+    if (skipped && (row.rating || row.decision || !row.note)) refuse("no document, and no reason why the query was skipped");
+    return {
+      suite: data.suite, judge: row.judge, query: row.query_id, document: row.doc_id, text: row.query, decision, date: row.date,
+      note: row.note, imported: true, grade: grade === undefined && decision === undefined && !skipped ? CANNOT_TELL : grade,
+    };
   };
 
   const bringIn = async (text) => {
-    const given = parsed(text);
-    const judges = [...new Set(given.map((row) => row.judge))];
+    const given = parsed(text).map(recordFrom);
+    const judges = [...new Set(given.map((one) => one.judge))];
     const judge = $("name").value.trim() || (judges.length === 1 ? judges[0] : "");
     if (!judge) throw new Error(`it holds grades of ${judges.join(" and ")}: write your name first`);
     $("name").value = judge;
-    const mine = given.filter((row) => row.judge === judge);
+    const mine = given.filter((one) => one.judge === judge);
     const before = new Map((await kept(judge)).map((one) => [keyOf(one.query, one.document), one]));
-    const fresh = mine
-      .filter((row) => !(before.get(keyOf(row.query_id, row.doc_id))?.date > row.date))
-      .map((row) => ({
-        suite: data.suite, judge, query: row.query_id, document: row.doc_id, text: row.query,
-        grade: row.rating === "" ? CANNOT_TELL : Number(row.rating), date: row.date, note: row.note, imported: true,
-      }));
-    if (fresh.some((one) => Number.isNaN(one.grade))) throw new Error("a rating in it is no number");
+    const fresh = mine.filter((one) => !(Date.parse(before.get(keyOf(one.query, one.document))?.date) > Date.parse(one.date)));
     await store((grades) => fresh.forEach((one) => grades.put(one)));
     const others = given.length - mine.length;
-    return `${many(mine.length, "grade", "grades")} of ${judge} brought in${others ? `; ${many(others, "row", "rows")} of others left out` : ""}.`;
+    return `${many(mine.length, "row", "rows")} of ${judge} brought in${others ? `; ${many(others, "row", "rows")} of others left out` : ""}.`;
   };
 
   // -- the beginning --------------------------------------------------------------------------------
 
-  const scaleList = (list) =>
-    list.replaceChildren(...data.scales[0].map((one) =>
-      make("li", { "data-level": levelOf(data.scales[0], one.grade) }, one.word, one.key ? make("kbd", {}, one.key) : null)));
+  const which = () => document.querySelector("[name=which]:checked");
 
   const offer = async () => {
     const judge = $("name").value.trim();
-    const [open, everything] = [choose(judge, false), choose(judge, true)]
-      .map((queries) => queries.reduce((sum, query) => sum + query.documents.length, 0));
-    $("which").hidden = everything === open;
-    $("which-new").textContent = `What nobody has graded yet: ${many(open, "document", "documents")}`;
-    $("which-all").textContent = `All of it, as a second opinion: ${many(everything, "document", "documents")}`;
-    if (!open && everything) document.querySelector("[name=which][value=all]").checked = true;
+    const sums = Object.entries(MODES).map(([name, mode]) => {
+      const queries = choose(judge, mode);
+      const documents = queries.reduce((sum, query) => sum + query.asked.length, 0);
+      const bare = queries.filter((query) => !query.asked.length).length;
+      const also = bare ? `, and ${many(bare, "query", "queries")} without anything good` : "";
+      $(`which-${name}`).textContent = `${mode.says}: ${many(documents, "document", "documents")}${also}`;
+      return documents + bare;
+    });
+    const [fresh, everything, differ] = sums;
+    $("which").hidden = everything === fresh && !differ;
+    $("which-settle").parentElement.hidden = !differ;
+    const usual = fresh || !everything ? "new" : "all";
+    if (!sums[Object.keys(MODES).indexOf(which().value)]) document.querySelector(`[name=which][value=${usual}]`).checked = true;
     let found = [];
     try { found = judge ? await kept(judge) : []; } catch { warn(); }
-    const graded = found.filter((one) => one.grade !== undefined && data.asked.includes(one.query)).length;
+    const asked = new Set(data.queries.map((query) => query.id));
+    const graded = found.filter((one) => (one.grade ?? one.decision) !== undefined && asked.has(one.query)).length;
     $("resume").hidden = !graded;
     $("resume").textContent = `Welcome back. ${many(graded, "grade is", "grades are")} still here.`;
     $("go").textContent = graded ? "Continue" : "Start";
@@ -500,33 +625,35 @@
 
   const begin = async () => {
     state.judge = $("name").value.trim();
-    state.all = document.querySelector("[name=which]:checked").value === "all";
+    state.mode = MODES[which().value];
     remember("judge", state.judge);
-    remember("which", state.all ? "all" : "new");
+    remember("which", which().value);
     try {
       for (const one of await kept(state.judge)) state.records.set(keyOf(one.query, one.document), one);
     } catch { warn(); }
-    state.queries = choose(state.judge, state.all);
+    state.queries = choose(state.judge, state.mode);
+    for (const query of state.queries) query.cards = cards(query);
     $("who").textContent = `graded by ${state.judge}`;
     $("queries").replaceChildren(...state.queries.map((query, at) =>
       make("li", {}, make("button", { type: "button", onclick: () => visit(at) },
         make("span", { dir: "auto" }, query.text), make("small", {}, "")))));
-    count();
-    for (const query of state.queries) drawCount(query);
+    state.queries.forEach(drawEntry);
     state.started = true;
     if (!state.queries.length) {
       $("query").textContent = "Nothing is left to grade.";
-      drawCount(null);
+      drawCount();
       return;
     }
-    const first = state.queries.findIndex((query) => doneIn(query) < query.documents.length);
+    const first = state.queries.findIndex(openIn);
     visit(Math.max(0, first));
     if (first < 0) $("done").focus();
   };
 
   const KEYS = {
     j: () => step(1), k: () => step(-1), "[": () => stepQuery(-1), "]": () => stepQuery(1), x: () => give(CANNOT_TELL),
-    s: skip, u: undo, n: note, t: () => active().querySelector(".more:not([hidden])")?.click(), "?": () => $("help").showModal(),
+    s: askWhy, u: undo, n: note, "?": () => $("help").showModal(),
+    t: () => $("documents").querySelector(".active .more:not([hidden])")?.click(),
+    a: () => { activate(here().cards.length - 1, true); $("find")?.focus(); },
   };
 
   document.addEventListener("keydown", (event) => {
@@ -546,10 +673,10 @@
   $("previous").addEventListener("click", () => stepQuery(-1));
   $("next").addEventListener("click", () => stepQuery(1));
   $("help-open").addEventListener("click", () => $("help").showModal());
-  $("list-open").addEventListener("click", () => {
-    const shown = $("list").classList.toggle("open");
-    $("list-open").setAttribute("aria-expanded", String(shown));
-    if (shown) $("queries").querySelector("[aria-current]")?.focus();
+  $("skip").addEventListener("click", ({ target }) => target.type === "button" && skip(target.value));
+  $("skip").addEventListener("submit", (event) => {
+    event.preventDefault();
+    skip($("reason").value);
   });
   $("shortcuts").addEventListener("change", () => {
     state.keys = $("shortcuts").checked;
@@ -576,16 +703,22 @@
     $("name").focus();
   });
   $("start").addEventListener("close", begin);
+  window.addEventListener("hashchange", () => location.hash !== "#main" && location.reload());
   window.addEventListener("beforeunload", (event) => {
     if (state.pending || (state.failed && state.records.size)) event.preventDefault();
   });
 
-  scaleList($("start-scale"));
-  scaleList($("help-scale"));
+  for (const list of ["start-scale", "help-scale"]) {
+    const { scale } = data.suites[0];
+    $(list).replaceChildren(...scale.map((one) =>
+      make("li", { "data-level": levelOf(scale, one.grade) }, one.word, one.key ? make("kbd", {}, one.key) : null)));
+  }
+  const addressed = data.queries.filter(isNamed).length;
+  $("chosen").hidden = addressed === data.queries.length;
+  $("chosen").prepend(`This address has ${grouped(addressed)} of ${many(data.queries.length, "query", "queries")}. `);
   $("name").value = recalled("judge");
-  if (recalled("which") === "all") document.querySelector("[name=which][value=all]").checked = true;
-  if (recalled("keys") === "off") { $("shortcuts").checked = false; state.keys = false; document.body.classList.add("no-keys"); }
-  opened.catch(warn);
+  (document.querySelector(`[name=which][value="${recalled("which")}"]`) ?? which()).checked = true;
+  if (recalled("keys") === "off") $("shortcuts").click();
   offer().then(() => {
     $("start").showModal();
     if ($("name").value) $("go").focus();

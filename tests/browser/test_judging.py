@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_irquality import load_suite
+from pytest_irquality import SuiteError, load_suite
 from pytest_irquality.report.judging import judging_page
 from pytest_irquality.verdict.pool import Pool, Pooled, PooledQuery, by_importance
 from tests.browser.conftest import FLAGS, NAMES, Open
@@ -448,3 +448,66 @@ def _processes(profile: Path) -> Iterator[int]:
                 continue
             if f"--user-data-dir={profile}".encode() in command:
                 yield int(entry.name)
+
+
+def test_queries_of_one_id_and_other_words_are_not_taken_for_each_other(
+    show: Open, tmp_path: Path
+) -> None:
+    def suite(text: str) -> Pool:
+        documents = (Pooled("d", 1, "D"),)
+        return Pool("shop.ir.yaml", "Shop", WORDS, (PooledQuery("1", text, documents=documents),))
+
+    both = [suite("chair"), suite("table")]
+    page = start(show(judging_page(both)))
+    page.keyboard.press("3")
+    assert page.inner_text("#count") == "1 of 2 graded"
+    page.keyboard.press("0")
+    page.keyboard.press("u")
+    assert page.inner_text("#query") == "table"
+    page.keyboard.press("1")
+    text = saved(page)
+    assert [(row["query"], row["rating"]) for row in table(text)] == [
+        ("chair", "3"),
+        ("table", "1"),
+    ]
+    (tmp_path / "j.csv").write_text(text, encoding="utf-8")
+    (tmp_path / "s.ir.yaml").write_text("judgments: j.csv\nqueries: [{query: table, id: 1}]\n")
+    with pytest.raises(SuiteError, match=r"j\.csv:3:\d+: '1' is 'table' here, but 'chair' above"):
+        load_suite(tmp_path / "s.ir.yaml")
+    page = show(judging_page(both))
+    page.fill("#name", "Anna")
+    page.set_input_files("#file", tmp_path / "j.csv")
+    page.locator("#file-said", has_text="2 rows").wait_for()
+    start(page)
+    assert grades(saved(page)) == {("1", "d"): "1"}, "the last row: both are there"
+    assert len(table(saved(page))) == 2
+    kept(page)
+    (tmp_path / "report.html").write_text(judging_page([suite("lamp")]), encoding="utf-8")
+    page.reload()
+    start(page)
+    assert page.inner_text("#count") == "0 of 1 graded", "another suite at the same place"
+    assert table(saved(page)) == []
+
+
+def test_who_has_graded_elsewhere_is_told_to_bring_the_file_in(show: Open, tmp_path: Path) -> None:
+    documents = (
+        Pooled("a", 1, judges=("Anna",)),
+        Pooled("b", 2, judges=("Ben", "")),
+        Pooled("c", 3),
+    )
+    html = judging_page([Pool("s", "s", WORDS, (PooledQuery("q", "q", documents=documents),))])
+    page = show(html)
+    assert page.is_hidden("#resume")
+    page.fill("#name", "Anna")
+    assert page.inner_text("#resume") == (
+        "The suite has 1 grade of Anna that this browser does not have:"
+        " continue from the saved file, or the next one is without them."
+    )
+    earlier = tmp_path / "earlier.csv"
+    earlier.write_text(f"{HEADER}q,q,a,3,,Anna,2026-01-01,\n")
+    page.set_input_files("#file", earlier)
+    page.locator("#resume", has_text="Welcome back. 1 grade is still here.").wait_for()
+    assert "does not have" not in page.inner_text("#resume")
+    start(page)
+    page.keyboard.press("1")
+    assert grades(saved(page)) == {("q", "a"): "3", ("q", "c"): "1"}

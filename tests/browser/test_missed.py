@@ -288,7 +288,9 @@ def test_two_judges_who_differ_in_one_grade_of_five_are_settled(
         before["all"][key] for key in ("value", "pairs", "equal")
     ]
     assert after["after"]["value"] == 1 > after["all"]["value"]
-    result.stdout.fnmatch_lines(["*after 20 decisions: all 3: alpha 1.00*on 100 pairs, 100 graded alike"])
+    result.stdout.fnmatch_lines(
+        ["*after 20 decisions: all 3: alpha 1.00*on 100 pairs, 100 graded alike"]
+    )
     result.stdout.no_fnmatch_line("*graded by more than one judge*q*differ*")
     for one in load_suite(project.path / "shop.ir.yaml").queries:
         for document, grade in one.judgments.grades.items():

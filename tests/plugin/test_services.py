@@ -154,7 +154,7 @@ def test_a_first_suite_needs_no_fixture(project: Project, server: Server) -> Non
     (project.path / "queries.txt").write_text("q1\nq2\n")
     result = project.pytester.runpytest("--ir-init=queries.txt")
     result.stdout.fnmatch_lines(["wrote queries.ir.yaml: 2 queries*"])
-    assert "d1: ok   # 1  title of d1" in (project.path / "queries.ir.yaml").read_text()
+    assert "d1: ok   # title of d1" in (project.path / "queries.ir.yaml").read_text()
     (project.path / "search.py").write_text(PROGRAM)
     (project.path / "queries.ir.yaml").unlink()
     ini(project, f"ir_command = {COMMAND}")

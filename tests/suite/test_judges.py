@@ -213,7 +213,7 @@ def test_a_skipped_query_has_its_reason_and_any_other_row_without_a_document_is_
     for bad in (
         "q1,office chair,,,,anna,,\n",
         "q1,office chair,,2,,anna,,why\n",
-        "q1,x,,,1,anna,,why\n",
+        "q1,office chair,,,1,anna,,why\n",
     ):
         with pytest.raises(SuiteError, match=r"j0\.csv:3:\d+: a row without a document: only a"):
             suite(tmp_path, DECIDED + skipped + bad)
@@ -233,3 +233,11 @@ def test_a_date_to_come_is_an_error_since_it_would_win_over_every_later_grade(
 def test_a_date_of_today_in_any_zone_is_fine(tmp_path: Path) -> None:
     soon = (datetime.now(timezone.utc) + timedelta(hours=14)).isoformat()
     assert grades(suite(tmp_path, HEADER + row("a", "1", "anna", soon))) == {"a": 1}
+
+
+def test_one_id_with_two_texts_is_an_error_where_the_second_stands(tmp_path: Path) -> None:
+    rows = "q1,office chair,a,1,,anna,,\nq1,,b,1,,anna,,\nq1,desk lamp,c,1,,anna,,\n"
+    with pytest.raises(SuiteError) as error:
+        suite(tmp_path, DECIDED + rows)
+    assert str(error.value).endswith("'q1' is 'desk lamp' here, but 'office chair' above")
+    assert str(error.value).startswith("j0.csv:4:")

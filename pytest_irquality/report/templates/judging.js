@@ -32,7 +32,9 @@
   };
   const grouped = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
   const many = (n, one, more) => `${grouped(n)} ${n === 1 ? one : more}`;
-  const keyOf = (query, document) => JSON.stringify([query, document]);
+  /** Of a record, and of a query's document: other words are another query, whatever its id. */
+  const keyOf = (one) => JSON.stringify([one.query, one.text, one.document]);
+  const asKey = (query, id) => keyOf({ query: query.id, text: query.text, document: id });
 
   // -- what is kept ---------------------------------------------------------------------------------
 
@@ -43,7 +45,7 @@
   });
   const request = indexedDB.open("pytest-irquality", 1);
   request.onupgradeneeded = () =>
-    request.result.createObjectStore("grades", { keyPath: ["suite", "judge", "query", "document"] });
+    request.result.createObjectStore("grades", { keyPath: ["suite", "judge", "query", "text", "document"] });
   const opened = finished(request);
 
   const warn = () => {
@@ -77,17 +79,17 @@
     delete document.documentElement.dataset.kept;
     if (record) {
       const whole = { ...record, suite: data.suite, judge: state.judge, query: query.id, document: id, text: query.text };
-      state.records.set(keyOf(query.id, id), whole);
+      state.records.set(asKey(query, id), whole);
       return store((grades) => grades.put(whole));
     }
-    state.records.delete(keyOf(query.id, id));
-    return store((grades) => grades.delete([data.suite, state.judge, query.id, id]));
+    state.records.delete(asKey(query, id));
+    return store((grades) => grades.delete([data.suite, state.judge, query.id, query.text, id]));
   };
 
   /** The same for what can be undone. */
   const change = (query, id, values) => {
     const before = recordOf(query, id);
-    state.undo.push({ query: query.id, id, before });
+    state.undo.push({ query, id, before });
     keep(query, id, { ...before, ...values, date: new Date().toISOString().replace(/\.\d+Z$/, "Z") });
   };
 
@@ -107,6 +109,9 @@
   const address = new URLSearchParams(location.hash.slice(1));
   const named = address.getAll("q");
   const isNamed = (query) => (address.has("decides") ? query.decides : !named.length || named.includes(query.id));
+
+  const ofPage = new Set(data.queries.map((query) => asKey(query, MISSING)));
+  const isAsked = (record) => ofPage.has(keyOf({ ...record, document: MISSING }));
 
   /** A number from a text, by which documents are shuffled: the same for a judge at every visit. */
   const chance = (text) => {
@@ -144,7 +149,7 @@
     return queries.filter((query) => !over(query) && (query.asked.length || query.empty || !query.found));
   };
 
-  const recordOf = (query, id) => state.records.get(keyOf(query.id, id));
+  const recordOf = (query, id) => state.records.get(asKey(query, id));
   const valueOf = (query, document) => recordOf(query, document.id)?.[state.mode.column];
   const isSkipped = (query) => state.mode !== MODES.settle && Boolean(recordOf(query, MISSING));
   const documentsOf = (query) => query.cards.filter((one) => one.id !== MISSING);
@@ -485,13 +490,12 @@
   const undo = () => {
     const last = state.undo.pop();
     if (!last) return;
-    const at = state.queries.findIndex((query) => query.id === last.query);
-    const query = state.queries[at];
+    const { query } = last;
     const written = last.id !== MISSING && recordOf(query, last.id)?.note;
     keep(query, last.id, written ? { ...last.before, note: written } : last.before);
     query.cards = cards(query);
     const place = query.cards.findIndex((card) => card.id === last.id);
-    visit(at, place < 0 ? query.cards.length - 1 : place);
+    visit(state.queries.indexOf(query), place < 0 ? query.cards.length - 1 : place);
     say("Undone.");
   };
 
@@ -515,10 +519,10 @@
   };
 
   const csv = () => {
-    const asked = new Set(data.queries.map((query) => query.id));
+    const ids = new Set(data.queries.map((query) => query.id));
     const says = (one) => one.grade !== undefined || one.decision !== undefined || one.document === MISSING;
     const records = [...state.records.entries()]
-      .filter(([, one]) => says(one) && (asked.has(one.query) || one.imported))
+      .filter(([, one]) => says(one) && (isAsked(one) || (one.imported && !ids.has(one.query))))
       .sort(([one], [other]) => (one < other ? -1 : 1))
       .map(([, one]) => [one.query, one.text, one.document, one.grade, one.decision, one.judge, one.date, one.note]);
     return [data.columns, ...records].map((row) => `${row.map((value) => cell(String(value ?? ""))).join(",")}\n`).join("");
@@ -561,7 +565,8 @@
   /** A row of a file as a record. What is no grade of the page's own, or of a day to come, is refused. */
   const recordFrom = (row) => {
     const refuse = (what) => { throw new Error(`line ${row.line}: ${what}`); };
-    const query = data.queries.find((one) => one.id === row.query_id);
+    const called = data.queries.filter((one) => one.id === row.query_id);
+    const query = called.find((one) => one.text === row.query) ?? called[0];
     const grades = (query ? scaleOf(query) : data.suites.flatMap((suite) => suite.scale)).map((one) => one.grade);
     const number = (text) => {
       if (text === "") return undefined;
@@ -576,7 +581,7 @@
     const skipped = row.doc_id === MISSING;
     if (skipped && (row.rating || row.decision || !row.note)) refuse("no document, and no reason why the query was skipped");
     return {
-      suite: data.suite, judge: row.judge, query: row.query_id, document: row.doc_id, text: row.query, decision, date: row.date,
+      suite: data.suite, judge: row.judge, query: row.query_id, document: row.doc_id, text: query?.text ?? row.query, decision, date: row.date,
       note: row.note, imported: true, grade: grade === undefined && decision === undefined && !skipped ? CANNOT_TELL : grade,
     };
   };
@@ -588,8 +593,8 @@
     if (!judge) throw new Error(`it holds grades of ${judges.join(" and ")}: write your name first`);
     $("name").value = judge;
     const mine = given.filter((one) => one.judge === judge);
-    const before = new Map((await kept(judge)).map((one) => [keyOf(one.query, one.document), one]));
-    const fresh = mine.filter((one) => !(Date.parse(before.get(keyOf(one.query, one.document))?.date) > Date.parse(one.date)));
+    const before = new Map((await kept(judge)).map((one) => [keyOf(one), one]));
+    const fresh = mine.filter((one) => !(Date.parse(before.get(keyOf(one))?.date) > Date.parse(one.date)));
     await store((grades) => fresh.forEach((one) => grades.put(one)));
     const others = given.length - mine.length;
     return `${many(mine.length, "row", "rows")} of ${judge} brought in${others ? `; ${many(others, "row", "rows")} of others left out` : ""}.`;
@@ -616,10 +621,16 @@
     if (!sums[Object.keys(MODES).indexOf(which().value)]) document.querySelector(`[name=which][value=${usual}]`).checked = true;
     let found = [];
     try { found = judge ? await kept(judge) : []; } catch { warn(); }
-    const asked = new Set(data.queries.map((query) => query.id));
-    const graded = found.filter((one) => (one.grade ?? one.decision) !== undefined && asked.has(one.query)).length;
-    $("resume").hidden = !graded;
-    $("resume").textContent = `Welcome back. ${many(graded, "grade is", "grades are")} still here.`;
+    const graded = found.filter((one) => (one.grade ?? one.decision) !== undefined && isAsked(one)).length;
+    const here = new Set(found.map(keyOf));
+    const elsewhere = data.queries.flatMap((query) =>
+      query.documents.filter((one) => one.judges.includes(judge) && !here.has(asKey(query, one.id)))).length;
+    $("resume").textContent = [
+      graded ? `Welcome back. ${many(graded, "grade is", "grades are")} still here.` : "",
+      judge && elsewhere ? `The suite has ${many(elsewhere, "grade", "grades")} of ${judge} that this browser does not have:`
+        + " continue from the saved file, or the next one is without them." : "",
+    ].join(" ").trim();
+    $("resume").hidden = !$("resume").textContent;
     $("go").textContent = graded ? "Continue" : "Start";
   };
 
@@ -629,7 +640,7 @@
     remember("judge", state.judge);
     remember("which", which().value);
     try {
-      for (const one of await kept(state.judge)) state.records.set(keyOf(one.query, one.document), one);
+      for (const one of await kept(state.judge)) state.records.set(keyOf(one), one);
     } catch { warn(); }
     state.queries = choose(state.judge, state.mode);
     for (const query of state.queries) query.cards = cards(query);

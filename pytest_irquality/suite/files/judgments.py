@@ -120,8 +120,10 @@ class _Reading:
         if self.by_text not in (None, by_text):
             record.fail("query", "some lines name their query by id, others by text only")
         self.by_text = by_text
-        if not by_text and "query" in record.cells:
-            self.texts[query] = record.cells["query"].strip()
+        text = record.cells.get("query", "").strip()
+        if text and not by_text and self.texts.setdefault(query, text) != text:
+            first = short(self.texts[query])
+            record.fail("query", f"{short(query)} is {short(text)} here, but {first} above")
         if "grade" not in record.cells:
             record.fail(
                 "grade",

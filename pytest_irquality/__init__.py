@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_irquality.metrics import evaluate, own_measure, parse_measure
     from pytest_irquality.pipeline.check import CheckResult, SearchQualityError, check
+    from pytest_irquality.pipeline.judged import NotJudged
     from pytest_irquality.retrieval import retrieve
     from pytest_irquality.storage.jsonl import read_run
     from pytest_irquality.suite import SuiteError, load_suite
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CheckResult",
     "IRQualityWarning",
+    "NotJudged",
     "SearchQualityError",
     "SuiteError",
     "check",
@@ -38,6 +40,7 @@ _HOME = {
     "CheckResult": "pipeline.check",
     "SearchQualityError": "pipeline.check",
     "check": "pipeline.check",
+    "NotJudged": "pipeline.judged",
     "IRQualityWarning": "suite.lint",
     "SuiteError": "suite",
     "load_suite": "suite",

@@ -200,6 +200,20 @@ def commit(folder: Path) -> str | None:
         return next((os.environ[name][:12] for name in CI_COMMITS if os.environ.get(name)), None)
 
 
+def last_change(folder: Path, file: Path, at: str | None = None) -> tuple[str | None, str | None]:
+    """Give the commit that last changed a file and its time, as it stands at a commit or in the
+    working tree; the time alone where git knows no commit.
+
+    ``folder`` is in the checkout that is asked.
+    """
+    try:
+        if known := Repository.holding(folder).last_change(file, at):
+            return known
+    except OSError:  # no git, or a file outside the checkout
+        pass
+    return None, None if at else time_of(file.stat().st_mtime)
+
+
 def time_of(seconds: float) -> str:
     """A time in UTC, to the second, ISO 8601."""
     from datetime import datetime, timezone  # noqa: PLC0415 - only where a file is read or written

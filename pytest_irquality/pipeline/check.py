@@ -8,26 +8,25 @@ import html
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from pytest_irquality.edges.git import checkout_above
 from pytest_irquality.metrics import Definition, with_own
-from pytest_irquality.pipeline.files import Against, Files, Target
-from pytest_irquality.pipeline.judge import judge_run, version_of
+from pytest_irquality.pipeline.judged import Asking, NotJudged, judged
+from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.report.failure import explain
 from pytest_irquality.report.text import summary
-from pytest_irquality.retrieval import Run, retrieve
-from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.storage.project import Project
+from pytest_irquality.storage.sources import compared_with
 from pytest_irquality.storage.stored import StoredRunError
-from pytest_irquality.suite import Suite, SuiteError, load_suite
+from pytest_irquality.storage.target import Target
+from pytest_irquality.suite import Suite, load_suite
 from pytest_irquality.suite.lint import IRQualityWarning, lint
-from pytest_irquality.suite.model import Place
 from pytest_irquality.verdict import SuiteResult, Verdict
-from pytest_irquality.verdict.findings import Loss
 from pytest_irquality.verdict.result import BAD
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.story import Story
@@ -61,14 +60,14 @@ class CheckResult:
     @property
     def failures(self) -> tuple[str, ...]:
         """Everything about each check that failed, as in pytest's FAILURES."""
-        told = [
-            _told(result, verdict)
+        broken = [
+            _full_text(result, verdict)
             for result in self.results
             for verdict in result.verdicts
             if verdict.outcome in BAD
         ]
         unnoticed = [Story(result) for result in self.results if result.unnoticed]
-        return (*told, *(f"{story.name}: {story.headline}" for story in unnoticed))
+        return (*broken, *(f"{story.name}: {story.headline}" for story in unnoticed))
 
     def raise_for_failures(self) -> None:
         """Raise ``SearchQualityError`` where anything failed."""
@@ -96,8 +95,8 @@ class CheckResult:
 
     def __repr__(self) -> str:
         stories = map(Story, self.results)
-        told = (f"{story.name}: {story.headline}" for story in stories)
-        return f"<{type(self).__name__} {'; '.join(told)}>"
+        outcomes = (f"{story.name}: {story.headline}" for story in stories)
+        return f"<{type(self).__name__} {'; '.join(outcomes)}>"
 
     def _repr_html_(self) -> str:
         # In a frame of its own, where neither side's styles and scripts reach the other's.
@@ -118,6 +117,7 @@ def check(
     concurrency: int | None = None,
     measures: Iterable[Definition] = (),
     start: Path | None = None,
+    outside: Iterable[Path | str] = (),
 ) -> CheckResult:
     """Judge a suite file as ``pytest --ir-suite`` does.
 
@@ -127,41 +127,41 @@ def check(
     beside the suite (True), nothing (False), a file or folder, or ``git:REF``; with
     ``update_baseline`` it is written. ``measures`` are the project's own, made by ``own_measure``.
     Paths are relative to ``start`` (default: the working directory), and so are those that are
-    printed.
+    printed. The suite may name files of its project, which is the git checkout that it is in, and
+    of the folders ``outside`` it.
 
-    Raises ``SuiteError`` for a suite that cannot be read, ``StoredRunError`` for such a baseline,
-    ``RetrieverError`` for a retriever that cannot be called. A call that fails is an error of its
-    query.
+    Raises ``SuiteError`` for a suite that cannot be read, and ``NotJudged`` where there is no
+    result: for a baseline that cannot be read, a retriever that cannot be called, passages that
+    the corpus lacks, a measure that fails. A call that fails is an error of its query.
     """
     start = (start or Path.cwd()).absolute()
     file = start / suite
-    read = load_suite(file, shown=_shown(file, start), definitions=with_own(list(measures)))
-    _warn(read, file, start)
-    asked = _asked(read, retriever, retrievers, rankings)
-    files = Files(
+    above = start if file.is_relative_to(start) else file.parent  # where there is no git
+    project = Project(
         start,
-        checkout_above(file.parent) or file.parent,
-        None if baseline is True else str(baseline),
-        update_baseline,
-        targets=[Target(read, file, name) for name in asked],
+        checkout_above(file.parent) or above,
+        outside=[start / name for name in outside],
+        named=[file.parent],
     )
-    if wrong := baseline and files.unknown_revision():
-        raise StoredRunError(wrong)
-    results = _judge_all(
-        Target(read, file, ""), asked, files, baseline=baseline, concurrency=concurrency
+    read = load_suite(
+        file,
+        shown=project.shown(file),
+        definitions=with_own(list(measures)),
+        allowed=project.allowed(file),
     )
-    return CheckResult(tuple(results))
-
-
-def _shown(file: Path, start: Path) -> str:
-    """How messages name a file, as the command does."""
-    return file.relative_to(start).as_posix() if file.is_relative_to(start) else str(file)
-
-
-def _warn(suite: Suite, file: Path, start: Path) -> None:
-    for place, text in lint(suite):
+    for place, text in lint(read):
         at = str(start / place.path if place.path else file)
         warnings.warn_explicit(IRQualityWarning(text), None, at, place.line)
+    asked = _asked(read, retriever, retrievers, rankings)
+    plan = Plan(project, updating=update_baseline)
+    if baseline:
+        given = [] if baseline is True else [str(baseline)]
+        try:
+            plan.compared = compared_with(given, project, updating=update_baseline)
+            plan.compared.refuse_unknown()
+        except StoredRunError as error:
+            raise NotJudged(str(error)) from None
+    return CheckResult(tuple(_judge_all(plan, file, plan.guarded(read, file), asked, concurrency)))
 
 
 def _asked(
@@ -213,58 +213,21 @@ class _Rankings:
 
 
 def _judge_all(
-    target: Target,
-    asked: Mapping[str, object],
-    files: Files,
-    *,
-    baseline: Compared,
-    concurrency: int | None,
-) -> Iterable[SuiteResult]:
-    """Each retriever's result; ``target`` is the one without a name."""
-    runs: dict[str, Run] = {}
-    suite, base = target.suite, target.suite.baseline_retriever
-    if base or (baseline and files.expects_baseline(suite, target.file)):
-        suite = suite.guarded()
-    for name, retriever in asked.items():
-        here = Target(suite, target.file, name)
-        # A baseline that is damaged is reported before anything is asked.
-        stands = baseline and base is None
-        against = files.before(here, suite.by_id) if stands else Against(None, None)
-        lost = _in_no_chunk(suite, retriever, target)
-        run = retrieve(suite, retriever, name=name, concurrency=concurrency)
-        run = runs[name] = replace(run, version=version_of(retriever))
-        if base is not None:
-            other = runs[base]
-            known = Baseline(base, len(other.answered), version=other.version)
-            against = Against(other, known)
-        yield judge_run(
-            files,
-            here,
-            run,
-            checks=suite.checks,
-            compared=against,
-            retriever=retriever,
-            nowhere=lost,
-        )
+    plan: Plan, file: Path, suite: Suite, asked: Mapping[str, object], concurrency: int | None
+) -> Iterator[SuiteResult]:
+    """Give each retriever's result."""
+    targets = [Target(suite, file, name) for name in asked]
+    plan.will_judge(targets)
+    reference = None
+    for target, retriever in zip(targets, asked.values(), strict=True):
+        asking = Asking(retriever, concurrency=concurrency)
+        result, run, _ = judged(plan, target, suite.checks, asking, reference=reference)
+        if target.retriever == suite.baseline_retriever:
+            reference = run
+        yield result
 
 
-def _in_no_chunk(suite: Suite, retriever: object, target: Target) -> Mapping[str, Loss]:
-    """The passages that no ranking can find; an error where the suite wants one."""
-    if not any(map(suite.reads_texts, suite.queries)):
-        return {}
-    from pytest_irquality.pipeline.corpus import (  # noqa: PLC0415
-        nowhere,
-        told,
-    )
-
-    lost = nowhere(suite, retriever, target.file.parent)
-    if lost and suite.corpus.missing == "fail":
-        place = suite.places.get("corpus") or Place(1)
-        raise SuiteError(suite.path, place.line, place.column, told(suite, lost))
-    return lost
-
-
-def _told(result: SuiteResult, verdict: Verdict) -> str:
+def _full_text(result: SuiteResult, verdict: Verdict) -> str:
     if verdict.outcome in ("failed", "fixed"):
         return explain(result, verdict)
     return f"{reason(result, verdict)}\n  at {result.place(verdict)}"

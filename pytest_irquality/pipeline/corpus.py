@@ -7,6 +7,7 @@ It comes from the files that ``corpus`` names, or from the retriever's own ``tex
 from __future__ import annotations
 
 import json
+import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -14,11 +15,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_irquality.edges.open import Allowed
+from pytest_irquality.edges.printable import terminal
 from pytest_irquality.passages import Normal, find, nearest, normal, words
 from pytest_irquality.retrieval.details import Details, clipped
 from pytest_irquality.retrieval.results import UnreadableResult, read_result
 from pytest_irquality.suite.files.source import Source, sources
-from pytest_irquality.suite.model import Suite
+from pytest_irquality.suite.lint import IRQualityWarning
+from pytest_irquality.suite.model import Place, Suite
 from pytest_irquality.suite.yaml import SuiteError, short
 from pytest_irquality.verdict.findings import Holder, Loss
 
@@ -56,6 +59,24 @@ def on_a_page(chunks: Iterator[Chunk] | None) -> tuple[Chunk, ...]:
     """What is looked for in by who grades: texts cut short, and not without end."""
     some = islice(chunks or (), MOST_ON_A_PAGE)
     return tuple(chunk._replace(text=clipped(chunk.text, LONGEST_ON_A_PAGE)) for chunk in some)
+
+
+def refuse_lost(
+    suite: Suite, retriever: object, file: Path, allowed: Allowed
+) -> Mapping[str, Loss]:
+    """Give the passages that no ranking can find, and warn of them; where the suite wants none,
+    refuse them.
+
+    ``file`` is the suite's own. Raises ``SuiteError``, ``UnreadableResult``.
+    """
+    lost = nowhere(suite, retriever, file.parent, allowed)
+    if lost:
+        place = suite.places.get("corpus") or Place(1)
+        if suite.corpus.missing == "fail":
+            raise SuiteError(suite.path, place.line, place.column, said_of(suite, lost))
+        warning = IRQualityWarning(terminal(f"{suite.path}:{place.line}: {said_of(suite, lost)}"))
+        warnings.warn_explicit(warning, None, str(file), place.line)
+    return lost
 
 
 def nowhere(
@@ -179,7 +200,7 @@ def _loss(passage: Normal, near: list[int], ids: list[str], texts: list[Normal])
     return Loss("in no chunk", (holder,), True, found.share, found.missing, found.added)
 
 
-def told(suite: Suite, lost: Mapping[str, Loss]) -> str:
+def said_of(suite: Suite, lost: Mapping[str, Loss]) -> str:
     """One line on the passages that stand in no chunk."""
     from pytest_irquality.wording.losses import loss  # noqa: PLC0415 - only where something is lost
 

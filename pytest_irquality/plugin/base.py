@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 from pytest_irquality.edges.git import Repository
+from pytest_irquality.pipeline.base.answered import AtBase
 from pytest_irquality.pipeline.base.compare import Base
+from pytest_irquality.pipeline.base.messages import COLLECTED, Collected, RunOf
 from pytest_irquality.pipeline.base.process import default_command
-from pytest_irquality.pipeline.base.told import COLLECTED, Collected, RunOf
 from pytest_irquality.pipeline.base.worktree import BaseError, Cancelled, new_folder, remove
-from pytest_irquality.plugin.collect import FILES, retrieved_by
+from pytest_irquality.plugin.collect import PLAN, retrieved_by
 from pytest_irquality.plugin.options import Options
-from pytest_irquality.storage.baseline import RUN
+from pytest_irquality.storage.commits import RUN, AtCommit
 
 WORKER = "ir_base"  # the folder, as workers of pytest-xdist are told it
 
@@ -40,7 +41,9 @@ def pytest_configure(config: pytest.Config) -> None:
             side = Head(config, repository, folder)
     except OSError as error:
         raise pytest.UsageError(f"--ir-baseline {revision(config)}: {error}") from None
-    config.stash[FILES].base = folder
+    plan = config.stash[PLAN]
+    assert isinstance(plan.compared, AtCommit)
+    plan.compared = AtBase(plan.compared, folder)
     config.pluginmanager.register(side, "irquality-today")
 
 

@@ -10,9 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from pytest_irquality.edges.printable import terminal
 from pytest_irquality.pipeline.check import CheckResult, Compared, check
+from pytest_irquality.pipeline.judged import NotJudged
+from pytest_irquality.plugin.internals import Failure
 from pytest_irquality.plugin.items import Broken
+from pytest_irquality.plugin.options import Options
 from pytest_irquality.report.data import encode
+from pytest_irquality.suite import SuiteError
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.story import worst_first
@@ -44,18 +49,22 @@ class Checker:
         Unlike there nothing is compared with unless ``baseline`` says so.
         """
         __tracebackhide__ = True
-        item = self._item
-        own = item.ihook.pytest_ir_measures(config=item.config)
-        result = check(
-            item.path.parent / suite,
-            retriever,
-            retrievers=retrievers,
-            rankings=rankings,
-            baseline=baseline,
-            concurrency=concurrency,
-            measures=[measure for given in own for measure in given or ()],
-            start=item.config.invocation_params.dir,
-        )
+        item, config = self._item, self._item.config
+        own = item.ihook.pytest_ir_measures(config=config)
+        try:
+            result = check(
+                item.path.parent / suite,
+                retriever,
+                retrievers=retrievers,
+                rankings=rankings,
+                baseline=baseline,
+                concurrency=concurrency,
+                measures=[measure for given in own for measure in given or ()],
+                start=config.invocation_params.dir,
+                outside=[config.rootpath / name for name in Options(config).allow_outside],
+            )
+        except (NotJudged, SuiteError) as error:
+            raise Failure(terminal(str(error)), pytrace=False) from None
         known = item.stash.setdefault(CHECKED, [])
         known += (replace(one, retriever=self._name(one, len(known))) for one in result.results)
         if result.failed:

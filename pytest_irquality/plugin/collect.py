@@ -20,7 +20,7 @@ import pytest
 from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.metrics import Definition, MeasureError, with_own
-from pytest_irquality.pipeline.files import Files
+from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.plugin.internals import (
     function_at,
     hide_source,
@@ -28,88 +28,70 @@ from pytest_irquality.plugin.internals import (
     named_on_command_line,
 )
 from pytest_irquality.plugin.items import CheckItem
-from pytest_irquality.plugin.judging import Judging
 from pytest_irquality.plugin.options import Options, shown_path
-from pytest_irquality.storage import baseline
+from pytest_irquality.plugin.outcomes import Judging
+from pytest_irquality.storage.elsewhere import suites_with_baselines
+from pytest_irquality.storage.kept import KeptRuns
+from pytest_irquality.storage.project import Project
+from pytest_irquality.storage.saved import SavedRuns
 from pytest_irquality.storage.shards import Shard
+from pytest_irquality.storage.sources import compared_with, must_exist
 from pytest_irquality.storage.stored import StoredRunError
-from pytest_irquality.storage.trec import is_trec
 from pytest_irquality.suite import Suite, SuiteError, load_suite
 from pytest_irquality.suite.lint import IRQualityWarning, lint
 from pytest_irquality.suite.names import slug
 from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS, Perturbation
 
-FILES = pytest.StashKey[Files]()
+PLAN = pytest.StashKey[Plan]()
 COLLECTED = pytest.StashKey[set[Path]]()
 CHECK = "check"
 """The function of a suite's module, as pytest sees it."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Gather the options that name files. Raises ``pytest.UsageError`` where they contradict each
-    other.
+    """Gather what the session is asked for. Raises ``pytest.UsageError`` where that contradicts
+    itself.
     """
-    options, start = Options(config), config.invocation_params.dir
-    shard = _shard(options)
-    _check_paths(options, start)
-    _check_builds(options)
-    several = len(options.baseline) > 1
-    config.stash[FILES] = Files(
-        start,
+    options, shard = Options(config), _shard(Options(config))
+    project = Project(
+        config.invocation_params.dir,
         config.rootpath,
-        compared=None if several else next(iter(options.baseline), None),
-        builds=tuple(options.baseline) if several else (),
-        updating=options.update_baseline,
-        kept=tuple(options.runs),
-        saved=options.save_runs,
-        shard=shard,
-        named=tuple(_named_folders(config)),
-        outside=tuple(config.rootpath / name for name in options.allow_outside),
-        history=Path(start, options.history) if options.history else None,
-        accepts_nothing=options.accepted == "fail",
         patterns=tuple(options.suite_files),
-        resume=_resumes(options),
+        outside=tuple(config.rootpath / name for name in options.allow_outside),
+        named=tuple(_named_folders(config)),
+    )
+    try:
+        must_exist(options.runs, project, Options.runs.flag)
+        compared = compared_with(options.baseline, project, updating=options.update_baseline)
+    except StoredRunError as error:
+        raise pytest.UsageError(str(error)) from None
+    saved = None
+    if options.save_runs:
+        saved = SavedRuns(options.save_runs, project, shard, options.resume)
+    _refuse_resuming(options, saved)
+    config.stash[PLAN] = Plan(
+        project,
+        compared,
+        kept=KeptRuns(options.runs, project) if options.runs else None,
+        updating=options.update_baseline,
+        saved=saved,
+        shard=shard,
+        history=Path(project.start, options.history) if options.history else None,
+        accepts_nothing=options.accepted == "fail",
+        audit=options.audit,
     )
 
 
-def _check_paths(options: Options, start: Path) -> None:
-    """Raise ``pytest.UsageError`` for something that is to be read and is not there."""
-    to_read = [(Options.runs.flag, path) for path in options.runs]
-    if not options.update_baseline:
-        in_files = [path for path in options.baseline if not path.startswith(baseline.COMMITS)]
-        to_read += [(Options.baseline.flag, path) for path in in_files]
-    for flag, path in to_read:
-        if not Path(start, path).exists():
-            raise pytest.UsageError(f"{flag} {path}: there is no such file or folder")
-
-
-def _resumes(options: Options) -> bool:
-    """Whether a kept run is to be gone on with. Raises ``pytest.UsageError`` where none is kept."""
+def _refuse_resuming(options: Options, saved: SavedRuns | None) -> None:
+    """Raise ``pytest.UsageError`` where a run is to be gone on with, and none is kept."""
     if not options.resume:
-        return False
-    if not options.save_runs or is_trec(Path(options.save_runs)):
+        return
+    if saved is None or saved.is_one_file:
         raise pytest.UsageError(
             "--ir-resume goes on with the runs of a folder: name it by --ir-save-runs=DIR"
         )
     if options.runs:
         raise pytest.UsageError("--ir-resume asks the retriever, and --ir-runs does not: leave one")
-    return True
-
-
-def _check_builds(options: Options) -> None:
-    """Raise ``pytest.UsageError`` where several baselines are no builds of one side."""
-    if len(options.baseline) < 2:
-        return
-    for path in options.baseline:
-        if path.startswith(baseline.COMMITS):
-            raise pytest.UsageError(
-                f"--ir-baseline {path} stands alone: several of them are kept runs, a build each"
-            )
-    if options.update_baseline:
-        raise pytest.UsageError(
-            "--ir-update-baseline writes one baseline, and --ir-baseline names several: name one,"
-            " and give the builds it is to hold by --ir-runs"
-        )
 
 
 def _shard(options: Options) -> Shard | None:
@@ -143,7 +125,7 @@ def pytest_collection_modifyitems(
     compared with.
     """
     yield  # to -k, --lf and whatever else selects
-    shard = config.stash[FILES].shard
+    shard = config.stash[PLAN].shard
     if shard:
         here = [item for item in items if _is_in(shard, item)]
         config.hook.pytest_deselected(items=list(set(items).difference(here)))
@@ -192,29 +174,27 @@ def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iter
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Read what an update will replace while no worker of pytest-xdist can have replaced it yet."""
-    files = session.config.stash[FILES]
-    runs = retrieved_by(session.items)
-    files.targets = [judging.target(retriever) for judging, retriever in runs]
-    for target in files.targets:
-        files.variants[target.file] = (*files.variants.get(target.file, ()), target.retriever)
-    if files.targets and not hasattr(session.config, "workerinput"):
-        wrong = files.unknown_revision()
-        if wrong:
-            raise pytest.UsageError(wrong)
-    if not files.updating:
+    plan, runs = session.config.stash[PLAN], retrieved_by(session.items)
+    plan.will_judge([judging.target(retriever) for judging, retriever in runs])
+    if plan.compared and plan.targets and not hasattr(session.config, "workerinput"):
+        try:
+            plan.compared.refuse_unknown()
+        except StoredRunError as error:
+            raise pytest.UsageError(str(error)) from None
+    if not plan.updating:
         return
     for module in _modules(session.items):  # retrievers that are not selected have a file, too
-        files.variants[module.path] = tuple(module.judging.retrievers)
-    for target in files.targets:
-        with suppress(StoredRunError):  # told when its items run
-            files.read_baseline(target)
+        plan.retrievers[module.path] = module.judging.retrievers
+    for target in plan.targets:
+        with suppress(StoredRunError):  # reported when its items run
+            plan.replaced(target)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A share that none of the selected queries falls into is no failure of this job."""
     nothing = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
-    if nothing and session.config.stash[FILES].shard:
+    if nothing and session.config.stash[PLAN].shard:
         session.exitstatus = pytest.ExitCode.OK
 
 
@@ -236,8 +216,8 @@ class SuiteModule(pytest.Module):
 
     def _make(self) -> types.ModuleType:
         self.suite = self._as_asked(self._load())
-        files = self.config.stash[FILES]
-        self.judging = Judging(self.session, self.suite, self.path, files)
+        plan = self.config.stash[PLAN]
+        self.judging = Judging(self.session, self.suite, self.path, plan)
         module = types.ModuleType(slug(self.suite.name))
         module.__file__ = str(self.path)
         # usefixtures rather than an argument: a parametrised retriever gives every item its [bm25],
@@ -265,18 +245,17 @@ class SuiteModule(pytest.Module):
                 shown=path,
                 definitions=with_own(self._own_measures()),
                 perturbations=self._perturbations(),
-                allowed=self.config.stash[FILES].allowed(self.path),
+                allowed=self.config.stash[PLAN].project.allowed(self.path),
             )
         except (SuiteError, MeasureError) as error:
             raise self.CollectError(str(error)) from None
 
     def _as_asked(self, suite: Suite) -> Suite:
         """The suite with what options add to it."""
-        options, files = Options(self.config), self.config.stash[FILES]
+        options, plan = Options(self.config), self.config.stash[PLAN]
         if options.history:
             suite = suite.with_trends()
-        if suite.baseline_retriever or files.expects_baseline(suite, self.path):
-            suite = suite.guarded()
+        suite = plan.guarded(suite, self.path)
         if options.repeat:
             suite = replace(suite, repeat=options.repeat)
         return suite.audited() if options.audit else suite
@@ -360,7 +339,7 @@ def hidden_suites(config: pytest.Config) -> Iterator[str]:
     folders = [path.resolve() for path in named_on_command_line(config)]
     plain = [name for name in Options(config).suite_files if not has_magic(name)]
     named = {config.rootpath / name: "the ini key ir_suite_files names it" for name in plain}
-    named |= dict.fromkeys(baseline.suites_in_git(config.rootpath), "it has a baseline in git")
+    named |= dict.fromkeys(suites_with_baselines(config.rootpath), "it has a baseline in git")
     for path, why in named.items():
         asked = any(path.resolve().is_relative_to(folder) for folder in folders)
         if asked and path.is_file() and path not in collected:

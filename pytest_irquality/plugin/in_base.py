@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_irquality.pipeline.base import guard
-from pytest_irquality.pipeline.base.told import RUNS, TOLD, FromBase, RunOf
+from pytest_irquality.pipeline.base.messages import FROM_BASE, RUNS, FromBase, RunOf
 from pytest_irquality.plugin.internals import finds
 from pytest_irquality.plugin.items import CheckItem
 from pytest_irquality.plugin.options import Options
@@ -60,7 +60,9 @@ class _Witness:
                 continue
             judging = item.judging
             suite = Path(os.path.realpath(judging.path)).relative_to(self.tree).as_posix()
-            run = judging.files.kept_path(judging.target(item.retriever))
+            saved = judging.plan.saved
+            assert saved is not None
+            run = saved.path(judging.target(item.retriever))
             self.runs[RunOf(suite, item.retriever)] = run.relative_to(self.folder / RUNS).as_posix()
             if not finds(item, judging.suite.retriever):
                 self.without[suite] = None
@@ -74,4 +76,4 @@ class _Witness:
         if guards is not None:
             for name, file in guards.foreign_modules():
                 guards.note("module", name, file)
-        FromBase([*self.runs.items()], [*self.without], guarded).write(self.folder / TOLD)
+        FromBase([*self.runs.items()], [*self.without], guarded).write(self.folder / FROM_BASE)

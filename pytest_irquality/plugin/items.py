@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 import pytest
 
 from pytest_irquality.edges.printable import terminal
+from pytest_irquality.pipeline.judged import NotJudged
 from pytest_irquality.plugin.fixtures import said_of
 from pytest_irquality.plugin.internals import (
     Failure,
@@ -21,7 +22,7 @@ from pytest_irquality.plugin.internals import (
     like,
     said_safely,
 )
-from pytest_irquality.plugin.judging import Ended, Judged, Judging, NotJudged, Outcome
+from pytest_irquality.plugin.outcomes import Ended, Judged, Judging, Outcome
 from pytest_irquality.report.data import encode
 from pytest_irquality.report.failure import explain, summary_reason
 from pytest_irquality.retrieval import UnreadableResult
@@ -182,7 +183,7 @@ class CheckItem(pytest.Function):
         """
         __tracebackhide__ = True
         try:
-            if not self.judging.files.kept:
+            if not self.judging.plan.kept:
                 super().setup()
             if self.config.getoption("setupplan", False):
                 return None
@@ -275,9 +276,9 @@ class CheckItem(pytest.Function):
         asked = result.query(query)
         where, cause, said = result.place(asked), fault.cause, f"{asked.text!r}: {fault.message}"
         place = Place(asked.line, 1, asked.file)
-        if cause in judged.told:
-            self._fail(f"{said} (shown at {judged.told[cause]})\n  at {where}", place)
-        judged.told[cause] = self.name
+        if cause in judged.shown_at:
+            self._fail(f"{said} (shown at {judged.shown_at[cause]})\n  at {where}", place)
+        judged.shown_at[cause] = self.name
         alike = sum(other.cause == cause for other in judged.run.unanswered.values())
         more = f"; {alike} queries failed so" if alike > 1 else ""
         # What is no Exception, as sys.exit raises it, would leave pytest's setup in pieces.

@@ -27,8 +27,7 @@ from pytest_irquality.plugin.declared import (
 )
 from pytest_irquality.plugin.internals import named_on_command_line
 from pytest_irquality.plugin.reports import Reports
-
-PATTERNS = ("*.ir.yaml", "*.ir.yml", "ir_*.yaml", "ir_*.yml")
+from pytest_irquality.storage.project import PATTERNS
 
 
 class Options(Reports):

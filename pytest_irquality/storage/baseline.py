@@ -1,281 +1,141 @@
-"""The baseline: which stored run a suite is compared with.
-
-Knows files and git; of pytest nothing.
-"""
+"""Baselines in files: beside the suites, where an update writes them, or where the user says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from functools import cached_property
+from os.path import lexists
+from pathlib import Path
+from typing import NamedTuple
 
-from pytest_irquality.edges.git import Repository, time_of
+from pytest_irquality.edges.git import last_change
 from pytest_irquality.edges.open import Allowed
-from pytest_irquality.edges.printable import file_name as safe
-from pytest_irquality.retrieval.run import Run
-from pytest_irquality.storage.jsonl import parse_run, read_run
-from pytest_irquality.storage.provenance import UPDATE, Baseline, New, run_name
-from pytest_irquality.storage.renamed import (
-    FOLDER,
-    Shelved,
-    Tree,
-    Trees,
-    own_files,
-    shares_half,
-)
-from pytest_irquality.storage.stored import (
-    StoredRun,
-    StoredRunError,
-)
-from pytest_irquality.suite.model import Suite
+from pytest_irquality.storage.elsewhere import FOLDER, Shelf, in_tree, own_files, shares_half
+from pytest_irquality.storage.found import Found, Source
+from pytest_irquality.storage.jsonl import read_run
+from pytest_irquality.storage.kept import KeptRuns
+from pytest_irquality.storage.project import Project
+from pytest_irquality.storage.stored import DamagedRunError, StoredRunError
+from pytest_irquality.storage.target import Target, run_file, run_name
+from pytest_irquality.storage.trec import is_trec
 
-GIT, RUN = "git:", "run:"
-COMMITS = (GIT, RUN)
-SUITE_SUFFIXES = (".ir.yaml", ".ir.yml", ".yaml", ".yml")
+
+class BaselineFile(NamedTuple):
+    """The file of a target's baseline, how messages name it, and what it may lead to (None:
+    anything).
+    """
+
+    path: Path
+    shown: str
+    allowed: Allowed | None
 
 
 @dataclass(frozen=True)
-class FoundBaseline:
-    """A baseline and where it came from; ``stored`` is None where there is none.
+class BaselineFiles(Source):
+    """The baselines of a project: in ``.ir-baseline/`` beside the suites, or in the file or folder
+    that ``--ir-baseline`` names (``given``, relative to where pytest was called).
 
-    ``new``: the suite did not exist at the revision asked for, or had no baseline there and this
-    change brings the first, so that nothing in it can have got worse. ``taken`` is the file of
-    another name that was found for it, ``of`` the suite and retriever that made what was found,
-    where they have other names now. ``commit`` and ``time`` are those of its last change.
+    While ``updating`` them only what is written over is looked at, and no other kept run.
     """
 
-    source: str
-    stored: StoredRun | None = None
-    new: New = ""
-    commit: str | None = None
-    time: str | None = None
-    taken: Shelved | None = None
-    of: str = ""
+    project: Project
+    given: str | None = None
+    updating: bool = False
 
-
-def file_name(suite_file: Path, retriever: str, suffix: str = ".jsonl") -> str:
-    """``shop.bm25.jsonl`` of ``shop.ir.yaml`` and the retriever ``bm25``, percent-encoded where
-    need be.
-    """
-    variant = f".{safe(retriever)}" if retriever else ""
-    return suite_file.stem.removesuffix(".ir") + variant + suffix
-
-
-def below(folder: Path, suite: Suite, name: str) -> Path:
-    """Where a folder of runs keeps the one of a suite: as deep in it as the suite stands in the
-    project.
-    """
-    path = Path(suite.path)
-    parts = [part for part in path.parent.parts if part not in ("..", path.anchor)]
-    return Path(folder, *parts, name)
-
-
-@dataclass(frozen=True)
-class BaselineLocation:
-    """Where the baseline of one suite and retriever is, after the value of ``--ir-baseline``.
-
-    ``file`` is the suite's own, ``start`` the folder that paths are relative to, ``root`` pytest's
-    rootdir, whose checkout answers for git. ``project`` is where a file of no name of the user's
-    may be, ``trees`` what lies elsewhere.
-    """
-
-    suite: Suite
-    file: Path
-    retriever: str
-    option: str | None
-    start: Path
-    root: Path
-    project: Allowed
-    trees: Trees
-
-    @property
-    def allowed(self) -> Allowed | None:
-        """Where the file may lead to; one that the user named, anywhere."""
-        if self.option is None or self.in_git:
-            return self.project
-        given = self.start / self.option
-        return None if self.path == given else Allowed.project(given)
-
-    @property
-    def in_git(self) -> bool:
-        """Whether what is compared with is a commit's and not the file that an update writes."""
-        return self.option is not None and self.option.startswith(COMMITS)
-
-    @property
-    def path(self) -> Path:
-        """The file that is read, and written by an update. Under ``git:REF`` that is the default
-        one.
-        """
-        name = file_name(self.file, self.retriever)
-        if self.option is None or self.in_git:
-            return self.file.parent / FOLDER / name
-        given = self.start / self.option
+    def file(self, target: Target) -> BaselineFile:
+        """Give the file that is read, and written by an update."""
+        name = run_file(target.file, target.retriever)
+        if self.given is None:
+            path = target.file.parent / FOLDER / name
+            return BaselineFile(path, self.project.shown(path), self.project.allowed(target.file))
+        given = self.project.start / self.given
         if given.is_file() or (given.suffix == ".jsonl" and not given.is_dir()):
-            return given
-        nested, flat = below(given, self.suite, name), given / name
-        return flat if flat.is_file() and not nested.is_file() else nested
+            return BaselineFile(given, self.project.shown(given), None)
+        nested, flat = target.below(given), given / name
+        path = flat if flat.is_file() and not nested.is_file() else nested
+        return BaselineFile(path, self.project.shown(path), Allowed.project(given))
 
-    @property
-    def shown(self) -> str:
-        """The path as messages name it."""
-        try:
-            return self.path.relative_to(self.start).as_posix()
-        except ValueError:
-            return str(self.path)
-
-    @property
-    def expected(self) -> bool:
-        """Whether there is a baseline for any of the suite's retrievers, before these are known."""
-        if self.option is not None or any(own_files(self.file)):
-            return True
-        return self.trees.here.of(self.suite, self.file) is not None
-
-    def find(self) -> FoundBaseline:
-        """What to compare with. Raises ``StoredRunError``: damaged, of another suite, or a revision
-        that git lacks.
+    def expects(self, target: Target) -> bool:
+        """Tell whether there is a baseline for any of a suite's retrievers, before these are
+        known.
         """
-        return self._at(self.option) if self.option and self.in_git else self.here()
+        return self.given is not None or any(own_files(target.file)) or self.shelf.any_of(target)
 
-    def _provenance(
-        self, stored: StoredRun, file: Path, at: str | None = None
-    ) -> tuple[str | None, str | None]:
-        """The commit and the time that made it. A kept run says so itself; a baseline's header must
-        merge.
+    @cached_property
+    def shelf(self) -> Shelf:
+        """All baselines of the project, looked for once."""
+        return in_tree(self.project)
+
+    def find(self, target: Target) -> Found:
+        """Give the baseline of a target. Raises ``StoredRunError`` for that of another suite, and
+        for what cannot be read, but for damage that writing it anew mends.
         """
-        if stored.header.time:
-            return stored.header.commit, stored.header.time
+        file = self.file(target)
+        found = Found(target, file.shown)
+        of_another_kind = is_trec(file.path) and not self.updating
         try:
-            if known := Repository.holding(self.root).last_change(file, at):
-                return known
-        except OSError:  # no git, or a file outside the checkout
-            pass
-        return None, None if at else time_of(file.stat().st_mtime)
-
-    def here(self) -> FoundBaseline:
-        """What an update writes over. Raises ``StoredRunError``."""
-        try:
-            stored = read_run(self.path, self.shown, self.allowed)
-        except (FileNotFoundError, NotADirectoryError):
-            if self.option is None or self.in_git:
-                return self._elsewhere(self.trees.here, self.shown)
-            return FoundBaseline(self.shown)
+            if of_another_kind or not lexists(file.path):
+                return self._elsewhere(found)
+            found = replace(found, stored=read_run(*file))
+        except DamagedRunError as error:
+            return replace(found, damage=str(error))
         except OSError as error:
-            raise StoredRunError(
-                f"{self.shown}: cannot be read: {error.strerror or error}"
-            ) from None
-        return self._own(stored, self.shown)
+            why = error.strerror or error
+            raise StoredRunError(f"{file.shown}: cannot be read: {why}") from None
+        of = whose(found, file.path, named=file.allowed is None)
+        return replace(found, of=of, changed=last_change(self.project.root, file.path))
 
-    def _elsewhere(self, tree: Tree, source: str, at: str | None = None) -> FoundBaseline:
-        """What lies under another name; nothing, as a rule."""
-        taken = tree.of(self.suite, self.file, self.retriever)
-        if taken is None:
-            return FoundBaseline(source)
-        stored = taken.read()
-        commit, time = self._provenance(stored, taken.file, at)
-        return FoundBaseline(taken.name, stored, "", commit, time, taken, taken.of)
-
-    def _own(self, stored: StoredRun, source: str, at: str | None = None) -> FoundBaseline:
-        """What has the right name: refuse the file of another suite or retriever, unless the user
-        named this very file.
-
-        A suite that was renamed together with its baseline has the old name in it still.
+    def _elsewhere(self, found: Found) -> Found:
+        """Look where else the run may be: among kept runs in the folder that the user named, or in
+        a file of another name.
         """
-        found = FoundBaseline(source, stored, "", *self._provenance(stored, self.path, at))
-        header, made_by = stored.header, self.file.with_name(Path(stored.header.path).name)
-        if self.option is not None and self.path == self.start / self.option:
-            if stored.queries and not stored.matching(self.suite).same:
-                raise StoredRunError(
-                    f"{source}:1: holds no query of {self.suite.path}; it is a run of {header.path}"
-                )
+        if self.given is None:
+            return taken_over(found, self.project, self.shelf)
+        if self.updating or not (self.project.start / self.given).exists():
             return found
-        if (made_by, header.retriever) == (self.file, self.retriever):
-            return found
-        theirs = run_name(made_by.name, header.retriever)
-        ours = run_name(self.file.name, self.retriever)
-        theirs_too = made_by.is_file() and file_name(made_by, header.retriever) == self.path.name
-        if theirs_too or not shares_half(stored, self.suite):
-            raise StoredRunError(
-                f"{source}:1: is the baseline of {theirs}, not of {ours}: rename one, or delete it"
-            )
-        return replace(found, of=theirs)
-
-    def _at(self, option: str) -> FoundBaseline:
-        source = f"{option} {self.shown}"
-        try:
-            repository = Repository.holding(self.root)
-            at = repository.merge_base(option.removeprefix(GIT))
-            content = repository.content(at, self.path)
-            if content is not None:
-                return self._own(parse_run(content.splitlines(keepends=True), source), source, at)
-            found = self._elsewhere(self.trees.at(at, option), source, at)
-            was_there = self.file.name in repository.names(at, self.file.parent)
-        except OSError as error:
-            raise StoredRunError(f"--ir-baseline {option}: {error}") from None
-        if found.stored is not None:
-            return found
-        # Without a baseline in this change either nothing would ever be compared, which must not
-        # look like a pass.
-        if not was_there:
-            return replace(found, new="suite")
-        return replace(found, new="baseline" if self.path.is_file() else "")
+        kept = KeptRuns([self.given], self.project, "--ir-baseline").find(found.target)
+        return kept if kept.stored else found
 
 
-def suites_in_git(root: Path) -> Iterator[Path]:
-    """The suite files that committed baselines are beside, in the checkout of pytest's rootdir."""
-    try:
-        repository = Repository.holding(root)
-        listed = repository.output("ls-files", "-z").decode(errors="surrogateescape").split("\0")
-    except OSError:
-        return
-    for file in (PurePosixPath(name) for name in listed if f"{FOLDER}/" in name):
-        if file.parent.name == FOLDER and file.suffix == ".jsonl":
-            folder = repository.top / file.parent.parent
-            # The last part of the name may be that of a retriever.
-            for name in filter(None, (file.stem, file.stem.rpartition(".")[0])):
-                candidates = (folder / f"{name}{suffix}" for suffix in SUITE_SUFFIXES)
-                yield from (path for path in candidates if path.is_file())
+def whose(found: Found, file: Path, *, named: bool = False) -> str:
+    """Name the suite and retriever that a run was made for, where they have another name now.
 
-
-def unknown_revision(root: Path, option: str) -> str | None:
-    """What is wrong with ``git:REF`` where the checkout of pytest's rootdir does not know it."""
-    try:
-        Repository.holding(root).merge_base(option.removeprefix(GIT))
-    except OSError as error:
-        return f"--ir-baseline {option}: {error}"
-    return None
-
-
-# -- comparing -------------------------------------------------------------------------------------
-
-
-def compare_with(
-    found: FoundBaseline, suite: Suite, retriever: str
-) -> tuple[Run, Baseline] | tuple[None, None]:
-    """What ``judge`` is given: the baseline's rankings of today's queries, and where they come
-    from.
-
-    Raises ``StoredRunError`` where it has no texts to look for passages in.
+    ``named``: the user named this very file. Raises ``StoredRunError`` for the run of another suite
+    or retriever.
     """
-    if found.stored is None:
-        new = Baseline(found.source, new=found.new)
-        return (Run(retriever), new) if found.new else (None, None)
-    if found.stored.lacks_texts(suite):
+    assert found.stored is not None
+    target, header = found.target, found.stored.header
+    if named:
+        if found.stored.queries and not found.matching.same:
+            raise StoredRunError(
+                f"{found.source}:1: holds no query of {target.suite.path}; it is a run of"
+                f" {header.path}"
+            )
+        return ""
+    made_by = target.file.with_name(Path(header.path).name)
+    if (made_by, header.retriever) == (target.file, target.retriever):
+        return ""
+    # A suite that was renamed together with its baseline has the old name in it still.
+    theirs = run_name(made_by.name, header.retriever)
+    theirs_too = made_by.is_file() and run_file(made_by, header.retriever) == file.name
+    if theirs_too or not shares_half(found.stored, target.suite):
+        ours = run_name(target.file.name, target.retriever)
         raise StoredRunError(
-            f"{found.source}: kept without texts, which 'match: text' needs; renew it with"
-            f" `{UPDATE}`"
+            f"{found.source}:1: is the baseline of {theirs}, not of {ours}: rename one, or delete"
+            " it"
         )
-    stored = found.stored
-    matching = stored.matching(suite)
-    queries = sum(not line.of for line in stored.queries.values())  # variants stand beside theirs
-    known = Baseline(
-        found.source,
-        queries,
-        found.commit,
-        found.time,
-        stored.version,
-        left=matching.gone,
-        edited=tuple(matching.edited),
-        renamed=len(matching.renamed),
-        of=found.of,
+    return theirs
+
+
+def taken_over(found: Found, project: Project, shelf: Shelf, at: str | None = None) -> Found:
+    """Add what lies under another name, now or ``at`` a commit; nothing, as a rule.
+
+    Raises ``StoredRunError``.
+    """
+    taken = shelf.of(found.target)
+    if taken is None:
+        return found
+    changed = last_change(project.root, taken.file, at)
+    return replace(
+        found, source=taken.name, stored=taken.read(), of=taken.of, taken=taken, changed=changed
     )
-    return found.stored.run(suite), known

@@ -4,21 +4,22 @@ shares, JSONL or TREC, and how several builds are one side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from filecmp import cmp as compare
 from functools import cached_property
 from itertools import combinations, product
 from os.path import samefile
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple
 
 from pytest_irquality.edges.open import Allowed, Unreadable, files_below
 from pytest_irquality.metrics.measure import CANDIDATES
-from pytest_irquality.retrieval.run import Answer, Ranking, Run, one_side
-from pytest_irquality.storage.baseline import file_name
+from pytest_irquality.retrieval.run import Answer, Ranking, Run
+from pytest_irquality.storage.found import NAMED, Found, RunFile, Source
 from pytest_irquality.storage.jsonl import read_header, read_run
-from pytest_irquality.storage.provenance import run_name
+from pytest_irquality.storage.project import Project
 from pytest_irquality.storage.shards import join
 from pytest_irquality.storage.stored import (
     Header,
@@ -27,341 +28,284 @@ from pytest_irquality.storage.stored import (
     StoredRunError,
     stored_run,
 )
+from pytest_irquality.storage.target import Target, run_file, run_name
 from pytest_irquality.storage.trec import SUFFIXES, is_trec, name_of, read_trec
-from pytest_irquality.suite.model import Suite
 
-NAMED = 3
+JUDGED = "--ir-runs"
 LOOKED_AT = 2**20  # bytes, which have an answer in them
 
 
+class Build(NamedTuple):
+    """The files of one build, shares of a run or one, and where they were found."""
+
+    given: str
+    files: Sequence[RunFile]
+
+
 @dataclass(frozen=True)
-class Kept:
-    """The files and folders given under an option, relative to ``start``."""
+class KeptRuns(Source):
+    """The files and folders ``given`` under an ``option``.
+
+    Each is a build of its own, unless they hold the shares of one. Those of ``--ir-runs`` are
+    judged, as if the retriever had answered so just now; others are compared with.
+    """
 
     given: Sequence[str]
-    start: Path
-    option: str = "--ir-runs"
+    project: Project
+    option: str = JUDGED
 
-    def run(
-        self, suite: Suite, file: Path, retriever: str, needed: Collection[str]
-    ) -> tuple[Run, tuple[str, ...]]:
-        """What was kept of the ``needed`` queries of a suite and retriever, and what a reader must
-        know of it.
+    def find(self, target: Target) -> Found:
+        """Give the run that was kept of a target, its builds as one side.
 
-        Each of the files and folders given is a build of its own, unless they hold the shares of
-        one. Raises ``StoredRunError`` where there is no such run, more than one in a folder, builds
-        of several commits, or shares that do not make a whole.
+        Raises ``StoredRunError`` where there are several in a folder, builds of several commits,
+        or shares that do not make a whole; of runs to be judged also where there is none, or where
+        it holds less than the suite asks for.
         """
-        builds = self._builds(suite, file, retriever)
+        builds = self._builds(target)
         if not builds:
-            return self._one(suite, file, retriever, needed)
-        runs: list[Run] = []
-        notes: dict[str, None] = {}
-        for build in builds:
-            run, notes_of_build = build._one(suite, file, retriever, needed)
-            runs.append(run)
-            notes.update(dict.fromkeys(notes_of_build))
-        return joined_builds(runs), tuple(notes)
-
-    def stored(self, suite: Suite, file: Path, retriever: str) -> StoredRun | None:
-        """What a baseline of these files and folders is: whole runs, whatever they hold of today's
-        queries. None where there is no such run. Raises as ``run`` does.
-        """
-        builds = self._builds(suite, file, retriever) or [self]
-        found = [build._whole(suite, file, retriever) for build in builds]
-        runs = [run for run in found if run is not None]
-        if len(runs) > 1:
-            return stored_together(run_name(suite.path, retriever), runs)
-        return next(iter(runs), None)
-
-    def _whole(self, suite: Suite, file: Path, retriever: str) -> StoredRun | None:
-        stored = self._stored(suite, retriever)
-        if stored is not None or not self._trec_files:
-            return stored
-        run, _ = self._trec(suite, file, retriever, suite.by_id)
-        # Such a file cannot say that a query returned nothing: what it lacks is new.
-        answered = {id for id, ranking in run.first.rankings.items() if ranking.ids}
-        header = Header(suite.name, suite.path, suite.depth, retriever)
-        return stored_run(suite, run.only(answered), header)
-
-    def every(self, suite: Suite) -> Iterator[Run]:
-        """Every run that answers some of a suite's queries, whatever its retriever and build; only
-        those of the suite where the runs of ours name it. Raises ``StoredRunError``.
-        """
-        name = Path(suite.path).name
-        of_it = [path for path, header in self._headers if Path(header.path).name == name]
-        for path in of_it or [path for path, _ in self._headers]:
-            yield read_run(path, self.shown(path), self._files[path]).run(suite)
-        for path in self._trec_files:
-            rankings = read_trec(path, self.shown(path), self._files[path])
-            yield Run(name_of(path), (Answer(rankings),))
-
-    def _builds(self, suite: Suite, file: Path, retriever: str) -> Sequence[Kept]:
-        """What was given, one by one, where several of it hold a run of the suite; () where there
-        is one build.
-        """
-        given = [replace(self, given=(one,)) for one in self.given]
-        holding = [kept for kept in given if kept._holding(suite, file, retriever)]
-        headers = [header for kept in holding for _, header in kept._chosen(suite, retriever)]
-        shards = [header.shard for header in headers]
-        of_one_build = headers and all(shards) and len({*shards}) == len(shards)
-        if len(holding) < 2 or of_one_build:
-            return ()
-        _of_one_commit(run_name(suite.path, retriever), headers)
-        for one, other in combinations(holding, 2):
-            copied = one._held_by(other, suite, file, retriever)
-            if copied:
-                raise StoredRunError(
-                    f"{copied} is in {one.given[0]} and in {other.given[0]}: one run is one build"
-                )
-        return holding
-
-    def _held_by(self, other: Kept, suite: Suite, file: Path, retriever: str) -> str:
-        """A run of a suite that both hold, the very same file or a copy of it; "" where there is
-        none. No two runs took each call the same time.
-        """
-        mine = self._holding(suite, file, retriever)
-        theirs = other._holding(suite, file, retriever)
-        for one, another in product(mine, theirs):
-            if samefile(one, another):
-                return self.shown(one)
-            if not is_trec(one) and compare(one, another, shallow=False) and _is_timed(one):
-                return self.shown(one)
-        return ""
-
-    def _holding(self, suite: Suite, file: Path, retriever: str) -> Sequence[Path]:
-        """The files that hold the run of a suite and retriever, whatever their format."""
-        ours = [path for path, _ in self._chosen(suite, retriever)]
-        return ours or self._trec_named(file, retriever)
-
-    def _one(
-        self, suite: Suite, file: Path, retriever: str, needed: Collection[str]
-    ) -> tuple[Run, tuple[str, ...]]:
-        stored = self._stored(suite, retriever)
-        if stored is None:
-            return self._trec(suite, file, retriever, needed)
-        _check_enough(stored, suite, run_name(suite.path, retriever))
-        run = stored.run(suite).only(needed)
-        lacks = [
-            query.text
-            for query in suite.queries
-            if query.id in needed and query.id not in run.answered and query.id not in run.faults
-        ]
-        notes: list[str] = []
-        if lacks:
-            some = _some(lacks, len(needed))
-            notes.append(f"the kept run lacks {some}, or has other words or params for them")
-        return replace(run, retriever=retriever, scored={}), tuple(notes)
-
-    def headers(self, suite: Suite, retriever: str) -> Sequence[Header]:
-        """What the runs of a suite and retriever say of themselves; () for TREC runs."""
-        return [header for _, header in self._chosen(suite, retriever)]
-
-    def _chosen(self, suite: Suite, retriever: str) -> Sequence[tuple[Path, Header]]:
-        """The files of ours that hold the run of a suite and retriever, or shares of it."""
-        name = Path(suite.path).name
-        of_it = [one for one in self._headers if one[1].retriever == retriever]
-        exact = [one for one in of_it if one[1].path == suite.path]
-        if exact:
-            return exact
-        # Another job may have been started in another folder; a name that fits one suite alone is
-        # good enough.
-        alike = [one for one in of_it if Path(one[1].path).name == name]
-        return alike if len({header.path for _, header in alike}) == 1 else []
-
-    def _stored(self, suite: Suite, retriever: str) -> StoredRun | None:
-        chosen = self._chosen(suite, retriever)
-        if not chosen:
-            return None
-        whole = [path for path, header in chosen if header.shard is None]
-        if whole and len(chosen) > 1:
-            files = ", ".join(self.shown(path) for path, _ in chosen)
-            raise StoredRunError(
-                f"{run_name(suite.path, retriever)} has more than one kept run: {files}; of several"
-                f" builds give each its own {self.option}"
-            )
-        runs = [
-            (self.shown(path), read_run(path, self.shown(path), self._files[path]))
-            for path in sorted(path for path, _ in chosen)
-        ]
-        try:
-            return runs[0][1] if whole else join(suite, runs)
-        except StoredRunError as error:
-            raise StoredRunError(f"{error}{self._unread}") from None
-
-    def _trec(
-        self, suite: Suite, file: Path, retriever: str, needed: Collection[str]
-    ) -> tuple[Run, tuple[str, ...]]:
-        names = _trec_names(file, retriever)
-        named = self._trec_named(file, retriever)
-        # The only file there is may have any name, but never stands for one retriever of several.
-        found = named or (self._trec_files if not retriever else [])
-        if len(found) != 1:
-            raise StoredRunError(self._none_or_many(run_name(suite.path, retriever), found, names))
-        shown = self.shown(found[0])
-        if suite.match == "text":
-            raise StoredRunError(f"{shown} has no texts, which 'match: text' of {suite.path} needs")
-        rankings = read_trec(found[0], shown, self._files[found[0]])
-        if rankings and not rankings.keys() & suite.by_id.keys():
-            theirs = ", ".join(repr(id) for id in list(rankings)[:NAMED])
-            raise StoredRunError(f"{shown} has no query of {suite.path}: its ids are {theirs} ...")
-        asked = [query for query in suite.queries if query.id in needed]
-        lacks = [
-            query.text for query in asked if query.id not in rankings and not query.expects_nothing
-        ]
-        notes: list[str] = []
-        if lacks:
-            some = _some(lacks, len(needed))
-            notes.append(f"{shown} has nothing for {some}, which therefore score 0")
-        found_or_empty = {query.id: rankings.get(query.id, Ranking(())) for query in asked}
-        return Run(retriever, (Answer(found_or_empty),)), tuple(notes)
-
-    def _trec_named(self, file: Path, retriever: str) -> Sequence[Path]:
-        """The TREC runs that are named after a suite and retriever."""
-        names = _trec_names(file, retriever)
-        return [path for path in self._trec_files if name_of(path) in names]
-
-    def _none_or_many(self, name: str, found: Sequence[Path], names: Sequence[str]) -> str:
-        if found:
-            files = ", ".join(map(self.shown, found))
-            return (
-                f"more than one TREC run may be that of {name}: {files}; name one {names[0]}.run,"
-                " or give it alone"
-            )
-        held = sorted({run_name(header.path, header.retriever) for _, header in self._headers})
-        held += [self.shown(path) for path in self._trec_files]
-        there = f"there is {', '.join(held)}" if held else "there is none of any suite"
-        return f"no kept run of {name} in {', '.join(self.given)}: {there}{self._unread}"
-
-    def shown(self, path: Path) -> str:
-        """A path as messages name it."""
-        if path.is_relative_to(self.start):
-            return path.relative_to(self.start).as_posix()
-        return str(path)
-
-    @cached_property
-    def _files(self) -> Mapping[Path, Allowed | None]:
-        """Every file that may be a run, and where it may lead to; one that was named itself,
-        anywhere.
-        """
-        found: dict[Path, Allowed | None] = {}
-        for name in self.given:
-            path = self.start / name
-            if path.is_dir():
-                allowed = Allowed.project(path)
-                runs = _runs_in(path, f"{self.option} {name}")
-                found |= {inside: allowed for inside in runs if inside not in found}
-            elif path.exists():
-                found[path] = None
-            else:
-                raise StoredRunError(f"{self.option} {name}: there is no such file or folder")
-        return found
-
-    @cached_property
-    def _trec_files(self) -> Sequence[Path]:
-        return [path for path in self._files if is_trec(path)]
-
-    @cached_property
-    def _scanned(self) -> tuple[Sequence[tuple[Path, Header]], Sequence[str]]:
-        """The headers of the JSONL files, and what is wrong with those that have none: a folder may
-        hold other data.
-        """
-        headers, unread = [], []
-        for path, allowed in self._files.items():
-            if is_trec(path):
-                continue
-            try:
-                headers.append((path, read_header(path, self.shown(path), allowed)))
-            except StoredRunError as error:
-                if allowed is None:
-                    raise
-                unread.append(str(error))
-        return headers, unread
+            return Found(target, self._source)
+        read = [self._read(build, target) for build in builds]
+        files = [file for _, files in read for file in files]
+        return Found(target, self._source, together([run for run, _ in read]), files=files)
 
     @property
-    def _headers(self) -> Sequence[tuple[Path, Header]]:
-        return self._scanned[0]
+    def _source(self) -> str:
+        """What was given, as messages name it."""
+        if len(self.given) == 1:
+            return self.given[0]
+        more = f" and {len(self.given) - 2} more" if len(self.given) > 2 else ""
+        return f"{len(self.given)} builds ({', '.join(self.given[:2])}{more})"
+
+    # -- what there is -----------------------------------------------------------------------------
+
+    @cached_property
+    def _scanned(self) -> tuple[Sequence[Build], Sequence[str]]:
+        """All files that are runs, by where they were found, and what is wrong with others: a
+        folder may hold other data.
+        """
+        builds, unread = [], []
+        for given in self.given:
+            files = []
+            for file in self._possible(given):
+                try:
+                    files.append(_with_header(file))
+                except StoredRunError as error:
+                    if file.allowed is None:  # the user named it
+                        raise
+                    unread.append(str(error))
+            builds.append(Build(given, files))
+        return builds, unread
+
+    def _possible(self, given: str) -> Iterator[RunFile]:
+        """Give the files of a name that was given, whatever they hold."""
+        path = self.project.start / given
+        if not path.exists():
+            raise StoredRunError(f"{self.option} {given}: there is no such file or folder")
+        if not path.is_dir():
+            yield RunFile(path, self.project.shown(path), None)
+            return
+        allowed = Allowed.project(path)
+        try:
+            for inside in files_below(path, (".jsonl", *SUFFIXES)):
+                if inside.is_file():
+                    yield RunFile(inside, self.project.shown(inside), allowed)
+        except Unreadable as error:
+            raise StoredRunError(f"{self.option} {given}: {error}") from None
+
+    @property
+    def _files(self) -> Sequence[RunFile]:
+        return [file for build in self._scanned[0] for file in build.files]
 
     @property
     def _unread(self) -> str:
-        unread = self._scanned[1]
+        _, unread = self._scanned
         return f" (passed over: {'; '.join(unread[:NAMED])})" if unread else ""
 
+    # -- whose it is -------------------------------------------------------------------------------
 
-def _check_enough(stored: StoredRun, suite: Suite, name: str) -> None:
+    def _builds(self, target: Target) -> Sequence[Build]:
+        """Give the files that hold the run of a target, those of each build by themselves."""
+        builds = []
+        for given, files in self._scanned[0]:
+            if ours := _of(target, files):
+                builds.append(Build(given, ours))
+        if not builds:
+            return self._without_a_name(target)
+        files = [file for build in builds for file in build.files]
+        shares = {file.header.shard for file in files}
+        if None not in shares and len(shares) == len(files):
+            return [Build(builds[0].given, files)]
+        if len(builds) > 1:
+            _refuse_no_builds(target, builds)
+        return builds
+
+    def _without_a_name(self, target: Target) -> Sequence[Build]:
+        """Give the only TREC run there is. It may have any name, but never stands for one retriever
+        of several.
+        """
+        trec = [file for file in self._files if is_trec(file.path)]
+        if len(trec) == 1 and not target.retriever:
+            return [Build(self.given[0], trec)]
+        if not trec and self.option != JUDGED:
+            return []
+        if trec and not target.retriever:
+            raise StoredRunError(_many(target, trec))
+        raise StoredRunError(
+            f"no kept run of {target.name} in {', '.join(self.given)}: there is"
+            f" {self._held or 'none of any suite'}{self._unread}"
+        )
+
+    @property
+    def _held(self) -> str:
+        """The names of all runs, first those of ours."""
+        trec = [file.shown for file in self._files if is_trec(file.path)]
+        ours = {run_name(file.header.path, file.header.retriever) for file in self._files}
+        return ", ".join([*sorted(filter(None, ours)), *trec])
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def _read(self, build: Build, target: Target) -> tuple[StoredRun, Sequence[RunFile]]:
+        """Read the run of one build, and name the files that it was read from."""
+        files = sorted(build.files)
+        if is_trec(files[0].path):
+            return self._read_trec(files, target)
+        shares = [file for file in files if file.header.shard]
+        if len(shares) < len(files) > 1:
+            names = ", ".join(file.shown for file in build.files)
+            raise StoredRunError(
+                f"{target.name} has more than one kept run: {names}; of several builds give each"
+                f" its own {self.option}"
+            )
+        runs = [(file.shown, read_run(*file[:3])) for file in files]
+        try:
+            stored = join(target.suite, runs) if shares else runs[0][1]
+        except StoredRunError as error:
+            raise StoredRunError(f"{error}{self._unread}") from None
+        if self.option == JUDGED:
+            _refuse_less(stored, target)
+        return stored, files
+
+    def _read_trec(
+        self, files: Sequence[RunFile], target: Target
+    ) -> tuple[StoredRun, Sequence[RunFile]]:
+        """Read a run in TREC's format. It cannot say that a query returned nothing: those that it
+        lacks did so, where it is judged, and are new, where it is compared with.
+        """
+        suite, file = target.suite, files[0]
+        if len(files) > 1:
+            raise StoredRunError(_many(target, files))
+        if suite.match == "text":
+            raise StoredRunError(
+                f"{file.shown} has no texts, which 'match: text' of {suite.path} needs"
+            )
+        rankings = dict(read_trec(*file[:3]))
+        if rankings and not rankings.keys() & suite.by_id.keys():
+            theirs = ", ".join(map(repr, [*rankings][:NAMED]))
+            raise StoredRunError(
+                f"{file.shown} has no query of {suite.path}: its ids are {theirs} ..."
+            )
+        lacking = suite.by_id.keys() - rankings.keys()
+        if self.option == JUDGED:
+            rankings.update(dict.fromkeys(lacking, Ranking(())))
+        header = Header(suite.name, suite.path, suite.depth, target.retriever)
+        stored = stored_run(suite, Run(target.retriever, (Answer(rankings),)), header)
+        unexpected = [id for id in lacking if not suite.by_id[id].expects_nothing]
+        return stored, [file._replace(lacking=unexpected)]
+
+
+def _with_header(file: RunFile) -> RunFile:
+    return file if is_trec(file.path) else file._replace(header=read_header(*file[:3]))
+
+
+def _of(target: Target, files: Sequence[RunFile]) -> Sequence[RunFile]:
+    """Give the files that hold the run of a target, or shares of it."""
+    path = target.suite.path
+    made_for = defaultdict[str, list[RunFile]](list)
+    for file in files:
+        if file.header.retriever == target.retriever:
+            made_for[file.header.path].append(file)
+    if path in made_for:
+        return made_for[path]
+    # Another job may have been started in another folder; a name that fits one suite alone is good
+    # enough.
+    alike = [made for made in made_for if Path(made).name == Path(path).name]
+    if len(alike) == 1:
+        return made_for[alike[0]]
+    names = _trec_names(target)
+    return [file for file in files if is_trec(file.path) and name_of(file.path) in names]
+
+
+def _trec_names(target: Target) -> tuple[str, ...]:
+    stem = run_file(target.file, target.retriever, "")
+    return (stem, target.retriever) if target.retriever else (stem,)
+
+
+def _many(target: Target, found: Sequence[RunFile]) -> str:
+    files = ", ".join(file.shown for file in found)
+    return (
+        f"more than one TREC run may be that of {target.name}: {files}; name one"
+        f" {_trec_names(target)[0]}.run, or give it alone"
+    )
+
+
+def _refuse_less(stored: StoredRun, target: Target) -> None:
     """Raise ``StoredRunError`` where a kept run is less than what a suite asks for."""
-    if stored.header.depth < suite.depth:
-        raise StoredRunError(
-            f"the kept run of {name} has {stored.header.depth} results"
-            f" a query, and the suite asks for {suite.depth}: retrieve it again"
+    suite, header, lacks = target.suite, stored.header, ""
+    if header.depth < suite.depth:
+        lacks = f"{header.depth} results a query, and the suite asks for {suite.depth}"
+    elif header.candidates and header.candidates < suite.depth_of(CANDIDATES):
+        lacks = (
+            f"{header.candidates} candidates a query, and the suite reads"
+            f" {suite.depth_of(CANDIDATES)}"
         )
-    candidates = stored.header.candidates
-    if candidates and candidates < suite.depth_of(CANDIDATES):
+    elif stored.lacks_texts(suite):
+        lacks = "no texts, which 'match: text' needs"
+    if lacks:
+        raise StoredRunError(f"the kept run of {target.name} has {lacks}: retrieve it again")
+
+
+# -- several builds --------------------------------------------------------------------------------
+
+
+def _refuse_no_builds(target: Target, builds: Sequence[Build]) -> None:
+    """Raise ``StoredRunError`` for runs of several commits, and for one run that is given twice."""
+    made = {file.header.commit for build in builds for file in build.files}
+    commits = sorted(filter(None, made))
+    if len(commits) > 1:
         raise StoredRunError(
-            f"the kept run of {name} has {candidates} candidates a query, and the suite reads"
-            f" {suite.depth_of(CANDIDATES)}: retrieve it again"
+            f"the kept runs of {target.name} are of several commits ({', '.join(commits)}): the"
+            " builds of one side are of one"
         )
-    if stored.lacks_texts(suite):
-        raise StoredRunError(
-            f"the kept run of {name} has no texts, which 'match: text' needs: retrieve it again"
-        )
+    for one, other in combinations(builds, 2):
+        for mine, theirs in product(one.files, other.files):
+            if samefile(mine.path, theirs.path) or _is_copy(mine.path, theirs.path):
+                raise StoredRunError(
+                    f"{mine.shown} is in {one.given} and in {other.given}: one run is one build"
+                )
 
 
-def _runs_in(folder: Path, given: str) -> Iterator[Path]:
-    try:
-        for path in files_below(folder, (".jsonl", *SUFFIXES)):
-            if path.is_file():
-                yield path
-    except Unreadable as error:
-        raise StoredRunError(f"{given}: {error}") from None
-
-
-def _trec_names(file: Path, retriever: str) -> tuple[str, ...]:
-    stem = file_name(file, retriever, "")
-    return (stem, retriever) if retriever else (stem,)
-
-
-def _is_timed(path: Path) -> bool:
-    with path.open("rb") as file:
+def _is_copy(one: Path, other: Path) -> bool:
+    """Tell whether two files are equal and say how long each call took, as no two runs do."""
+    if is_trec(one) or not compare(one, other, shallow=False):
+        return False
+    with one.open("rb") as file:
         return b'"seconds":' in file.read(LOOKED_AT)
 
 
-def _some(texts: Sequence[str], of: int) -> str:
-    more = f" and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
-    return f"{len(texts)} of {of} queries ({', '.join(map(repr, texts[:NAMED]))}{more})"
-
-
-def joined_builds(runs: Sequence[Run]) -> Run:
-    """Runs of several builds as one side."""
-    apart = []
-    for number, run in numbered(runs, lambda run: (answer.build for answer in run.answers)):
-        answers = (replace(answer, build=number[answer.build]) for answer in run.answers)
-        apart.append(replace(run, answers=tuple(answers), variants=None))
-    variants = [run.variants for run in runs if run.variants]
-    of_all = joined_builds(variants) if len(variants) == len(runs) else None
-    return replace(one_side(apart), variants=of_all)
-
-
-def stored_together(name: str, runs: Sequence[StoredRun]) -> StoredRun:
-    """Stored runs of several builds as one: each query with all its answers.
+def together(runs: Sequence[StoredRun]) -> StoredRun:
+    """Make runs of several builds one: each query with all its answers.
 
     A query that one of them lacks, or asks otherwise, is not among them; one that one of them could
-    not answer keeps its fault. Raises ``StoredRunError`` where they are of several commits.
+    not answer keeps its fault.
     """
-    _of_one_commit(name, [run.header for run in runs])
-    builds = [*numbered(runs, _builds_of)]
+    if len(runs) == 1:
+        return runs[0]
+    first, *others = _numbered(runs)
     lines: dict[str, StoredQuery] = {}
-    for id, first in runs[0].queries.items():
-        found = [(number, run.queries[id]) for number, run in builds if id in run.queries]
-        if len(found) < len(runs) or not all(first.same_question(line) for _, line in found):
-            continue
-        answers = [
-            replace(answer, build=number[answer.build], answers=())
-            for number, line in found
-            for answer in line.every_answer
-        ]
-        faulty = (answer for answer in answers if answer.ranking is None)
-        lines[id] = next(faulty, None) or replace(answers[0], answers=tuple(answers[1:]))
+    for id, line in first.items():
+        theirs = [other[id] for other in others if id in other and line.same_question(other[id])]
+        if len(theirs) == len(others):
+            lines[id] = _one_line([line, *theirs])
     versions = {run.header.version for run in runs}
     header = replace(
         runs[0].header,
@@ -371,29 +315,32 @@ def stored_together(name: str, runs: Sequence[StoredRun]) -> StoredRun:
     return StoredRun(header, lines)
 
 
-def _builds_of(run: StoredRun) -> Iterator[int]:
-    for line in run.queries.values():
-        yield from (answer.build for answer in line.every_answer)
+def _one_line(lines: Sequence[StoredQuery]) -> StoredQuery:
+    answers = [answer for line in lines for answer in line.every_answer]
+    for answer in answers:
+        if answer.ranking is None:
+            return answer
+    return replace(answers[0], answers=tuple(answers[1:]))
 
 
-Some = TypeVar("Some")
-
-
-def numbered(
-    runs: Iterable[Some], builds: Callable[[Some], Iterable[int]]
-) -> Iterator[tuple[Mapping[int, int], Some]]:
-    """Each run with the number that each of its builds has among those of all runs."""
+def _numbered(runs: Sequence[StoredRun]) -> Iterator[Mapping[str, StoredQuery]]:
+    """Give the lines of each run, with the number that each of its builds has among those of all
+    runs. A line with fewer answers than others repeats its own.
+    """
     taken = 0
     for run in runs:
-        own = {build: number for number, build in enumerate(dict.fromkeys(builds(run)), taken)}
+        lines = run.queries.values()
+        own = dict.fromkeys(answer.build for line in lines for answer in line.every_answer)
+        number = {build: taken + place for place, build in enumerate(own)}
+        most = Counter[bool]()  # of queries, and of their variants
+        for line in lines:
+            most[bool(line.of)] = max(most[bool(line.of)], len(line.every_answer))
+        numbered = {}
+        for line in lines:
+            first, *others = [
+                replace(answer, build=number[answer.build], answers=())
+                for answer in map(line.answer, range(most[bool(line.of)]))
+            ]
+            numbered[line.id] = replace(first, answers=tuple(others))
         taken += len(own)
-        yield own, run
-
-
-def _of_one_commit(name: str, headers: Iterable[Header]) -> None:
-    commits = sorted({header.commit for header in headers if header.commit})
-    if len(commits) > 1:
-        raise StoredRunError(
-            f"the kept runs of {name} are of several commits ({', '.join(commits)}): the builds of"
-            " one side are of one"
-        )
+        yield numbered

@@ -49,7 +49,7 @@ class Matching:
         """The stored id of each of today's queries that has one, by today's."""
         kept = {query.id: asks(query) for query in self.stored}
         same = {query.id: query.id for query in self.today if kept.get(query.id) == asks(query)}
-        left: dict[str, list[str]] = defaultdict(list)
+        left: dict[tuple[str, str], list[str]] = defaultdict(list)
         for query in reversed(self.stored):
             if query.id not in same:
                 left[asks(query)].append(query.id)
@@ -99,9 +99,10 @@ class Matching:
         return tuple(query.text for query in self.left if query.id not in edited)
 
 
-def asks(query: Question) -> str:
-    """The text and the params of a query, to compare with another's."""
-    return json.dumps([query.text, query.params], sort_keys=True, default=str)
+def asks(query: Question) -> tuple[str, str]:
+    """Give the text and the params of a query in a form to compare with another's."""
+    params = json.dumps(query.params, sort_keys=True, default=str) if query.params else ""
+    return query.text, params
 
 
 def words(text: str) -> set[str]:

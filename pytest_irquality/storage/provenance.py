@@ -9,11 +9,6 @@ New = Literal["", "suite", "baseline"]
 UPDATE = "pytest --ir-suite --ir-update-baseline"
 
 
-def run_name(path: str, retriever: str) -> str:
-    """What messages call the run of a suite and retriever: ``shop.ir.yaml [bm25]``."""
-    return f"{path} [{retriever}]" if retriever else path
-
-
 @dataclass(frozen=True)
 class Baseline:
     """What a run was compared with. ``source`` is its path, ``git:REF path`` or a retriever's name.

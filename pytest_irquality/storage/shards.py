@@ -5,10 +5,16 @@ judged.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_irquality.storage.stored import StoredRun, StoredRunError, digest
+from pytest_irquality.storage.stored import (
+    Header,
+    StoredQuery,
+    StoredRun,
+    StoredRunError,
+    digest,
+)
 from pytest_irquality.suite.model import Suite
 
 
@@ -46,48 +52,49 @@ class Shard:
 
 
 def join(suite: Suite, shares: Sequence[tuple[str, StoredRun]]) -> StoredRun:
-    """One run of the shares of a suite, each with the name of its file.
+    """Make one run of the shares of a suite, each with the name of its file.
 
     Raises ``StoredRunError`` where a share is missing, is there twice, is of another division or of
     other queries.
     """
-    wanted, first = digest(suite), shares[0][1].header
+    first, wanted = shares[0][1].header, digest(suite)
     seen: dict[Shard, str] = {}
+    queries: dict[str, StoredQuery] = {}
     for name, stored in shares:
-        header = stored.header
-        shard = _parse(header.shard, name)
-        if header.digest != wanted:
-            raise StoredRunError(
-                f"{name}:1: share {shard} is of other queries than {suite.path} has now"
-            )
-        if header.depth != first.depth:
-            raise StoredRunError(
-                f"{name}:1: share {shard} has {header.depth} results a query, {shares[0][0]}"
-                f" {first.depth}"
-            )
-        if shard in seen:
-            raise StoredRunError(
-                f"{name}:1: share {shard} is there twice: {seen[shard]} is the other"
-            )
-        if any(shard.count != other.count for other in seen):
-            raise StoredRunError(
-                f"{name}:1: share {shard} is of another division than {shares[0][0]}"
-                f" ({first.shard})"
-            )
+        shard = _parse(stored.header.shard, name)
+        wrong = _misfit(stored.header, shard, shares[0], seen)
+        if stored.header.digest != wanted:
+            wrong = f"is of other queries than {suite.path} has now"
+        if wrong:
+            raise StoredRunError(f"{name}:1: share {shard} {wrong}")
         seen[shard] = name
+        queries |= stored.queries
     missing = _missing(suite, seen)
     if missing:
         there = ", ".join(f"{shard} ({name})" for shard, name in seen.items())
         raise StoredRunError(
             f"{suite.path}: share {' and '.join(missing)} is missing; there is {there}"
         )
-    queries = {id: query for _, stored in shares for id, query in stored.queries.items()}
     versions = {stored.header.version for _, stored in shares}
     header = replace(first, shard=None, version=versions.pop() if len(versions) == 1 else None)
     asked = (*suite.queries, *suite.reworded)
     return StoredRun(
         header, {query.id: queries[query.id] for query in asked if query.id in queries}
     )
+
+
+def _misfit(
+    header: Header, shard: Shard, first: tuple[str, StoredRun], seen: Mapping[Shard, str]
+) -> str:
+    """Say why a share does not fit those before it; "" where it does."""
+    name, stored = first
+    if header.depth != stored.header.depth:
+        return f"has {header.depth} results a query, {name} {stored.header.depth}"
+    if shard in seen:
+        return f"is there twice: {seen[shard]} is the other"
+    if any(shard.count != other.count for other in seen):
+        return f"is of another division than {name} ({stored.header.shard})"
+    return ""
 
 
 def _missing(suite: Suite, seen: Collection[Shard]) -> list[str]:

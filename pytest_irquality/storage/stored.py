@@ -156,11 +156,12 @@ class StoredRun:
     header: Header
     queries: Mapping[str, StoredQuery]
 
-    def run(self, suite: Suite) -> Run:
-        """What it holds of today's queries. One that has another text or other params by now is not
-        among them.
+    def run(self, suite: Suite, matching: Matching | None = None) -> Run:
+        """Its answers to today's queries. One that has another text or other params by now is not
+        among them. ``matching`` is that of the suite, where it is known.
         """
-        same = {id: self.queries[of] for id, of in self.matching(suite).same.items()}
+        matching = matching or self.matching(suite)
+        same = {id: self.queries[of] for id, of in matching.same.items()}
         readers = suite.readers
         run = replace(self._answers(same, readers), stages=self._stages(same, readers))
         lines = {asks(line): line for line in self.queries.values() if line.of}
@@ -220,7 +221,7 @@ class StoredRun:
         return any(query.ranking and query.ranking.ids and not query.texts for query in lines)
 
     def matching(self, suite: Suite) -> Matching:
-        """Which of its queries is which of today's."""
+        """Pair its queries with those of today."""
         lines = [line for line in self.queries.values() if not line.of]
         return Matching(lines, [asked(suite, query) for query in suite.queries])
 

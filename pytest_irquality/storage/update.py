@@ -2,80 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_irquality.edges.git import now, package_version
 from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.retrieval.run import Run
-from pytest_irquality.storage.baseline import BaselineLocation, FoundBaseline
+from pytest_irquality.storage.baseline import BaselineFiles
+from pytest_irquality.storage.found import Found
 from pytest_irquality.storage.jsonl import write_run
 from pytest_irquality.storage.stored import (
     Header,
     StoredQuery,
     StoredRun,
     answered,
-    digest,
     stored_variants,
 )
+from pytest_irquality.storage.target import Target
 from pytest_irquality.suite.model import Suite
 
 DIGITS = 6  # of the values kept
 
 
-def header_of(suite: Suite, run: Run, commit: str | None, shard: str | None = None) -> Header:
-    """What is known of a run that was just made and is to be kept."""
-    staged = run.stages.get(CANDIDATES)
-    return Header(
-        suite.name, suite.path, suite.depth, run.retriever, digest(suite), shard, run.version,
-        commit, now(), package_version(), staged.depth if staged else None,
-    )  # fmt: skip
-
-
 def update(
-    place: BaselineLocation, found: FoundBaseline, run: Run, damage: str = ""
-) -> tuple[str, ...]:
+    files: BaselineFiles, found: Found, run: Run, siblings: Sequence[Target]
+) -> Iterator[str]:
     """Write what was retrieved over the baseline that was found, and report in a few lines what
     that changes.
 
-    ``damage`` is what is wrong with a file that is to be written anew, which takes an answer to
-    every query.
-
-    Queries that were not asked or not answered keep their line; those that left the suite lose it.
-    Where no ranking changed the file is not touched. Raises ``OSError``.
+    A file that is damaged is written anew, which takes an answer to every query. Queries that were
+    not asked or not answered keep their line; those that left the suite lose it. Where no ranking
+    changed the file is not touched. A file of another name that the baseline was taken over from
+    goes, unless another suite or one of the ``siblings``, the suite's other retrievers, has none
+    but this. Raises ``OSError``.
     """
-    suite, old = place.suite, found.stored
-    before = _under_todays_ids(old, suite) if old else {}
-    lines = _updated(suite, before, run)
-    unanswered = len(suite.queries) - len(lines.kept)
-    if damage and unanswered:
-        return (
-            f"NOT WRITTEN: {damage} (which takes an answer to every query: {unanswered} had none)",
+    target, file = found.target, files.file(found.target)
+    before = _under_todays_ids(found)
+    lines = _updated(target.suite, before, run)
+    variants = _variants_to_keep(found, run)
+    unanswered = len(target.suite.queries) - len(lines.kept)
+    if found.damage and unanswered:
+        yield (
+            f"NOT WRITTEN: {found.damage} (which takes an answer to every query: {unanswered} had"
+            " none)"
         )
+        return
     if not lines.kept and not before:
-        return (f"baseline not written: {place.shown}: no query was answered",)
-    partial = not lines.kept.keys() <= run.answered
-    depth = min(suite.depth, old.header.depth) if old and partial else suite.depth
-    variants = _variants_to_keep(suite, old, run)
-    changes = list(_changes(suite, found, before, lines, depth))
-    if damage:
-        changes = [f"{len(lines.kept)} rankings, all anew, since the file could not be read"]
-    if not changes and variants != _variants_of(old):
+        yield f"baseline not written: {file.shown}: no query was answered"
+        return
+    header = _header(found, lines, run)
+    changes = [*_changes(found, before, lines, header.depth)]
+    if not changes and variants != _variants_of(found.stored):
         changes = ["other wordings changed"]
     stay = f"; {len(run.faults)} could not be answered, and stay as they were" if run.faults else ""
-    if not changes:
-        return (f"baseline unchanged: {place.shown}: {_rankings(len(lines.kept))}{stay}",)
-    # Nothing in it changes from update to update, nor with the folder that pytest was called in:
-    # branches must merge.
-    header = Header(
-        suite.name,
-        place.file.name,
-        depth,
-        run.retriever,
-        candidates=_depth_of_candidates(suite, old, lines.kept),
-    )
-    write_run(place.path, StoredRun(header, {**lines.kept, **variants}), place.allowed)
-    return (f"baseline written: {place.shown}: {', '.join(changes)}{stay}",)
+    if changes:
+        write_run(file.path, StoredRun(header, {**lines.kept, **variants}), file.allowed)
+        yield f"baseline written: {file.shown}: {', '.join(changes)}{stay}"
+    else:
+        yield f"baseline unchanged: {file.shown}: {_rankings(len(lines.kept))}{stay}"
+    if file.path.is_file():
+        yield from _put_away(found, files, siblings)
+
+
+def _header(found: Found, lines: _Lines, run: Run) -> Header:
+    """Make the first line. Nothing in it changes from update to update, nor with the folder that
+    pytest was called in: branches must merge.
+    """
+    suite, old = found.target.suite, found.stored
+    depth = suite.depth
+    if old and not lines.kept.keys() <= run.answered:
+        depth = min(depth, old.header.depth)
+    candidates = _depth_of_candidates(suite, old, lines.kept)
+    name = found.target.file.name
+    return Header(suite.name, name, depth, run.retriever, candidates=candidates)
+
+
+def _put_away(found: Found, files: BaselineFiles, siblings: Sequence[Target]) -> Iterator[str]:
+    """Remove the file that a baseline was taken over from, where nobody needs it any more."""
+    taken = found.taken
+    if taken is None:
+        return
+    waiting = [] if taken.header.retriever else [*siblings]
+    waiting = [other for other in waiting if not files.file(other).path.is_file()]
+    also = files.shelf.needed(taken, but=found.target.file)
+    if also or waiting:
+        needed = also.name if also else waiting[0].name
+        yield f"{taken.name} stays: {needed} is compared with it, too"
+        return
+    taken.file.unlink(missing_ok=True)
+    yield f"removed: {taken.name}"
 
 
 @dataclass
@@ -92,32 +106,37 @@ class _Lines:
 def _updated(suite: Suite, before: Mapping[str, StoredQuery], run: Run) -> _Lines:
     lines = _Lines()
     for query in suite.queries:
-        old = before.get(query.id)
-        if query.id not in run.answered:
-            if old is not None:
-                lines.kept[query.id] = old
+        fresh, old = None, before.get(query.id)
+        if query.id in run.answered:
+            fresh = _to_keep(suite, answered(suite, query, run), run)
+        line = _line_to_keep(old, fresh)
+        if line is None:
             continue
-        fresh = _to_keep(suite, answered(suite, query, run), run)
-        # Scores wobble from machine to machine: a line is kept as long as its ranking is the same.
-        if old is not None and old.same_ranking(fresh):
-            lines.kept[query.id] = old
-            continue
-        lines.kept[query.id] = fresh
-        if old is not None and old.same_question(fresh):
-            lines.changed += 1
-        else:
-            lines.new += 1
+        lines.kept[query.id] = line
+        if line is not old:
+            if old is not None and old.same_question(line):
+                lines.changed += 1
+            else:
+                lines.new += 1
     return lines
 
 
+def _line_to_keep(old: StoredQuery | None, fresh: StoredQuery | None) -> StoredQuery | None:
+    """Choose the old line as long as its ranking is the same, or nothing was answered: scores
+    wobble from machine to machine.
+    """
+    if fresh is None or (old is not None and old.same_ranking(fresh)):
+        return old
+    return fresh
+
+
 def _changes(
-    suite: Suite,
-    found: FoundBaseline,
-    before: Mapping[str, StoredQuery],
-    lines: _Lines,
-    depth: int,
+    found: Found, before: Mapping[str, StoredQuery], lines: _Lines, depth: int
 ) -> Iterator[str]:
-    """What an update changes, in a few words each."""
+    """Say what an update changes, in a few words each."""
+    if found.damage:
+        yield f"{len(lines.kept)} rankings, all anew, since the file could not be read"
+        return
     if lines.changed:
         yield f"{_rankings(lines.changed)} changed"
     if lines.new:
@@ -125,8 +144,8 @@ def _changes(
     if removed := len(before.keys() - lines.kept.keys()):
         yield f"{removed} removed"
     old = found.stored
-    if old and (renamed := len(old.matching(suite).renamed)):
-        yield f"{renamed} under a new id"
+    if old and found.matching.renamed:
+        yield f"{len(found.matching.renamed)} under a new id"
     if found.of:
         yield f"taken over from {found.of}"
     if old and old.header.depth != depth:
@@ -141,33 +160,34 @@ def _variants_of(old: StoredRun | None) -> Mapping[str, StoredQuery]:
     return {id: line for id, line in old.queries.items() if line.of} if old else {}
 
 
-def _variants_to_keep(suite: Suite, old: StoredRun | None, run: Run) -> Mapping[str, StoredQuery]:
-    """The lines of today's other wordings: the old ones where nothing changed or nothing was
+def _variants_to_keep(found: Found, run: Run) -> Mapping[str, StoredQuery]:
+    """Give the lines of today's other wordings: the old ones where nothing changed or nothing was
     asked.
     """
-    was = _variants_of(old)
-    fresh = stored_variants(suite, run)
-    kept: dict[str, StoredQuery] = {}
-    for variant in suite.reworded:
-        before, now = was.get(variant.id), fresh.get(variant.id)
-        if now is not None and now.ranking is not None:
-            now = _without_time(now)
-            if before is None or not before.same_ranking(now):
-                before = now
-        if before is not None:
-            kept[variant.id] = before
-    return kept
+    suite, was = found.target.suite, _variants_of(found.stored)
+    fresh = {
+        id: _without_time(line)
+        for id, line in stored_variants(suite, run).items()
+        if line.ranking is not None
+    }
+    ids = [variant.id for variant in suite.reworded]
+    lines = {id: _line_to_keep(was.get(id), fresh.get(id)) for id in ids}
+    return {id: line for id, line in lines.items() if line is not None}
 
 
 def _depth_of_candidates(
     suite: Suite, old: StoredRun | None, queries: Mapping[str, StoredQuery]
 ) -> int | None:
-    """How many candidates were asked for of those that are kept: the fewest, where some are old."""
+    """Give how many candidates were asked for of those that are kept: the fewest, where some are
+    old.
+    """
     held = [query.candidates for query in queries.values() if query.candidates]
+    if not held:
+        return None
     then = old.header.candidates if old else None
     before = [query.candidates for query in old.queries.values()] if old else []
-    if not held or then is None or not any(one in before for one in held):
-        return suite.depth_of(CANDIDATES) if held else None
+    if then is None or not any(one in before for one in held):
+        return suite.depth_of(CANDIDATES)
     return min(then, suite.depth_of(CANDIDATES))
 
 
@@ -194,12 +214,14 @@ def _without_time(query: StoredQuery) -> StoredQuery:
     )
 
 
-def _under_todays_ids(old: StoredRun, suite: Suite) -> Mapping[str, StoredQuery]:
-    """The stored queries by the ids that they have today. Those that left have theirs, where no
-    other has it.
+def _under_todays_ids(found: Found) -> Mapping[str, StoredQuery]:
+    """Give the stored queries by the ids that they have today. Those that left have theirs, where
+    no other has it.
     """
-    same = old.matching(suite).same
-    was = {id: replace(old.queries[stored], id=id) for id, stored in same.items()}
+    if found.stored is None:
+        return {}
+    queries, same = found.stored.queries, found.matching.same
+    was = {id: replace(queries[stored], id=id) for id, stored in same.items()}
     matched = {*same.values()}
-    rest = {id: query for id, query in old.queries.items() if id not in matched and not query.of}
+    rest = {id: query for id, query in queries.items() if id not in matched and not query.of}
     return {**rest, **was}

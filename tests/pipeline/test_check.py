@@ -15,6 +15,7 @@ import pytest
 from pytest_irquality import (
     CheckResult,
     IRQualityWarning,
+    NotJudged,
     SearchQualityError,
     SuiteError,
     check,
@@ -209,6 +210,95 @@ def test_mistakes_are_told_in_one_line(folder: Path) -> None:
             TypeError, match="takes one of a retriever, retrievers by name, or rankings"
         ):
             check("shop.ir.yaml", **given)  # type: ignore[arg-type]
+
+
+PASSAGES = """
+match: text
+queries:
+  - {query: chair, relevant: [paid within thirty days of the receipt of the goods]}
+  - {query: desk, relevant: [keep the receipt for a year after the purchase]}
+"""
+ELSEWHERE = "corpus: {files: chunks.jsonl}"
+
+
+class Unreadable:
+    """A search whose ``texts()`` are none."""
+
+    def search(self, query: str) -> list[dict[str, str]]:
+        return [{"id": "k1", "text": query}]
+
+    def texts(self) -> list[int]:
+        return [1]
+
+
+def nothing(ranking: object, grades: object, k: int) -> float:
+    """A measure that fails."""
+    raise KeyError(k)
+
+
+@pytest.mark.parametrize(
+    ("suite", "given", "said"),
+    [
+        (SUITE, {"baseline": "nope"}, "^--ir-baseline nope: there is no such file or folder$"),
+        (
+            SUITE,
+            {"baseline": "shop.ir.yaml"},
+            r"^shop\.ir\.yaml:1: empty$",
+        ),
+        (SUITE, {"retriever": 5}, r"\(shop\.ir\.yaml\)$"),
+        (f"params: {{nope: 1}}{SUITE}", {}, r"'nope' of 'params' \(shop\.ir\.yaml:1\)$"),
+        (PASSAGES, {"retriever": Unreadable()}, r"it returned \[1\]"),
+        (f"metrics: [mine@3]{SUITE}", {"measures": [own_measure("mine", nothing)]}, "mine"),
+        (
+            ELSEWHERE.replace("}", ", missing: fail}") + PASSAGES,
+            {},
+            r"^shop\.ir\.yaml:1:1: 2 passages stand in no chunk of the corpus",
+        ),
+    ],
+)
+def test_what_cannot_be_judged_is_one_kind_of_error(
+    folder: Path, suite: str, given: dict[str, Any], said: str
+) -> None:
+    (folder / "shop.ir.yaml").write_text(suite)
+    (folder / "chunks.jsonl").write_text('{"id": "k1", "text": "nothing of this"}\n')
+    with pytest.raises(NotJudged, match=said) as raised:
+        check("shop.ir.yaml", **{"retriever": search, **given})
+    assert "\n" not in str(raised.value)
+
+
+def test_a_suite_reads_the_files_of_its_project_and_what_it_is_allowed(tmp_path: Path) -> None:
+    shop, data = tmp_path / "shop", tmp_path / "data"
+    shop.mkdir()
+    data.mkdir()
+    (shop / "shop.ir.yaml").write_text(f"judgments: ../data/qrels.trec{SUITE}")
+    (data / "qrels.trec").write_text("q2 0 d2 1\n")
+    with pytest.raises(SuiteError, match="lies outside the project"):
+        check("shop.ir.yaml", search, start=shop)
+    assert not check("shop.ir.yaml", search, start=shop, outside=[data]).failed
+
+
+def test_passages_in_no_chunk_are_a_warning(folder: Path) -> None:
+    (folder / "shop.ir.yaml").write_text(ELSEWHERE + PASSAGES)
+    (folder / "chunks.jsonl").write_text('{"id": "k1", "text": "nothing of this"}\n')
+    with pytest.warns(IRQualityWarning, match="2 passages stand in no chunk of the corpus"):
+        check("shop.ir.yaml", rankings={"chair": [{"id": "k1", "text": "nothing of this"}]})
+
+
+def test_baselines_that_nothing_needs_are_named_and_those_in_need_stay(folder: Path) -> None:
+    check("shop.ir.yaml", search, update_baseline=True)
+    (folder / "shop.ir.yaml").rename(folder / "store.ir.yaml")
+    shutil.copy(folder / "store.ir.yaml", folder / "third.ir.yaml")
+    taken = check("store.ir.yaml", search, update_baseline=True)
+    assert "shop.jsonl stays: third.ir.yaml is compared with it, too" in str(taken)
+    check("third.ir.yaml", search, update_baseline=True)
+    assert not (folder / ".ir-baseline/shop.jsonl").exists()
+
+
+def test_two_runs_are_not_kept_in_one_file(folder: Path) -> None:
+    suite = folder / "shop.ir.yaml"
+    suite.write_text(suite.read_text() + "baseline: {retriever: A}\n")
+    with pytest.raises(NotJudged, match=r"\[A\] and shop\.ir\.yaml \[a\] would be kept in one"):
+        check(suite, retrievers={"A": search, "a": search}, update_baseline=True)
 
 
 def test_doubts_are_warnings_at_their_line(folder: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_irquality import judge, load_suite, retrieve
 from pytest_irquality.storage.jsonl import write_run
-from pytest_irquality.storage.kept import joined_builds
+from pytest_irquality.storage.kept import together
 from pytest_irquality.storage.stored import Header, stored_run
 from pytest_irquality.suite import Suite
 from tests.conftest import Project
@@ -87,7 +87,9 @@ def test_s23_unchanged_code_is_green_and_a_dropped_field_is_red(tmp_path: Path) 
 
     def side(first: int, texts: bool = True) -> object:
         builds = range(first, first + 3)
-        return joined_builds([retrieve(suite, Furniture(build, texts)) for build in builds])
+        header = Header(suite.name, suite.path, suite.depth)
+        runs = [retrieve(suite, Furniture(build, texts)) for build in builds]
+        return together([stored_run(suite, run, header) for run in runs]).run(suite)
 
     before = side(0)
     unchanged = [judge(suite, side(3 * n), before=before) for n in range(1, 21)]  # type: ignore[arg-type]

@@ -85,6 +85,38 @@ def test_it_compares_with_a_baseline_only_where_it_is_given_one(shop: Project) -
     result.stdout.fnmatch_lines(["*chair*lost all its relevant documents*"])
 
 
+def test_what_cannot_be_judged_is_a_line_and_no_traceback(shop: Project) -> None:
+    (shop.path / "sub/test_shop.py").write_text(
+        "def test_suite(ir_check):\n"
+        "    ir_check('nope.ir.yaml', lambda query: [])\n"
+        "def test_baseline(ir_check):\n"
+        "    ir_check('shop.ir.yaml', lambda query: [], baseline='nope')\n"
+        "def test_retriever(ir_check):\n"
+        "    ir_check('shop.ir.yaml', 5)\n"
+    )
+    result = shop.pytester.runpytest("sub/test_shop.py")
+    result.assert_outcomes(failed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "sub/nope.ir.yaml:1:1: no such file",
+            "--ir-baseline nope: there is no such file or folder",
+            "*(sub/shop.ir.yaml)",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*test_shop.py:[0-9]*: *")
+
+
+def test_it_reads_what_the_ini_file_allows(shop: Project) -> None:
+    outside = shop.path.parent / "outside"
+    outside.mkdir(exist_ok=True)
+    (outside / "qrels.trec").write_text("chair 0 d1 1\n")
+    shop.suite(f"judgments: {outside / 'qrels.trec'}\n{SUITE}", "sub/shop.ir.yaml")
+    run = ("sub/test_shop.py", "-k", "rankings")
+    result = shop.pytester.runpytest(*run)
+    result.stdout.fnmatch_lines(["*qrels.trec': lies outside the project; the ini key *"])
+    shop.pytester.runpytest(*run, "-o", f"ir_allow_outside={outside}").assert_outcomes(passed=1)
+
+
 def test_measures_of_the_project_are_known(shop: Project) -> None:
     shop.suite(SUITE + "metrics: [mine@3]\n", "sub/shop.ir.yaml")
     shop.conftest(

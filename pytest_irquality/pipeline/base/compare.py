@@ -15,17 +15,17 @@ from typing import Any
 from pytest_irquality.edges.git import Repository
 from pytest_irquality.pipeline.base import guard
 from pytest_irquality.pipeline.base.guard import under
-from pytest_irquality.pipeline.base.process import Checkouts, environment, last_lines, run
-from pytest_irquality.pipeline.base.told import (
+from pytest_irquality.pipeline.base.messages import (
+    FROM_BASE,
     NOTES,
     RUNS,
-    TOLD,
     BaseAnswer,
     BaseAnswers,
     Collected,
     FromBase,
     RunOf,
 )
+from pytest_irquality.pipeline.base.process import Checkouts, environment, last_lines, run
 from pytest_irquality.pipeline.base.worktree import BaseError, checked_out, remove_leftovers
 from pytest_irquality.storage.jsonl import read_run
 from pytest_irquality.storage.stored import StoredRun, StoredRunError
@@ -80,18 +80,18 @@ class Base:
             lay_over(collected.files, self.head, tree)
             linked = list(link(self.links, self.head, tree))
             status = self._run(tree, collected)
-            told = FromBase.read(self.folder / TOLD)
-            _check_guard(self, commit, told)
-            ended = _Ended(commit, status, told, last_lines(self.folder / "output"))
+            from_base = FromBase.read(self.folder / FROM_BASE)
+            _check_guard(self, commit, from_base)
+            ended = _Ended(commit, status, from_base, last_lines(self.folder / "output"))
             answers = [self._answer(key, collected.of(key.suite), ended) for key in collected.keys]
         notes = []
         if commit == self.repository.commit_of("HEAD"):
             notes.append("the merge base is HEAD: only uncommitted changes are compared")
         if linked:
             notes.append(f"of today's on both sides (ir_base_link): {', '.join(linked)}")
-        changed = sum(1 for _ in self._changed(commit, collected.files))
+        differing = sum(1 for _ in self._differing(commit, collected.files))
         time = self.repository.output("log", "-1", "--format=%cI", commit).decode().strip()
-        return BaseAnswers(self.ref, commit, time, answers, notes, changed)
+        return BaseAnswers(self.ref, commit, time, answers, notes, differing)
 
     def _run(self, tree: Path, collected: Collected) -> int:
         checkouts = Checkouts(self.head, str(tree))
@@ -130,7 +130,9 @@ class Base:
             return BaseAnswer(
                 key, new=f"{base} has no such retriever, but {', '.join(map(repr, runs))}"
             )
-        lacks_both = key.suite in ended.told.without and not self._tracked(key.suite, ended.commit)
+        lacks_both = key.suite in ended.from_base.without and not self._tracked(
+            key.suite, ended.commit
+        )
         if ended.believed and lacks_both:
             return BaseAnswer(key, new=f"{base} has neither the suite nor its fixture")
         raise BaseError(
@@ -141,7 +143,7 @@ class Base:
     def _tracked(self, path: str, commit: str) -> bool:
         return self.repository.ask("cat-file", "-e", f"{commit}:{path}").returncode == 0
 
-    def _changed(self, commit: str, files: Iterable[str]) -> Iterator[str]:
+    def _differing(self, commit: str, files: Iterable[str]) -> Iterator[str]:
         """The files, other than tests and what suites are made of, that differ between both
         sides.
         """
@@ -171,21 +173,21 @@ class _Ended:
 
     commit: str
     status: int
-    told: FromBase
+    from_base: FromBase
     lines: str
 
     @property
     def believed(self) -> bool:
         """Whether it came to its end, with no code of the head in it."""
-        return self.status in (0, 1) and self.told.guarded
+        return self.status in (0, 1) and self.from_base.guarded
 
     def runs_of(self, suite: str) -> Mapping[str, str]:
         """The files of its runs by retriever; none of a base that is not believed."""
-        runs = {key.retriever: run for key, run in self.told.runs if key.suite == suite}
+        runs = {key.retriever: run for key, run in self.from_base.runs if key.suite == suite}
         return runs if self.believed else {}
 
 
-def _check_guard(base: Base, commit: str, told: FromBase) -> None:
+def _check_guard(base: Base, commit: str, from_base: FromBase) -> None:
     """Refuse what the base took from elsewhere than its own checkout. Raises ``BaseError``."""
     notes = base.folder / NOTES
     lines = (

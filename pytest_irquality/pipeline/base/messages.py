@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_irquality.storage.provenance import run_name
+from pytest_irquality.storage.target import run_name
 
-COLLECTED, TOLD, ANSWERS, NOTES, RUNS = "collected", "told", "answers", "notes", "runs"
+COLLECTED, FROM_BASE, ANSWERS, NOTES, RUNS = "collected", "from-base", "answers", "notes", "runs"
 
 
 class RunOf(NamedTuple):
@@ -96,7 +96,7 @@ class BaseAnswers:
     """All that the base answered. ``commit`` and ``time`` are the merge base's, ``notes`` hold for
     every suite.
 
-    ``changed`` counts the files, other than tests and suites, that differ between both sides.
+    ``differing`` counts the files, other than tests and suites, that differ between both sides.
     """
 
     ref: str
@@ -104,7 +104,7 @@ class BaseAnswers:
     time: str | None
     answers: Sequence[BaseAnswer]
     notes: Sequence[str] = ()
-    changed: int = 0
+    differing: int = 0
 
     def of(self, key: RunOf) -> BaseAnswer | None:
         """The answer for a suite and retriever."""

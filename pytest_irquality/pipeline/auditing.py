@@ -33,8 +33,8 @@ def audited(
     retriever: object,
     corpus: Callable[[], Iterator[Chunk] | None],
     *,
-    before: Run | None = None,
-    baseline: Baseline | None = None,
+    before: Run | None,
+    baseline: Baseline | None,
 ) -> SuiteResult:
     """The result with an audit, and a verdict on each of its limits. The ``corpus`` says which
     documents exist where the retriever does not.

@@ -1,0 +1,194 @@
+"""The end of a result's way: what a reader must know of the files behind it is added, and all that
+is asked for is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+
+from pytest_irquality.pipeline.plan import Plan
+from pytest_irquality.retrieval.run import JUDGMENTS, Fault, Run
+from pytest_irquality.storage.elsewhere import gone_from
+from pytest_irquality.storage.found import Found
+from pytest_irquality.storage.history import Entry
+from pytest_irquality.storage.target import Target
+from pytest_irquality.storage.trec import is_trec
+from pytest_irquality.storage.update import update
+from pytest_irquality.suite.model import Suite
+from pytest_irquality.verdict.facts import Fact, Loud, Moved, Remark, TiesMoved, Unnoticed
+from pytest_irquality.verdict.result import BAD, QueryResult, SuiteResult
+from pytest_irquality.wording.numbers import counted
+from pytest_irquality.wording.reasons import reason
+from pytest_irquality.wording.words import age, revision
+
+
+def completed(
+    plan: Plan,
+    target: Target,
+    run: Run,
+    result: SuiteResult,
+    notes: Sequence[str],
+    *,
+    kept: Found | None,
+    before: Found | None,
+) -> SuiteResult:
+    """Give a result with what the files behind it add to it, after everything that is asked for
+    was written.
+
+    ``kept`` is what was judged in place of answers of today, ``before`` what it was compared with.
+    """
+    facts: list[Fact] = [Remark(note) for note in (*notes, *_notes(plan, target, before))]
+    if kept:
+        facts += _of_kept(kept, plan.project.commit)
+    facts += _one_service(result, before)
+    for fact in result.facts:
+        # What would notice may be in another share.
+        if not (plan.shard and isinstance(fact, Unnoticed)):
+            facts.append(fact)
+    return replace(
+        result,
+        facts=tuple(facts),
+        commit=plan.project.commit if result.baseline else None,
+        written=tuple(_write(plan, target, run, result)),
+        entry=None if result.interrupted else _concluded(result),
+    )
+
+
+# -- what a reader must know -----------------------------------------------------------------------
+
+
+def _notes(plan: Plan, target: Target, before: Found | None) -> Iterator[str]:
+    if plan.shard:
+        here, total = len(plan.part(target.suite).queries), len(target.suite.queries)
+        yield f"share {plan.shard}: {here} of {total} queries; limits over many wait for --ir-runs"
+    yield from _orphans(plan, target)
+    if before:
+        yield from before.notes
+
+
+def _orphans(plan: Plan, target: Target) -> Iterator[str]:
+    """Name the baselines beside a suite that nothing is compared with any more, as the first suite
+    there reports them.
+    """
+    folder, project = target.file.parent, plan.project
+    suites = (path for pattern in project.patterns for path in folder.glob(pattern))
+    first = target.file == min(suites, default=None)
+    if not first or target.retriever != plan.retrievers[target.file][0]:
+        return
+    for shelved in gone_from(folder, project):
+        if plan.files.shelf.needed(shelved) is None:
+            yield (
+                f"{shelved.name} is the baseline of {shelved.of}, which is not there any more:"
+                " delete it"
+            )
+
+
+def _of_kept(kept: Found, here: str | None) -> Iterator[Remark]:
+    """Say of which commit a kept run is, how old, and whether that is the code that is ``here``."""
+    headers = [file.header for file in kept.files if not is_trec(file.path)]
+    if not headers:
+        yield Remark("a run in TREC's format is judged: it says neither its commit nor its age")
+    oldest: dict[str | None, str | None] = {}  # of several shares or builds
+    for header in sorted(headers, key=lambda header: header.time or ""):
+        oldest.setdefault(header.commit, header.time)
+    now = datetime.now(timezone.utc)
+    for commit, time in oldest.items():
+        of = f"commit {revision(commit)}" if commit else "an unknown commit"
+        old = age(time, now) if time else ""
+        judged = f"a kept run is judged, of {of}{old and f', {old}'}"
+        if _are_two(commit, here):
+            other = f"here is {revision(here or '')}"
+            yield Loud(f"{judged}; {other}", f"the kept run is of {of}, and {other}")
+        else:
+            yield Remark(judged)
+
+
+def _are_two(commit: str | None, other: str | None) -> bool:
+    """Tell whether two short hashes are known to be of two commits, whether files were changed or
+    not.
+    """
+    if not commit or not other:
+        return False
+    one, two = commit.partition("-")[0], other.partition("-")[0]
+    return not one.startswith(two) and not two.startswith(one)
+
+
+def _one_service(result: SuiteResult, before: Found | None) -> Iterator[Loud]:
+    """Ask, where the base's code answered everything as today's, whether it was its code at all."""
+    moved = [fact for fact in result.facts if isinstance(fact, (Moved, TiesMoved))]
+    if before and before.differing and moved and not any(fact.rankings for fact in moved):
+        files = counted(before.differing, "file")
+        asks = "did both sides speak to one service?"
+        yield Loud(
+            f"no ranking differs, although {files} other than tests and suites changed: {asks}"
+            " (a server with an address of its own, or an index that both sides open, answers for"
+            " both)",
+            f"no ranking differs although {files} changed: {asks}",
+        )
+
+
+# -- what is written -------------------------------------------------------------------------------
+
+
+def _write(plan: Plan, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
+    if plan.saved:
+        try:
+            yield from plan.saved.write(target, run)
+        except OSError as error:
+            yield f"NOT WRITTEN: {plan.saved.given}: {error.strerror or error}"
+    if plan.updating:
+        file = plan.files.file(target).shown
+        try:
+            yield from _update(plan, target, run, result, file)
+        except OSError as error:
+            yield f"NOT WRITTEN: {file}: {error.strerror or error}"
+
+
+def _update(plan: Plan, target: Target, run: Run, result: SuiteResult, file: str) -> Iterator[str]:
+    suite = target.suite
+    if run.interrupted:
+        yield f"baseline not written: {file}: interrupted"
+        return
+    if other := suite.baseline_retriever:
+        yield (
+            f"baseline not written: {suite.path} compares with the retriever {other!r}, not with a"
+            " file"
+        )
+        return
+    # Also those that came without the texts in which their passages would stand.
+    faulty = {query.id for query in result.queries if query.fault}
+    scored = {query.id: _values(suite, query) for query in result.queries}
+    good = run.only(run.answered - faulty)
+    run = replace(good, faults=dict.fromkeys(faulty, Fault("")), scored=scored)
+    names = plan.retrievers[target.file]
+    siblings = [target._replace(retriever=name) for name in names]
+    yield from update(plan.files, plan.replaced(target), run, siblings)
+
+
+def _values(suite: Suite, query: QueryResult) -> dict[str, float]:
+    """Give what a query scored by the measures that rest on judgments, and how many judgments it
+    had.
+    """
+    values = zip(suite.measures, query.values, strict=True)
+    scored = {
+        str(measure): value
+        for measure, value in values
+        if value is not None and measure.definition.needs and not measure.definition.compares
+    }
+    judged = len(suite.by_id[query.id].judgments.grades)
+    return {**scored, JUDGMENTS: judged} if scored else {}
+
+
+def _concluded(result: SuiteResult) -> Entry | None:
+    """Give the line of the history, with what the run came to."""
+    if result.entry is None:
+        return None
+    bad = [verdict for verdict in result.verdicts if verdict.outcome in BAD]
+    return replace(
+        result.entry,
+        outcome="failed" if bad else "passed",
+        reason=reason(result, bad[0]) if bad else "",
+        accepted=any(verdict.outcome == "accepted" for verdict in result.verdicts),
+    )

@@ -1,0 +1,127 @@
+"""What a session is asked for, and where it finds what was returned before. Knows nothing of
+pytest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from pytest_irquality.edges.git import now
+from pytest_irquality.storage.baseline import BaselineFiles
+from pytest_irquality.storage.found import Found, Source
+from pytest_irquality.storage.history import HistoryError, read_history
+from pytest_irquality.storage.kept import KeptRuns
+from pytest_irquality.storage.project import Project
+from pytest_irquality.storage.saved import SavedRuns
+from pytest_irquality.storage.shards import Shard
+from pytest_irquality.storage.stored import StoredRunError
+from pytest_irquality.storage.target import Target
+from pytest_irquality.suite.model import Suite
+from pytest_irquality.verdict.trend import Past
+
+
+@dataclass
+class Plan:
+    """What is asked of one session.
+
+    ``compared`` is the source of what today's answers are compared with (None: nothing), ``kept``
+    that of today's answers, where no retriever is asked. ``updating`` writes the baselines anew,
+    ``saved`` keeps the runs, of a ``shard`` of the queries or of all. ``accepts_nothing``: a
+    change's own baseline accepts no drop. ``audit`` looks whether the suites are still true.
+
+    ``targets`` are those of this session, ``retrievers`` the names of all that a suite's file has.
+    """
+
+    project: Project
+    compared: Source | None = None
+    kept: KeptRuns | None = None
+    updating: bool = False
+    saved: SavedRuns | None = None
+    shard: Shard | None = None
+    history: Path | None = None
+    accepts_nothing: bool = False
+    audit: bool = False
+    targets: Sequence[Target] = ()
+    retrievers: dict[Path, Sequence[str]] = field(default_factory=dict)
+    _replaced: dict[tuple[Path, str], Found] = field(default_factory=dict)
+
+    def will_judge(self, targets: Iterable[Target]) -> None:
+        """Note what is there to be judged."""
+        self.targets = [*targets]
+        for target in self.targets:
+            self.retrievers[target.file] = (*self.retrievers.get(target.file, ()), target.retriever)
+
+    def part(self, suite: Suite) -> Suite:
+        """Give a suite as far as this job asks it."""
+        return self.shard.of(suite) if self.shard else suite
+
+    def guarded(self, suite: Suite, file: Path) -> Suite:
+        """Give a suite with the guards that are there where something is compared with."""
+        expected = self.compared and self.compared.expects(Target(suite, file, ""))
+        return suite.guarded() if suite.baseline_retriever or expected else suite
+
+    @cached_property
+    def files(self) -> BaselineFiles:
+        """The files that an update writes."""
+        if isinstance(self.compared, BaselineFiles):
+            return self.compared
+        return BaselineFiles(self.project, updating=self.updating)
+
+    def before(self, target: Target, needed: Collection[str]) -> Found | None:
+        """Find what a target is compared with, where the ``needed`` queries are asked.
+
+        Raises ``StoredRunError`` where that cannot be told.
+        """
+        if self.compared is None:
+            return None
+        if not self.updating:
+            return self.compared.find(target)
+        old = self.replaced(target)
+        if old.damage and len(needed) < len(target.suite.queries):
+            raise StoredRunError(f"{old.damage}; only an update of all queries can do that")
+        return old if self.compared is self.files else self.compared.find(target)
+
+    def replaced(self, target: Target) -> Found:
+        """Find what an update writes over, as it first was. Raises ``StoredRunError``."""
+        key = target.file, target.retriever
+        if key not in self._replaced:
+            self._replaced[key] = self.files.find(target)
+        return self._replaced[key]
+
+    def refuse_overwriting(self, target: Target) -> None:
+        """Raise ``StoredRunError`` where two targets would be kept in one file."""
+        if not self.saved and not self.updating:
+            return
+        if self.saved and self.saved.is_one_file and len(self.targets) > 1:
+            raise StoredRunError(
+                f"--ir-save-runs {self.saved.given} is one file and here are"
+                f" {len(self.targets)} runs: name a folder, or one suite"
+            )
+        # Names that differ in case alone are one on some file systems.
+        names = [str(self.files.file(other).path).casefold() for other in self.targets]
+        mine = str(self.files.file(target).path).casefold()
+        for other, name in zip(self.targets, names, strict=True):
+            if name == mine and other != target:
+                raise StoredRunError(
+                    f"{target.name} and {other.name} would be kept in one file: give one of them"
+                    " another name"
+                )
+
+    def past(self, target: Target, needed: Collection[str]) -> Past | None:
+        """Give what the history holds of a target; None where there is no history, or where only
+        some of the queries are asked, which is no line of it.
+
+        Raises ``StoredRunError``.
+        """
+        if self.history is None or self.shard or len(needed) < len(target.suite.queries):
+            return None
+        try:
+            entries = read_history(self.history, self.history.name)
+        except HistoryError as error:
+            raise StoredRunError(str(error)) from None
+        name = (target.suite.path, target.retriever)
+        mine = [entry for entry in entries if (entry.suite, entry.retriever) == name]
+        return Past(mine, self.project.commit or now(), self.project.commit_time)

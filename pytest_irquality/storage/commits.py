@@ -1,0 +1,103 @@
+"""Baselines of a commit, which ``--ir-baseline=git:REF`` compares with, and what HEAD commits in
+their place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from pytest_irquality.edges.git import last_change
+from pytest_irquality.storage.baseline import BaselineFiles, taken_over, whose
+from pytest_irquality.storage.elsewhere import Shelf, in_commit
+from pytest_irquality.storage.found import Found, Source
+from pytest_irquality.storage.jsonl import parse_run
+from pytest_irquality.storage.project import Project
+from pytest_irquality.storage.stored import StoredRun, StoredRunError
+from pytest_irquality.storage.target import Target
+
+GIT, RUN = "git:", "run:"
+COMMITS = (GIT, RUN)
+
+
+@dataclass(frozen=True)
+class AtCommit(Source):
+    """The baselines as they stand at the merge base of a revision and HEAD; ``given`` is
+    ``git:REF``, or ``run:REF``.
+
+    ``accepting``: what HEAD commits in their place may accept a drop.
+    """
+
+    project: Project
+    given: str
+    accepting: bool = True
+
+    @cached_property
+    def base(self) -> str:
+        """The merge base. Raises ``OSError`` where git does not know it."""
+        return self.project.repository.merge_base(self.given.partition(":")[2])
+
+    def refuse_unknown(self) -> None:
+        """Raise ``StoredRunError`` where git does not know that commit."""
+        try:
+            _ = self.base
+        except OSError as error:
+            raise StoredRunError(f"--ir-baseline {self.given}: {error}") from None
+
+    @cached_property
+    def shelf(self) -> Shelf:
+        """All baselines of that commit, looked for once. Raises ``OSError``."""
+        return in_commit(self.project, self.project.repository, self.base, self.given)
+
+    def find(self, target: Target) -> Found:
+        """Give the baseline that a target had at the commit. Raises ``StoredRunError``.
+
+        One that cannot be read is damage where HEAD commits another.
+        """
+        path = BaselineFiles(self.project).file(target).path
+        source = f"{self.given} {self.project.shown(path)}"
+        found = Found(target, source, committed=self.committed(target))
+        try:
+            return self._at_base(found, path)
+        except OSError as error:
+            wrong = StoredRunError(f"--ir-baseline {self.given}: {error}")
+        except StoredRunError as error:
+            wrong = error
+        if found.committed is None:
+            raise wrong
+        return replace(found, damage=str(wrong))
+
+    def _at_base(self, found: Found, path: Path) -> Found:
+        repository, file = self.project.repository, found.target.file
+        content = repository.content(self.base, path)
+        if content is not None:
+            stored = parse_run(content.splitlines(keepends=True), found.source)
+            found = replace(found, stored=stored)
+            changed = last_change(self.project.root, path, self.base)
+            return replace(found, of=whose(found, path), changed=changed)
+        found = taken_over(found, self.project, self.shelf, self.base)
+        if found.stored is not None:
+            return found
+        # Without a baseline in this change either nothing would ever be compared, which must not
+        # look like a pass.
+        if file.name not in repository.names(self.base, file.parent):
+            return replace(found, new="suite")
+        return replace(found, new="baseline" if path.is_file() else "")
+
+    def committed(self, target: Target) -> StoredRun | None:
+        """Give the baseline that HEAD commits, where it is another than that of the merge base;
+        None where nothing can be accepted by it.
+        """
+        if not self.accepting:
+            return None
+        file = BaselineFiles(self.project).file(target)
+        try:
+            repository = self.project.repository
+            content = repository.content("HEAD", file.path)
+            if content is None or content == repository.content(self.base, file.path):
+                return None
+            stored = parse_run(content.splitlines(keepends=True), f"HEAD:{file.shown}")
+        except (OSError, StoredRunError):
+            return None
+        return None if stored.lacks_texts(target.suite) else stored

@@ -1,0 +1,211 @@
+"""Baselines whose suite has another name by now: the queries that they hold tell whose they are.
+
+A suite without a baseline of its own is compared with one that lies elsewhere: with its own, made
+before the fixture was parametrised or named otherwise by hand, or with that of a suite which is
+gone and asked the same. It never takes the baseline of a suite that still exists.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
+
+from pytest_irquality.edges.git import Repository
+from pytest_irquality.edges.open import Allowed
+from pytest_irquality.metrics.errors import MeasureError
+from pytest_irquality.storage.jsonl import parse_run, read_header, read_run
+from pytest_irquality.storage.project import Project
+from pytest_irquality.storage.stored import Header, StoredRun, StoredRunError
+from pytest_irquality.storage.target import Target, run_name
+from pytest_irquality.suite import SuiteError, load_suite
+from pytest_irquality.suite.model import Suite
+
+FOLDER = ".ir-baseline"
+SUITE_SUFFIXES = (".ir.yaml", ".ir.yml", ".yaml", ".yml")
+PASSED_OVER = {"__pycache__", "node_modules", "site-packages", "venv"}
+HALF = 0.5
+
+
+@dataclass(frozen=True)
+class Shelved:
+    """A baseline where it lies. ``suite`` is the file of the suite that made it, ``gone``: there is
+    no such file.
+
+    ``name`` is how messages name it, ``file`` its place in the working tree, which may lead to what
+    is ``allowed``. ``stored`` is its run, where that is known already.
+    """
+
+    name: str
+    file: Path
+    suite: Path
+    header: Header
+    gone: bool
+    allowed: Allowed | None = None
+    stored: StoredRun | None = None
+
+    @property
+    def of(self) -> str:
+        """The suite that made it, and the retriever, as messages name them."""
+        return run_name(self.suite.name, self.header.retriever)
+
+    def read(self) -> StoredRun:
+        """Give its run. Raises ``StoredRunError``, ``OSError``."""
+        return self.stored or read_run(self.file, self.name, self.allowed)
+
+    def shares_half(self, suite: Suite) -> bool:
+        """Tell whether it holds half of a suite's queries; a damaged file holds none."""
+        try:
+            return shares_half(self.read(), suite)
+        except (StoredRunError, OSError):
+            return False
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The baselines under a folder, and the suites, which may read what is ``allowed``."""
+
+    baselines: Sequence[Shelved] = ()
+    suites: Sequence[Path] = ()
+    allowed: Allowed | None = None
+
+    def of(self, target: Target) -> Shelved | None:
+        """Give the baseline of a target that has none under its name. Raises ``StoredRunError``
+        where there are two.
+        """
+        as_it_was = (target.retriever, "")  # before there were several
+        for some in self._claimed(target):
+            for retriever in dict.fromkeys(as_it_was):
+                found = [one for one in some if one.header.retriever == retriever]
+                if len(found) > 1:
+                    raise StoredRunError(_two(target.suite, found))
+                if found:
+                    return found[0]
+        return None
+
+    def any_of(self, target: Target) -> bool:
+        """Tell whether there is such a baseline for any retriever of a target's suite."""
+        return any(self._claimed(target))
+
+    def _claimed(self, target: Target) -> Iterator[Sequence[Shelved]]:
+        """Those that the suite itself made, then those of suites that are gone."""
+        yield [one for one in self.baselines if one.suite == target.file]
+        yield [one for one in self.baselines if one.gone and one.shares_half(target.suite)]
+
+    def needed(self, shelved: Shelved, but: Path | None = None) -> Path | None:
+        """Give a suite other than ``but`` that is compared with a baseline for want of its own."""
+        if not shelved.gone:
+            return None
+        for path in self.suites:
+            if path != but and not any(own_files(path)) and self._may_take(path, shelved):
+                return path
+        return None
+
+    def _may_take(self, path: Path, shelved: Shelved) -> bool:
+        try:
+            return shelved.shares_half(load_suite(path, allowed=self.allowed))
+        except (SuiteError, MeasureError, OSError):
+            return True  # nobody can tell, so the file stays
+
+
+def shares_half(stored: StoredRun, suite: Suite) -> bool:
+    """Tell whether a stored run and a suite have at least half of the queries of the smaller one
+    in common.
+    """
+    smaller = min(len(stored.queries), len(suite.queries))
+    return len(stored.matching(suite).same) >= max(1, HALF * smaller)
+
+
+def own_files(suite_file: Path) -> Iterator[Path]:
+    """Find the baselines that a suite's name leads to, for whichever retrievers."""
+    stem = suite_file.stem.removesuffix(".ir")
+    for path in (suite_file.parent / FOLDER).glob("*.jsonl"):
+        if path.name == f"{stem}.jsonl" or path.name.startswith(f"{stem}."):
+            yield path
+
+
+def suites_with_baselines(root: Path) -> Iterator[Path]:
+    """Find the suite files that committed baselines are beside, in the checkout of a folder."""
+    try:
+        repository = Repository.holding(root)
+        listed = repository.output("ls-files", "-z").decode(errors="surrogateescape").split("\0")
+    except OSError:
+        return
+    for file in map(PurePosixPath, filter(None, listed)):
+        if file.parent.name == FOLDER and file.suffix == ".jsonl":
+            # The last part of the name may be that of a retriever.
+            for name in filter(None, (file.stem, file.stem.rpartition(".")[0])):
+                beside = repository.top / file.parent.parent / name
+                suites = (Path(f"{beside}{suffix}") for suffix in SUITE_SUFFIXES)
+                yield from filter(Path.is_file, suites)
+
+
+# -- what lies there -------------------------------------------------------------------------------
+
+
+def in_tree(project: Project) -> Shelf:
+    """Give what lies in the project now. What is no run of ours is passed over."""
+    baselines: list[Shelved] = []
+    suites: list[Path] = []
+    for folder, inner, files in os.walk(project.root):
+        inner[:] = sorted(name for name in inner if name == FOLDER or not _passed_over(name))
+        here = Path(folder)
+        for name in sorted(files):
+            path = here / name
+            if here.name == FOLDER and path.suffix == ".jsonl":
+                baselines += _shelved(path, project)
+            elif any(fnmatch(name, pattern) for pattern in project.patterns):
+                suites.append(path)
+    return Shelf(baselines, suites, project.allowed())
+
+
+def gone_from(folder: Path, project: Project) -> Iterator[Shelved]:
+    """Give the baselines of a folder whose suites are gone."""
+    for path in sorted((folder / FOLDER).glob("*.jsonl")):
+        yield from (shelved for shelved in _shelved(path, project) if shelved.gone)
+
+
+def _shelved(path: Path, project: Project) -> Iterator[Shelved]:
+    name, allowed = project.shown(path), project.allowed()
+    try:
+        header = read_header(path, name, allowed)
+    except (StoredRunError, OSError):  # reported where it is asked for by its name
+        return
+    suite = path.parent.parent / PurePosixPath(header.path).name
+    yield Shelved(name, path, suite, header, not suite.is_file(), allowed)
+
+
+def _passed_over(name: str) -> bool:
+    return name.startswith(".") or name in PASSED_OVER
+
+
+def in_commit(project: Project, repository: Repository, commit: str, source: str) -> Shelf:
+    """Give what lay in the project at a commit. A suite is gone where HEAD or the folder has it no
+    more.
+
+    ``source`` begins the names. Raises ``OSError`` as git does.
+    """
+    head = {*repository.files("HEAD", project.root)}
+    baselines = []
+    for file in repository.files(commit, project.root):
+        if file.parent.name != FOLDER or file.suffix != ".jsonl":
+            continue
+        name = f"{source} {project.shown(file)}"
+        try:
+            stored = parse_run((repository.content(commit, file) or b"").splitlines(True), name)
+        except StoredRunError:  # reported where it is asked for by its name
+            continue
+        suite = file.parent.parent / PurePosixPath(stored.header.path).name
+        gone = suite not in head or not suite.is_file()
+        baselines.append(Shelved(name, file, suite, stored.header, gone, stored=stored))
+    return Shelf(baselines)
+
+
+def _two(suite: Suite, found: Iterable[Shelved]) -> str:
+    first, second, *_ = found
+    return (
+        f"{suite.path} has no baseline under its name, and two may be its: {first.name}"
+        f" ({first.of}) and {second.name} ({second.of}); rename or delete one"
+    )

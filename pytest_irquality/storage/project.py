@@ -1,0 +1,59 @@
+"""The project that a session is in: its folders, what of them may be read, and its commit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pytest_irquality.edges import git
+from pytest_irquality.edges.open import Allowed
+
+PATTERNS = ("*.ir.yaml", "*.ir.yml", "ir_*.yaml", "ir_*.yml")
+"""Globs of the names of suite files, where nobody says otherwise."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project. Paths are relative to ``start`` and printed from there; git is asked in ``root``.
+
+    ``patterns`` name its suite files. ``outside`` are the folders that the ini file allows besides
+    the project, ``named`` those that the caller named, or whose files: what lies there may read
+    what lies there.
+    """
+
+    start: Path
+    root: Path
+    patterns: Sequence[str] = PATTERNS
+    outside: Sequence[Path] = ()
+    named: Sequence[Path] = ()
+
+    def shown(self, path: Path) -> str:
+        """Name a file as messages do."""
+        if path.is_relative_to(self.start):
+            return path.relative_to(self.start).as_posix()
+        return str(path)
+
+    def allowed(self, suite: Path | None = None) -> Allowed:
+        """Give the folders that files of the project may lie in, or what a suite's file names."""
+        named = [folder for folder in self.named if suite and suite.is_relative_to(folder)]
+        return Allowed.project(self.root, *self.outside, *named)
+
+    @property
+    def repository(self) -> git.Repository:
+        """Its git checkout. Raises ``OSError`` where it is in none."""
+        return git.Repository.holding(self.root)
+
+    @cached_property
+    def commit(self) -> str | None:
+        """The commit of its code, asked for once; None where nobody knows."""
+        return git.commit(self.root)
+
+    @cached_property
+    def commit_time(self) -> str:
+        """The time at which that commit was made, or now."""
+        try:
+            return git.time_of(int(self.repository.output("log", "-1", "--format=%ct")))
+        except (OSError, ValueError):
+            return git.now()

@@ -1,0 +1,94 @@
+"""Where ``--ir-save-runs`` keeps what was retrieved, and what ``--ir-resume`` finds there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pytest_irquality.edges.git import now, package_version
+from pytest_irquality.edges.open import Allowed
+from pytest_irquality.metrics.measure import CANDIDATES
+from pytest_irquality.retrieval.run import Run
+from pytest_irquality.storage.found import Found, Source
+from pytest_irquality.storage.jsonl import read_run, write_run
+from pytest_irquality.storage.project import Project
+from pytest_irquality.storage.shards import Shard
+from pytest_irquality.storage.stored import Header, StoredRunError, digest, stored_run
+from pytest_irquality.storage.target import Target
+from pytest_irquality.storage.trec import is_trec, write_trec
+
+
+@dataclass(frozen=True)
+class SavedRuns(Source):
+    """The folder that was ``given``, or one file in TREC's format.
+
+    ``shard`` is the share of the queries that is kept. ``resuming`` goes on with what an earlier
+    job has kept there.
+    """
+
+    given: str
+    project: Project
+    shard: Shard | None = None
+    resuming: bool = False
+
+    @property
+    def is_one_file(self) -> bool:
+        """Tell whether there is room for one run only."""
+        return is_trec(self._place)
+
+    @property
+    def _place(self) -> Path:
+        return self.project.start / self.given
+
+    def path(self, target: Target) -> Path:
+        """Give the file in a folder that keeps the run of a target."""
+        share = f".{self.shard.index}-of-{self.shard.count}" if self.shard else ""
+        return target.below(self._place, f"{share}.jsonl")
+
+    def find(self, target: Target) -> Found:
+        """Give what an earlier job has kept of a target. Raises ``StoredRunError`` where that is
+        damaged.
+        """
+        path = self.path(target)
+        found = Found(target, self.project.shown(path))
+        if not self.resuming:
+            return found
+        try:
+            stored = read_run(path, found.source, Allowed.project(self._place))
+        except FileNotFoundError:
+            return found
+        except OSError as error:
+            why = error.strerror or error
+            raise StoredRunError(f"{found.source}: cannot be read: {why}") from None
+        return replace(found, stored=stored)
+
+    def write(self, target: Target, run: Run) -> Iterator[str]:
+        """Keep the run of a target, beside the lines that an earlier job has kept of queries which
+        were not asked now. Raises ``OSError``, ``StoredRunError``.
+        """
+        if self.is_one_file:
+            write_trec(self._place, target.suite, run)
+            several = len(run.answers)
+            only = f" (the first of {several} answers: such a file has one)" if several > 1 else ""
+            yield f"run kept: {self.given}{only}"
+            return
+        suite, path, staged = target.suite, self.path(target), run.stages.get(CANDIDATES)
+        header = Header(
+            suite.name,
+            suite.path,
+            suite.depth,
+            run.retriever,
+            digest(suite),
+            str(self.shard) if self.shard else None,
+            run.version,
+            self.project.commit,
+            now(),
+            package_version(),
+            staged.depth if staged else None,
+        )
+        new = stored_run(suite, run, header)
+        if old := self.find(target).stored:
+            new = replace(new, queries={**old.queries, **new.queries})
+        write_run(path, new, Allowed.project(self._place))
+        yield f"run kept: {self.project.shown(path)}"

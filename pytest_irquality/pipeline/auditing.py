@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_irquality.retrieval.explain import ExistsError, existing
 from pytest_irquality.retrieval.results import UnreadableResult
 from pytest_irquality.retrieval.run import Run
-from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.storage.found import Found
 from pytest_irquality.suite.model import Check, Suite
 from pytest_irquality.suite.yaml import SuiteError
 from pytest_irquality.verdict.audit import audit, judged_documents
@@ -27,18 +27,10 @@ if TYPE_CHECKING:
 
 
 def audited(
-    suite: Suite,
-    run: Run,
-    result: SuiteResult,
-    retriever: object,
-    corpus: Callable[[], Iterator[Chunk] | None],
-    *,
-    before: Run | None,
-    baseline: Baseline | None,
+    suite: Suite, result: SuiteResult, today: Run, compared: Found, retriever: object
 ) -> SuiteResult:
-    """The result with an audit, and a verdict on each of its limits. The ``corpus`` says which
-    documents exist where the retriever does not.
-    """
+    """Give the result with an audit, and a verdict on each of its limits."""
+    before, baseline = compared.run, compared.baseline
 
     def judged(other: Suite, its_run: Run, checks: Sequence[Check]) -> SuiteResult:
         return judge(other, its_run, checks, before=before, baseline=baseline)
@@ -49,7 +41,8 @@ def audited(
             exists = existing(retriever, documents) or _in_corpus(corpus(), documents)
         except (ExistsError, SuiteError, UnreadableResult) as error:
             no_answer = str(error)
-    now = Measured(suite, by_passages(suite, run), before and by_passages(suite, before, today=run))
+    then = before and by_passages(suite, before, today=today)
+    now = Measured(suite, by_passages(suite, today), then)
     found = audit(now, result, judged, exists=exists, no_answer=no_answer)
     verdicts = [_verdict(check, found) for check in suite.checks if check.audit]
     return replace(result, audit=found, verdicts=(*result.verdicts, *verdicts))

@@ -221,9 +221,9 @@ def _judge_all(
     reference = None
     for target, retriever in zip(targets, asked.values(), strict=True):
         asking = Asking(retriever, concurrency=concurrency)
-        result, run, _ = judged(plan, target, suite.checks, asking, reference=reference)
+        result, today, _ = judged(plan, target, suite.checks, asking, reference=reference)
         if target.retriever == suite.baseline_retriever:
-            reference = run
+            reference = today.run
         yield result
 
 

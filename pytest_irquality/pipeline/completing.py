@@ -9,12 +9,12 @@ from dataclasses import replace
 from datetime import datetime, timezone
 
 from pytest_irquality.pipeline.plan import Plan
-from pytest_irquality.retrieval.run import JUDGMENTS, Fault, Run
+from pytest_irquality.retrieval.run import JUDGMENTS, Fault
 from pytest_irquality.storage.elsewhere import gone_from
 from pytest_irquality.storage.found import Found
 from pytest_irquality.storage.history import Entry
+from pytest_irquality.storage.stored import Header
 from pytest_irquality.storage.target import Target
-from pytest_irquality.storage.trec import is_trec
 from pytest_irquality.storage.update import update
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.facts import Fact, Loud, Moved, Remark, TiesMoved, Unnoticed
@@ -24,24 +24,13 @@ from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.words import age, revision
 
 
-def completed(
-    plan: Plan,
-    target: Target,
-    run: Run,
-    result: SuiteResult,
-    notes: Sequence[str],
-    *,
-    kept: Found | None,
-    before: Found | None,
-) -> SuiteResult:
-    """Give a result with what the files behind it add to it, after everything that is asked for
-    was written.
-
-    ``kept`` is what was judged in place of answers of today, ``before`` what it was compared with.
+def completed(plan: Plan, result: SuiteResult, today: Found, before: Found) -> SuiteResult:
+    """Give a result with what the sources of both sides add to it, after everything that is asked
+    for was written.
     """
-    facts: list[Fact] = [Remark(note) for note in (*notes, *_notes(plan, target, before))]
-    if kept:
-        facts += _of_kept(kept, plan.project.commit)
+    facts: list[Fact] = [Remark(note) for note in _notes(plan, today, before)]
+    if plan.kept:
+        facts += _of_kept(today.headers, plan.project.commit)
     facts += _one_service(result, before)
     for fact in result.facts:
         # What would notice may be in another share.
@@ -51,7 +40,7 @@ def completed(
         result,
         facts=tuple(facts),
         commit=plan.project.commit if result.baseline else None,
-        written=tuple(_write(plan, target, run, result)),
+        written=tuple(_write(plan, today, result)),
         entry=None if result.interrupted else _concluded(result),
     )
 
@@ -59,13 +48,14 @@ def completed(
 # -- what a reader must know -----------------------------------------------------------------------
 
 
-def _notes(plan: Plan, target: Target, before: Found | None) -> Iterator[str]:
+def _notes(plan: Plan, today: Found, before: Found) -> Iterator[str]:
+    yield from today.notes
     if plan.shard:
-        here, total = len(plan.part(target.suite).queries), len(target.suite.queries)
+        suite = today.target.suite
+        here, total = len(plan.part(suite).queries), len(suite.queries)
         yield f"share {plan.shard}: {here} of {total} queries; limits over many wait for --ir-runs"
-    yield from _orphans(plan, target)
-    if before:
-        yield from before.notes
+    yield from _orphans(plan, today.target)
+    yield from before.notes
 
 
 def _orphans(plan: Plan, target: Target) -> Iterator[str]:
@@ -79,15 +69,12 @@ def _orphans(plan: Plan, target: Target) -> Iterator[str]:
         return
     for shelved in gone_from(folder, project):
         if plan.files.shelf.needed(shelved) is None:
-            yield (
-                f"{shelved.name} is the baseline of {shelved.of}, which is not there any more:"
-                " delete it"
-            )
+            name = shelved.file.shown
+            yield f"{name} is the baseline of {shelved.of}, which is not there any more: delete it"
 
 
-def _of_kept(kept: Found, here: str | None) -> Iterator[Remark]:
+def _of_kept(headers: Sequence[Header], here: str | None) -> Iterator[Remark]:
     """Say of which commit a kept run is, how old, and whether that is the code that is ``here``."""
-    headers = [file.header for file in kept.files if not is_trec(file.path)]
     if not headers:
         yield Remark("a run in TREC's format is judged: it says neither its commit nor its age")
     oldest: dict[str | None, str | None] = {}  # of several shares or builds
@@ -115,10 +102,10 @@ def _are_two(commit: str | None, other: str | None) -> bool:
     return not one.startswith(two) and not two.startswith(one)
 
 
-def _one_service(result: SuiteResult, before: Found | None) -> Iterator[Loud]:
+def _one_service(result: SuiteResult, before: Found) -> Iterator[Loud]:
     """Ask, where the base's code answered everything as today's, whether it was its code at all."""
     moved = [fact for fact in result.facts if isinstance(fact, (Moved, TiesMoved))]
-    if before and before.differing and moved and not any(fact.rankings for fact in moved):
+    if before.differing and moved and not any(fact.rankings for fact in moved):
         files = counted(before.differing, "file")
         asks = "did both sides speak to one service?"
         yield Loud(
@@ -132,22 +119,23 @@ def _one_service(result: SuiteResult, before: Found | None) -> Iterator[Loud]:
 # -- what is written -------------------------------------------------------------------------------
 
 
-def _write(plan: Plan, target: Target, run: Run, result: SuiteResult) -> Iterator[str]:
+def _write(plan: Plan, today: Found, result: SuiteResult) -> Iterator[str]:
     if plan.saved:
         try:
-            yield from plan.saved.write(target, run)
+            yield from plan.saved.write(today)
         except OSError as error:
             yield f"NOT WRITTEN: {plan.saved.given}: {error.strerror or error}"
     if plan.updating:
-        file = plan.files.file(target).shown
+        file = plan.files.file(today.target).shown
         try:
-            yield from _update(plan, target, run, result, file)
+            yield from _update(plan, today, result, file)
         except OSError as error:
             yield f"NOT WRITTEN: {file}: {error.strerror or error}"
 
 
-def _update(plan: Plan, target: Target, run: Run, result: SuiteResult, file: str) -> Iterator[str]:
-    suite = target.suite
+def _update(plan: Plan, today: Found, result: SuiteResult, file: str) -> Iterator[str]:
+    target, run, suite = today.target, today.run, today.target.suite
+    assert run is not None
     if run.interrupted:
         yield f"baseline not written: {file}: interrupted"
         return
@@ -162,8 +150,7 @@ def _update(plan: Plan, target: Target, run: Run, result: SuiteResult, file: str
     scored = {query.id: _values(suite, query) for query in result.queries}
     good = run.only(run.answered - faulty)
     run = replace(good, faults=dict.fromkeys(faulty, Fault("")), scored=scored)
-    names = plan.retrievers[target.file]
-    siblings = [target._replace(retriever=name) for name in names]
+    siblings = [target._replace(retriever=name) for name in plan.retrievers[target.file]]
     yield from update(plan.files, plan.replaced(target), run, siblings)
 
 

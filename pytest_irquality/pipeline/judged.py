@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.pipeline.auditing import audited
@@ -18,7 +17,7 @@ from pytest_irquality.storage.found import Found
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.target import Target
 from pytest_irquality.suite import Check, SuiteError
-from pytest_irquality.verdict import Baseline, SuiteResult, judge
+from pytest_irquality.verdict import SuiteResult, judge
 from pytest_irquality.verdict.accepted import Accepting
 from pytest_irquality.verdict.findings import Loss
 
@@ -52,24 +51,6 @@ class Asking:
         return str(version) if isinstance(version, (str, int, float)) else None
 
 
-class Against(NamedTuple):
-    """What a run is compared with, what is known of that, and what accepts drops from it; None
-    where there is nothing.
-    """
-
-    run: Run | None = None
-    baseline: Baseline | None = None
-    accepting: Accepting | None = None
-
-
-class JudgedRun(NamedTuple):
-    """A result, the answers that it is about, and those that they were compared with."""
-
-    result: SuiteResult
-    run: Run
-    before: Run | None
-
-
 def judged(
     plan: Plan,
     target: Target,
@@ -77,8 +58,9 @@ def judged(
     asking: Asking,
     *,
     reference: Run | None = None,
-) -> JudgedRun:
-    """Ask every query that some checks need, and hold the answers against these checks.
+) -> tuple[SuiteResult, Found, Found]:
+    """Ask every query that some checks need, and hold the answers against these checks. Give the
+    result, today's answers, and what they were compared with.
 
     ``reference`` is the run of another retriever, where the suite compares with that; without one
     the target is that retriever itself. Raises ``NotJudged``.
@@ -98,60 +80,39 @@ def judged(
 
 def _judged(
     plan: Plan, target: Target, checks: Sequence[Check], asking: Asking, reference: Run | None
-) -> JudgedRun:
+) -> tuple[SuiteResult, Found, Found]:
     suite, part = target.suite, plan.part(target.suite)
     needed = {query.id for check in checks for query in part.needed(check)}
     # What is damaged, or stands in no chunk, is told before anything is asked.
     plan.refuse_overwriting(target)
-    found = None if suite.baseline_retriever else plan.before(target, needed)
-    against = _against(plan, found)
+    before = plan.before(target, needed)
     nowhere = _in_no_chunk(plan, target, asking.retriever)
-    kept = plan.kept.find(target) if plan.kept else None
-    if kept:
-        run, notes = kept.of_today(needed), tuple(kept.lacking(needed))
+    if plan.kept:
+        today = plan.kept.find(target).of_today(needed)
     else:
-        run, notes = _ask(plan, target, needed, asking)
+        today = _ask(plan, target, needed, asking)
+    assert today.run is not None
     if suite.baseline_retriever:
-        against = _side_by_side(suite.baseline_retriever, reference or run)
+        before = Found(target, suite.baseline_retriever, answers=reference or today.run)
+    accepting = None
+    if before.committed:
+        committed = before.committed.run(suite)
+        accepting = Accepting(committed, before.damage, plan.accepts_nothing)
     result = judge(
         part,
-        run,
+        today.run,
         checks,
-        before=against.run,
-        baseline=against.baseline,
+        before=before.run,
+        baseline=before.baseline,
         updating=plan.updating and not suite.baseline_retriever,  # else no file would mend a drop
-        accepting=against.accepting,
+        accepting=accepting,
         past=plan.past(target, needed),
         nowhere=nowhere,
     )
     if plan.audit:
-        result = audited(
-            part, run, result, asking.retriever, before=against.run, baseline=against.baseline
-        )
+        result = audited(part, result, today.run, before, asking.retriever)
     result = explained(result, asking.retriever, part)
-    result = completed(plan, target, run, result, notes, kept=kept, before=found)
-    return JudgedRun(result, run, against.run)
-
-
-def _against(plan: Plan, found: Found | None) -> Against:
-    """Give what is compared with of what was found. Raises ``StoredRunError`` where it is there and
-    nothing can be compared with it.
-    """
-    if found is None or (plan.updating and found.unfit):  # an update is about to mend it
-        return Against()
-    if found.committed is None:
-        if found.unfit:
-            raise StoredRunError(found.unfit)
-        return Against(found.run, found.baseline)
-    committed = found.committed.run(found.target.suite)
-    accepting = Accepting(committed, found.unfit, plan.accepts_nothing)
-    if found.unfit:
-        return Against(accepting=accepting)
-    return Against(found.run, found.baseline, accepting)
-
-
-def _side_by_side(name: str, run: Run) -> Against:
-    return Against(run, Baseline(name, len(run.answered), version=run.version))
+    return completed(plan, result, today, before), today, before
 
 
 def _in_no_chunk(plan: Plan, target: Target, retriever: object) -> Mapping[str, Loss]:
@@ -164,19 +125,17 @@ def _in_no_chunk(plan: Plan, target: Target, retriever: object) -> Mapping[str, 
     return refuse_lost(suite, retriever, target.file, plan.project.allowed(target.file))
 
 
-def _ask(
-    plan: Plan, target: Target, needed: Collection[str], asking: Asking
-) -> tuple[Run, tuple[str, ...]]:
+def _ask(plan: Plan, target: Target, needed: Collection[str], asking: Asking) -> Found:
     """Ask the needed queries: after an earlier attempt those that had no answer then, and of a run
     that is gone on with those that it lacks.
     """
     suite, earlier = target.suite, asking.earlier
     wanted = {*(earlier.unanswered if earlier else needed)}
-    notes: list[str] = []
+    notes = []
     if plan.saved and not earlier:
         staged = callable(getattr(asking.retriever, "candidates", None))
-        then = plan.saved.find(target)
-        earlier = resumed(then, needed, plan.project.commit, asking.version, staged=staged)
+        kept = plan.saved.find(target)
+        earlier = resumed(kept, needed, plan.project.commit, asking.version, staged=staged)
         if earlier:
             wanted.difference_update(earlier.answered)
             notes.append(
@@ -195,4 +154,4 @@ def _ask(
         )
     if earlier:
         run = earlier.retried(run, suite.readers)
-    return replace(run, version=asking.version), tuple(notes)
+    return Found(target, answers=replace(run, version=asking.version), notes=notes)

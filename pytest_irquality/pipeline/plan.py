@@ -5,7 +5,7 @@ pytest.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -70,19 +70,24 @@ class Plan:
             return self.compared
         return BaselineFiles(self.project, updating=self.updating)
 
-    def before(self, target: Target, needed: Collection[str]) -> Found | None:
+    def before(self, target: Target, needed: Collection[str]) -> Found:
         """Find what a target is compared with, where the ``needed`` queries are asked.
 
-        Raises ``StoredRunError`` where that cannot be told.
+        Raises ``StoredRunError`` where that is there, cannot be compared with, and neither an
+        update is about to mend it nor the change itself commits another.
         """
-        if self.compared is None:
-            return None
-        if not self.updating:
-            return self.compared.find(target)
-        old = self.replaced(target)
-        if old.damage and len(needed) < len(target.suite.queries):
-            raise StoredRunError(f"{old.damage}; only an update of all queries can do that")
-        return old if self.compared is self.files else self.compared.find(target)
+        if self.compared is None or target.suite.baseline_retriever:
+            return Found(target)
+        found = self.replaced(target) if self.updating else None
+        if found and found.damage and len(needed) < len(target.suite.queries):
+            raise StoredRunError(f"{found.damage}; only an update of all queries can do that")
+        if found is None or self.compared is not self.files:
+            found = self.compared.find(target)
+        if not found.unfit:
+            return found
+        if not self.updating and found.committed is None:
+            raise StoredRunError(found.unfit)
+        return replace(found, stored=None, damage=found.unfit)
 
     def replaced(self, target: Target) -> Found:
         """Find what an update writes over, as it first was. Raises ``StoredRunError``."""

@@ -62,7 +62,7 @@ class _Witness:
             suite = Path(os.path.realpath(judging.path)).relative_to(self.tree).as_posix()
             saved = judging.plan.saved
             assert saved is not None
-            run = saved.path(judging.target(item.retriever))
+            run = saved.file(judging.target(item.retriever)).path
             self.runs[RunOf(suite, item.retriever)] = run.relative_to(self.folder / RUNS).as_posix()
             if not finds(item, judging.suite.retriever):
                 self.without[suite] = None

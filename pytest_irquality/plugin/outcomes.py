@@ -110,14 +110,16 @@ class Judging:
             bool(options.judge),
             earlier.run if earlier else None,
         )
-        result, run, before = judged(
+        result, today, before = judged(
             self.plan, self.target(name), checks, asking, reference=self._reference(name)
         )
+        run = today.run
+        assert run is not None
         if run.interrupted:
             self.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
         to_grade = None
         if options.grades:
-            sides = [run, before] if before else [run]
+            sides = [run, before.run] if before.run else [run]
             to_grade = pool(self.plan.part(suite), sides, options.judge_depth or suite.top_k)
         if not (run.unanswered or suite.baseline_retriever):
             # They are large. What reports may show of them keeps them until it is read.

@@ -4,30 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from os.path import lexists
 from pathlib import Path
-from typing import NamedTuple
 
 from pytest_irquality.edges.git import last_change
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.storage.elsewhere import FOLDER, Shelf, in_tree, own_files, shares_half
 from pytest_irquality.storage.found import Found, Source
-from pytest_irquality.storage.jsonl import read_run
 from pytest_irquality.storage.kept import KeptRuns
 from pytest_irquality.storage.project import Project
+from pytest_irquality.storage.run_file import RunFile
 from pytest_irquality.storage.stored import DamagedRunError, StoredRunError
 from pytest_irquality.storage.target import Target, run_file, run_name
-from pytest_irquality.storage.trec import is_trec
-
-
-class BaselineFile(NamedTuple):
-    """The file of a target's baseline, how messages name it, and what it may lead to (None:
-    anything).
-    """
-
-    path: Path
-    shown: str
-    allowed: Allowed | None
 
 
 @dataclass(frozen=True)
@@ -42,18 +29,18 @@ class BaselineFiles(Source):
     given: str | None = None
     updating: bool = False
 
-    def file(self, target: Target) -> BaselineFile:
+    def file(self, target: Target) -> RunFile:
         """Give the file that is read, and written by an update."""
         name = run_file(target.file, target.retriever)
         if self.given is None:
             path = target.file.parent / FOLDER / name
-            return BaselineFile(path, self.project.shown(path), self.project.allowed(target.file))
+            return RunFile.of(self.project, path, self.project.allowed(target.file))
         given = self.project.start / self.given
         if given.is_file() or (given.suffix == ".jsonl" and not given.is_dir()):
-            return BaselineFile(given, self.project.shown(given), None)
+            return RunFile.of(self.project, given)
         nested, flat = target.below(given), given / name
         path = flat if flat.is_file() and not nested.is_file() else nested
-        return BaselineFile(path, self.project.shown(path), Allowed.project(given))
+        return RunFile.of(self.project, path, Allowed.project(given))
 
     def expects(self, target: Target) -> bool:
         """Tell whether there is a baseline for any of a suite's retrievers, before these are
@@ -72,16 +59,15 @@ class BaselineFiles(Source):
         """
         file = self.file(target)
         found = Found(target, file.shown)
-        of_another_kind = is_trec(file.path) and not self.updating
+        if file.is_trec and not self.updating:
+            return self._elsewhere(found)
         try:
-            if of_another_kind or not lexists(file.path):
-                return self._elsewhere(found)
-            found = replace(found, stored=read_run(*file))
+            stored = file.read()
         except DamagedRunError as error:
             return replace(found, damage=str(error))
-        except OSError as error:
-            why = error.strerror or error
-            raise StoredRunError(f"{file.shown}: cannot be read: {why}") from None
+        if stored is None:
+            return self._elsewhere(found)
+        found = replace(found, stored=stored)
         of = whose(found, file.path, named=file.allowed is None)
         return replace(found, of=of, changed=last_change(self.project.root, file.path))
 
@@ -135,7 +121,6 @@ def taken_over(found: Found, project: Project, shelf: Shelf, at: str | None = No
     taken = shelf.of(found.target)
     if taken is None:
         return found
-    changed = last_change(project.root, taken.file, at)
-    return replace(
-        found, source=taken.name, stored=taken.read(), of=taken.of, taken=taken, changed=changed
-    )
+    stored, changed = taken.read(), last_change(project.root, taken.file.path, at)
+    source = taken.file.shown
+    return replace(found, source=source, stored=stored, of=taken.of, taken=taken, changed=changed)

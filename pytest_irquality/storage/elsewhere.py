@@ -16,8 +16,9 @@ from pathlib import Path, PurePosixPath
 from pytest_irquality.edges.git import Repository
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.metrics.errors import MeasureError
-from pytest_irquality.storage.jsonl import parse_run, read_header, read_run
+from pytest_irquality.storage.jsonl import parse_run
 from pytest_irquality.storage.project import Project
+from pytest_irquality.storage.run_file import RunFile
 from pytest_irquality.storage.stored import Header, StoredRun, StoredRunError
 from pytest_irquality.storage.target import Target, run_name
 from pytest_irquality.suite import SuiteError, load_suite
@@ -32,18 +33,13 @@ HALF = 0.5
 @dataclass(frozen=True)
 class Shelved:
     """A baseline where it lies. ``suite`` is the file of the suite that made it, ``gone``: there is
-    no such file.
-
-    ``name`` is how messages name it, ``file`` its place in the working tree, which may lead to what
-    is ``allowed``. ``stored`` is its run, where that is known already.
+    no such file. ``stored`` is its run, where that is known already.
     """
 
-    name: str
-    file: Path
+    file: RunFile
     suite: Path
     header: Header
     gone: bool
-    allowed: Allowed | None = None
     stored: StoredRun | None = None
 
     @property
@@ -51,16 +47,17 @@ class Shelved:
         """The suite that made it, and the retriever, as messages name them."""
         return run_name(self.suite.name, self.header.retriever)
 
-    def read(self) -> StoredRun:
-        """Give its run. Raises ``StoredRunError``, ``OSError``."""
-        return self.stored or read_run(self.file, self.name, self.allowed)
+    def read(self) -> StoredRun | None:
+        """Give its run; None where it is there no more. Raises ``StoredRunError``."""
+        return self.stored or self.file.read()
 
     def shares_half(self, suite: Suite) -> bool:
         """Tell whether it holds half of a suite's queries; a damaged file holds none."""
         try:
-            return shares_half(self.read(), suite)
-        except (StoredRunError, OSError):
+            stored = self.read()
+        except StoredRunError:
             return False
+        return stored is not None and shares_half(stored, suite)
 
 
 @dataclass(frozen=True)
@@ -168,13 +165,13 @@ def gone_from(folder: Path, project: Project) -> Iterator[Shelved]:
 
 
 def _shelved(path: Path, project: Project) -> Iterator[Shelved]:
-    name, allowed = project.shown(path), project.allowed()
+    file = RunFile.of(project, path, project.allowed())
     try:
-        header = read_header(path, name, allowed)
+        header = file.header()
     except (StoredRunError, OSError):  # reported where it is asked for by its name
         return
     suite = path.parent.parent / PurePosixPath(header.path).name
-    yield Shelved(name, path, suite, header, not suite.is_file(), allowed)
+    yield Shelved(file, suite, header, not suite.is_file())
 
 
 def _passed_over(name: str) -> bool:
@@ -199,13 +196,13 @@ def in_commit(project: Project, repository: Repository, commit: str, source: str
             continue
         suite = file.parent.parent / PurePosixPath(stored.header.path).name
         gone = suite not in head or not suite.is_file()
-        baselines.append(Shelved(name, file, suite, stored.header, gone, stored=stored))
+        baselines.append(Shelved(RunFile(file, name), suite, stored.header, gone, stored))
     return Shelf(baselines)
 
 
 def _two(suite: Suite, found: Iterable[Shelved]) -> str:
     first, second, *_ = found
     return (
-        f"{suite.path} has no baseline under its name, and two may be its: {first.name}"
-        f" ({first.of}) and {second.name} ({second.of}); rename or delete one"
+        f"{suite.path} has no baseline under its name, and two may be its: {first.file.shown}"
+        f" ({first.of}) and {second.file.shown} ({second.of}); rename or delete one"
     )

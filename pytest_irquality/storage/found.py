@@ -4,13 +4,10 @@ know.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
-from typing import NamedTuple
 
-from pytest_irquality.edges.open import Allowed
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.elsewhere import Shelved
 from pytest_irquality.storage.matching import Matching
@@ -21,20 +18,6 @@ from pytest_irquality.storage.target import Target
 NAMED = 3
 
 
-class RunFile(NamedTuple):
-    """A file of kept runs, how messages name it, and what it may lead to (None: anything).
-
-    One in TREC's format has an empty ``header``; ``lacking`` are then the ids of the queries that
-    it has nothing for, which counts as nothing found.
-    """
-
-    path: Path
-    shown: str
-    allowed: Allowed | None
-    header: Header = Header("", "", 0)
-    lacking: Sequence[str] = ()
-
-
 @dataclass(frozen=True)
 class Found:
     """What a source has for a target: a stored run, or none.
@@ -42,8 +25,10 @@ class Found:
     ``source`` is its name in messages. ``changed`` are the commit and the time (ISO 8601) of the
     last change of its file, which made a run that does not say so itself. ``of`` is the suite and
     retriever that it was made for, where they have another name now, and ``taken`` its place, where
-    it was found under that name. ``files`` are those of kept runs that it was put together
-    from.
+    it was found under that name. ``headers`` are those of all files that it was put together from;
+    ``lacking`` names what TREC's format cannot tell: by file the queries that it has nothing for,
+    which counts as nothing found. ``answers`` are those of today, where they were just asked for or
+    stand for such ones.
 
     Without a run ``damage`` says what is wrong with a file that is there; ``new`` that the suite
     did not exist at the commit asked for, or had no baseline there and this change brings the
@@ -55,12 +40,14 @@ class Found:
     """
 
     target: Target
-    source: str
+    source: str = ""
     stored: StoredRun | None = None
     changed: tuple[str | None, str | None] = (None, None)
     of: str = ""
     taken: Shelved | None = None
-    files: Sequence[RunFile] = ()
+    headers: Sequence[Header] = ()
+    lacking: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    answers: Run | None = None
     damage: str = ""
     new: New = ""
     committed: StoredRun | None = None
@@ -76,13 +63,17 @@ class Found:
     @cached_property
     def run(self) -> Run | None:
         """Its answers to today's queries; None where there is nothing to compare with."""
-        if self.stored is None:
-            return Run(self.target.retriever) if self.new else None
-        return self.stored.run(self.target.suite, self.matching)
+        if self.answers is not None:
+            return self.answers
+        if self.stored is not None:
+            return self.stored.run(self.target.suite, self.matching)
+        return Run(self.target.retriever) if self.new else None
 
     @property
     def baseline(self) -> Baseline | None:
         """What reports say of it; None where there is nothing to compare with."""
+        if self.answers is not None:
+            return Baseline(self.source, len(self.answers.answered), version=self.answers.version)
         if self.stored is None:
             return Baseline(self.source, new=self.new) if self.new else None
         header, queries = self.stored.header, self.stored.queries.values()
@@ -109,20 +100,20 @@ class Found:
             f" `{UPDATE}`"
         )
 
-    def of_today(self, needed: Collection[str]) -> Run:
-        """Its answers to the ``needed`` queries, as if they had been asked just now."""
-        assert self.run is not None
-        return replace(self.run.only(needed), retriever=self.target.retriever, scored={})
-
-    def lacking(self, needed: Collection[str]) -> Iterator[str]:
-        """Say which of the ``needed`` queries kept runs have no answer to."""
+    def of_today(self, needed: Collection[str]) -> Found:
+        """Give its answers to the ``needed`` queries, as if these had been asked just now, with
+        notes on those that it lacks.
+        """
         assert self.run is not None
         known = self.run.answered | self.run.faults.keys()
+        notes = []
         if some := self._some([id for id in needed if id not in known], needed):
-            yield f"the kept run lacks {some}, or has other words or params for them"
-        for file in self.files:
-            if some := self._some(file.lacking, needed):
-                yield f"{file.shown} has nothing for {some}, which therefore score 0"
+            notes.append(f"the kept run lacks {some}, or has other words or params for them")
+        for shown, ids in self.lacking.items():
+            if some := self._some(ids, needed):
+                notes.append(f"{shown} has nothing for {some}, which therefore score 0")
+        run = replace(self.run.only(needed), retriever=self.target.retriever, scored={})
+        return replace(self, answers=run, notes=notes)
 
     def _some(self, ids: Collection[str], needed: Collection[str]) -> str:
         """Name a few of the needed queries that have one of the ids, in the suite's order."""

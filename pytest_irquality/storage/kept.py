@@ -17,9 +17,10 @@ from typing import NamedTuple
 from pytest_irquality.edges.open import Allowed, Unreadable, files_below
 from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.retrieval.run import Answer, Ranking, Run
-from pytest_irquality.storage.found import NAMED, Found, RunFile, Source
-from pytest_irquality.storage.jsonl import read_header, read_run
+from pytest_irquality.storage.found import NAMED, Found, Source
+from pytest_irquality.storage.jsonl import read_run
 from pytest_irquality.storage.project import Project
+from pytest_irquality.storage.run_file import RunFile
 from pytest_irquality.storage.shards import join
 from pytest_irquality.storage.stored import (
     Header,
@@ -35,11 +36,18 @@ JUDGED = "--ir-runs"
 LOOKED_AT = 2**20  # bytes, which have an answer in them
 
 
+class KeptFile(NamedTuple):
+    """A file that holds a run, or a share of one, and its header, empty in TREC's format."""
+
+    file: RunFile
+    header: Header = Header("", "", 0)
+
+
 class Build(NamedTuple):
     """The files of one build, shares of a run or one, and where they were found."""
 
     given: str
-    files: Sequence[RunFile]
+    files: Sequence[KeptFile]
 
 
 @dataclass(frozen=True)
@@ -64,9 +72,10 @@ class KeptRuns(Source):
         builds = self._builds(target)
         if not builds:
             return Found(target, self._source)
-        read = [self._read(build, target) for build in builds]
-        files = [file for _, files in read for file in files]
-        return Found(target, self._source, together([run for run, _ in read]), files=files)
+        lacking: dict[str, Sequence[str]] = {}
+        stored = together([self._read(build, target, lacking) for build in builds])
+        headers = [one.header for build in builds for one in build.files if not one.file.is_trec]
+        return Found(target, self._source, stored, headers=headers, lacking=lacking)
 
     @property
     def _source(self) -> str:
@@ -88,7 +97,7 @@ class KeptRuns(Source):
             files = []
             for file in self._possible(given):
                 try:
-                    files.append(_with_header(file))
+                    files.append(KeptFile(file) if file.is_trec else KeptFile(file, file.header()))
                 except StoredRunError as error:
                     if file.allowed is None:  # the user named it
                         raise
@@ -102,18 +111,18 @@ class KeptRuns(Source):
         if not path.exists():
             raise StoredRunError(f"{self.option} {given}: there is no such file or folder")
         if not path.is_dir():
-            yield RunFile(path, self.project.shown(path), None)
+            yield RunFile.of(self.project, path)
             return
         allowed = Allowed.project(path)
         try:
             for inside in files_below(path, (".jsonl", *SUFFIXES)):
                 if inside.is_file():
-                    yield RunFile(inside, self.project.shown(inside), allowed)
+                    yield RunFile.of(self.project, inside, allowed)
         except Unreadable as error:
             raise StoredRunError(f"{self.option} {given}: {error}") from None
 
     @property
-    def _files(self) -> Sequence[RunFile]:
+    def _files(self) -> Sequence[KeptFile]:
         return [file for build in self._scanned[0] for file in build.files]
 
     @property
@@ -143,7 +152,7 @@ class KeptRuns(Source):
         """Give the only TREC run there is. It may have any name, but never stands for one retriever
         of several.
         """
-        trec = [file for file in self._files if is_trec(file.path)]
+        trec = [one for one in self._files if one.file.is_trec]
         if len(trec) == 1 and not target.retriever:
             return [Build(self.given[0], trec)]
         if not trec and self.option != JUDGED:
@@ -158,72 +167,67 @@ class KeptRuns(Source):
     @property
     def _held(self) -> str:
         """The names of all runs, first those of ours."""
-        trec = [file.shown for file in self._files if is_trec(file.path)]
-        ours = {run_name(file.header.path, file.header.retriever) for file in self._files}
+        trec = [one.file.shown for one in self._files if one.file.is_trec]
+        ours = {run_name(one.header.path, one.header.retriever) for one in self._files}
         return ", ".join([*sorted(filter(None, ours)), *trec])
 
     # -- reading -----------------------------------------------------------------------------------
 
-    def _read(self, build: Build, target: Target) -> tuple[StoredRun, Sequence[RunFile]]:
-        """Read the run of one build, and name the files that it was read from."""
+    def _read(self, build: Build, target: Target, lacking: dict[str, Sequence[str]]) -> StoredRun:
+        """Read the run of one build. ``lacking`` takes up what TREC's format cannot tell."""
         files = sorted(build.files)
-        if is_trec(files[0].path):
-            return self._read_trec(files, target)
-        shares = [file for file in files if file.header.shard]
+        if files[0].file.is_trec:
+            return self._read_trec(files, target, lacking)
+        shares = [one for one in files if one.header.shard]
         if len(shares) < len(files) > 1:
-            names = ", ".join(file.shown for file in build.files)
+            names = ", ".join(one.file.shown for one in build.files)
             raise StoredRunError(
                 f"{target.name} has more than one kept run: {names}; of several builds give each"
                 f" its own {self.option}"
             )
-        runs = [(file.shown, read_run(*file[:3])) for file in files]
+        runs = [(one.file.shown, read_run(*one.file)) for one in files]
         try:
             stored = join(target.suite, runs) if shares else runs[0][1]
         except StoredRunError as error:
             raise StoredRunError(f"{error}{self._unread}") from None
         if self.option == JUDGED:
             _refuse_less(stored, target)
-        return stored, files
+        return stored
 
     def _read_trec(
-        self, files: Sequence[RunFile], target: Target
-    ) -> tuple[StoredRun, Sequence[RunFile]]:
+        self, files: Sequence[KeptFile], target: Target, lacking: dict[str, Sequence[str]]
+    ) -> StoredRun:
         """Read a run in TREC's format. It cannot say that a query returned nothing: those that it
         lacks did so, where it is judged, and are new, where it is compared with.
         """
-        suite, file = target.suite, files[0]
+        suite, file = target.suite, files[0].file
         if len(files) > 1:
             raise StoredRunError(_many(target, files))
         if suite.match == "text":
             raise StoredRunError(
                 f"{file.shown} has no texts, which 'match: text' of {suite.path} needs"
             )
-        rankings = dict(read_trec(*file[:3]))
+        rankings = dict(read_trec(*file))
         if rankings and not rankings.keys() & suite.by_id.keys():
             theirs = ", ".join(map(repr, [*rankings][:NAMED]))
             raise StoredRunError(
                 f"{file.shown} has no query of {suite.path}: its ids are {theirs} ..."
             )
-        lacking = suite.by_id.keys() - rankings.keys()
+        missing = suite.by_id.keys() - rankings.keys()
         if self.option == JUDGED:
-            rankings.update(dict.fromkeys(lacking, Ranking(())))
+            rankings.update(dict.fromkeys(missing, Ranking(())))
+        lacking[file.shown] = [id for id in missing if not suite.by_id[id].expects_nothing]
         header = Header(suite.name, suite.path, suite.depth, target.retriever)
-        stored = stored_run(suite, Run(target.retriever, (Answer(rankings),)), header)
-        unexpected = [id for id in lacking if not suite.by_id[id].expects_nothing]
-        return stored, [file._replace(lacking=unexpected)]
+        return stored_run(suite, Run(target.retriever, (Answer(rankings),)), header)
 
 
-def _with_header(file: RunFile) -> RunFile:
-    return file if is_trec(file.path) else file._replace(header=read_header(*file[:3]))
-
-
-def _of(target: Target, files: Sequence[RunFile]) -> Sequence[RunFile]:
+def _of(target: Target, files: Sequence[KeptFile]) -> Sequence[KeptFile]:
     """Give the files that hold the run of a target, or shares of it."""
     path = target.suite.path
-    made_for = defaultdict[str, list[RunFile]](list)
-    for file in files:
-        if file.header.retriever == target.retriever:
-            made_for[file.header.path].append(file)
+    made_for = defaultdict[str, list[KeptFile]](list)
+    for one in files:
+        if one.header.retriever == target.retriever:
+            made_for[one.header.path].append(one)
     if path in made_for:
         return made_for[path]
     # Another job may have been started in another folder; a name that fits one suite alone is good
@@ -232,7 +236,7 @@ def _of(target: Target, files: Sequence[RunFile]) -> Sequence[RunFile]:
     if len(alike) == 1:
         return made_for[alike[0]]
     names = _trec_names(target)
-    return [file for file in files if is_trec(file.path) and name_of(file.path) in names]
+    return [one for one in files if one.file.is_trec and name_of(one.file.path) in names]
 
 
 def _trec_names(target: Target) -> tuple[str, ...]:
@@ -240,8 +244,8 @@ def _trec_names(target: Target) -> tuple[str, ...]:
     return (stem, target.retriever) if target.retriever else (stem,)
 
 
-def _many(target: Target, found: Sequence[RunFile]) -> str:
-    files = ", ".join(file.shown for file in found)
+def _many(target: Target, found: Sequence[KeptFile]) -> str:
+    files = ", ".join(one.file.shown for one in found)
     return (
         f"more than one TREC run may be that of {target.name}: {files}; name one"
         f" {_trec_names(target)[0]}.run, or give it alone"
@@ -277,7 +281,7 @@ def _refuse_no_builds(target: Target, builds: Sequence[Build]) -> None:
             " builds of one side are of one"
         )
     for one, other in combinations(builds, 2):
-        for mine, theirs in product(one.files, other.files):
+        for (mine, _), (theirs, _) in product(one.files, other.files):
             if samefile(mine.path, theirs.path) or _is_copy(mine.path, theirs.path):
                 raise StoredRunError(
                     f"{mine.shown} is in {one.given} and in {other.given}: one run is one build"

@@ -9,12 +9,12 @@ from pathlib import Path
 from pytest_irquality.edges.git import now, package_version
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.metrics.measure import CANDIDATES
-from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.found import Found, Source
-from pytest_irquality.storage.jsonl import read_run, write_run
+from pytest_irquality.storage.jsonl import write_run
 from pytest_irquality.storage.project import Project
+from pytest_irquality.storage.run_file import RunFile
 from pytest_irquality.storage.shards import Shard
-from pytest_irquality.storage.stored import Header, StoredRunError, digest, stored_run
+from pytest_irquality.storage.stored import Header, digest, stored_run
 from pytest_irquality.storage.target import Target
 from pytest_irquality.storage.trec import is_trec, write_trec
 
@@ -41,39 +41,32 @@ class SavedRuns(Source):
     def _place(self) -> Path:
         return self.project.start / self.given
 
-    def path(self, target: Target) -> Path:
+    def file(self, target: Target) -> RunFile:
         """Give the file in a folder that keeps the run of a target."""
         share = f".{self.shard.index}-of-{self.shard.count}" if self.shard else ""
-        return target.below(self._place, f"{share}.jsonl")
+        path = target.below(self._place, f"{share}.jsonl")
+        return RunFile.of(self.project, path, Allowed.project(self._place))
 
     def find(self, target: Target) -> Found:
         """Give what an earlier job has kept of a target. Raises ``StoredRunError`` where that is
         damaged.
         """
-        path = self.path(target)
-        found = Found(target, self.project.shown(path))
-        if not self.resuming:
-            return found
-        try:
-            stored = read_run(path, found.source, Allowed.project(self._place))
-        except FileNotFoundError:
-            return found
-        except OSError as error:
-            why = error.strerror or error
-            raise StoredRunError(f"{found.source}: cannot be read: {why}") from None
-        return replace(found, stored=stored)
+        file = self.file(target)
+        return Found(target, file.shown, file.read() if self.resuming else None)
 
-    def write(self, target: Target, run: Run) -> Iterator[str]:
-        """Keep the run of a target, beside the lines that an earlier job has kept of queries which
-        were not asked now. Raises ``OSError``, ``StoredRunError``.
+    def write(self, today: Found) -> Iterator[str]:
+        """Keep what was returned for a target, beside the lines that an earlier job has kept of
+        queries which were not asked now. Raises ``OSError``, ``StoredRunError``.
         """
+        target, run = today.target, today.run
+        assert run is not None
         if self.is_one_file:
             write_trec(self._place, target.suite, run)
             several = len(run.answers)
             only = f" (the first of {several} answers: such a file has one)" if several > 1 else ""
             yield f"run kept: {self.given}{only}"
             return
-        suite, path, staged = target.suite, self.path(target), run.stages.get(CANDIDATES)
+        suite, file, staged = target.suite, self.file(target), run.stages.get(CANDIDATES)
         header = Header(
             suite.name,
             suite.path,
@@ -90,5 +83,5 @@ class SavedRuns(Source):
         new = stored_run(suite, run, header)
         if old := self.find(target).stored:
             new = replace(new, queries={**old.queries, **new.queries})
-        write_run(path, new, Allowed.project(self._place))
-        yield f"run kept: {self.project.shown(path)}"
+        write_run(file.path, new, file.allowed)
+        yield f"run kept: {file.shown}"

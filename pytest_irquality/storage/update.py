@@ -86,10 +86,10 @@ def _put_away(found: Found, files: BaselineFiles, siblings: Sequence[Target]) ->
     also = files.shelf.needed(taken, but=found.target.file)
     if also or waiting:
         needed = also.name if also else waiting[0].name
-        yield f"{taken.name} stays: {needed} is compared with it, too"
+        yield f"{taken.file.shown} stays: {needed} is compared with it, too"
         return
-    taken.file.unlink(missing_ok=True)
-    yield f"removed: {taken.name}"
+    taken.file.path.unlink(missing_ok=True)
+    yield f"removed: {taken.file.shown}"
 
 
 @dataclass

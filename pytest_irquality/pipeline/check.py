@@ -7,7 +7,6 @@ from __future__ import annotations
 import html
 import sys
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -191,20 +190,20 @@ class _Rankings:
     """Results that are there already, given out as if they were asked for."""
 
     def __init__(self, suite: Suite, rankings: Mapping[str, object]) -> None:
-        texts = Counter(query.text for query in suite.queries)
-        known = {name for query in suite.queries for name in (query.id, query.text)}
+        self.by_text: dict[str, object] = {}
+        known, texts = set[str](), set[str]()
+        for query in suite.queries:
+            if query.text in texts:
+                raise ValueError(
+                    f"{suite.path} has two queries {query.text!r}: rankings cannot tell them apart"
+                )
+            texts.add(query.text)
+            known.update((query.text, query.id))
+            for name in (query.text, query.id):
+                if name in rankings:
+                    self.by_text[query.text] = rankings[name]
         if unknown := [name for name in rankings if name not in known]:
             raise ValueError(f"{suite.path} has no query {unknown[0]!r}, whose ranking is given")
-        if twice := next((text for text, times in texts.items() if times > 1), None):
-            raise ValueError(
-                f"{suite.path} has two queries {twice!r}: rankings cannot tell them apart"
-            )
-        self.by_text = {
-            query.text: rankings[name]
-            for query in suite.queries
-            for name in (query.text, query.id)
-            if name in rankings
-        }
 
     def search(self, query: str, **params: object) -> object:
         if query not in self.by_text:

@@ -80,24 +80,22 @@ def _of_kept(headers: Sequence[Header], here: str | None) -> Iterator[Remark]:
     oldest: dict[str | None, str | None] = {}  # of several shares or builds
     for header in sorted(headers, key=lambda header: header.time or ""):
         oldest.setdefault(header.commit, header.time)
-    now = datetime.now(timezone.utc)
     for commit, time in oldest.items():
-        of = f"commit {revision(commit)}" if commit else "an unknown commit"
-        old = age(time, now) if time else ""
-        judged = f"a kept run is judged, of {of}{old and f', {old}'}"
-        if _are_two(commit, here):
-            other = f"here is {revision(here or '')}"
-            yield Loud(f"{judged}; {other}", f"the kept run is of {of}, and {other}")
-        else:
-            yield Remark(judged)
+        yield _of_commit(commit, time, here)
 
 
-def _are_two(commit: str | None, other: str | None) -> bool:
-    """Tell whether two short hashes are known to be of two commits, whether files were changed or
-    not.
-    """
-    if not commit or not other:
-        return False
+def _of_commit(commit: str | None, time: str | None, here: str | None) -> Remark:
+    of = f"commit {revision(commit)}" if commit else "an unknown commit"
+    old = age(time, datetime.now(timezone.utc)) if time else ""
+    judged = f"a kept run is judged, of {of}{old and f', {old}'}"
+    if not commit or not here or not _are_two(commit, here):
+        return Remark(judged)
+    other = f"here is {revision(here)}"
+    return Loud(f"{judged}; {other}", f"the kept run is of {of}, and {other}")
+
+
+def _are_two(commit: str, other: str) -> bool:
+    """Tell whether two short hashes are of two commits, whether files were changed or not."""
     one, two = commit.partition("-")[0], other.partition("-")[0]
     return not one.startswith(two) and not two.startswith(one)
 

@@ -84,8 +84,8 @@ def _judged(
     suite, part = target.suite, plan.part(target.suite)
     needed = {query.id for check in checks for query in part.needed(check)}
     # What is damaged, or stands in no chunk, is told before anything is asked.
-    plan.refuse_overwriting(target)
-    before = plan.before(target, needed)
+    plan.refuse_bad_writing(target, needed)
+    before = plan.before(target)
     nowhere = _in_no_chunk(plan, target, asking.retriever)
     if plan.kept:
         today = plan.kept.find(target).of_today(needed)

@@ -70,19 +70,16 @@ class Plan:
             return self.compared
         return BaselineFiles(self.project, updating=self.updating)
 
-    def before(self, target: Target, needed: Collection[str]) -> Found:
-        """Find what a target is compared with, where the ``needed`` queries are asked.
+    def before(self, target: Target) -> Found:
+        """Find what a target is compared with.
 
         Raises ``StoredRunError`` where that is there, cannot be compared with, and neither an
         update is about to mend it nor the change itself commits another.
         """
         if self.compared is None or target.suite.baseline_retriever:
             return Found(target)
-        found = self.replaced(target) if self.updating else None
-        if found and found.damage and len(needed) < len(target.suite.queries):
-            raise StoredRunError(f"{found.damage}; only an update of all queries can do that")
-        if found is None or self.compared is not self.files:
-            found = self.compared.find(target)
+        own = self.updating and self.compared is self.files
+        found = self.replaced(target) if own else self.compared.find(target)
         if not found.unfit:
             return found
         if not self.updating and found.committed is None:
@@ -96,8 +93,10 @@ class Plan:
             self._replaced[key] = self.files.find(target)
         return self._replaced[key]
 
-    def refuse_overwriting(self, target: Target) -> None:
-        """Raise ``StoredRunError`` where two targets would be kept in one file."""
+    def refuse_bad_writing(self, target: Target, needed: Collection[str]) -> None:
+        """Raise ``StoredRunError`` where two targets would be kept in one file, or where an answer
+        to the ``needed`` queries alone cannot mend a damaged one.
+        """
         if not self.saved and not self.updating:
             return
         if self.saved and self.saved.is_one_file and len(self.targets) > 1:
@@ -105,6 +104,14 @@ class Plan:
                 f"--ir-save-runs {self.saved.given} is one file and here are"
                 f" {len(self.targets)} runs: name a folder, or one suite"
             )
+        self._refuse_one_file(target)
+        partial = len(needed) < len(target.suite.queries)
+        if self.updating and partial and not target.suite.baseline_retriever:
+            damage = self.replaced(target).damage
+            if damage:
+                raise StoredRunError(f"{damage}; only an update of all queries can do that")
+
+    def _refuse_one_file(self, target: Target) -> None:
         # Names that differ in case alone are one on some file systems.
         names = [str(self.files.file(other).path).casefold() for other in self.targets]
         mine = str(self.files.file(target).path).casefold()

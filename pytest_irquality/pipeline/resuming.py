@@ -4,7 +4,7 @@ asked.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 
 from pytest_irquality.metrics.measure import CANDIDATES
@@ -36,28 +36,31 @@ def resumed(
     run = found.run
     assert run is not None
     stages = {CANDIDATES: run.stages[CANDIDATES]} if staged else {}
-    whole = _whole(found, run, stages).intersection(needed)
-    if not whole:
-        return None
-    worded = {variant.id for variant in suite.reworded if variant.of in whole}
-    return replace(
-        run.only(whole),
-        scored={},
-        variants=run.variants and replace(run.variants.only(worded), scored={}),
-        stages={name: stage.only(whole) for name, stage in stages.items()},
-    )
+    run = replace(run, scored={}, stages=stages)
+    whole = _whole(found, run).intersection(needed)
+    return _only(run, whole, suite) if whole else None
 
 
-def _whole(found: Found, run: Run, stages: Mapping[str, Run]) -> set[str]:
+def _whole(found: Found, run: Run) -> set[str]:
     """Give the queries that have everything that would be asked for."""
     assert found.stored is not None
     suite, lines = found.target.suite, found.stored.queries
     same = found.matching.same.items()
     whole = {id for id, stored in same if _is_whole(lines[stored], id, suite)}
-    for stage in stages.values():
+    for stage in run.stages.values():
         whole &= stage.answered
     variants = run.variants.answered if run.variants else ()
     return whole - {variant.of for variant in suite.reworded if variant.id not in variants}
+
+
+def _only(run: Run, ids: Collection[str], suite: Suite) -> Run:
+    """Give the run of some queries, with their variants and stages."""
+    variants = run.variants
+    if variants:
+        worded = {variant.id for variant in suite.reworded if variant.of in ids}
+        variants = replace(variants.only(worded), scored={})
+    stages = {name: stage.only(ids) for name, stage in run.stages.items()}
+    return replace(run.only(ids), variants=variants, stages=stages)
 
 
 def _is_whole(line: StoredQuery, id: str, suite: Suite) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
@@ -39,20 +39,30 @@ def lay_out(
     if terminal is None or terminal.verbosity > 0:
         return
     width = width_of(config)
-    known = {(result.path, result.retriever): result for result in results}
     failed = terminal.stats.get("failed", [])
-    ours = []
+    ours = [*_fitted(failed, results, items, width)]
+    worst_first = sorted(ours, key=lambda entry: -entry[2])
+    for (place, *_), (_, report, _) in zip(ours, worst_first, strict=True):
+        failed[place] = report
+    for report in terminal.stats.get("error", []):
+        if report.nodeid in items and said_in_words(report.longrepr):
+            text = within(str(report.longrepr), width)
+            report.longrepr = LaidOut(report.longrepr, text)
+
+
+def _fitted(
+    failed: Sequence[pytest.TestReport],
+    results: Sequence[SuiteResult],
+    items: Mapping[str, KnownItem | None],
+    width: int,
+) -> Iterator[tuple[int, pytest.TestReport, float]]:
+    """Fit the reports of our items, and give each with its place and the damage."""
+    known = {(result.path, result.retriever): result for result in results}
     for place, report in enumerate(failed):
         item = items.get(report.nodeid)
         result = known.get(item.key) if item else None
         verdict = result.verdict(item.check) if item and result else None
         if result and verdict and verdict.outcome in ("failed", "fixed"):
-            report.longrepr = LaidOut(report.longrepr, laid_out(result, verdict, width))
-            ours.append((place, report, -Damage(result).of(verdict)))
-    for report in terminal.stats.get("error", []):
-        if report.nodeid in items and said_in_words(report.longrepr):
-            text = within(str(report.longrepr), width)
+            text = laid_out(result, verdict, width)
             report.longrepr = LaidOut(report.longrepr, text)
-    worst_first = sorted(ours, key=lambda entry: entry[2])
-    for (place, *_), (_, report, _) in zip(ours, worst_first, strict=True):
-        failed[place] = report
+            yield place, report, Damage(result).of(verdict)

@@ -261,15 +261,7 @@ class CheckItem(pytest.Function):
     def _raise_fault(self, verdict: Verdict, judged: Judged) -> NoReturn:
         """The cause of an unanswered query: in full the first time, in one line after that."""
         __tracebackhide__ = True
-        result = judged.result
-        query = verdict.query
-        if verdict.scope == "bulk":
-            # No bulk query has an item of its own, so their cause is told here.
-            bulk = (query.id for query in result.queries if query.fault and not query.check)
-            query = next(bulk, None)
-        elif query is None:  # of candidates alone no query's item tells
-            alone = (id for id in verdict.unanswered if id not in judged.run.faults)
-            query = next(alone, None)
+        result, query = judged.result, _unanswered(verdict, judged)
         fault = judged.run.unanswered.get(query) if query is not None else None
         if query is None or fault is None:
             self._fail(f"{reason(result, verdict)}\n  at {result.place(verdict)}")
@@ -286,6 +278,17 @@ class CheckItem(pytest.Function):
             self._fail(f"{said}\n  at {where}{more}", place)
         self.add_report_section("setup", "query", terminal(f"{asked.text!r} at {where}{more}"))
         raise for_the_user(fault.error, PACKAGE)
+
+
+def _unanswered(verdict: Verdict, judged: Judged) -> str | None:
+    """Give the query whose fault an item shows, if any."""
+    if verdict.scope == "bulk":
+        # No bulk query has an item of its own, so their cause is shown here.
+        bulk = (query.id for query in judged.result.queries if query.fault and not query.check)
+        return next(bulk, None)
+    if verdict.query is None:  # of candidates alone no query's item tells
+        return next((id for id in verdict.unanswered if id not in judged.run.faults), None)
+    return verdict.query
 
 
 def _briefly(error: BaseException) -> str:

@@ -47,16 +47,17 @@ class Matching:
     @cached_property
     def same(self) -> Mapping[str, str]:
         """The stored id of each of today's queries that has one, by today's."""
-        kept = {query.id: asks(query) for query in self.stored}
-        same = {query.id: query.id for query in self.today if kept.get(query.id) == asks(query)}
+        stored = {query.id: asks(query) for query in self.stored}
+        today = {query.id: asks(query) for query in self.today}
+        same = {id: id for id, question in today.items() if stored.get(id) == question}
         left: dict[tuple[str, str], list[str]] = defaultdict(list)
-        for query in reversed(self.stored):
-            if query.id not in same:
-                left[asks(query)].append(query.id)
-        for query in self.today:
-            if query.id not in same and left[asks(query)]:
-                same[query.id] = left[asks(query)].pop()
-        return {query.id: same[query.id] for query in self.today if query.id in same}
+        for id, question in reversed(stored.items()):
+            if id not in same:
+                left[question].append(id)
+        for id, question in today.items():
+            if id not in same and left[question]:
+                same[id] = left[question].pop()
+        return {id: same[id] for id in today if id in same}
 
     @cached_property
     def renamed(self) -> tuple[str, ...]:
@@ -76,20 +77,16 @@ class Matching:
 
         They have the id of a query that left, or its text with other params, or most of its words.
         """
-        unmatched = [query for query in self.today if query.id not in self.same]
         by_id = {query.id: query.id for query in self.left}
         by_text = {query.text: query.id for query in self.left}
-        by_word: dict[str, list[str]] = defaultdict(list)
-        for query in self.left:
-            for word in words(query.text):
-                by_word[word].append(query.id)
-        size = {query.id: len(words(query.text)) for query in self.left}
+        by_words = _ByWords(self.left)
         edited = {}
-        for query in unmatched:
-            alike = _alike(words(query.text), by_word, size)
-            found = by_id.get(query.id) or by_text.get(query.text) or alike
-            if found is not None:
-                edited[query.id] = found
+        for query in self.today:
+            if query.id not in self.same:
+                named = by_id.get(query.id) or by_text.get(query.text)
+                found = named or by_words.most_alike(query.text)
+                if found is not None:
+                    edited[query.id] = found
         return edited
 
     @cached_property
@@ -110,11 +107,27 @@ def words(text: str) -> set[str]:
     return {*WORD.findall(text.casefold())}
 
 
-def _alike(
-    asked: set[str], by_word: Mapping[str, Iterable[str]], size: Mapping[str, int]
-) -> str | None:
-    """The query that shares most words with another, if that is more than half of the longer's."""
-    shared = Counter(id for word in asked for id in by_word.get(word, ()))
-    near = [(2 * common > max(len(asked), size[id]), common, id) for id, common in shared.items()]
-    best = max(near, default=(False, 0, ""))
-    return best[2] if best[0] else None
+class _ByWords:
+    """Queries by the words that they are made of."""
+
+    def __init__(self, queries: Iterable[Question]) -> None:
+        self.ids: dict[str, list[str]] = defaultdict(list)
+        self.size: dict[str, int] = {}
+        for query in queries:
+            own = words(query.text)
+            self.size[query.id] = len(own)
+            for word in own:
+                self.ids[word].append(query.id)
+
+    def most_alike(self, text: str) -> str | None:
+        """Give the query that shares most words with a text, if those are more than half of the
+        longer's.
+        """
+        asked = words(text)
+        shared = Counter(id for word in asked for id in self.ids.get(word, ()))
+        near = [
+            (2 * common > max(len(asked), self.size[id]), common, id)
+            for id, common in shared.items()
+        ]
+        enough, _, id = max(near, default=(False, 0, ""))
+        return id if enough else None

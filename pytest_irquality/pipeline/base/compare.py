@@ -120,10 +120,7 @@ class Base:
 
     def _answer(self, key: RunOf, today: Sequence[str], ended: _Ended) -> BaseAnswer:
         base, runs = f"the base {ended.commit[:7]}", ended.runs_of(key.suite)
-        only = len(runs) == 1 and (
-            len(today) == 1 or "" in runs
-        )  # then it is that one, whatever its name
-        found = runs.get(key.retriever) or (next(iter(runs.values())) if only else None)
+        found = _own_run(runs, key.retriever, today)
         if found and (stored := _stored(self.folder / RUNS / found)):
             return _compared(key, found, stored, base)
         if ended.believed and runs and not found:
@@ -214,6 +211,14 @@ def _check_guard(base: Base, commit: str, from_base: FromBase) -> None:
             raise BaseError(
                 f"{name} read {words[0]}, which this change alters: name it relative to the code"
             )
+
+
+def _own_run(runs: Mapping[str, str], retriever: str, today: Sequence[str]) -> str | None:
+    """Give the file of a retriever's run. Where one stands for one, its name does not matter."""
+    if retriever in runs:
+        return runs[retriever]
+    only = len(runs) == 1 and (len(today) == 1 or "" in runs)
+    return next(iter(runs.values())) if only else None
 
 
 def _compared(key: RunOf, run: str, stored: StoredRun, base: str) -> BaseAnswer:

@@ -1,6 +1,4 @@
-"""``--ir-audit``: what the retriever says of judged documents, and the audit that follows from
-it.
-"""
+"""The audit of ``--ir-audit``, after the retriever was asked which documents exist."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The whole path from Python: a suite file and a search give what ``pytest --ir-suite`` would
-say.
-"""
+"""The whole path from Python: a suite file and a search, judged as ``pytest --ir-suite`` does."""
 
 from __future__ import annotations
 
@@ -44,7 +42,7 @@ class SearchQualityError(AssertionError):
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What judging a suite gave, for each retriever.
+    """The results of a suite, one for each retriever.
 
     Printed it says what the terminal says; in a notebook it shows as the report.
     """
@@ -53,7 +51,7 @@ class CheckResult:
 
     @property
     def failed(self) -> bool:
-        """Whether anything failed. A known issue that is still broken has not."""
+        """True where anything failed. A known issue that is still broken has not."""
         return any(result.failed for result in self.results)
 
     @property
@@ -75,10 +73,9 @@ class CheckResult:
             raise SearchQualityError("\n\n".join(self.failures))
 
     def to_frame(self) -> Any:
-        """One row a query and retriever, with every measure now and in the baseline, as pandas or
-        polars has it.
+        """Give one row a query and retriever, with every measure now and in the baseline.
 
-        Raises ``ImportError`` where neither is installed.
+        It is a data frame of pandas or polars. Raises ``ImportError`` where neither is installed.
         """
         rows = [row for result in self.results for row in _rows(result)]
         return _frame_library().DataFrame(rows)
@@ -169,7 +166,7 @@ def _asked(
     retrievers: Mapping[str, object] | None,
     rankings: Mapping[str, object] | None,
 ) -> dict[str, object]:
-    """What is to be asked, by name, first what others are compared with."""
+    """Give the retrievers by name, first the one that others are compared with."""
     if [retriever, retrievers, rankings].count(None) != 2:
         raise TypeError(
             "check() takes one of a retriever, retrievers by name, or rankings by query"

@@ -1,6 +1,4 @@
-"""The end of a result's way: what a reader must know of the files behind it is added, and all that
-is asked for is written.
-"""
+"""The end of a result's way: its sources are noted, and all that is asked for is written."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ from pytest_irquality.wording.words import age, revision
 
 
 def completed(plan: Plan, result: SuiteResult, today: Found, before: Found) -> SuiteResult:
-    """Give a result with what the sources of both sides add to it, after everything that is asked
-    for was written.
-    """
+    """Give a result with notes on the sources of both sides, after all was written."""
     facts: list[Fact] = [Remark(note) for note in _notes(plan, today, before)]
     if plan.kept:
         facts += _of_kept(today.headers, plan.project.commit)
@@ -59,8 +55,9 @@ def _notes(plan: Plan, today: Found, before: Found) -> Iterator[str]:
 
 
 def _orphans(plan: Plan, target: Target) -> Iterator[str]:
-    """Name the baselines beside a suite that nothing is compared with any more, as the first suite
-    there reports them.
+    """Name the baselines beside a suite that nothing is compared with any more.
+
+    The first suite of a folder does so.
     """
     folder, project = target.file.parent, plan.project
     suites = (path for pattern in project.patterns for path in folder.glob(pattern))
@@ -153,9 +150,7 @@ def _update(plan: Plan, today: Found, result: SuiteResult, file: str) -> Iterato
 
 
 def _values(suite: Suite, query: QueryResult) -> dict[str, float]:
-    """Give what a query scored by the measures that rest on judgments, and how many judgments it
-    had.
-    """
+    """Give the values of a query by the measures that rest on judgments, and how many it had."""
     values = zip(suite.measures, query.values, strict=True)
     scored = {
         str(measure): value

@@ -1,4 +1,4 @@
-"""Why: what the retriever itself says of the documents that a failure names.
+"""The retriever's own words on the documents that a failure names.
 
 It is asked after judging, for the reasons of a few documents and for the existence of all that
 failures name, and can change no verdict.
@@ -37,7 +37,7 @@ def explained(result: SuiteResult, retriever: object, suite: Suite) -> SuiteResu
 def _explanations(
     result: SuiteResult, retriever: object, by_query: ByQuery
 ) -> dict[tuple[str, str], str]:
-    """What the retriever says of a few documents, by query and document."""
+    """Give the retriever's explanations of a few documents, by query and document."""
     said: dict[tuple[str, str], str] = {}
     if not explains(retriever):
         return said

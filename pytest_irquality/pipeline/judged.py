@@ -46,7 +46,7 @@ class Asking:
 
     @property
     def version(self) -> str | None:
-        """What a retriever says of its own version, to be kept with its answers."""
+        """The retriever's own version, to be kept with its answers."""
         version = getattr(self.retriever, "version", None)
         return str(version) if isinstance(version, (str, int, float)) else None
 
@@ -59,11 +59,11 @@ def judged(
     *,
     reference: Run | None = None,
 ) -> tuple[SuiteResult, Found, Found]:
-    """Ask every query that some checks need, and hold the answers against these checks. Give the
-    result, today's answers, and what they were compared with.
+    """Ask every query that some checks need, and hold the answers against these checks.
 
-    ``reference`` is the run of another retriever, where the suite compares with that; without one
-    the target is that retriever itself. Raises ``NotJudged``.
+    Gives the result, today's answers, and what they were compared with. ``reference`` is the run of
+    another retriever, where the suite compares with that; without one the target is that retriever
+    itself. Raises ``NotJudged``.
     """
     suite = target.suite
     try:
@@ -126,8 +126,9 @@ def _in_no_chunk(plan: Plan, target: Target, retriever: object) -> Mapping[str, 
 
 
 def _ask(plan: Plan, target: Target, needed: Collection[str], asking: Asking) -> Found:
-    """Ask the needed queries: after an earlier attempt those that had no answer then, and of a run
-    that is gone on with those that it lacks.
+    """Ask the needed queries that were not answered yet.
+
+    After an earlier attempt those had no answer then; a run that is gone on with lacks them.
     """
     suite, earlier = target.suite, asking.earlier
     wanted = {*(earlier.unanswered if earlier else needed)}

@@ -1,6 +1,4 @@
-"""What a session is asked for, and where it finds what was returned before. Knows nothing of
-pytest.
-"""
+"""The plan of a session: its options without pytest, and the sources of what was returned."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ from pytest_irquality.verdict.trend import Past
 
 @dataclass
 class Plan:
-    """What is asked of one session.
+    """The orders of one session, and what was noted for it.
 
     ``compared`` is the source of what today's answers are compared with (None: nothing), ``kept``
     that of today's answers, where no retriever is asked. ``updating`` writes the baselines anew,
@@ -94,8 +92,10 @@ class Plan:
         return self._replaced[key]
 
     def refuse_bad_writing(self, target: Target, needed: Collection[str]) -> None:
-        """Raise ``StoredRunError`` where two targets would be kept in one file, or where an answer
-        to the ``needed`` queries alone cannot mend a damaged one.
+        """Raise ``StoredRunError`` where writing would lose something.
+
+        Two targets would be kept in one file, or the answers to the ``needed`` queries alone cannot
+        mend a damaged one.
         """
         if not self.saved and not self.updating:
             return
@@ -123,10 +123,9 @@ class Plan:
                 )
 
     def past(self, target: Target, needed: Collection[str]) -> Past | None:
-        """Give what the history holds of a target; None where there is no history, or where only
-        some of the queries are asked, which is no line of it.
+        """Give the history of a target; None where nothing is to be added to it.
 
-        Raises ``StoredRunError``.
+        A run of some of the queries is no line of it. Raises ``StoredRunError``.
         """
         if self.history is None or self.shard or len(needed) < len(target.suite.queries):
             return None

@@ -1,6 +1,4 @@
-"""Going on with a kept run: what of it still answers today's queries, so that only the rest is
-asked.
-"""
+"""Going on with a kept run, so that only those queries are asked which it lacks."""
 
 from __future__ import annotations
 
@@ -18,13 +16,12 @@ from pytest_irquality.wording.words import revision
 def resumed(
     found: Found, needed: Collection[str], commit: str | None, version: str | None, *, staged: bool
 ) -> Run | None:
-    """Give what was kept of the ``needed`` queries and is all that would be asked of them; None
-    where that is nothing.
+    """Give the kept answers to those ``needed`` queries of which nothing more would be asked.
 
-    A query is asked again where it failed, has other words or params by now, or lacks an answer, a
-    variant, a text or its candidates (``staged``: the retriever tells them). ``commit`` and
-    ``version`` are those of today's code and retriever. Raises ``StoredRunError`` where others gave
-    the kept answers.
+    None where there are none. A query is asked again where it failed, has other words or params by
+    now, or lacks an answer, a variant, a text or its candidates (``staged``: the retriever tells
+    them). ``commit`` and ``version`` are those of today's code and retriever. Raises
+    ``StoredRunError`` where others gave the kept answers.
     """
     suite, stored = found.target.suite, found.stored
     if stored is None:

@@ -1,6 +1,4 @@
-"""``--ir-baseline=run:REF`` in pytest: when the base is run, and what is said where it cannot
-be.
-"""
+"""The base of ``--ir-baseline=run:REF`` in pytest: when it is run, and errors of it."""
 
 from __future__ import annotations
 
@@ -26,8 +24,9 @@ WORKER = "ir_base"  # the folder, as workers of pytest-xdist are told it
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take the place for the base's answers, where everybody who judges looks. Raises
-    ``pytest.UsageError``.
+    """Take the place of the base's answers, where everybody who judges looks.
+
+    Raises ``pytest.UsageError``.
     """
     try:
         repository = Repository.holding(config.rootpath)
@@ -54,7 +53,7 @@ def revision(config: pytest.Config) -> str:
 
 
 class Today:
-    """What is collected today, in whichever process that is."""
+    """The items that are collected today, in whichever process that is."""
 
     def __init__(self, config: pytest.Config, repository: Repository, folder: Path) -> None:
         self.config, self.repository, self.folder = config, repository, folder
@@ -78,8 +77,9 @@ class Today:
         return Collected(self._keys(items), self.retrievers, list(files))
 
     def _keys(self, items: Iterable[pytest.Item]) -> list[RunOf]:
-        """Each suite and retriever once. Raises ``pytest.UsageError`` for a suite outside the
-        checkout.
+        """Give each suite and retriever once.
+
+        Raises ``pytest.UsageError`` for a suite outside the checkout.
         """
         keys = []
         try:
@@ -119,8 +119,9 @@ class Head(Today):
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any) -> None:
-        """Under xdist: no worker runs anything until all of them have collected and this
-        returned.
+        """Run the base under xdist, when the first worker has collected.
+
+        No worker runs anything until all of them have collected and this returned.
         """
         note = self.folder / f"{COLLECTED}-{node.gateway.id}"
         if not self.ran and note.exists() and (collected := Collected.read(note)).keys:

@@ -1,5 +1,6 @@
-"""The fixture ``ir_check``: a suite that is judged inside an ordinary test, and joins the reports
-by its node id.
+"""The fixture ``ir_check``: a suite that is judged inside an ordinary test.
+
+It joins the reports by the test's node id.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ CHECKED = pytest.StashKey[list[SuiteResult]]()
 
 
 class Checker:
-    """What the fixture gives: called with a suite and what answers it, it fails as the suite's own
-    items do.
+    """The value of the fixture, which is called with a suite and what answers it.
+
+    It fails as the suite's own items do.
     """
 
     def __init__(self, item: pytest.Item) -> None:
@@ -72,15 +74,13 @@ class Checker:
         return result
 
     def _name(self, result: SuiteResult, before: int) -> str:
-        """What the reports call the result: the test, its retriever where it names any, and which
-        of several.
-        """
+        """Name the result in reports: the test, its retriever if it names any, and its number."""
         parts = self._item.nodeid, result.retriever, str(before + 1) if before else ""
         return OF_A_TEST.join(filter(None, parts))
 
 
 def _first_reason(checked: CheckResult) -> str:
-    """Why the worst check failed, for the short summary, which quotes the first line."""
+    """Give the reason of the worst failure, for the short summary, which quotes the first line."""
     worst = worst_first(checked.results)[0]
     failures = worst.damage.failures
     return reason(worst.result, failures[0]) if failures else worst.headline

@@ -49,8 +49,9 @@ CHECK = "check"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Gather what the session is asked for. Raises ``pytest.UsageError`` where that contradicts
-    itself.
+    """Gather the plan of the session.
+
+    Raises ``pytest.UsageError`` where the options contradict each other, or name nothing.
     """
     options, shard = Options(config), _shard(Options(config))
     project = Project(
@@ -121,9 +122,7 @@ def _named_folders(config: pytest.Config) -> Iterator[Path]:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None, None, None]:
-    """Under ``--ir-shard`` keep what a share of the queries can tell; bring along what others are
-    compared with.
-    """
+    """Keep the items of a share of the queries, and bring along what others are compared with."""
     yield  # to -k, --lf and whatever else selects
     shard = config.stash[PLAN].shard
     if shard:
@@ -136,8 +135,9 @@ def pytest_collection_modifyitems(
 
 
 def _is_in(shard: Shard, item: pytest.Item) -> bool:
-    """Whether a share of the queries is enough for an item: its own query's, or that all were
-    answered.
+    """Tell whether a share of the queries is enough for an item.
+
+    It is for its own query's, and for the one that says that all were answered.
     """
     if not isinstance(item, CheckItem):
         return True
@@ -152,8 +152,9 @@ def _modules(items: Iterable[pytest.Item]) -> list[SuiteModule]:
 
 
 def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iterator[pytest.Item]:
-    """The items, those of the retriever that others are compared with before the others, and
-    selected with them.
+    """Give the items, first those of the retriever that others are compared with.
+
+    They are selected with the others.
     """
     base = module.suite.baseline_retriever
     own = {item for item in items if isinstance(item, CheckItem) and item.parent is module}
@@ -276,8 +277,9 @@ class SuiteModule(pytest.Module):
         return own
 
     def _perturbations(self) -> Mapping[str, Perturbation]:
-        """The kinds of variants, those of conftests too. Raises ``MeasureError`` for what is
-        none.
+        """Give the kinds of variants, those of conftests too.
+
+        Raises ``MeasureError`` for what is none.
         """
         kinds = dict(PERTURBATIONS)
         for given in self.ihook.pytest_ir_perturbations(config=self.config):

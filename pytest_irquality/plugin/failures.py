@@ -19,9 +19,7 @@ CI_WIDTH = 120
 
 
 def width_of(config: pytest.Config) -> int:
-    """How many columns there are: the terminal's, or what ``COLUMNS`` says, or what a log of CI
-    can take.
-    """
+    """Give the columns there are: the terminal's, those of ``COLUMNS``, or those of a log of CI."""
     if sys.stdout.isatty() or os.environ.get("COLUMNS"):
         return config.get_terminal_writer().fullwidth
     return CI_WIDTH
@@ -30,10 +28,10 @@ def width_of(config: pytest.Config) -> int:
 def lay_out(
     config: pytest.Config, results: Sequence[SuiteResult], items: Mapping[str, KnownItem | None]
 ) -> None:
-    """Fit what the terminal is about to say of broken rules and limits to its width, most damage
-    first. ``items`` are ours, by node id; None: of a worker that told nothing of it.
+    """Fit what the terminal is about to say of failures to its width, most damage first.
 
-    Under ``-v`` everything stays in full and as it came.
+    ``items`` are ours, by node id; None: of a worker that said nothing of it. Under ``-v``
+    everything stays in full and as it came.
     """
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if terminal is None or terminal.verbosity > 0:

@@ -1,5 +1,6 @@
-"""A fixture that is missing, or that nothing awaits: one line of which pytest says more and
-less.
+"""One line on a fixture that is missing, or that nothing awaits.
+
+pytest says more of it and less.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ QUERY_NAMES = ("query", "queries", "q", "text", "question", "search", "term", "k
 
 
 def said_of(suite: Suite, error: BaseException) -> str | None:
-    """What to say instead of an error, if it is one of these."""
+    """Give words to say instead of an error, if it is one of these."""
     if isinstance(error, pytest.FixtureLookupError):
         return _no_such_fixture(suite, error)
     found = re.search(NOTHING_AWAITED, str(error)) if isinstance(error, Failure) else None

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 @pytest.hookspec
 def pytest_ir_measures(config: pytest.Config) -> Iterable[Definition]:  # type: ignore[empty-body]
-    """Give measures, made with ``pytest_irquality.own_measure``, to the suites at and below this
-    conftest.
+    """Give measures to the suites at and below this conftest.
+
+    They are made with ``pytest_irquality.own_measure``.
     """
 
 
@@ -23,6 +24,7 @@ def pytest_ir_measures(config: pytest.Config) -> Iterable[Definition]:  # type: 
 def pytest_ir_perturbations(  # type: ignore[empty-body]
     config: pytest.Config,
 ) -> Mapping[str, Perturbation]:
-    """Give kinds of variants, by name, to the suites at and below this conftest: of a query's text,
-    every text that the kind can make of it.
+    """Give kinds of variants, by name, to the suites at and below this conftest.
+
+    A kind is a function: of a query's text, every text that the kind can make of it.
     """

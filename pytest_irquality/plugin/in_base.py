@@ -1,5 +1,6 @@
-"""pytest in the base's process: today's suites are asked and their runs kept, and nothing else is
-done.
+"""pytest in the base's process: today's suites are asked, and their runs kept.
+
+Nothing else is done.
 """
 
 from __future__ import annotations
@@ -44,9 +45,7 @@ def take_over(config: pytest.Config) -> None:
 
 
 class _Witness:
-    """Notes which runs were kept, and at the end whether any code of the head was in the
-    process.
-    """
+    """Notes of the runs that were kept, and of any code of the head in the process."""
 
     def __init__(self, tree: Path, folder: Path) -> None:
         self.tree, self.folder = tree, folder

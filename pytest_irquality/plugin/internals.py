@@ -1,5 +1,4 @@
-"""Every hold on pytest's inside, in one place: what is leaned on, why, and which test would notice
-its loss.
+"""Every hold on pytest's inside, in one place, with the test that would notice its loss.
 
 Besides these, ``SuiteModule`` and ``FirstSuite`` override ``Module._getobj``, of which pytest's
 source says that subclasses may (every test that collects a suite), and ``Broken`` is shown as a
@@ -36,8 +35,7 @@ NOTHING_AWAITED = r"requested an async fixture '(\w+)'"
 
 
 def made_of(item: pytest.Function, fixture: str) -> str:
-    """``bm25`` of ``ndcg-10[bm25-1-2]``: the parameters of a fixture and of what it is made of, and
-    no others.
+    """Give ``bm25`` of ``ndcg-10[bm25-1-2]``: the parameters of a fixture and its own fixtures.
 
     ``callspec`` and its ``_idlist`` hold the parameters and their ids in one order,
     ``_fixtureinfo`` which fixture asks for which; nothing public does (``test_parameters.py``). A
@@ -54,8 +52,9 @@ def made_of(item: pytest.Function, fixture: str) -> str:
 
 
 def finds(item: pytest.Function, fixture: str) -> bool:
-    """Whether a fixture of that name is found from an item (``test_base.py``: a suite without its
-    fixture).
+    """Tell whether a fixture of that name is found from an item.
+
+    ``test_base.py`` has a suite without its fixture.
     """
     return fixture in item._fixtureinfo.name2fixturedefs
 
@@ -78,7 +77,7 @@ def _closure(item: pytest.Function, fixture: str) -> set[str]:
 
 
 def like(item: pytest.Function) -> dict[str, Any]:
-    """What another item is made of that has an item's fixtures and parameters.
+    """Give the arguments of another item that has an item's fixtures and parameters.
 
     pytest works them out for each function, which is most of what collecting costs, and for those
     of a suite in one way (``test_parameters.py``). ``callspec`` and ``_fixtureinfo`` are what it
@@ -94,16 +93,18 @@ def like(item: pytest.Function) -> dict[str, Any]:
 
 
 def available_fixtures(error: pytest.FixtureLookupError) -> list[str]:
-    """The names that pytest lists under a fixture that is not there (``test_faults.py``: a name
-    that is near).
+    """Give the names that pytest lists under a fixture that is not there.
+
+    ``test_faults.py`` has a name that is near.
     """
     listed = str(getattr(error.formatrepr(), "errorstring", "")).partition("available fixtures: ")
     return listed[2].partition("\n")[0].split(", ")
 
 
 def collect_too(early_config: pytest.Config, args: list[str], path: str) -> None:
-    """Collect a path as if the command line named it, conftests of its folder included
-    (``test_init.py``).
+    """Collect a path as if the command line named it, with the conftests of its folder.
+
+    ``test_init.py`` would notice.
     """
     known = early_config.known_args_namespace
     known.file_or_dir = [*(known.file_or_dir or []), path]
@@ -122,12 +123,10 @@ def import_plainly(config: pytest.Config, package: str) -> None:
 
 
 def first_line_only(report: pytest.TestReport, instead: str | None = None) -> None:
-    """Cut the message that the short summary, JUnit and annotations repeat; on CI they would show
-    all of it.
+    """Cut the message that the short summary, JUnit and annotations repeat.
 
-    ``instead`` is what they are to say.
-
-    ``reprcrash`` is pytest's own, and not named in public (``test_reporters.py``).
+    On CI they would show all of it. ``instead`` is what they are to say. ``reprcrash`` is pytest's
+    own, and not named in public (``test_reporters.py``).
     """
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None:
@@ -160,10 +159,10 @@ def _safe_line(line: str, safe: Callable[[str], str]) -> str:
 
 
 def at(path: Path, line: int, name: str) -> Callable[[BaseException], NoReturn]:
-    """What raises an error as if from a line of a file: crash locations, ``--pdb`` and annotations
-    go there.
+    """Make a function that raises an error as if from a line of a file.
 
-    The function is one line long, so that its only line is its first (``test_parameters.py``).
+    Crash locations, ``--pdb`` and annotations go there. The function is one line long, so that its
+    only line is its first (``test_parameters.py``).
     """
     function: Callable[[BaseException], NoReturn]
     function = _placed(lambda error: _raise(error), path, line, name)  # noqa: PLW0108 - a frame of its own
@@ -198,8 +197,9 @@ def for_the_user(error: BaseException, package: str) -> BaseException:
 
 
 def users_frames(traceback: types.TracebackType | None, package: str) -> types.TracebackType | None:
-    """The traceback without our own frames and those of an event loop or a pool of threads; all of
-    it where nothing else is left.
+    """Give a traceback without our own frames and those of an event loop or a pool of threads.
+
+    All of it stays where nothing else is left.
     """
     frames = []
     rest = traceback
@@ -216,10 +216,10 @@ def users_frames(traceback: types.TracebackType | None, package: str) -> types.T
 
 
 def hide_source(path: Path) -> None:
-    """Keep warnings and tracebacks from quoting a file's lines: CI systems would read commands in
-    those of a suite.
+    """Keep warnings and tracebacks from quoting a file's lines.
 
-    An entry of ``linecache`` without a time is never checked against the disk (``test_attack.py``).
+    CI systems would read commands in those of a suite. An entry of ``linecache`` without a time is
+    never checked against the disk (``test_attack.py``).
     """
     linecache.cache[str(path)] = 0, None, [], str(path)
 
@@ -228,8 +228,9 @@ def hide_source(path: Path) -> None:
 
 
 def said_in_words(longrepr: Any) -> bool:
-    """Whether an error is a sentence of ours and no traceback: pytest shows it in the style
-    "value" (``test_text.py``).
+    """Tell whether an error is a sentence of ours and no traceback.
+
+    pytest shows it in the style "value" (``test_text.py``).
     """
     return getattr(getattr(longrepr, "reprtraceback", None), "style", "") == "value"
 
@@ -247,7 +248,7 @@ class LaidOut(TerminalRepr):
 
     @property
     def reprcrash(self) -> ReprFileLocation | None:
-        """What the short summary quotes."""
+        """The place that the short summary quotes."""
         crash: ReprFileLocation | None = getattr(self.whole, "reprcrash", None)
         return crash
 
@@ -261,16 +262,18 @@ class LaidOut(TerminalRepr):
 
 
 def why_skipped(report: pytest.TestReport) -> str:
-    """The reason of a skip: ``longrepr`` is then (path, line, "Skipped: why")
-    (``test_marks.py``).
+    """Give the reason of a skip.
+
+    ``longrepr`` is then (path, line, "Skipped: why") (``test_marks.py``).
     """
     said = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr or "")
     return said.removeprefix("Skipped: ").split("\n", 1)[0]
 
 
 def passed_strictly(report: pytest.TestReport) -> str | None:
-    """The reason of a strict xfail mark whose item passed, which pytest reports as a failure
-    (``test_marks.py``).
+    """Give the reason of a strict xfail mark whose item passed.
+
+    pytest reports that as a failure (``test_marks.py``).
     """
     said = str(report.longrepr or "")
     start = "[XPASS(strict)]"

@@ -1,5 +1,6 @@
-"""Items when they run: one pass a suite and retriever in the setup of the first, and verdicts
-looked up in the call.
+"""Items when they run: one pass a suite and retriever, and verdicts looked up in the call.
+
+The first item's setup makes that pass.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ RESULTS = pytest.StashKey[dict[str, SuiteResult]]()
 
 
 class Broken(Failure):
-    """A rule or a limit did not hold. Nothing else raises it, so an outage can never pass for a
-    known issue.
+    """A rule or a limit did not hold.
 
-    ``short`` says why, for where the check's name stands beside it.
+    Nothing else raises it, so an outage can never pass for a known issue. ``short`` says why, for
+    where the check's name stands beside it.
     """
 
     def __init__(self, text: str, short: str | None = None) -> None:
@@ -56,7 +57,7 @@ Broken.__module__ = "builtins"  # as pytest's own, so that summaries say "Broken
 
 
 class KnownItem(NamedTuple):
-    """What the process that reports knows of an item."""
+    """An item as the process that reports knows it."""
 
     path: str  # the suite's, as messages name it
     retriever: str
@@ -64,15 +65,15 @@ class KnownItem(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Which result it belongs to."""
+        """The suite and retriever of the result that it belongs to."""
         return self.path, self.retriever
 
 
 class CheckItem(pytest.Function):
-    """A check and a retriever. The first item of a retriever has everything asked and judged; the
-    others set up nothing, and look their verdicts up.
+    """A check and a retriever.
 
-    ``found`` is what the item itself has had judged.
+    The first item of a retriever has everything asked and judged; the others set up nothing, and
+    look their verdicts up. ``found`` is what the item itself has had judged.
     """
 
     found: Judged | None = None
@@ -102,13 +103,14 @@ class CheckItem(pytest.Function):
 
     @property
     def known(self) -> KnownItem:
-        """What others need of it."""
+        """The names by which others know it."""
         return KnownItem(self.judging.suite.path, self.retriever, self.check.name)
 
     @property
     def function(self) -> Callable[..., object]:
-        """The one that pytest made its items of, with what plugins note on it, at the check's
-        place.
+        """The function that pytest made its items of, at the check's place.
+
+        It has what plugins note on that.
         """
         place = self.check.place
         function = function_at(self.judging.file_of(place), place.line, self.check.name)
@@ -116,7 +118,7 @@ class CheckItem(pytest.Function):
         return function
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where the check stands in the suite.
+        """Give the place of the check in the suite.
 
         pytest turns the dots of a name into ``::`` where a node id ends with it, as if they were
         those of a class, and a pasted id would not be found. A space at its end, which nobody sees,
@@ -127,14 +129,15 @@ class CheckItem(pytest.Function):
         return self.judging.file_of(place), place.line - 1, name
 
     def listextrakeywords(self) -> set[str]:
-        """What ``-k`` may say besides the name: tags and the query's text."""
+        """Give the words of ``-k`` besides the name: tags and the query's text."""
         query, label = self.check.query, self.check.label
         words = (*query.tags, query.text, slug(query.text)) if query else (label, slug(label))
         return super().listextrakeywords().union(words)
 
     def setup(self) -> None:
-        """Have the retriever asked, if that was not done; then what is no verdict on its answers
-        raises.
+        """Have the retriever asked, if that was not done.
+
+        Then what is no verdict on its answers raises.
         """
         __tracebackhide__ = True
         outcome = self.judging.outcomes.get(self.retriever)
@@ -162,11 +165,12 @@ class CheckItem(pytest.Function):
 
     @property
     def _attempt(self) -> int:
-        """Which run of the item this is, as pytest-rerunfailures counts them."""
+        """The number of this run of the item, as pytest-rerunfailures counts them."""
         return getattr(self, "execution_count", 1)
 
     def _must_ask(self, outcome: Outcome | None) -> bool:
-        """Whether the retriever is needed: at first, and once a rerun for what had no answer.
+        """Tell whether the retriever is needed: at first, and once a rerun for what had no answer.
+
         Verdicts on answers stand.
         """
         if outcome is None:
@@ -178,8 +182,9 @@ class CheckItem(pytest.Function):
         return outcome.verdicts[self.check.name].outcome == "error"
 
     def _ask(self, earlier: Outcome | None) -> Outcome | None:
-        """What becomes of the retriever; None where fixtures are only shown. What goes wrong is
-        told in full here, and in a line by its other items.
+        """Give the outcome of the retriever; None where fixtures are only shown.
+
+        Errors are shown in full here, and in a line by its other items.
         """
         __tracebackhide__ = True
         try:
@@ -232,7 +237,7 @@ class CheckItem(pytest.Function):
     # -- how it ends -------------------------------------------------------------------------------
 
     def _broken(self, result: SuiteResult, verdict: Verdict) -> BaseException | None:
-        """What to raise of a verdict; None where the check holds.
+        """Give the exception that a verdict raises; None where the check holds.
 
         Under ``--runxfail`` what is broken fails, though it is known; what is fixed must then pass.
         """
@@ -292,7 +297,7 @@ def _unanswered(verdict: Verdict, judged: Judged) -> str | None:
 
 
 def _briefly(error: BaseException) -> str:
-    """Why, in the few words that bear repeating for every item."""
+    """Give the cause in the few words that bear repeating for every item."""
     if isinstance(error, Failure):
         return ""
     if isinstance(error, pytest.FixtureLookupError):
@@ -304,7 +309,7 @@ def _briefly(error: BaseException) -> str:
 
 
 def _short(error: BaseException | None) -> str | None:
-    """What the short summary says of an error of ours, where the check's name stands beside it."""
+    """Give the short summary's words on an error of ours, beside the check's name."""
     if isinstance(error, Broken) and error.short:
         return error.short
     return str(error).split("\n", 1)[0] if isinstance(error, Failure) else None

@@ -1,5 +1,4 @@
-"""What pytest's marks excuse, our reports excuse: said by pytest's own reports of the items, and
-mapped here alone.
+"""Excuses by pytest's marks, which our reports take over: read from reports here alone.
 
 An item that ended as xfailed is a known issue with the mark's reason. One that was skipped is not
 evaluated. One that a strict mark expected to fail, and that passed, is a known issue that is fixed.
@@ -18,14 +17,14 @@ from pytest_irquality.verdict import SuiteResult, Verdict
 
 
 class Mark(NamedTuple):
-    """What became of an item, and the reason that was given."""
+    """The end of an item, and the reason that was given."""
 
     kind: Literal["xfailed", "skipped", "fixed"]
     reason: str
 
 
 def mark_of(report: pytest.TestReport) -> Mark | None:
-    """What a report says that only a mark, or a call to its like, can have caused."""
+    """Give the mark that a report shows: only one, or a call to its like, can have caused it."""
     if report.skipped:
         if hasattr(report, "wasxfail"):
             return Mark("xfailed", report.wasxfail.removeprefix("reason: "))

@@ -1,5 +1,6 @@
-"""The outcome of each retriever of a suite in this session: asked once, judged once, and looked up
-by its items.
+"""The outcomes of a suite's retrievers: each is asked once and judged once in a session.
+
+Items look their verdicts up in them.
 """
 
 from __future__ import annotations
@@ -25,12 +26,11 @@ from pytest_irquality.verdict.pool import Pool, pool
 
 @dataclass
 class Judged:
-    """A retriever's result, kept for the items that look their verdicts up. ``shown_at`` names the
-    items at which causes were already shown in full.
+    """A retriever's result, kept for the items that look their verdicts up.
 
-    ``run`` is whole where it may be needed again: for a rerun, or by a retriever that is compared
-    with this one. ``attempt``: which run of an item this is of, where a plugin runs those again
-    that failed.
+    ``shown_at`` names the items at which causes were already shown in full. ``run`` is whole where
+    it may be needed again: for a rerun, or by a retriever that is compared with this one.
+    ``attempt``: which run of an item this is of, where a plugin runs those again that failed.
     """
 
     run: Run
@@ -42,8 +42,9 @@ class Judged:
 
 
 class Ended(NamedTuple):
-    """A retriever that gave no result: it is not tried again, and every further item ends with such
-    an ``error``.
+    """A retriever that gave no result.
+
+    It is not tried again, and every further item ends with such an ``error``.
     """
 
     error: type[BaseException]
@@ -71,7 +72,7 @@ class Judging:
 
     @property
     def options(self) -> Options:
-        """What the session was asked for."""
+        """The options of the session."""
         return Options(self.session.config)
 
     def file_of(self, place: Place) -> Path:
@@ -129,8 +130,9 @@ class Judging:
         return Judged(run, result, verdicts, attempt, to_grade=to_grade)
 
     def _reference(self, name: str) -> Run | None:
-        """Give the answers of the retriever that others are compared with; None: there is none, or
-        it is this one.
+        """Give the answers of the retriever that others are compared with.
+
+        None: there is none, or it is this one.
         """
         other = self.suite.baseline_retriever
         if other in (None, name):

@@ -1,6 +1,4 @@
-"""What happens once a session, in the process that reports: results are gathered, written and
-summed up.
-"""
+"""The session in the process that reports: results are gathered, written and summed up."""
 
 from __future__ import annotations
 
@@ -63,8 +61,9 @@ class Session:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        """The same under xdist, where the items are elsewhere and a worker that dies can report
-        nothing.
+        """Note which items there are under xdist.
+
+        They are elsewhere, and a worker that dies can report nothing.
         """
         for id in ids:
             file = Path(id.partition("::")[0])
@@ -74,10 +73,10 @@ class Session:
     def pytest_report_collectionfinish(
         self, config: pytest.Config, items: Sequence[pytest.Item]
     ) -> list[str]:
-        """What a reader would otherwise take for a pass: no suite in a folder, or one that pytest
-        does not look for.
+        """Name folders without a suite, and suites that pytest does not look for.
 
-        Nothing where ``--ir-suite`` stands in the project's settings: it then means "suites, too".
+        A reader would otherwise take them for a pass. Nothing where ``--ir-suite`` stands in the
+        project's settings: it then means "suites, too".
         """
         if not any(str(arg).startswith("--ir-suite") for arg in config.invocation_params.args):
             return []
@@ -128,15 +127,14 @@ class Session:
 
     @property
     def ordered(self) -> list[SuiteResult]:
-        """The results as their items ended, in an order that does not depend on who finished
-        first.
-        """
+        """The results as their items ended, in an order that is the same whoever finished first."""
         marks = self._marks()
         return [excused(self.results[key], marks.get(key, {})) for key in sorted(self.results)]
 
     def _marks(self) -> dict[Key, dict[str, Mark | None]]:
-        """What excuses each check that ended; one that was run several times only where all of its
-        items are excused.
+        """Give the excuse of each check that ended.
+
+        One that was run several times has one only where all of its items are excused.
         """
         found: dict[Key, dict[str, Mark | None]] = {}
         for id, mark in self.ended.items():
@@ -147,9 +145,7 @@ class Session:
 
     @property
     def missing(self) -> list[str]:
-        """Suites that were collected and have no result, each with the reason where its items were
-        skipped.
-        """
+        """The suites that were collected and have no result, with the reason of a skip."""
         marks = self._marks()
         lines = []
         for path, retriever in dict.fromkeys(self._unjudged()):
@@ -173,13 +169,12 @@ class Session:
 
     @property
     def looks_only(self) -> bool:
-        """Whether nothing was meant to run."""
+        """True where nothing was meant to run."""
         return any(getattr(self.config.option, name, False) for name in LOOKS_ONLY)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the reports, and fail a session that would pass although a verdict or a file says
-        otherwise.
+        """Write the reports, and fail a session that would pass against a verdict or a file.
 
         Where all that failed was never judged the status is that of a suite that cannot be read, so
         that whoever looks for the change that broke search passes over it.
@@ -193,8 +188,9 @@ class Session:
             session.exitstatus = pytest.ExitCode.INTERRUPTED
 
     def _contradicts(self) -> bool:
-        """Whether a verdict is bad that no item could show: workers disagree, or no item's call was
-        made.
+        """Tell whether a verdict is bad that no item could show.
+
+        Workers disagree, or no item's call was made.
         """
         disputed = [verdict for some in self.disputed.values() for verdict in some]
         if any(verdict.outcome in BAD for verdict in disputed):
@@ -259,8 +255,9 @@ class Session:
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter, exitstatus: int
     ) -> None:
-        """The table of each suite, and last one line each, which is all under ``-q``; nothing where
-        nothing ran.
+        """Print the table of each suite, and last one line each, which is all under ``-q``.
+
+        Nothing is printed where nothing ran.
         """
         nothing = not self.results and not self.missing
         if nothing or self.looks_only or exitstatus == pytest.ExitCode.USAGE_ERROR:
@@ -300,6 +297,6 @@ def _has_plugin(config: pytest.Config, module: str) -> bool:
 
 
 def _file_and_variant(id: str) -> Key:
-    """What a node id says where nothing better is known."""
+    """Give the suite and retriever of a node id of which nothing better is known."""
     file, _, name = id.partition("::")
     return file, name.partition("[")[2].removesuffix("]")

@@ -1,1 +1,1 @@
-"""What is kept and read back: run files, TREC, shards, baselines, kept runs."""
+"""Runs as they are kept and read back: files of ours and TREC's, shares, baselines."""

@@ -19,10 +19,11 @@ from pytest_irquality.storage.target import Target, run_file, run_name
 
 @dataclass(frozen=True)
 class BaselineFiles(Source):
-    """The baselines of a project: in ``.ir-baseline/`` beside the suites, or in the file or folder
-    that ``--ir-baseline`` names (``given``, relative to where pytest was called).
+    """The baselines of a project, in files.
 
-    While ``updating`` them only what is written over is looked at, and no other kept run.
+    They lie in ``.ir-baseline/`` beside the suites, or in the file or folder that ``--ir-baseline``
+    names (``given``, relative to where pytest was called). While ``updating`` them only what is
+    written over is looked at, and no other kept run.
     """
 
     project: Project
@@ -43,9 +44,7 @@ class BaselineFiles(Source):
         return RunFile.of(self.project, path, Allowed.project(given))
 
     def expects(self, target: Target) -> bool:
-        """Tell whether there is a baseline for any of a suite's retrievers, before these are
-        known.
-        """
+        """Tell whether any retriever of a suite has a baseline, before the retrievers are known."""
         return self.given is not None or any(own_files(target.file)) or self.shelf.any_of(target)
 
     @cached_property
@@ -54,8 +53,10 @@ class BaselineFiles(Source):
         return in_tree(self.project)
 
     def find(self, target: Target) -> Found:
-        """Give the baseline of a target. Raises ``StoredRunError`` for that of another suite, and
-        for what cannot be read, but for damage that writing it anew mends.
+        """Give the baseline of a target.
+
+        Raises ``StoredRunError`` for that of another suite, and for what cannot be read, but for
+        damage that writing it anew mends.
         """
         file = self.file(target)
         found = Found(target, file.shown)
@@ -72,9 +73,7 @@ class BaselineFiles(Source):
         return replace(found, of=of, changed=last_change(self.project.root, file.path))
 
     def _elsewhere(self, found: Found) -> Found:
-        """Look where else the run may be: among kept runs in the folder that the user named, or in
-        a file of another name.
-        """
+        """Look among kept runs in the folder that the user named, or for a file of another name."""
         if self.given is None:
             return taken_over(found, self.project, self.shelf)
         if self.updating or not (self.project.start / self.given).exists():

@@ -1,6 +1,4 @@
-"""Baselines of a commit, which ``--ir-baseline=git:REF`` compares with, and what HEAD commits in
-their place.
-"""
+"""Baselines of a commit, for ``--ir-baseline=git:REF``, and what HEAD commits in their place."""
 
 from __future__ import annotations
 
@@ -23,10 +21,10 @@ COMMITS = (GIT, RUN)
 
 @dataclass(frozen=True)
 class AtCommit(Source):
-    """The baselines as they stand at the merge base of a revision and HEAD; ``given`` is
-    ``git:REF``, or ``run:REF``.
+    """The baselines as they stand at the merge base of a revision and HEAD.
 
-    ``accepting``: what HEAD commits in their place may accept a drop.
+    ``given`` is ``git:REF``, or ``run:REF``. ``accepting``: what HEAD commits in their place may
+    accept a drop.
     """
 
     project: Project
@@ -86,7 +84,8 @@ class AtCommit(Source):
         return replace(found, new="baseline" if path.is_file() else "")
 
     def committed(self, target: Target) -> StoredRun | None:
-        """Give the baseline that HEAD commits, where it is another than that of the merge base;
+        """Give the baseline that HEAD commits, where the merge base has another.
+
         None where nothing can be accepted by it.
         """
         if not self.accepting:

@@ -32,8 +32,10 @@ HALF = 0.5
 
 @dataclass(frozen=True)
 class Shelved:
-    """A baseline where it lies. ``suite`` is the file of the suite that made it, ``gone``: there is
-    no such file. ``stored`` is its run, where that is known already.
+    """A baseline where it lies.
+
+    ``suite`` is the file of the suite that made it, ``gone``: there is no such file. ``stored`` is
+    its run, where that is known already.
     """
 
     file: RunFile
@@ -52,7 +54,7 @@ class Shelved:
         return self.stored or self.file.read()
 
     def shares_half(self, suite: Suite) -> bool:
-        """Tell whether it holds half of a suite's queries; a damaged file holds none."""
+        """Tell whether it has half of a suite's queries; a damaged file has none."""
         try:
             stored = self.read()
         except StoredRunError:
@@ -69,8 +71,9 @@ class Shelf:
     allowed: Allowed | None = None
 
     def of(self, target: Target) -> Shelved | None:
-        """Give the baseline of a target that has none under its name. Raises ``StoredRunError``
-        where there are two.
+        """Give the baseline of a target that has none under its name.
+
+        Raises ``StoredRunError`` where there are two.
         """
         as_it_was = (target.retriever, "")  # before there were several
         for some in self._claimed(target):
@@ -108,9 +111,7 @@ class Shelf:
 
 
 def shares_half(stored: StoredRun, suite: Suite) -> bool:
-    """Tell whether a stored run and a suite have at least half of the queries of the smaller one
-    in common.
-    """
+    """Tell whether a stored run and a suite share half of the queries of the smaller one."""
     smaller = min(len(stored.queries), len(suite.queries))
     return len(stored.matching(suite).same) >= max(1, HALF * smaller)
 
@@ -179,10 +180,10 @@ def _passed_over(name: str) -> bool:
 
 
 def in_commit(project: Project, repository: Repository, commit: str, source: str) -> Shelf:
-    """Give what lay in the project at a commit. A suite is gone where HEAD or the folder has it no
-    more.
+    """Give what lay in the project at a commit.
 
-    ``source`` begins the names. Raises ``OSError`` as git does.
+    A suite is gone where HEAD or the folder has it no more. ``source`` begins the names. Raises
+    ``OSError`` with git's words.
     """
     head = {*repository.files("HEAD", project.root)}
     baselines = []

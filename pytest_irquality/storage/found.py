@@ -1,6 +1,4 @@
-"""The one answer of every source of runs: what was returned for a suite and retriever, and how we
-know.
-"""
+"""The one answer of every source of runs: what was returned for a target, and how we know."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ NAMED = 3
 
 @dataclass(frozen=True)
 class Found:
-    """What a source has for a target: a stored run, or none.
+    """The run that a source has for a target, or the reason why it has none.
 
     ``source`` is its name in messages. ``changed`` are the commit and the time (ISO 8601) of the
     last change of its file, which made a run that does not say so itself. ``of`` is the suite and
@@ -71,7 +69,7 @@ class Found:
 
     @property
     def baseline(self) -> Baseline | None:
-        """What reports say of it; None where there is nothing to compare with."""
+        """Its description in reports; None where there is nothing to compare with."""
         if self.answers is not None:
             return Baseline(self.source, len(self.answers.answered), version=self.answers.version)
         if self.stored is None:
@@ -101,8 +99,9 @@ class Found:
         )
 
     def of_today(self, needed: Collection[str]) -> Found:
-        """Give its answers to the ``needed`` queries, as if these had been asked just now, with
-        notes on those that it lacks.
+        """Give its answers to the ``needed`` queries, as if these had been asked just now.
+
+        Those that it lacks are in the notes.
         """
         assert self.run is not None
         known = self.run.answered | self.run.faults.keys()
@@ -128,13 +127,11 @@ class Source:
     """A place in which runs are found."""
 
     def find(self, target: Target) -> Found:
-        """Give what was returned for a target. Raises ``StoredRunError`` where that cannot be
-        told.
-        """
+        """Give the run of a target. Raises ``StoredRunError`` where it cannot be told."""
         raise NotImplementedError
 
     def expects(self, target: Target) -> bool:
-        """Tell whether it has anything for one of a suite's retrievers, before these are known."""
+        """Tell whether any retriever of a suite has a run, before the retrievers are known."""
         return True
 
     def refuse_unknown(self) -> None:

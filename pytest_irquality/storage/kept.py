@@ -1,5 +1,6 @@
-"""The runs that ``--ir-runs`` names, or ``--ir-baseline``: which of them is a suite's, whole or as
-shares, JSONL or TREC, and how several builds are one side.
+"""The runs that ``--ir-runs`` names, or ``--ir-baseline``.
+
+Which of them is a suite's, whole or as shares, JSONL or TREC, and how several builds are one side.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class KeptRuns(Source):
 
     @property
     def _source(self) -> str:
-        """What was given, as messages name it."""
+        """The name of all that was given, in messages."""
         if len(self.given) == 1:
             return self.given[0]
         more = f" and {len(self.given) - 2} more" if len(self.given) > 2 else ""
@@ -89,8 +90,9 @@ class KeptRuns(Source):
 
     @cached_property
     def _scanned(self) -> tuple[Sequence[Build], Sequence[str]]:
-        """All files that are runs, by where they were found, and what is wrong with others: a
-        folder may hold other data.
+        """All files that are runs, by where they were found, and what is wrong with others.
+
+        A folder may hold other data.
         """
         builds, unread = [], []
         for given in self.given:
@@ -149,8 +151,9 @@ class KeptRuns(Source):
         return builds
 
     def _without_a_name(self, target: Target) -> Sequence[Build]:
-        """Give the only TREC run there is. It may have any name, but never stands for one retriever
-        of several.
+        """Give the only TREC run there is, whatever its name.
+
+        It never stands for one retriever of several.
         """
         trec = [one for one in self._files if one.file.is_trec]
         if len(trec) == 1 and not target.retriever:
@@ -197,8 +200,10 @@ class KeptRuns(Source):
     def _read_trec(
         self, files: Sequence[KeptFile], target: Target, lacking: dict[str, Sequence[str]]
     ) -> StoredRun:
-        """Read a run in TREC's format. It cannot say that a query returned nothing: those that it
-        lacks did so, where it is judged, and are new, where it is compared with.
+        """Read a run in TREC's format.
+
+        It cannot say that a query returned nothing: those that it lacks did so, where it is judged,
+        and are new, where it is compared with.
         """
         suite, file = target.suite, files[0].file
         if len(files) > 1:
@@ -328,8 +333,9 @@ def _one_line(lines: Sequence[StoredQuery]) -> StoredQuery:
 
 
 def _numbered(runs: Sequence[StoredRun]) -> Iterator[Mapping[str, StoredQuery]]:
-    """Give the lines of each run, with the number that each of its builds has among those of all
-    runs. A line with fewer answers than others repeats its own.
+    """Give the lines of each run, with the numbers of its builds among those of all runs.
+
+    A line with fewer answers than others repeats its own.
     """
     taken = 0
     for run in runs:

@@ -1,6 +1,4 @@
-"""Which of the queries of a stored run is which of today's: ids may be renumbered, files renamed;
-questions stay.
-"""
+"""The queries of a stored run beside today's: ids may be renumbered, questions stay."""
 
 from __future__ import annotations
 
@@ -33,8 +31,7 @@ class Question(Protocol):
 
 @dataclass(frozen=True)
 class Matching:
-    """The queries of a stored run beside today's. ``stored`` and ``today`` are both in the order of
-    their files.
+    """The queries of a stored run beside today's, both in the order of their files.
 
     Queries are matched by id, text and params together; what is left then, by text and params in
     the order of the files. So an id scheme may be renumbered, a numbered list get a line on top,
@@ -72,10 +69,10 @@ class Matching:
 
     @cached_property
     def edited(self) -> Mapping[str, str]:
-        """Of today's queries that match none, those that seem to stand there in other words, with
-        that one's id.
+        """The queries of today that seem to stand there in other words, with those ones' ids.
 
-        They have the id of a query that left, or its text with other params, or most of its words.
+        Each matches none, and has the id of a query that left, or its text with other params, or
+        most of its words.
         """
         by_id = {query.id: query.id for query in self.left}
         by_text = {query.text: query.id for query in self.left}
@@ -120,9 +117,7 @@ class _ByWords:
                 self.ids[word].append(query.id)
 
     def most_alike(self, text: str) -> str | None:
-        """Give the query that shares most words with a text, if those are more than half of the
-        longer's.
-        """
+        """Give the query that shares most words with a text: more than half of the longer's."""
         asked = words(text)
         shared = Counter(id for word in asked for id in self.ids.get(word, ()))
         near = [

@@ -1,4 +1,4 @@
-"""What is known of the run that another is compared with, and how to make one."""
+"""The description of a run that another is compared with, and the command that makes one."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ UPDATE = "pytest --ir-suite --ir-update-baseline"
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a run was compared with. ``source`` is its path, ``git:REF path`` or a retriever's name.
+    """The description of a run that another was compared with.
 
-    ``commit``, ``time`` (ISO 8601) and ``version`` are what is known of the run that made it,
-    ``queries`` is how many it has, and ``left`` names those that today's suite has not, by text.
-    ``edited`` are the ids of today's queries that it seems to hold in other words or with other
-    params, ``renamed`` is how many it holds under another id. ``of`` is the suite and retriever
-    that it was made for, where they have another name now. ``new``: the revision asked for has no
-    such "suite", or has it without a "baseline", of which this change brings the first. ``judged``
-    of its ``returned`` top results have a grade today.
+    ``source`` is its path, ``git:REF path`` or a retriever's name. ``commit``, ``time`` (ISO 8601)
+    and ``version`` are what is known of the run that made it, ``queries`` is how many it has, and
+    ``left`` names those that today's suite has not, by text. ``edited`` are the ids of today's
+    queries that it seems to hold in other words or with other params, ``renamed`` is how many it
+    holds under another id. ``of`` is the suite and retriever that it was made for, where they have
+    another name now. ``new``: the revision asked for has no such "suite", or has it without a
+    "baseline", of which this change brings the first. ``judged`` of its ``returned`` top results
+    have a grade today.
     """
 
     source: str

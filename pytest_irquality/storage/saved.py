@@ -1,4 +1,4 @@
-"""Where ``--ir-save-runs`` keeps what was retrieved, and what ``--ir-resume`` finds there."""
+"""The files in which ``--ir-save-runs`` keeps what was retrieved, for ``--ir-resume`` to find."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ class SavedRuns(Source):
         return RunFile.of(self.project, path, Allowed.project(self._place))
 
     def find(self, target: Target) -> Found:
-        """Give what an earlier job has kept of a target. Raises ``StoredRunError`` where that is
-        damaged.
-        """
+        """Give the run that an earlier job has kept. Raises ``StoredRunError`` if it is damaged."""
         file = self.file(target)
         return Found(target, file.shown, file.read() if self.resuming else None)
 
     def write(self, today: Found) -> Iterator[str]:
-        """Keep what was returned for a target, beside the lines that an earlier job has kept of
-        queries which were not asked now. Raises ``OSError``, ``StoredRunError``.
+        """Keep what was returned for a target.
+
+        The lines that an earlier job has kept of queries which were not asked now stay beside it.
+        Raises ``OSError``, ``StoredRunError``.
         """
         target, run = today.target, today.run
         assert run is not None

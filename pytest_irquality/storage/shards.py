@@ -1,6 +1,4 @@
-"""Shares of a suite's queries: one for each of several jobs, joined again before they are
-judged.
-"""
+"""Shares of a suite's queries, one for each of several jobs, joined again to be judged."""
 
 from __future__ import annotations
 
@@ -20,8 +18,9 @@ from pytest_irquality.suite.model import Suite
 
 @dataclass(frozen=True)
 class Shard:
-    """Share ``index`` (from 1) of ``count``. Which share a query is in depends on its id and
-    ``count`` alone.
+    """Share ``index`` (from 1) of ``count``.
+
+    The share that a query is in depends on its id and ``count`` alone.
     """
 
     index: int
@@ -41,7 +40,7 @@ class Shard:
         return f"{self.index}/{self.count}"
 
     def holds(self, id: str) -> bool:
-        """Whether a query of this id is in this share."""
+        """Tell whether a query of this id is in this share."""
         return zlib.crc32(id.encode("utf-8", "surrogatepass")) % self.count == self.index - 1
 
     def of(self, suite: Suite) -> Suite:

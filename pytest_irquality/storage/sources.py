@@ -1,6 +1,4 @@
-"""The sources of runs: whatever answers what was returned for a target, and which of them is
-compared with.
-"""
+"""The choice of a source: which runs are compared with."""
 
 from __future__ import annotations
 
@@ -17,8 +15,9 @@ BASELINE = "--ir-baseline"
 
 
 def compared_with(given: Sequence[str], project: Project, *, updating: bool = False) -> Source:
-    """Give what the values of ``--ir-baseline`` stand for. Raises ``StoredRunError`` where they
-    contradict each other, or name nothing that is there.
+    """Give the source that the values of ``--ir-baseline`` stand for.
+
+    Raises ``StoredRunError`` where they contradict each other, or name nothing that is there.
     """
     if not given:
         return BaselineFiles(project, updating=updating)

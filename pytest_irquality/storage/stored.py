@@ -1,5 +1,6 @@
-"""A stored run: a baseline, a kept run or a share of one, as it is known before it is written and
-after it is read.
+"""A stored run as it is known before it is written and after it is read.
+
+It is a baseline, a kept run or a share of one.
 """
 
 from __future__ import annotations
@@ -23,28 +24,30 @@ Opener = Callable[[Path, "Allowed | None"], BinaryIO]
 
 
 class StoredRunError(Exception):
-    """A file that is no run, or not the one that is asked for: one line, ``path:line: what is
-    wrong``.
+    """A file that is no run, or not the one that is asked for.
+
+    Its message is one line, ``path:line: what is wrong``.
     """
 
 
 class DamagedRunError(StoredRunError):
-    """A run of ours that a merge, a crash or an older version left as it cannot be read: it may be
-    written anew.
+    """A run of ours that cannot be read, and may be written anew.
+
+    A merge, a crash or an older version left it so.
     """
 
 
 @dataclass(frozen=True)
 class Header:
-    """What is known of a run but its rankings. ``path`` is the suite's: as messages name it, in a
-    baseline its name.
+    """The description of a run: all but its rankings.
 
-    ``depth`` is how many results were asked for, ``candidates`` how many of the first stage, where
-    that was asked. The rest is known of kept runs only, since a
-    baseline's header holds nothing that two branches would both change. ``digest`` stands for the
-    queries that the suite asks (not for what it demands of them), ``shard`` (``2/5``) says which
-    share of the queries this is, ``version`` is the retriever's own, ``commit`` that of the code,
-    ``time`` ISO 8601 in UTC, ``package`` the version of pytest-irquality.
+    ``path`` is the suite's: as messages name it, in a baseline its name. ``depth`` is how many
+    results were asked for, ``candidates`` how many of the first stage, where that was asked. The
+    rest is known of kept runs only, since a baseline's header holds nothing that two branches would
+    both change. ``digest`` stands for the queries that the suite asks (not for what it demands of
+    them), ``shard`` (``2/5``) says which share of the queries this is, ``version`` is the
+    retriever's own, ``commit`` that of the code, ``time`` ISO 8601 in UTC, ``package`` the version
+    of pytest-irquality.
     """
 
     suite: str
@@ -62,12 +65,11 @@ class Header:
 
 @dataclass(frozen=True)
 class StoredQuery:
-    """One line: a query as it was asked and its ranking, or the fault of one that could not be
-    answered.
+    """One line: a query as it was asked, and its ranking or its fault.
 
     ``titles`` and ``texts`` are those of its documents, one each where any is known. In a baseline
     ``version`` is that of the retriever which gave this ranking, and ``values`` is what it scored,
-    by measure, under the judgments of that day: changed judgments are told from it.
+    by measure, under the judgments of that day: changed judgments are seen from it.
 
     ``answers`` are further answers to the query, each with the number of the ``build`` it came
     from. A line that is ``of`` another query (its id) is a variant's. ``candidates`` is what the
@@ -95,15 +97,16 @@ class StoredQuery:
 
     @property
     def knows_texts(self) -> bool:
-        """Whether every result of every answer has its text, and those of the candidates, too."""
+        """True where every result of every answer, and of the candidates, has its text."""
         others = (*self.answers, *([self.candidates] if self.candidates else []))
         results = {*self.ranking.ids} if self.ranking else set()
         known = self.by_document(self.texts)
         return results <= known.keys() and all(other.knows_texts for other in others)
 
     def answer(self, number: int) -> StoredQuery:
-        """One of its answers. A query with fewer than others, as a partial update leaves it,
-        repeats its own.
+        """Give one of its answers.
+
+        A query with fewer than others, as a partial update leaves it, repeats its own.
         """
         return self.every_answer[number % (1 + len(self.answers))]
 
@@ -113,7 +116,8 @@ class StoredQuery:
         return {id: text for id, text in known if text is not None}
 
     def apart_from(self, texts: dict[str, str]) -> StoredQuery:
-        """The same line with other ids for results that have an id in common with other texts;
+        """Give other ids to results that have an id in common with other texts.
+
         ``texts`` learns its own.
         """
         own = self.by_document(self.texts)
@@ -124,12 +128,13 @@ class StoredQuery:
         return replace(self, ranking=replace(self.ranking, ids=ids))
 
     def same_question(self, other: StoredQuery) -> bool:
-        """Whether both ask the same text with the same params."""
+        """Tell whether both ask the same text with the same params."""
         return asks(self) == asks(other)
 
     def same_ranking(self, other: StoredQuery) -> bool:
-        """Whether both got the same documents in the same order for the same question: scores and
-        titles may wobble.
+        """Tell whether both got the same documents in the same order for the same question.
+
+        Scores and titles may wobble.
         """
         ids = [query.ranking.ids if query.ranking else None for query in (self, other)]
         same = ids[0] == ids[1] and (*self.texts,) == (*other.texts,) and self.same_question(other)
@@ -141,7 +146,7 @@ class StoredQuery:
         )
 
     def _same_candidates(self, other: StoredQuery) -> bool:
-        """Whether both have the same candidates, or the other, newer one has none to compare."""
+        """Tell whether both have the same candidates, or the newer one has none to compare."""
         if other.candidates is None:
             return True
         return self.candidates is not None and self.candidates.same_ranking(other.candidates)
@@ -149,16 +154,16 @@ class StoredQuery:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run that was read from a file or is about to be written to one: its queries by id, in suite
-    order.
-    """
+    """A run in a file, or about to be written to one: its queries by id, in suite order."""
 
     header: Header
     queries: Mapping[str, StoredQuery]
 
     def run(self, suite: Suite, matching: Matching | None = None) -> Run:
-        """Its answers to today's queries. One that has another text or other params by now is not
-        among them. ``matching`` is that of the suite, where it is known.
+        """Give its answers to today's queries.
+
+        One that has another text or other params by now is not among them. ``matching`` is that of
+        the suite, where it is known.
         """
         matching = matching or self.matching(suite)
         same = {id: self.queries[of] for id, of in matching.same.items()}
@@ -194,7 +199,7 @@ class StoredRun:
     def _stages(
         self, lines: Mapping[str, StoredQuery], readers: Collection[str]
     ) -> Mapping[str, Run]:
-        """What the stages before the ranking gave for some queries, where anything was kept."""
+        """Give the runs of the stages before the ranking, where anything of them was kept."""
         if self.header.candidates is None:
             return {}
         kept = {id: line.candidates for id, line in lines.items() if line.candidates}
@@ -203,15 +208,14 @@ class StoredRun:
 
     @property
     def version(self) -> str | None:
-        """The retriever's own: one for the whole of a kept run; a baseline may hold rankings of
-        several.
-        """
+        """The retriever's own version; several where a baseline holds rankings of several."""
         several = dict.fromkeys(query.version for query in self.queries.values() if query.version)
         return self.header.version or " and ".join(several) or None
 
     def lacks_texts(self, suite: Suite) -> bool:
-        """Whether it was kept without the passages that the suite now looks for: none of them would
-        be found.
+        """Tell whether it lacks the passages that the suite now looks for.
+
+        None of them would be found.
         """
         if suite.match != "text":
             return False
@@ -227,8 +231,10 @@ class StoredRun:
 
 
 def _answer(lines: Mapping[str, StoredQuery], readers: Collection[str]) -> Answer:
-    """One answer to each query. Lines that several sessions wrote, or several shares, may have an
-    id in common with other texts: of ``readers``, which look into those, they become others.
+    """Give one answer to each query.
+
+    Lines that several sessions wrote, or several shares, may have an id in common with other texts:
+    of ``readers``, which look into those, they become others.
     """
     rankings: dict[str, Ranking] = {}
     titles: dict[str, str] = {}
@@ -310,8 +316,9 @@ def _canonical(value: object) -> str:
 def opened(
     path: Path, shown: str, allowed: Allowed | None, how: Opener = open_bytes
 ) -> Iterator[BinaryIO]:
-    """A stored run's file. What is no file to read, in whole or on a line, is a
-    ``StoredRunError``.
+    """Open a stored run's file.
+
+    What is no file to read, in whole or on a line, is a ``StoredRunError``.
     """
     try:
         with how(path, allowed) as file:

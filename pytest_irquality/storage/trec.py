@@ -42,7 +42,7 @@ NOT_BETWEEN_FIELDS = (
 
 
 def is_trec(path: Path) -> bool:
-    """Whether a path is named as a TREC run file."""
+    """Tell whether a path is named as a TREC run file."""
     return path.name.endswith(SUFFIXES)
 
 
@@ -54,10 +54,10 @@ def name_of(path: Path) -> str:
 def read_trec(
     path: Path, shown: str | None = None, allowed: Allowed | None = None
 ) -> Mapping[str, Ranking]:
-    """The rankings by query id, as trec_eval orders them. Scores are rounded to 32 bits, as it
-    compares them.
+    """Read the rankings by query id, in trec_eval's order.
 
-    Raises ``StoredRunError`` for a line that trec_eval would not read either, ``OSError``.
+    Scores are rounded to 32 bits, as trec_eval compares them. Raises ``StoredRunError`` for a line
+    that trec_eval would not read either, ``OSError``.
     """
     where = shown or str(path)
     try:
@@ -88,10 +88,10 @@ def _read_regular(file: BinaryIO) -> Mapping[str, Ranking]:
 
 @dataclass
 class _Found:
-    """The rankings so far, and the lines of the query that is being read. Each ranking is made as
-    soon as its lines are complete, while the processor still has them at hand.
+    """The rankings so far, and the lines of the query that is being read.
 
-    ``ours``: we wrote the file; None before the first line.
+    Each ranking is made as soon as its lines are complete, while the processor still has them at
+    hand. ``ours``: we wrote the file; None before the first line.
     """
 
     rankings: dict[str, Ranking] = field(default_factory=dict)
@@ -188,8 +188,9 @@ def _read_carefully(file: BinaryIO, where: str) -> Mapping[str, Ranking]:
 
 
 def _ranking(documents: Sequence[str], scores: array[float], ours: bool) -> Ranking:
-    """What lines make of a query. Raises ``ValueError`` for a document that stands twice, a score
-    that is no number.
+    """Make a ranking of the lines of a query.
+
+    Raises ``ValueError`` for a document that stands twice, a score that is no number.
     """
     if len({*documents}) < len(documents):
         raise ValueError
@@ -223,11 +224,11 @@ def _decoded(found: re.Match[str]) -> str:
 
 
 def write_trec(path: Path, suite: Suite, run: Run, allowed: Allowed | None = None) -> None:
-    """Write what was returned, each document once. A query that returned nothing, or failed, has no
-    line.
+    """Write what was returned, each document once.
 
-    Scores are the retriever's own where they fall strictly as 32-bit floats, else they count down
-    to 1, so that whoever sorts by score gets the order back. Raises ``OSError``.
+    A query that returned nothing, or failed, has no line. Scores are the retriever's own where they
+    fall strictly as 32-bit floats, else they count down to 1, so that whoever sorts by score gets
+    the order back. Raises ``OSError``.
     """
     lines = _lines(suite, run)
     packed = path.suffix == ".gz"
@@ -252,8 +253,9 @@ def _lines(suite: Suite, run: Run) -> Iterator[bytes]:
 
 
 def falling(scores: Sequence[float], count: int) -> Sequence[float]:
-    """The scores themselves where each is below the one before it as a 32-bit float, else ``count``
-    down to 1.
+    """Give the scores themselves where they fall, else ``count`` down to 1.
+
+    They fall where each is below the one before it as a 32-bit float.
     """
     rounded = array("f", scores)
     strictly = all(map(gt, rounded, rounded[1:]))

@@ -26,8 +26,7 @@ DIGITS = 6  # of the values kept
 def update(
     files: BaselineFiles, found: Found, run: Run, siblings: Sequence[Target]
 ) -> Iterator[str]:
-    """Write what was retrieved over the baseline that was found, and report in a few lines what
-    that changes.
+    """Write what was retrieved over the baseline that was found, and say what that changes.
 
     A file that is damaged is written anew, which takes an answer to every query. Queries that were
     not asked or not answered keep their line; those that left the suite lose it. Where no ranking
@@ -64,8 +63,10 @@ def update(
 
 
 def _header(found: Found, lines: _Lines, run: Run) -> Header:
-    """Make the first line. Nothing in it changes from update to update, nor with the folder that
-    pytest was called in: branches must merge.
+    """Make the first line.
+
+    Nothing in it changes from update to update, nor with the folder that pytest was called in:
+    branches must merge.
     """
     suite, old = found.target.suite, found.stored
     depth = suite.depth
@@ -94,8 +95,9 @@ def _put_away(found: Found, files: BaselineFiles, siblings: Sequence[Target]) ->
 
 @dataclass
 class _Lines:
-    """The lines that an update keeps: so many of them with another ranking than before, so many new
-    or in other words.
+    """The lines that an update keeps.
+
+    So many of them have another ranking than before, and so many are new or in other words.
     """
 
     kept: dict[str, StoredQuery] = field(default_factory=dict)
@@ -122,8 +124,9 @@ def _updated(suite: Suite, before: Mapping[str, StoredQuery], run: Run) -> _Line
 
 
 def _line_to_keep(old: StoredQuery | None, fresh: StoredQuery | None) -> StoredQuery | None:
-    """Choose the old line as long as its ranking is the same, or nothing was answered: scores
-    wobble from machine to machine.
+    """Choose the old line as long as its ranking is the same, or nothing was answered.
+
+    Scores wobble from machine to machine.
     """
     if fresh is None or (old is not None and old.same_ranking(fresh)):
         return old
@@ -161,8 +164,9 @@ def _variants_of(old: StoredRun | None) -> Mapping[str, StoredQuery]:
 
 
 def _variants_to_keep(found: Found, run: Run) -> Mapping[str, StoredQuery]:
-    """Give the lines of today's other wordings: the old ones where nothing changed or nothing was
-    asked.
+    """Give the lines of today's other wordings.
+
+    The old ones stay where nothing changed or nothing was asked.
     """
     suite, was = found.target.suite, _variants_of(found.stored)
     fresh = {
@@ -178,9 +182,7 @@ def _variants_to_keep(found: Found, run: Run) -> Mapping[str, StoredQuery]:
 def _depth_of_candidates(
     suite: Suite, old: StoredRun | None, queries: Mapping[str, StoredQuery]
 ) -> int | None:
-    """Give how many candidates were asked for of those that are kept: the fewest, where some are
-    old.
-    """
+    """Give how many candidates were asked for: the fewest, where some that are kept are old."""
     held = [query.candidates for query in queries.values() if query.candidates]
     if not held:
         return None
@@ -192,8 +194,10 @@ def _depth_of_candidates(
 
 
 def _to_keep(suite: Suite, query: StoredQuery, run: Run) -> StoredQuery:
-    """A line of a baseline: no times, which never are the same, but what the ranking scores
-    today, and candidates only where the suite measures them, without their titles.
+    """Make a line of a baseline.
+
+    It has no times, which never are the same, but what the ranking scores today, and candidates
+    only where the suite measures them, without their titles.
     """
     candidates = query.candidates
     if candidates and (candidates.ranking is None or CANDIDATES not in suite.stages):
@@ -215,8 +219,9 @@ def _without_time(query: StoredQuery) -> StoredQuery:
 
 
 def _under_todays_ids(found: Found) -> Mapping[str, StoredQuery]:
-    """Give the stored queries by the ids that they have today. Those that left have theirs, where
-    no other has it.
+    """Give the stored queries by the ids that they have today.
+
+    Those that left have theirs, where no other has it.
     """
     if found.stored is None:
         return {}

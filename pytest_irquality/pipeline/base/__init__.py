@@ -1,3 +1,4 @@
-"""``--ir-baseline=run:REF``: today's suites answered by the code of the merge base, in a checkout
-and process of its own.
+"""The base of ``--ir-baseline=run:REF``: the merge base's code answers today's suites.
+
+It does so in a checkout and a process of its own.
 """

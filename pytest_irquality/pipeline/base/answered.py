@@ -17,16 +17,18 @@ from pytest_irquality.storage.target import Target
 
 @dataclass(frozen=True)
 class AtBase(Source):
-    """The answers in a ``folder`` that the base's process gave; ``commit`` has the baselines that
-    its commit and HEAD hold.
+    """The answers in a ``folder`` that the base's process gave.
+
+    ``commit`` has the baselines that its commit and HEAD hold.
     """
 
     commit: AtCommit
     folder: Path
 
     def find(self, target: Target) -> Found:
-        """Give what the base answered for a target. Raises ``StoredRunError`` where it was not
-        asked, or its answers cannot be read.
+        """Give the base's answers for a target.
+
+        Raises ``StoredRunError`` where it was not asked, or its answers cannot be read.
         """
         suite = self.commit.project.repository.path(Path(os.path.realpath(target.file)))
         base, answer = self._answers, self._answers.of(RunOf(suite, target.retriever))

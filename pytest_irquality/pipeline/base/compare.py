@@ -1,6 +1,4 @@
-"""The base's run, from the revision to the answers that today's are compared with, or to the one
-reason against it.
-"""
+"""The base's run, from the revision to its answers, or to the one reason against it."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ UNTRACKED = "name files that git does not track in ir_base_link"
 
 @dataclass(frozen=True)
 class Base:
-    """What is asked for: the merge base of ``ref`` and HEAD, run in a temporary ``folder``.
+    """The merge base of ``ref`` and HEAD, to be run in a temporary ``folder``.
 
     ``called_in`` and ``arguments`` are how the head's pytest was called, ``command`` starts the
     base's, ``links`` are paths that the base does not track and takes from the head. ``handed_on``
@@ -141,9 +139,7 @@ class Base:
         return self.repository.ask("cat-file", "-e", f"{commit}:{path}").returncode == 0
 
     def _differing(self, commit: str, files: Iterable[str]) -> Iterator[str]:
-        """The files, other than tests and what suites are made of, that differ between both
-        sides.
-        """
+        """Give the files, but tests and what suites are made of, that differ between both sides."""
         tests = {os.path.relpath(os.path.realpath(file), self.head) for file in files}
         listed = self.repository.output("diff", "--name-only", "--no-renames", "-z", commit).decode(
             errors="surrogateescape"
@@ -166,7 +162,7 @@ class Base:
 
 @dataclass(frozen=True)
 class _Ended:
-    """How the base's process ended."""
+    """The end of the base's process."""
 
     commit: str
     status: int
@@ -175,7 +171,7 @@ class _Ended:
 
     @property
     def believed(self) -> bool:
-        """Whether it came to its end, with no code of the head in it."""
+        """True where it came to its end, with no code of the head in it."""
         return self.status in (0, 1) and self.from_base.guarded
 
     def runs_of(self, suite: str) -> Mapping[str, str]:
@@ -244,8 +240,9 @@ def _stored(path: Path) -> StoredRun | None:
 
 
 def lay_over(files: Iterable[str], head: str, tree: Path) -> None:
-    """Today's suites and the data that they name, at their places in the base. Raises ``BaseError``
-    for code.
+    """Put today's suites and the data that they name at their places in the base.
+
+    Raises ``BaseError`` for code.
     """
     for file in _with_parts(files):
         real = os.path.realpath(file)
@@ -273,8 +270,9 @@ def _with_parts(files: Iterable[str]) -> Iterator[str]:
 
 
 def _make_room(target: Path, tree: Path) -> None:
-    """Folders down to a file, where the base may have links or files, which would be written
-    through.
+    """Make the folders down to a file, and remove it.
+
+    The base may have links or files in their place, which would be written through.
     """
     for folder in [*reversed(target.parents), target]:
         if (
@@ -287,8 +285,9 @@ def _make_room(target: Path, tree: Path) -> None:
 
 
 def link(links: Iterable[str], head: str, tree: Path) -> Iterator[str]:
-    """Links in the base to what it does not track. Raises ``BaseError``; gives the paths that are
-    today's by that.
+    """Put links into the base to what it does not track.
+
+    Gives the paths that are today's by that. Raises ``BaseError``.
     """
     for path in links:
         source, target = Path(head, path), tree / path
@@ -303,8 +302,9 @@ def link(links: Iterable[str], head: str, tree: Path) -> Iterator[str]:
 
 
 def _roots(tree: Path) -> Iterator[str]:
-    """The folders that the base's own packages may be in: beside each project file, and in ``src``
-    there.
+    """Give the folders that the base's own packages may be in.
+
+    They are those beside each project file, and ``src`` there.
     """
     listed = Repository(tree).output("ls-files", "-z").decode(errors="surrogateescape").split("\0")
     folders = {tree: None} | {

@@ -1,5 +1,4 @@
-"""The guard of the base's processes: no module and no data of the head's checkout answers for the
-base.
+"""The guard of the base's processes: nothing of the head's checkout answers for the base.
 
 Copied as ``sitecustomize.py`` into a folder that comes first on PYTHONPATH, so that it runs before
 any code of the project, in the base's pytest and in every Python that it starts (servers, pools,
@@ -31,14 +30,12 @@ WRITES = os.O_WRONLY | os.O_RDWR
 
 
 def under(path: str, folder: str) -> bool:
-    """Whether a path is a folder or lies in it."""
+    """Tell whether a path is a folder or lies in it."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 class Guard:
-    """What is whose: ``head`` and ``tree`` are the two checkouts, ``roots`` the folders of the tree
-    that packages are in.
-    """
+    """The two checkouts, ``head`` and ``tree``, and the ``roots`` of the tree's packages."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self.head: str = settings["head"]
@@ -52,19 +49,20 @@ class Guard:
         self.noted: set[tuple[str, ...]] = set()
 
     def is_heads(self, path: str) -> bool:
-        """Whether a path is the head's own, and of no environment that lies in its checkout."""
+        """Tell whether a path is the head's own, and of no environment in its checkout."""
         real = os.path.realpath(path)
         return under(real, self.head) and not any(under(real, site) for site in self.installed)
 
     def mapped(self, path: str) -> str:
-        """The same place in the worktree for a path of the head's; any other path as it is."""
+        """Give the worktree's place for a path of the head's, and any other path as it is."""
         if not os.path.isabs(path) or under(path, self.tree) or not self.is_heads(path):
             return path
         return self.tree + os.path.realpath(path)[len(self.head) :]
 
     def is_foreign(self, name: str, file: str) -> bool:
-        """Whether a module is the head's, or another copy of what the worktree has: installed, or
-        another checkout's.
+        """Tell whether a module is the head's, or another copy of what the worktree has.
+
+        Such a copy is installed, or another checkout's.
         """
         top, *_ = parts = name.split(".")
         if under(os.path.abspath(file), self.tree) or top in sys.stdlib_module_names or top == TOOL:
@@ -91,8 +89,9 @@ class Guard:
                 file.write("\t".join(words) + "\n")
 
     def on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """An audit hook: the files of the head that are read, whoever reads them, as far as Python
-        opens them.
+        """Note the files of the head that are read, as far as Python opens them.
+
+        This is an audit hook, which hears of them whoever reads them.
         """
         if event not in ("open", "sqlite3.connect") or not arguments:
             return
@@ -113,9 +112,7 @@ class Guard:
     # -- a finder, first on sys.meta_path ----------------------------------------------------------
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> Any:
-        """What the other finders find, taken from the worktree where they find it in the head's
-        checkout.
-        """
+        """Find a module by the other finders, and take it from the worktree if it is the head's."""
         if name.partition(".")[0] == TOOL:
             return importlib.machinery.PathFinder.find_spec(name, path)
         spec = self._found(name, path, target)
@@ -134,8 +131,9 @@ class Guard:
         return spec if spec and spec.has_location else None
 
     def _in_tree(self, name: str, spec: Any) -> Any:
-        """A spec as it is where it is not of the head; its like in the worktree; None where that
-        has no such module.
+        """Give a spec as it is, if it is not of the head, or else its like in the worktree.
+
+        None where the worktree has no such module.
         """
         folders = spec.submodule_search_locations
         inside = folders and list(dict.fromkeys(map(self.mapped, folders)))

@@ -1,6 +1,4 @@
-"""What the processes tell each other, as files of JSON: what was collected today, and what the base
-answered.
-"""
+"""Messages between the processes, as files of JSON: today's suites, and the base's answers."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ class Collected:
 
     @classmethod
     def read(cls, path: Path) -> Collected:
-        """The same. Raises ``OSError``, ``ValueError``."""
+        """Read it where another process wrote it. Raises ``OSError``, ``ValueError``."""
         data = json.loads(path.read_text(encoding="utf-8"))
         keys, retrievers = ([RunOf(*key) for key in data[name]] for name in ("keys", "retrievers"))
         return cls(keys, retrievers, data["files"])
@@ -54,7 +52,7 @@ class Collected:
 
 @dataclass(frozen=True)
 class FromBase:
-    """What the base's process says when it ends.
+    """The last words of the base's process.
 
     ``runs`` are the files it kept, with the suite and retriever of each; ``without`` the suites
     whose fixture it lacks; ``guarded``: no code of the head could answer in it.
@@ -70,7 +68,7 @@ class FromBase:
 
     @classmethod
     def read(cls, path: Path) -> FromBase:
-        """The same; nothing was told where there is no file."""
+        """Read it where the base wrote it; without a file the base said nothing."""
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -81,9 +79,7 @@ class FromBase:
 
 @dataclass(frozen=True)
 class BaseAnswer:
-    """What the base has for one suite and retriever: a ``run`` (a file), or the reason why it is
-    ``new``.
-    """
+    """The file of the base's ``run`` for a suite and retriever, or the reason why it is ``new``."""
 
     key: RunOf
     run: str | None = None
@@ -93,10 +89,10 @@ class BaseAnswer:
 
 @dataclass(frozen=True)
 class BaseAnswers:
-    """All that the base answered. ``commit`` and ``time`` are the merge base's, ``notes`` hold for
-    every suite.
+    """All that the base answered.
 
-    ``differing`` counts the files, other than tests and suites, that differ between both sides.
+    ``commit`` and ``time`` are the merge base's, ``notes`` hold for every suite. ``differing``
+    counts the files, other than tests and suites, that differ between both sides.
     """
 
     ref: str
@@ -116,7 +112,7 @@ class BaseAnswers:
 
     @classmethod
     def read(cls, folder: Path) -> BaseAnswers:
-        """The same. Raises ``OSError`` where the base was not run."""
+        """Read them in the folder of the base. Raises ``OSError`` where it was not run."""
         data = json.loads((folder / ANSWERS).read_text(encoding="utf-8"))
         answers = [
             BaseAnswer(**{**answer, "key": RunOf(*answer["key"])}) for answer in data.pop("answers")

@@ -1,6 +1,4 @@
-"""The base's own process: its environment, its command line, how it is ended, and what it said
-last.
-"""
+"""The base's own process: its environment and command line, its end, and its last lines."""
 
 from __future__ import annotations
 
@@ -41,17 +39,16 @@ class Checkouts:
     tree: str
 
     def mapped(self, path: str) -> str:
-        """The same place in the base's checkout for an absolute path of the head's; any other path
-        as it is.
-        """
+        """Give the base's place for an absolute path of the head's, and any other path as it is."""
         real = os.path.realpath(path)
         if not os.path.isabs(path) or under(path, self.tree) or not under(real, self.head):
             return path
         return self.tree + real[len(self.head) :]
 
     def mapped_argument(self, argument: str, folder: Path) -> str:
-        """The same for a command-line argument: ``PATH``, ``PATH::ITEM`` or ``--option=PATH``, from
-        a folder.
+        """Map an argument of the command line, which may name a path in a folder.
+
+        It is ``PATH``, ``PATH::ITEM`` or ``--option=PATH``.
         """
         name, equals, value = argument.rpartition("=")
         file, colons, item = value.partition("::")
@@ -61,7 +58,7 @@ class Checkouts:
 
 
 def default_command() -> Sequence[str]:
-    """How the base is started where no ``ir_base_command`` says so: as the head was."""
+    """Give the command that starts the base as the head was, where no ``ir_base_command`` does."""
     started = Path(sys.argv[0]) if sys.argv else Path()
     return PYTHON_M_PYTEST if started.parts[-2:] == ("pytest", "__main__.py") else PYTEST
 

@@ -29,7 +29,7 @@ SUBMODULE = "160000 "
 
 
 class BaseError(Exception):
-    """Why nothing can be compared with the base: all that the user gets to read about it."""
+    """The reason why nothing can be compared with the base, all that the user reads of it."""
 
 
 class Cancelled(BaseException):
@@ -85,8 +85,9 @@ def checked_out(repository: Repository, commit: str, folder: Path) -> Iterator[P
 
 
 def _check_out(repository: Repository, tree: Path, commit: str) -> None:
-    """A commit into a worktree, each submodule that is here at the commit that the base had of
-    it.
+    """Check out a commit into a worktree, with the submodules that are here.
+
+    Each of them is at the commit that the base had of it.
     """
     arguments = ("worktree", "add", "--quiet", "--detach", str(tree), commit)
     done = repository.ask(*MAY_FETCH, *arguments, patience=None)
@@ -112,8 +113,9 @@ def _submodules(tree: Path) -> dict[str, str]:
 
 
 def remove_worktree(repository: Repository, tree: Path) -> None:
-    """Remove a worktree and all that git knows of it, those of its submodules too. It may be gone
-    in part already.
+    """Remove a worktree and all that git knows of it, and of its submodules.
+
+    It may be gone in part already.
     """
     shutil.rmtree(tree, ignore_errors=True)
     for path in _submodules(repository.top):

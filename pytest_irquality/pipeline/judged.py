@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.pipeline.auditing import audited
 from pytest_irquality.pipeline.completing import completed
+from pytest_irquality.pipeline.corpus import lost_passages
 from pytest_irquality.pipeline.explaining import explained
 from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.pipeline.resuming import resumed
-from pytest_irquality.retrieval import RetrieverError, Run, UnreadableResult, retrieve
+from pytest_irquality.retrieval import (
+    Progress,
+    RetrieverError,
+    Run,
+    UnreadableResult,
+    retrieve,
+)
 from pytest_irquality.storage.found import Found
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.target import Target
 from pytest_irquality.suite import Check, SuiteError
 from pytest_irquality.verdict import SuiteResult, judge
 from pytest_irquality.verdict.accepted import Accepting
-from pytest_irquality.verdict.findings import Loss
 
 
 class NotJudged(Exception):
@@ -38,9 +44,7 @@ class Asking:
     retriever: object
     name: str = ""
     concurrency: int | None = None
-    progress: AbstractContextManager[Callable[[int, int], None] | None] = field(
-        default_factory=nullcontext
-    )
+    progress: AbstractContextManager[Progress | None] = field(default_factory=nullcontext)
     details: bool = False
     earlier: Run | None = None
 
@@ -86,7 +90,7 @@ def _judged(
     # What is damaged, or stands in no chunk, is told before anything is asked.
     plan.refuse_bad_writing(target, needed)
     before = plan.before(target)
-    nowhere = _in_no_chunk(plan, target, asking.retriever)
+    nowhere = lost_passages(target, asking.retriever, plan.project.allowed(target.file))
     if plan.kept:
         today = plan.kept.find(target).of_today(needed)
     else:
@@ -113,16 +117,6 @@ def _judged(
         result = audited(part, result, today.run, before, asking.retriever)
     result = explained(result, asking.retriever, part)
     return completed(plan, result, today, before), today, before
-
-
-def _in_no_chunk(plan: Plan, target: Target, retriever: object) -> Mapping[str, Loss]:
-    """Give the passages that no ranking can find."""
-    suite = target.suite
-    if not any(map(suite.reads_texts, suite.queries)):
-        return {}
-    from pytest_irquality.pipeline.corpus import refuse_lost  # noqa: PLC0415 - only for texts
-
-    return refuse_lost(suite, retriever, target.file, plan.project.allowed(target.file))
 
 
 def _ask(plan: Plan, target: Target, needed: Collection[str], asking: Asking) -> Found:

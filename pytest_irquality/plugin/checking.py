@@ -27,7 +27,7 @@ from pytest_irquality.wording.words import OF_A_TEST
 CHECKED = pytest.StashKey[list[SuiteResult]]()
 
 
-class Checker:
+class IrCheck:
     """The value of the fixture, which is called with a suite and what answers it.
 
     It fails as the suite's own items do.

@@ -21,7 +21,7 @@ from pytest_irquality.plugin.options import (
 )
 
 if TYPE_CHECKING:
-    from pytest_irquality.plugin.checking import Checker
+    from pytest_irquality.plugin.checking import IrCheck
     from pytest_irquality.plugin.collect import SuiteModule
     from pytest_irquality.plugin.init import FirstSuite
 
@@ -145,11 +145,11 @@ def pytest_collect_file(
 
 
 @pytest.fixture
-def ir_check(request: pytest.FixtureRequest) -> Checker:
+def ir_check(request: pytest.FixtureRequest) -> IrCheck:
     """Judge a suite in a test of yours, which then fails as the suite's own items do."""
     from pytest_irquality.plugin import checking  # noqa: PLC0415
 
     manager = request.config.pluginmanager
     if _is_active(request.config) and not manager.is_registered(checking):
         manager.register(checking, "irquality-checking")
-    return checking.Checker(request.node)
+    return checking.IrCheck(request.node)

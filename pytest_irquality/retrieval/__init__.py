@@ -5,8 +5,17 @@ why nothing was.
 from __future__ import annotations
 
 from pytest_irquality.retrieval.call import RetrieverError
-from pytest_irquality.retrieval.retrieve import retrieve
+from pytest_irquality.retrieval.retrieve import Progress, retrieve
 from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run
 from pytest_irquality.retrieval.wrappers import UnreadableResult
 
-__all__ = ["Answer", "Fault", "Ranking", "RetrieverError", "Run", "UnreadableResult", "retrieve"]
+__all__ = [
+    "Answer",
+    "Fault",
+    "Progress",
+    "Ranking",
+    "RetrieverError",
+    "Run",
+    "UnreadableResult",
+    "retrieve",
+]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_irquality.edges.git import checkout_above
-from pytest_irquality.metrics import Definition, with_own
+from pytest_irquality.metrics import Definition, MeasureError, with_own
 from pytest_irquality.pipeline.judged import Asking, NotJudged, judged
 from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.report.failure import explain
@@ -139,12 +139,15 @@ def check(
         outside=[start / name for name in outside],
         named=[file.parent],
     )
-    read = load_suite(
-        file,
-        shown=project.shown(file),
-        definitions=with_own(list(measures)),
-        allowed=project.allowed(file),
-    )
+    try:
+        read = load_suite(
+            file,
+            shown=project.shown(file),
+            definitions=with_own(list(measures)),
+            allowed=project.allowed(file),
+        )
+    except MeasureError as error:
+        raise NotJudged(str(error)) from None
     for place, text in lint(read):
         at = str(start / place.path if place.path else file)
         warnings.warn_explicit(IRQualityWarning(text), None, at, place.line)

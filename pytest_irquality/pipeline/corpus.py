@@ -1,7 +1,7 @@
-"""The corpus as it was indexed: which passages stand in none of its chunks, before anything is
-asked, and what can be looked for where documents are graded.
+"""The corpus as it was indexed, and the passages that stand in none of its chunks.
 
-It comes from the files that ``corpus`` names, or from the retriever's own ``texts()``.
+It comes from the files that ``corpus`` names, or from the retriever's own ``texts()``, and is
+looked through before anything is asked. Who grades can look for documents in it, too.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from pytest_irquality.edges.printable import terminal
 from pytest_irquality.passages import Normal, find, nearest, normal, words
 from pytest_irquality.retrieval.details import Details, clipped
 from pytest_irquality.retrieval.results import UnreadableResult, read_result
+from pytest_irquality.storage.target import Target
 from pytest_irquality.suite.files.source import Source, sources
 from pytest_irquality.suite.lint import IRQualityWarning
 from pytest_irquality.suite.model import Place, Suite
 from pytest_irquality.suite.yaml import SuiteError, short
 from pytest_irquality.verdict.findings import Holder, Loss
+from pytest_irquality.wording.losses import loss
 
 MOST_CHUNKS = 10_000_000
 MOST_NEAR = 200  # chunks that are compared word by word with a passage that stands in none
@@ -40,56 +42,48 @@ class Chunk(NamedTuple):
     text: str
 
 
-def chunks_of(
-    suite: Suite, retriever: object, folder: Path, allowed: Allowed | None = None
-) -> Iterator[Chunk] | None:
-    """The corpus, None where none is known.
+class PassagesLost(Exception):
+    """Passages that stand in no chunk of the corpus, where the suite wants none: one line."""
+
+
+def chunks_of(target: Target, retriever: object, allowed: Allowed) -> Iterator[Chunk] | None:
+    """Give the corpus, None where none is known.
 
     Raises ``SuiteError`` for a file that cannot be read, ``UnreadableResult`` for ``texts()`` that
     give no texts.
     """
+    suite = target.suite
     if suite.corpus.files:
-        return _of_files(suite, folder, allowed)
+        return _of_files(suite, target.file.parent, allowed)
     if callable(texts := getattr(retriever, "texts", None)):
         return _of_retriever(suite, texts())
     return None
 
 
 def on_a_page(chunks: Iterator[Chunk] | None) -> tuple[Chunk, ...]:
-    """What is looked for in by who grades: texts cut short, and not without end."""
+    """Give the documents in which graders can look for more, texts cut short."""
     some = islice(chunks or (), MOST_ON_A_PAGE)
     return tuple(chunk._replace(text=clipped(chunk.text, LONGEST_ON_A_PAGE)) for chunk in some)
 
 
-def refuse_lost(
-    suite: Suite, retriever: object, file: Path, allowed: Allowed
-) -> Mapping[str, Loss]:
-    """Give the passages that no ranking can find, and warn of them; where the suite wants none,
-    refuse them.
+def lost_passages(target: Target, retriever: object, allowed: Allowed) -> Mapping[str, Loss]:
+    """Give the passages that stand in no chunk, each with the chunk that is nearest.
 
-    ``file`` is the suite's own. Raises ``SuiteError``, ``UnreadableResult``.
+    There are none where no corpus is known. They are warned of, or an error where the suite says
+    so. Raises ``PassagesLost``, and what ``chunks_of`` raises.
     """
-    lost = nowhere(suite, retriever, file.parent, allowed)
+    suite = target.suite
+    wanted = {passage: normal(passage) for passage in _passages(suite)}
+    chunks = chunks_of(target, retriever, allowed) if wanted else None
+    lost = _lost(wanted, chunks) if chunks is not None else {}
     if lost:
         place = suite.places.get("corpus") or Place(1)
+        said = f"{suite.path}:{place.line}: {_said_of(lost)}"
         if suite.corpus.missing == "fail":
-            raise SuiteError(suite.path, place.line, place.column, said_of(suite, lost))
-        warning = IRQualityWarning(terminal(f"{suite.path}:{place.line}: {said_of(suite, lost)}"))
-        warnings.warn_explicit(warning, None, str(file), place.line)
+            raise PassagesLost(said)
+        warning = IRQualityWarning(terminal(said))
+        warnings.warn_explicit(warning, None, str(target.file), place.line)
     return lost
-
-
-def nowhere(
-    suite: Suite, retriever: object, folder: Path, allowed: Allowed | None = None
-) -> Mapping[str, Loss]:
-    """The passages that stand in no chunk, each with the chunk that is nearest; empty where no
-    corpus is known. Raises as ``chunks_of`` does.
-    """
-    wanted = {passage: normal(passage) for passage in _passages(suite)}
-    if not wanted:
-        return {}
-    chunks = chunks_of(suite, retriever, folder, allowed)
-    return {} if chunks is None else _lost(wanted, chunks)
 
 
 def _passages(suite: Suite) -> Iterator[str]:
@@ -141,8 +135,9 @@ def _of_retriever(suite: Suite, texts: Any) -> Iterator[Chunk]:
 
 
 def _read(suite: Suite, chunks: Any, instead: str) -> Iterator[Chunk]:
-    """Chunks as results are read; one without an id goes by ``instead``. Their texts are needed
-    where passages are looked for, and otherwise shown where there are any.
+    """Chunks as results are read; one without an id goes by ``instead``.
+
+    Their texts are needed where passages are looked for, and otherwise shown where there are any.
     """
     if isinstance(chunks, list) and len(chunks) == 1 and isinstance(chunks[0], str):
         yield Chunk(instead, "", chunks[0])
@@ -162,8 +157,9 @@ def _read(suite: Suite, chunks: Any, instead: str) -> Iterator[Chunk]:
 
 
 def _lost(wanted: Mapping[str, Normal], chunks: Iterable[Chunk]) -> Mapping[str, Loss]:
-    """The passages that no chunk holds. Only chunks with a passage's rarest word are looked through
-    for it.
+    """Give the passages that no chunk holds.
+
+    Only chunks with a passage's rarest word are looked through for it.
     """
     ids: list[str] = []
     texts: list[Normal] = []
@@ -200,14 +196,10 @@ def _loss(passage: Normal, near: list[int], ids: list[str], texts: list[Normal])
     return Loss("in no chunk", (holder,), True, found.share, found.missing, found.added)
 
 
-def said_of(suite: Suite, lost: Mapping[str, Loss]) -> str:
-    """One line on the passages that stand in no chunk."""
-    from pytest_irquality.wording.losses import loss  # noqa: PLC0415 - only where something is lost
-
+def _said_of(lost: Mapping[str, Loss]) -> str:
     named = "; ".join(f"{short(passage)} is {loss(why)}" for passage, why in [*lost.items()][:3])
     more = f"; and {len(lost) - 3} more" if len(lost) > 3 else ""
-    some = "1 passage stands" if len(lost) == 1 else f"{len(lost)} passages stand"
-    return (
-        f"{some} in no chunk of the corpus, so no ranking can find"
-        f" {'it' if len(lost) == 1 else 'them'}: {named}{more}"
-    )
+    some, them = f"{len(lost)} passages stand", "them"
+    if len(lost) == 1:
+        some, them = "1 passage stands", "it"
+    return f"{some} in no chunk of the corpus, so no ranking can find {them}: {named}{more}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.pipeline.auditing import audited
 from pytest_irquality.pipeline.completing import completed
-from pytest_irquality.pipeline.corpus import lost_passages
+from pytest_irquality.pipeline.corpus import PassagesLost, lost_passages
 from pytest_irquality.pipeline.explaining import explained
 from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.pipeline.resuming import resumed
@@ -72,7 +72,7 @@ def judged(
     suite = target.suite
     try:
         return _judged(plan, target, checks, asking, reference)
-    except (StoredRunError, SuiteError, UnreadableResult) as error:
+    except (PassagesLost, StoredRunError, SuiteError, UnreadableResult) as error:
         raise NotJudged(str(error)) from error
     except MeasureError as error:  # a measure of the project's own
         raise NotJudged(f"{error} ({suite.path})") from error

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from pytest_irquality.edges.printable import terminal
+from pytest_irquality.metrics import MeasureError
 from pytest_irquality.pipeline.check import CheckResult, Compared, check
 from pytest_irquality.pipeline.judged import NotJudged
+from pytest_irquality.plugin.collect import own_measures
 from pytest_irquality.plugin.internals import Failure
 from pytest_irquality.plugin.items import Broken
 from pytest_irquality.plugin.options import Options
@@ -52,7 +54,6 @@ class IrCheck:
         """
         __tracebackhide__ = True
         item, config = self._item, self._item.config
-        own = item.ihook.pytest_ir_measures(config=config)
         try:
             result = check(
                 item.path.parent / suite,
@@ -61,11 +62,11 @@ class IrCheck:
                 rankings=rankings,
                 baseline=baseline,
                 concurrency=concurrency,
-                measures=[measure for given in own for measure in given or ()],
+                measures=own_measures(item),
                 start=config.invocation_params.dir,
                 outside=[config.rootpath / name for name in Options(config).allow_outside],
             )
-        except (NotJudged, SuiteError) as error:
+        except (MeasureError, NotJudged, SuiteError) as error:
             raise Failure(terminal(str(error)), pytrace=False) from None
         known = item.stash.setdefault(CHECKED, [])
         known += (replace(one, retriever=self._name(one, len(known))) for one in result.results)

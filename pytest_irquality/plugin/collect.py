@@ -244,7 +244,7 @@ class SuiteModule(pytest.Module):
             return load_suite(
                 self.path,
                 shown=path,
-                definitions=with_own(self._own_measures()),
+                definitions=with_own(own_measures(self)),
                 perturbations=self._perturbations(),
                 allowed=self.config.stash[PLAN].project.allowed(self.path),
             )
@@ -260,21 +260,6 @@ class SuiteModule(pytest.Module):
         if options.repeat:
             suite = replace(suite, repeat=options.repeat)
         return suite.audited() if options.audit else suite
-
-    def _own_measures(self) -> list[Definition]:
-        """The measures that conftests give. Raises ``MeasureError`` where it is no list of them."""
-        own: list[Definition] = []
-        for given in self.ihook.pytest_ir_measures(config=self.config):
-            measures = [given] if isinstance(given, Definition) else given or ()
-            if not isinstance(measures, Iterable) or isinstance(measures, (str, bytes)):
-                raise MeasureError(f"pytest_ir_measures must give a list, not {given!r}")
-            own += measures
-        for measure in own:
-            if not isinstance(measure, Definition):
-                raise MeasureError(
-                    f"pytest_ir_measures must give what own_measure makes, not {measure!r}"
-                )
-        return own
 
     def _perturbations(self) -> Mapping[str, Perturbation]:
         """Give the kinds of variants, those of conftests too.
@@ -331,6 +316,22 @@ class SuiteModule(pytest.Module):
                 raise self.CollectError(
                     f"{place.path or self.suite.path}:{place.line}:{place.column}: {error}"
                 ) from None
+
+
+def own_measures(node: pytest.Item | pytest.Collector) -> list[Definition]:
+    """Give the measures of conftests. Raises ``MeasureError`` for what is no list of them."""
+    own: list[Definition] = []
+    for given in node.ihook.pytest_ir_measures(config=node.config):
+        measures = [given] if isinstance(given, Definition) else given or ()
+        if not isinstance(measures, Iterable) or isinstance(measures, (str, bytes)):
+            raise MeasureError(f"pytest_ir_measures must give a list, not {given!r}")
+        own += measures
+    for measure in own:
+        if not isinstance(measure, Definition):
+            raise MeasureError(
+                f"pytest_ir_measures must give what own_measure makes, not {measure!r}"
+            )
+    return own
 
 
 def hidden_suites(config: pytest.Config) -> Iterator[str]:

@@ -248,11 +248,12 @@ def nothing(ranking: object, grades: object, k: int) -> float:
         (SUITE, {"retriever": 5}, r"\(shop\.ir\.yaml\)$"),
         (f"params: {{nope: 1}}{SUITE}", {}, r"'nope' of 'params' \(shop\.ir\.yaml:1\)$"),
         (PASSAGES, {"retriever": Unreadable()}, r"it returned \[1\]"),
+        (SUITE, {"measures": [own_measure("mine", nothing)] * 2}, "mine"),
         (f"metrics: [mine@3]{SUITE}", {"measures": [own_measure("mine", nothing)]}, "mine"),
         (
             ELSEWHERE.replace("}", ", missing: fail}") + PASSAGES,
             {},
-            r"^shop\.ir\.yaml:1:1: 2 passages stand in no chunk of the corpus",
+            r"^shop\.ir\.yaml:1: 2 passages stand in no chunk of the corpus",
         ),
     ],
 )

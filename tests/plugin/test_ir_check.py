@@ -106,6 +106,13 @@ def test_what_cannot_be_judged_is_a_line_and_no_traceback(shop: Project) -> None
     result.stdout.no_fnmatch_line("*test_shop.py:[0-9]*: *")
 
 
+def test_what_is_no_measure_is_a_line(shop: Project) -> None:
+    shop.conftest("def pytest_ir_measures():\n    return 5\n")
+    result = shop.pytester.runpytest("sub/test_shop.py", "-k", "rankings")
+    result.assert_outcomes(failed=1, deselected=2)
+    result.stdout.fnmatch_lines(["pytest_ir_measures must give a list, not 5"])
+
+
 def test_it_reads_what_the_ini_file_allows(shop: Project) -> None:
     outside = shop.path.parent / "outside"
     outside.mkdir(exist_ok=True)

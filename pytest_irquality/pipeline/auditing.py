@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from pytest_irquality.edges.open import Allowed
+from pytest_irquality.pipeline.corpus import Chunk, chunks_of
 from pytest_irquality.retrieval.explain import ExistsError, existing
 from pytest_irquality.retrieval.results import UnreadableResult
 from pytest_irquality.retrieval.run import Run
@@ -20,15 +21,22 @@ from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.passages import by_passages
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 
-if TYPE_CHECKING:
-    from pytest_irquality.pipeline.corpus import Chunk
-
 
 def audited(
-    suite: Suite, result: SuiteResult, today: Run, compared: Found, retriever: object
+    suite: Suite,
+    result: SuiteResult,
+    today: Found,
+    compared: Found,
+    retriever: object,
+    *,
+    allowed: Allowed,
 ) -> SuiteResult:
-    """Give the result with an audit, and a verdict on each of its limits."""
-    before, baseline = compared.run, compared.baseline
+    """Give the result with an audit, and a verdict on each of its limits.
+
+    The corpus says which documents exist where the retriever does not; its files are ``allowed``.
+    """
+    run, before, baseline = today.run, compared.run, compared.baseline
+    assert run is not None
 
     def judged(other: Suite, its_run: Run, checks: Sequence[Check]) -> SuiteResult:
         return judge(other, its_run, checks, before=before, baseline=baseline)
@@ -36,11 +44,13 @@ def audited(
     exists, no_answer = None, ""
     if documents := judged_documents(suite):
         try:
-            exists = existing(retriever, documents) or _in_corpus(corpus(), documents)
+            exists = existing(retriever, documents)
+            if exists is None:
+                exists = _in_corpus(chunks_of(today.target, retriever, allowed), documents)
         except (ExistsError, SuiteError, UnreadableResult) as error:
             no_answer = str(error)
-    then = before and by_passages(suite, before, today=today)
-    now = Measured(suite, by_passages(suite, today), then)
+    then = before and by_passages(suite, before, today=run)
+    now = Measured(suite, by_passages(suite, run), then)
     found = audit(now, result, judged, exists=exists, no_answer=no_answer)
     verdicts = [_verdict(check, found) for check in suite.checks if check.audit]
     return replace(result, audit=found, verdicts=(*result.verdicts, *verdicts))
@@ -49,7 +59,7 @@ def audited(
 def _in_corpus(
     chunks: Iterator[Chunk] | None, documents: Sequence[str]
 ) -> Mapping[str, bool] | None:
-    """Which documents a corpus has; None where none is known, or it has none of these ids."""
+    """Tell which documents a corpus has; None where none is known, or it has none of these."""
     there = {chunk.id for chunk in chunks or ()}
     return None if there.isdisjoint(documents) else {one: one in there for one in documents}
 

@@ -90,7 +90,8 @@ def _judged(
     # What is damaged, or stands in no chunk, is told before anything is asked.
     plan.refuse_bad_writing(target, needed)
     before = plan.before(target)
-    nowhere = lost_passages(target, asking.retriever, plan.project.allowed(target.file))
+    allowed = plan.project.allowed(target.file)
+    nowhere = lost_passages(target, asking.retriever, allowed)
     if plan.kept:
         today = plan.kept.find(target).of_today(needed)
     else:
@@ -114,7 +115,7 @@ def _judged(
         nowhere=nowhere,
     )
     if plan.audit:
-        result = audited(part, result, today.run, before, asking.retriever)
+        result = audited(part, result, today, before, asking.retriever, allowed=allowed)
     result = explained(result, asking.retriever, part)
     return completed(plan, result, today, before), today, before
 

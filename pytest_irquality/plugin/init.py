@@ -20,8 +20,10 @@ from pytest_irquality.pipeline.corpus import chunks_of, on_a_page
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.report.judging import LIST, to_be_graded, to_grade
 from pytest_irquality.retrieval import RetrieverError, Run, UnreadableResult, retrieve
-from pytest_irquality.storage.kept import Kept
+from pytest_irquality.storage.kept import KeptRuns
+from pytest_irquality.storage.project import Project
 from pytest_irquality.storage.stored import StoredRunError
+from pytest_irquality.storage.target import Target
 from pytest_irquality.suite import Query, Suite, SuiteError
 from pytest_irquality.suite.files.logs import Logged, logged
 from pytest_irquality.suite.files.queries import read_queries, tags
@@ -153,10 +155,12 @@ def _what_to_do(page: str, written: str, pools: Sequence[Pool]) -> str:
 def _pools(suite: Suite, runs: Sequence[Run], request: pytest.FixtureRequest) -> Sequence[Pool]:
     """What retrievers returned, and every kept run that the command line names."""
     options, start = Options(request.config), request.config.invocation_params.dir
-    kept = Kept([*options.runs, *options.baseline], start, Options.baseline.flag)
-    retriever = request.getfixturevalue("retriever")
+    project = Project(start, start)
+    kept = KeptRuns([*options.runs, *options.baseline], project, Options.baseline.flag)
+    chunks, retriever = None, request.getfixturevalue("retriever")
     try:
-        chunks = chunks_of(suite, retriever, start) if options.judge else None
+        if options.judge:
+            chunks = chunks_of(Target(suite, start, ""), retriever, project.allowed())
         found = pool(suite, [*runs, *kept.every(suite)], options.judge_depth or CANDIDATES)
         return by_importance([replace(found, corpus=on_a_page(chunks))], ())
     except (StoredRunError, UnreadableResult) as error:

@@ -13,13 +13,16 @@ from typing import NamedTuple
 import pytest
 
 from pytest_irquality.edges.near import did_you_mean
+from pytest_irquality.pipeline.corpus import chunks_of, on_a_page
 from pytest_irquality.pipeline.judged import Asking, NotJudged, judged
 from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.progress import shown_progress
-from pytest_irquality.retrieval import Answer, Run
+from pytest_irquality.retrieval import Answer, Run, UnreadableResult
+from pytest_irquality.storage.kept import KeptRuns
+from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.target import Target
-from pytest_irquality.suite import Check, Place, Suite
+from pytest_irquality.suite import Check, Place, Suite, SuiteError
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.pool import Pool, pool
 
@@ -120,14 +123,30 @@ class Judging:
             self.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
         to_grade = None
         if options.grades:
-            sides = [run, before.run] if before.run else [run]
-            to_grade = pool(self.plan.part(suite), sides, options.judge_depth or suite.top_k)
+            to_grade = self._pool(name, [run, *filter(None, [before.run])], retriever)
         if not (run.unanswered or suite.baseline_retriever):
             # They are large. What reports may show of them keeps them until it is read.
             run = replace(run, answers=(Answer({}),), stages={})
         verdicts = {verdict.check: verdict for verdict in result.verdicts}
         result = replace(result, variant=variant)
         return Judged(run, result, verdicts, attempt, to_grade=to_grade)
+
+    def _pool(self, name: str, runs: Sequence[Run], retriever: object) -> Pool:
+        """Give what there is to grade of these runs and of all others that were named.
+
+        Raises ``NotJudged``.
+        """
+        options, project, part = self.options, self.plan.project, self.plan.part(self.suite)
+        named = [
+            one for one in (*options.runs, *options.baseline) if (project.start / one).exists()
+        ]
+        try:
+            every = [*runs, *KeptRuns(named, project).every(part)]
+            chunks = chunks_of(self.target(name), retriever, project.allowed(self.path))
+            corpus = on_a_page(chunks)
+        except (StoredRunError, SuiteError, UnreadableResult) as error:
+            raise NotJudged(str(error)) from None
+        return replace(pool(part, every, options.judge_depth or part.top_k), corpus=corpus)
 
     def _reference(self, name: str) -> Run | None:
         """Give the answers of the retriever that others are compared with.

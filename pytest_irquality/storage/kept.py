@@ -32,6 +32,7 @@ from pytest_irquality.storage.stored import (
 )
 from pytest_irquality.storage.target import Target, run_file, run_name
 from pytest_irquality.storage.trec import SUFFIXES, is_trec, name_of, read_trec
+from pytest_irquality.suite.model import Suite
 
 JUDGED = "--ir-runs"
 LOOKED_AT = 2**20  # bytes, which have an answer in them
@@ -131,6 +132,20 @@ class KeptRuns(Source):
     def _unread(self) -> str:
         _, unread = self._scanned
         return f" (passed over: {'; '.join(unread[:NAMED])})" if unread else ""
+
+    def every(self, suite: Suite) -> Iterator[Run]:
+        """Give every run that answers some of a suite's queries, of any retriever and build.
+
+        It gives only those of the suite where the runs of ours name it. Raises ``StoredRunError``.
+        """
+        name = Path(suite.path).name
+        ours = [one for one in self._files if not one.file.is_trec]
+        of_it = [one for one in ours if Path(one.header.path).name == name]
+        for one in of_it or ours:
+            yield read_run(*one.file).run(suite)
+        for one in self._files:
+            if one.file.is_trec:
+                yield Run(name_of(one.file.path), (Answer(read_trec(*one.file)),))
 
     # -- whose it is -------------------------------------------------------------------------------
 

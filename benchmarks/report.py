@@ -19,7 +19,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from pytest_irquality.report.data import decode, document, encode
+from pytest_irquality.edges.codec import decode, encode
+from pytest_irquality.report.data import document
 from pytest_irquality.report.html import html_report
 from pytest_irquality.report.markdown import markdown_report
 from pytest_irquality.storage.provenance import Baseline
@@ -196,7 +197,7 @@ def main() -> None:
         f" each{', baseline' if options.baseline else ''}"
     )
     sent = timed("sent home by a worker", lambda: encode(made))
-    timed("read again", lambda: str(len(decode(sent).queries)))
+    timed("read again", lambda: str(len(decode(sent, SuiteResult).queries)))
     timed("JSON report", lambda: document([made], []))
     timed("Markdown report", lambda: markdown_report([made]))
     page = timed("HTML report", lambda: html_report([made]))

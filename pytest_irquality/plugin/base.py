@@ -13,8 +13,8 @@ import pytest
 from pytest_irquality.edges.git import Repository
 from pytest_irquality.pipeline.base.answered import AtBase
 from pytest_irquality.pipeline.base.compare import Base
-from pytest_irquality.pipeline.base.messages import COLLECTED, Collected, RunOf
 from pytest_irquality.pipeline.base.process import default_command
+from pytest_irquality.pipeline.base.messages import ANSWERS, COLLECTED, Collected, RunOf
 from pytest_irquality.pipeline.base.worktree import BaseError, Cancelled, new_folder, remove
 from pytest_irquality.plugin.collect import PLAN, retrieved_by
 from pytest_irquality.plugin.options import Options
@@ -141,7 +141,7 @@ class Head(Today):
             handed_on={one.key: one.read(options) for one in Options.options() if one.in_base},
         )
         try:
-            base.answers(collected, self._say).write(self.folder)
+            base.answers(collected, self._say).write(self.folder / ANSWERS)
         except (BaseError, OSError) as error:
             raise pytest.UsageError(f"--ir-baseline {against}: {error}") from None
         except Cancelled:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_irquality.edges.codec import encode
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.pipeline.check import CheckResult, Compared, check
@@ -19,7 +20,6 @@ from pytest_irquality.plugin.collect import own_measures
 from pytest_irquality.plugin.internals import Failure
 from pytest_irquality.plugin.items import Broken
 from pytest_irquality.plugin.options import Options
-from pytest_irquality.report.data import encode
 from pytest_irquality.suite import SuiteError
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.wording.reasons import reason

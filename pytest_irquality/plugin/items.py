@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import pytest
 
+from pytest_irquality.edges.codec import encode
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.pipeline.judged import NotJudged
 from pytest_irquality.plugin.fixtures import said_of
@@ -24,7 +25,6 @@ from pytest_irquality.plugin.internals import (
     said_safely,
 )
 from pytest_irquality.plugin.outcomes import Ended, Judged, Judging, Outcome
-from pytest_irquality.report.data import encode
 from pytest_irquality.report.failure import explain, summary_reason
 from pytest_irquality.retrieval import UnreadableResult
 from pytest_irquality.retrieval.jobs import NO_FAULTS

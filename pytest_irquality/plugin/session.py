@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_irquality.edges.codec import decode
 from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import terminal
@@ -20,7 +21,6 @@ from pytest_irquality.plugin.marks import Mark, excused, mark_of
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.reports import Gathered, Report
 from pytest_irquality.report.annotations import github_annotations
-from pytest_irquality.report.data import decode, decode_pool
 from pytest_irquality.report.text import quiet, summary
 from pytest_irquality.storage.history import HistoryError, record
 from pytest_irquality.verdict import SuiteResult, Verdict
@@ -102,9 +102,9 @@ class Session:
         """Take from a report what it carries: a result, and what became of one check's item."""
         worker = str(getattr(getattr(getattr(report, "node", None), "gateway", None), "id", ""))
         for checked in getattr(report, "ir_checked", ()):  # of an ordinary test
-            self._take(decode(checked), worker)
+            self._take(decode(checked, SuiteResult), worker)
         if pool := getattr(report, "ir_pool", None):
-            self.pools.append(decode_pool(pool))
+            self.pools.append(decode(pool, Pool))
         if (told := getattr(report, "ir_item", None)) is not None:
             self.items[report.nodeid] = KnownItem(*told)
         if report.nodeid not in self.items:
@@ -114,7 +114,7 @@ class Session:
             self.ended[report.nodeid] = mark_of(report)
         if (sent := getattr(report, "ir_result", None)) is not None:
             kept = self.config.stash.get(RESULTS, {})
-            self._take(decode(sent) if sent else kept[report.nodeid], worker)
+            self._take(decode(sent, SuiteResult) if sent else kept[report.nodeid], worker)
 
     def _take(self, result: SuiteResult, worker: str) -> None:
         key = result.path, result.retriever

@@ -1,23 +1,15 @@
-"""``SuiteResult`` as JSON and back: the report of ``--ir-json``, and what a worker of pytest-xdist
-sends home.
-"""
+"""The JSON report of ``--ir-json``."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import re
-import types
-import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
-from pytest_irquality.verdict.deferred import Deferred
-from pytest_irquality.verdict.facts import Fact
+from pytest_irquality.edges.codec import as_dict
 from pytest_irquality.verdict.findings import Finding
-from pytest_irquality.verdict.pool import Pool
 from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.wording.notes import note, notes
@@ -82,29 +74,6 @@ SAID: Mapping[type, Mapping[str, Any]] = {
 """What the document says in words, or for short, besides the facts: each word with its type."""
 
 
-def encode(result: SuiteResult | Pool) -> str:
-    """One result, or what there is to grade, as one line of JSON."""
-    return json.dumps(result, default=_unusual, allow_nan=False)
-
-
-def decode(text: str) -> SuiteResult:
-    """The inverse of ``encode`` for a result."""
-    result: SuiteResult = _decoded(text, SuiteResult)
-    return result
-
-
-def decode_pool(text: str) -> Pool:
-    """The inverse of ``encode`` for what there is to grade."""
-    pool: Pool = _decoded(text, Pool)
-    return pool
-
-
-def _decoded(text: str, kind: Any) -> Any:
-    read = _reader(kind)
-    assert read is not None
-    return read(json.loads(text))
-
-
 def document(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> str:
     """The JSON report: byte-identical between equal runs but for ``timing``, which alone holds
     times.
@@ -155,46 +124,6 @@ def _encoder(comma: str = ", ") -> Callable[[Any], str]:
     return json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(comma, ": ")).encode
 
 
-def kind_of(fact: type[Fact]) -> str:
-    """What the document calls a kind of fact: ``returned_nothing``."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", fact.__name__).lower()
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    return _of_kind(value, {name: getattr(value, name) for name in names_of(value.__class__)})
-
-
-def _unusual(value: Any) -> Any:
-    """Only the fields that are not as the class declares them: of a large result half of the
-    text.
-    """
-    if isinstance(value, Deferred):
-        return value.made
-    told = {
-        name: entry
-        for name, default in _defaults(value.__class__).items()
-        if (entry := getattr(value, name)) is not default
-    }
-    return _of_kind(value, told)
-
-
-def _of_kind(value: Any, told: dict[str, Any]) -> dict[str, Any]:
-    """With its kind, where it is a fact."""
-    return {"kind": kind_of(type(value)), **told} if isinstance(value, Fact) else told
-
-
-@cache
-def names_of(kind: Any) -> Sequence[str]:
-    """The names of the fields of a dataclass or a named tuple."""
-    return kind._fields if issubclass(kind, tuple) else [field.name for field in fields(kind)]
-
-
-@cache
-def _defaults(kind: Any) -> Mapping[str, Any]:
-    """Every field of a class by its name, those without a default with none."""
-    return {field.name: field.default for field in fields(kind)}
-
-
 def _suite(result: SuiteResult) -> dict[str, Any]:
     """A result without anything that depends on how long something took, with its words."""
     timed = frozenset(mean.measure for mean in result.means if mean.unit == "seconds")
@@ -220,7 +149,7 @@ def _suite(result: SuiteResult) -> dict[str, Any]:
 
 
 def _without(value: Any) -> dict[str, Any]:
-    told = _fields(value)
+    told = as_dict(value)
     for name in LEFT_OUT.get(type(value), ()):
         del told[name]
     return told
@@ -240,11 +169,11 @@ def _verdict(
     """A verdict in full and in words; of ``timed`` measures only what does not depend on times."""
     findings = zip(verdict.findings, shown.findings, strict=True)
     return {
-        **_fields(shown),
+        **as_dict(shown),
         "reason": "" if _rests_on(verdict, timed) else reason(result, verdict),
         "findings": [
             {
-                **_fields(blank),
+                **as_dict(blank),
                 "text": "" if finding.measure in timed else sentence(result, verdict, finding),
                 "documents": [document.id for document in finding.ranked],
             }
@@ -310,50 +239,3 @@ def _untimed(result: SuiteResult, timed: frozenset[str]) -> SuiteResult:
             for verdict in result.verdicts
         ),
     )
-
-
-def _readers(kind: Any) -> Mapping[str, Callable[[Any], Any]]:
-    """What makes values of the fields that JSON does not have as they are."""
-    hints = typing.get_type_hints(kind)
-    return {name: read for name, hint in hints.items() if (read := _reader(hint))}
-
-
-@cache
-def _reader(kind: Any) -> Callable[[Any], Any] | None:
-    """What makes a value of a declared type from JSON's; None where JSON already has it."""
-    if kind is Fact:
-        return _fact
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        of = _readers(kind)
-
-        def build(data: dict[str, Any]) -> Any:
-            for name, read in of.items():
-                if data.get(name) is not None:
-                    data[name] = read(data[name])
-            return kind(**data)
-
-        return build
-    if isinstance(kind, type) and issubclass(kind, tuple):  # a named one, an array in JSON
-        at = {names_of(kind).index(name): read for name, read in _readers(kind).items()}
-
-        def build_tuple(data: list[Any]) -> Any:
-            for place, read in at.items():
-                if data[place] is not None:
-                    data[place] = read(data[place])
-            return kind(*data)
-
-        return build_tuple
-    if typing.get_origin(kind) in (tuple, Sequence):
-        one = _reader(typing.get_args(kind)[0])
-        return tuple if one is None else lambda entries: tuple(map(one, entries))
-    if isinstance(kind, types.UnionType):
-        return _reader(next(part for part in typing.get_args(kind) if part is not type(None)))
-    return None
-
-
-def _fact(data: dict[str, Any]) -> Fact:
-    kinds = {kind_of(kind): kind for kind in Fact.__subclasses__()}
-    read = _reader(typing.cast("Any", kinds[data.pop("kind")]))
-    assert read is not None
-    fact: Fact = read(data)
-    return fact

@@ -6,20 +6,15 @@ together.
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import types
-import typing
-from collections.abc import Mapping, Sequence
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
-from pytest_irquality.report.data import LEFT_OUT, SAID, VERSION, Report, kind_of, names_of
-from pytest_irquality.verdict.facts import Fact
+from pytest_irquality.edges.codec import SchemaOf, Tagged, fields_of, shape_of, tag_of
+from pytest_irquality.report.data import LEFT_OUT, SAID, VERSION, Report
 
 FILE = Path(__file__).with_name("schema.json")
-PLAIN = {str: "string", float: "number", int: "integer", bool: "boolean", type(None): "null"}
 
 
 def schema() -> dict[str, Any]:
@@ -27,7 +22,14 @@ def schema() -> dict[str, Any]:
     they don't know.
     """
     definitions: dict[str, Any] = {}
-    whole = _object(Report, definitions)
+
+    def reference(kind: type) -> dict[str, Any]:
+        name = kind.__name__
+        if name not in definitions:
+            definitions[name] = _object(kind, reference)
+        return {"$ref": f"#/$defs/{name}"}
+
+    whole = _object(Report, reference)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"The JSON report of pytest-irquality, version {VERSION}",
@@ -36,50 +38,22 @@ def schema() -> dict[str, Any]:
     }
 
 
-def _object(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    hints = typing.get_type_hints(kind)
+def _object(kind: type, reference: SchemaOf) -> dict[str, Any]:
+    said = {name: shape_of(hint) for name, hint in SAID.get(kind, {}).items()}
     left_out = LEFT_OUT.get(kind, ())
-    fields = [name for name in names_of(kind) if name not in left_out]
-    hints.update(SAID.get(kind, {}))
-    fields += SAID.get(kind, {})
-    properties = {name: _schema(hints[name], definitions) for name in fields}
-    if issubclass(kind, Fact):
-        properties = {"kind": {"const": kind_of(kind)}, **properties}
+    properties = {
+        name: shape.schema(reference)
+        for name, shape in {**fields_of(kind), **said}.items()
+        if name not in left_out
+    }
+    if issubclass(kind, Tagged):
+        properties = {"kind": {"const": tag_of(kind)}, **properties}
     return {
         "type": "object",
         "description": cleandoc(kind.__doc__ or "").replace("``", "`"),
         "properties": properties,
         "required": list(properties),
     }
-
-
-def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    parts = typing.get_args(kind)
-    if kind is Fact:
-        return {"anyOf": [_schema(fact, definitions) for fact in Fact.__subclasses__()]}
-    if dataclasses.is_dataclass(kind) or hasattr(kind, "_fields"):
-        name = kind.__name__
-        if name not in definitions:
-            definitions[name] = {}
-            definitions[name] = _object(kind, definitions)
-        return {"$ref": f"#/$defs/{name}"}
-    if typing.get_origin(kind) is typing.Literal:
-        return {"enum": list(parts)}
-    if typing.get_origin(kind) is Sequence:
-        return {"type": "array", "items": _schema(parts[0], definitions)}
-    if typing.get_origin(kind) is tuple:
-        if len(parts) == 2 and parts[1] is Ellipsis:
-            return {"type": "array", "items": _schema(parts[0], definitions)}
-        return {
-            "type": "array",
-            "prefixItems": [_schema(part, definitions) for part in parts],
-            "items": False,
-        }
-    if typing.get_origin(kind) in (dict, Mapping):
-        return {"type": "object", "additionalProperties": _schema(parts[1], definitions)}
-    if isinstance(kind, types.UnionType):
-        return {"anyOf": [_schema(part, definitions) for part in parts]}
-    return {"type": PLAIN[kind]}
 
 
 def text() -> str:

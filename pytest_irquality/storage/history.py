@@ -7,9 +7,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from pytest_irquality.edges.codec import as_dict, fits, restored
 from pytest_irquality.edges.open import Unreadable, bounded_lines, open_bytes
 from pytest_irquality.edges.write import write
 from pytest_irquality.retrieval.run import Run
@@ -84,7 +85,7 @@ def read_history(path: Path, shown: str) -> Sequence[Entry]:
     entries: list[Entry] = []
     try:
         with open_bytes(path) as file:
-            entries += (_entry(json.loads(line)) for line in bounded_lines(file) if line.strip())
+            entries += (_entry(line) for line in bounded_lines(file) if line.strip())
     except Unreadable as error:
         raise HistoryError(f"{shown}:{error.line}: {error}") from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -95,20 +96,11 @@ def read_history(path: Path, shown: str) -> Sequence[Entry]:
     return entries
 
 
-def _entry(data: dict[str, object]) -> Entry:
-    if data.pop("format") != FORMAT:
+def _entry(line: bytes) -> Entry:
+    data = json.loads(line)
+    if data.pop("format") != FORMAT or not fits(data, Entry):
         raise ValueError
-    entry = Entry(**data)  # type: ignore[arg-type]
-    pairs = [two for table in (entry.values, *entry.tags.values()) for two in table.values()]
-    numbers = [entry.depth, *entry.changes.values(), *(number for two in pairs for number in two)]
-    if any(len(two) != 2 for two in pairs):
-        raise ValueError
-    if not all(type(number) in (int, float) and abs(number) < 1e15 for number in numbers):
-        raise ValueError
-    texts = [getattr(entry, name) for name, kind in Entry.__annotations__.items() if kind == "str"]
-    if not all(isinstance(text, str) for text in texts) or type(entry.accepted) is not bool:
-        raise ValueError
-    return entry
+    return restored(data, Entry)
 
 
 def record(path: Path, shown: str, new: Iterable[Entry]) -> None:
@@ -122,7 +114,7 @@ def record(path: Path, shown: str, new: Iterable[Entry]) -> None:
         place = place_of(entries, entry)
         entries[place : place + 1] = [entry]
     lines = (
-        json.dumps({"format": FORMAT, **asdict(entry)}, ensure_ascii=True).encode() + b"\n"
+        json.dumps({"format": FORMAT, **as_dict(entry)}, ensure_ascii=True).encode() + b"\n"
         for entry in entries
     )
     write(path, lines)

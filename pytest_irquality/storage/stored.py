@@ -11,8 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
+from pytest_irquality.edges import bounds
 from pytest_irquality.edges.open import Allowed, Unreadable, open_bytes
 from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.retrieval.results import apart
@@ -21,6 +22,8 @@ from pytest_irquality.storage.matching import Matching, asks
 from pytest_irquality.suite.model import Query, Suite
 
 Opener = Callable[[Path, "Allowed | None"], BinaryIO]
+Name = Annotated[str, lambda name: len(name) <= bounds.PATH]
+Depth = Annotated[int, lambda depth: 1 <= depth <= bounds.CUTOFF]
 
 
 class StoredRunError(Exception):
@@ -50,17 +53,17 @@ class Header:
     of pytest-irquality.
     """
 
-    suite: str
-    path: str
-    depth: int
-    retriever: str = ""
-    digest: str = ""
-    shard: str | None = None
-    version: str | None = None
-    commit: str | None = None
-    time: str | None = None
-    package: str | None = None
-    candidates: int | None = None
+    suite: Name
+    path: Name
+    depth: Depth
+    retriever: Name = ""
+    digest: Name = ""
+    shard: Name | None = None
+    version: Name | None = None
+    commit: Name | None = None
+    time: Name | None = None
+    package: Name | None = None
+    candidates: Depth | None = None
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pytest_irquality.edges.codec import Tagged
 from pytest_irquality.suite.judges import How
 from pytest_irquality.verdict.findings import Cause, Change, Loss, RankedDocument, Stages
 
 
-class Fact:
+class Fact(Tagged):
     """What a reader of the figures must know beside the verdicts. Each kind has one sentence in
     wording/.
     """

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from pytest_irquality.edges.codec import decode, encode
 from pytest_irquality.report import schema
-from pytest_irquality.report.data import decode, document, encode
+from pytest_irquality.report.data import document
 from pytest_irquality.verdict.facts import Remark
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict
@@ -102,7 +103,7 @@ def test_times_and_what_rests_on_them_stand_under_timing_alone() -> None:
 
 def test_a_result_survives_the_way_through_json() -> None:
     for result in (compared(), timed(0.5), replace(compared(), retriever="ünï\x1b\u202e")):
-        assert decode(encode(result)) == result
+        assert decode(encode(result), SuiteResult) == result
 
 
 def test_equal_runs_give_equal_bytes_but_for_timing(project: Project) -> None:

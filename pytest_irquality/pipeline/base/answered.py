@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from pytest_irquality.pipeline.base.messages import RUNS, BaseAnswers, RunOf
+from pytest_irquality.pipeline.base.messages import ANSWERS, RUNS, BaseAnswers, RunOf
 from pytest_irquality.storage.commits import AtCommit
 from pytest_irquality.storage.found import Found, Source
 from pytest_irquality.storage.jsonl import read_run
@@ -45,4 +45,4 @@ class AtBase(Source):
 
     @cached_property
     def _answers(self) -> BaseAnswers:
-        return BaseAnswers.read(self.folder)
+        return BaseAnswers.read(self.folder / ANSWERS)

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from pytest_irquality.edges.codec import decode, encode
 from pytest_irquality.storage.target import run_name
 
 COLLECTED, FROM_BASE, ANSWERS, NOTES, RUNS = "collected", "from-base", "answers", "notes", "runs"
+M = TypeVar("M", bound="Message")
+
+
+class Message:
+    """Something that one process leaves in a file for another."""
+
+    def write(self, path: Path) -> None:
+        """Leave it. Raises ``OSError``."""
+        path.write_text(encode(self), encoding="utf-8")
+
+    @classmethod
+    def read(cls: type[M], path: Path) -> M:
+        """Take it up again. Raises ``OSError`` where nothing was left, ``ValueError``."""
+        return decode(path.read_text(encoding="utf-8"), cls)
 
 
 class RunOf(NamedTuple):
@@ -24,7 +38,7 @@ class RunOf(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Collected:
+class Collected(Message):
     """Today's suites and retrievers, and the files that the suites are made of (absolute paths).
 
     ``retrievers`` are all there are of these suites, ``keys`` those of them that were selected.
@@ -38,20 +52,9 @@ class Collected:
         """The retrievers of a suite."""
         return [key.retriever for key in self.retrievers if key.suite == suite]
 
-    def write(self, path: Path) -> None:
-        """Keep it for another process."""
-        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
-
-    @classmethod
-    def read(cls, path: Path) -> Collected:
-        """Read it where another process wrote it. Raises ``OSError``, ``ValueError``."""
-        data = json.loads(path.read_text(encoding="utf-8"))
-        keys, retrievers = ([RunOf(*key) for key in data[name]] for name in ("keys", "retrievers"))
-        return cls(keys, retrievers, data["files"])
-
 
 @dataclass(frozen=True)
-class FromBase:
+class FromBase(Message):
     """The last words of the base's process.
 
     ``runs`` are the files it kept, with the suite and retriever of each; ``without`` the suites
@@ -62,19 +65,13 @@ class FromBase:
     without: Sequence[str] = ()
     guarded: bool = False
 
-    def write(self, path: Path) -> None:
-        """Keep it for the head."""
-        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
-
     @classmethod
     def read(cls, path: Path) -> FromBase:
-        """Read it where the base wrote it; without a file the base said nothing."""
+        """Take it up; nothing was said where the process ended before it could."""
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            return super().read(path)
         except (OSError, ValueError):
             return cls()
-        runs = [(RunOf(*key), file) for key, file in data["runs"]]
-        return cls(runs, data["without"], data["guarded"])
 
 
 @dataclass(frozen=True)
@@ -88,7 +85,7 @@ class BaseAnswer:
 
 
 @dataclass(frozen=True)
-class BaseAnswers:
+class BaseAnswers(Message):
     """All that the base answered.
 
     ``commit`` and ``time`` are the merge base's, ``notes`` hold for every suite. ``differing``
@@ -105,16 +102,3 @@ class BaseAnswers:
     def of(self, key: RunOf) -> BaseAnswer | None:
         """The answer for a suite and retriever."""
         return next((answer for answer in self.answers if answer.key == key), None)
-
-    def write(self, folder: Path) -> None:
-        """Keep it for whoever judges."""
-        (folder / ANSWERS).write_text(json.dumps(asdict(self)), encoding="utf-8")
-
-    @classmethod
-    def read(cls, folder: Path) -> BaseAnswers:
-        """Read them in the folder of the base. Raises ``OSError`` where it was not run."""
-        data = json.loads((folder / ANSWERS).read_text(encoding="utf-8"))
-        answers = [
-            BaseAnswer(**{**answer, "key": RunOf(*answer["key"])}) for answer in data.pop("answers")
-        ]
-        return cls(answers=answers, **data)

@@ -1,0 +1,201 @@
+"""One line of a stored run as data of JSON: a query, its ranking, and what stands beside it.
+
+Rows are read by hand, column by column: a large run has millions of documents.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from typing import Annotated, Any
+
+from pytest_irquality.edges import bounds
+from pytest_irquality.edges.codec import shape_of
+from pytest_irquality.retrieval.run import Ranking
+from pytest_irquality.storage.stored import StoredQuery
+
+Row = dict[str, Any]
+Shared = dict[Any, Any]
+"""Ids and titles, each once: a document is in many rankings."""
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def row_of(query: StoredQuery) -> Row:
+    """The row of a query, without what it does not have."""
+    row: Row = {"id": query.id, "query": query.text}
+    if query.of:
+        row["of"] = query.of
+    if query.params:
+        row["params"] = query.params
+    if query.ranking is None:
+        return {**row, "fault": query.fault}
+    row |= _answer(query, query.ranking)
+    if texts := query.by_document(query.texts):
+        row["texts"] = texts
+    if query.values:
+        row["values"] = query.values
+    if query.version is not None:
+        row["version"] = query.version
+    if query.answers:
+        row["answers"] = [_beside(answer, texts) for answer in query.answers if answer.ranking]
+    if query.candidates:
+        row["candidates"] = _beside(query.candidates, texts)
+    return row
+
+
+def _beside(query: StoredQuery, texts: Mapping[str, str]) -> Row:
+    """Another ranking on a query's line. A text that stands there already is not repeated."""
+    if query.ranking is None:
+        return {"fault": query.fault}
+    row = _answer(query, query.ranking)
+    own = query.by_document(query.texts)
+    if new := {id: text for id, text in own.items() if texts.get(id) != text}:
+        row["texts"] = new
+    return row
+
+
+def _answer(query: StoredQuery, ranking: Ranking) -> Row:
+    """One answer: its documents, how long it took, and of which build it is where there are
+    several.
+    """
+    row: Row = {}
+    if ranking.seconds is not None:
+        row["seconds"] = ranking.seconds
+    if query.build:
+        row["build"] = query.build
+    row["docs"] = _documents(query, ranking)
+    return row
+
+
+def _documents(query: StoredQuery, ranking: Ranking) -> list[Any]:
+    """``[id, score, title]`` as far as any document of the query has them; ids alone as
+    themselves.
+    """
+    scores = [score if math.isfinite(score) else None for score in ranking.scores or ()]
+    columns: list[Sequence[object]] = [ranking.ids, scores, query.titles]
+    while not any(value is not None for value in columns[-1]) and len(columns) > 1:
+        columns.pop()
+    if len(columns) == 1:
+        return list(ranking.ids)
+    return list(zip(*(column or [None] * len(ranking.ids) for column in columns), strict=True))
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+class DamagedRowError(ValueError):
+    """What is wrong with a row."""
+
+
+NAMED = "a line needs 'id' and 'query'"
+ANSWERED = "the query {id!r} has neither 'docs' nor 'fault'"
+VALUED = "'version' is a text, 'values' a table of numbers"
+ENTRIES: Mapping[str, tuple[Any, str]] = {
+    "id": (str, NAMED),
+    "query": (str, NAMED),
+    "params": (dict, NAMED),
+    "of": (str, "'of' is the id of a query"),
+    "docs": (list, ANSWERED),
+    "seconds": (float | None, ANSWERED),
+    "build": (Annotated[int, (0).__le__], "'build' is a whole number"),
+    "texts": (dict[str, str], "'texts' is a table of texts"),
+    "version": (str | None, VALUED),
+    "values": (dict[str, float], VALUED),
+    "answers": (list[dict], "'answers' is a list of answers"),  # type: ignore[type-arg]
+    "candidates": (dict | None, "'candidates' is an answer"),
+}
+"""The type of each entry of a row, and what is said of one that is of another."""
+TESTS = {name: (shape_of(kind).fits, wrong) for name, (kind, wrong) in ENTRIES.items()}
+COLUMNS: Sequence[set[type]] = (
+    {str},
+    {float, int, type(None)},
+    {str, type(None)},
+)
+"""The types of a document's id, score and title."""
+
+
+def query_of(row: Row, shared: Shared) -> StoredQuery:
+    """The query on a row. Raises ``DamagedRowError``."""
+    _hold(row)
+    id, text, params = row["id"], row["query"], row.get("params", {})
+    if params and not _can_be_written(params):
+        raise DamagedRowError("'params' holds what is no number")
+    of = row.get("of", "")
+    if isinstance(fault := row.get("fault"), str):
+        return StoredQuery(id, text, params, fault=fault, of=of)
+    if "docs" not in row:
+        raise DamagedRowError(ANSWERED.format(id=id))
+    others, candidates = row.get("answers", ()), row.get("candidates")
+    if len(others) >= bounds.ANSWERS:
+        raise DamagedRowError(f"more than {bounds.ANSWERS:,} answers")
+    ranking, titles = _ranking(row["docs"], row.get("seconds"), shared)
+    texts = row.get("texts", {})
+    return StoredQuery(
+        id,
+        text,
+        params,
+        ranking,
+        None,
+        titles,
+        tuple(map(texts.get, ranking.ids)) if texts else (),
+        row.get("version"),
+        row.get("values", {}),
+        tuple(query_of(_alone(other, row), shared) for other in others),
+        row.get("build", 0),
+        of,
+        None if candidates is None else query_of(_alone(candidates, row), shared),
+    )
+
+
+def _hold(row: Row) -> None:
+    """Hold the entries of a row to their types. Raises ``DamagedRowError``."""
+    if "id" not in row or "query" not in row:
+        raise DamagedRowError(NAMED)
+    for name, value in row.items():
+        if name in TESTS and not TESTS[name][0](value):
+            raise DamagedRowError(TESTS[name][1].format(id=row["id"]))
+
+
+def _alone(other: Row, row: Row) -> Row:
+    """The row of another answer to the query of a row, which knows the texts of that."""
+    texts = other.get("texts", {})
+    if isinstance(texts, dict):
+        texts = {**row.get("texts", {}), **texts}
+    question = {name: row[name] for name in row.keys() & {"id", "query", "params"}}
+    return other | question | {"texts": texts, "answers": [], "candidates": None}
+
+
+def _ranking(
+    documents: list[Any], seconds: float | None, shared: Shared
+) -> tuple[Ranking, tuple[str | None, ...]]:
+    """The ranking of a row, and the titles of its documents."""
+    rows = (document if isinstance(document, list) else [document] for document in documents)
+    columns = list(zip_longest(*rows))
+    types = [set(map(type, column)) for column in columns]
+    foreign = any(some - known for some, known in zip(types, COLUMNS, strict=False))
+    if foreign or len(columns) > len(COLUMNS):
+        raise DamagedRowError("a document is [id, score, title]")
+    ids, scores, titles = (*columns, (), (), ())[:3]
+    ids, titles = (tuple(map(shared.setdefault, some, some)) for some in (ids, titles))
+    if len(ids) > bounds.CUTOFF:
+        raise DamagedRowError(f"more than {bounds.CUTOFF:,} documents")
+    if not all(score is None or abs(score) <= bounds.NUMBER for score in scores):
+        raise DamagedRowError("a score is too large")
+    return Ranking(ids, _scores(scores), seconds), titles
+
+
+def _scores(column: Sequence[float | None]) -> tuple[float, ...] | None:
+    if all(score is None for score in column):
+        return None
+    return tuple(math.nan if score is None else float(score) for score in column)
+
+
+def _can_be_written(value: object) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return False
+    return True

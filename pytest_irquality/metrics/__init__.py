@@ -2,33 +2,14 @@
 and grades only.
 """
 
-from __future__ import annotations
-
-from pytest_irquality.metrics.catalogue import DEFINITIONS, with_own
-from pytest_irquality.metrics.definition import Definition, Parameter
-from pytest_irquality.metrics.errors import MeasureError
-from pytest_irquality.metrics.evaluation import evaluate, scored, see
-from pytest_irquality.metrics.hits import Hits
-from pytest_irquality.metrics.judgments import Judgments
-from pytest_irquality.metrics.measure import Measure
-from pytest_irquality.metrics.names import parse_measure
-from pytest_irquality.metrics.own import own_measure
-from pytest_irquality.metrics.scores import Aggregate, Scores
-
-__all__ = [
-    "DEFINITIONS",
-    "Aggregate",
-    "Definition",
-    "Hits",
-    "Judgments",
-    "Measure",
-    "MeasureError",
-    "Parameter",
-    "Scores",
-    "evaluate",
-    "own_measure",
-    "parse_measure",
-    "scored",
-    "see",
-    "with_own",
-]
+from pytest_irquality.metrics.definition import Definition as Definition
+from pytest_irquality.metrics.definition import Parameter as Parameter
+from pytest_irquality.metrics.errors import MeasureError as MeasureError
+from pytest_irquality.metrics.evaluation import evaluate as evaluate
+from pytest_irquality.metrics.hits import Hits as Hits
+from pytest_irquality.metrics.judgments import Judgments as Judgments
+from pytest_irquality.metrics.measure import Measure as Measure
+from pytest_irquality.metrics.names import parse_measure as parse_measure
+from pytest_irquality.metrics.own import own_measure as own_measure
+from pytest_irquality.metrics.scores import Aggregate as Aggregate
+from pytest_irquality.metrics.scores import Scores as Scores

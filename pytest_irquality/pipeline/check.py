@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_irquality.edges.git import checkout_above
-from pytest_irquality.metrics import Definition, MeasureError, with_own
+from pytest_irquality.metrics import Definition, MeasureError
+from pytest_irquality.metrics.catalogue import with_own
 from pytest_irquality.pipeline.judged import Asking, NotJudged, judged
 from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.report.failure import explain

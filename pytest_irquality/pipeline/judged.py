@@ -13,13 +13,9 @@ from pytest_irquality.pipeline.corpus import PassagesLost, lost_passages
 from pytest_irquality.pipeline.explaining import explained
 from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.pipeline.resuming import resumed
-from pytest_irquality.retrieval import (
-    Progress,
-    RetrieverError,
-    Run,
-    UnreadableResult,
-    retrieve,
-)
+from pytest_irquality.retrieval import RetrieverError, Run, retrieve
+from pytest_irquality.retrieval.retrieve import Progress
+from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.storage.found import Found
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.target import Target

@@ -13,8 +13,8 @@ import pytest
 from pytest_irquality.edges.git import Repository
 from pytest_irquality.pipeline.base.answered import AtBase
 from pytest_irquality.pipeline.base.compare import Base
-from pytest_irquality.pipeline.base.process import default_command
 from pytest_irquality.pipeline.base.messages import ANSWERS, COLLECTED, Collected, RunOf
+from pytest_irquality.pipeline.base.process import default_command
 from pytest_irquality.pipeline.base.worktree import BaseError, Cancelled, new_folder, remove
 from pytest_irquality.plugin.collect import PLAN, retrieved_by
 from pytest_irquality.plugin.options import Options

@@ -19,7 +19,8 @@ import pytest
 
 from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.printable import terminal
-from pytest_irquality.metrics import Definition, MeasureError, with_own
+from pytest_irquality.metrics import Definition, MeasureError
+from pytest_irquality.metrics.catalogue import with_own
 from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.plugin.internals import (
     function_at,

@@ -19,7 +19,8 @@ from pytest_irquality.edges.write import write_new, write_text
 from pytest_irquality.pipeline.corpus import chunks_of, on_a_page
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.report.judging import LIST, to_be_graded, to_grade
-from pytest_irquality.retrieval import RetrieverError, Run, UnreadableResult, retrieve
+from pytest_irquality.retrieval import RetrieverError, Run, retrieve
+from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.storage.kept import KeptRuns
 from pytest_irquality.storage.project import Project
 from pytest_irquality.storage.stored import StoredRunError

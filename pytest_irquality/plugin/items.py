@@ -26,8 +26,8 @@ from pytest_irquality.plugin.internals import (
 )
 from pytest_irquality.plugin.outcomes import Ended, Judged, Judging, Outcome
 from pytest_irquality.report.failure import explain, summary_reason
-from pytest_irquality.retrieval import UnreadableResult
 from pytest_irquality.retrieval.jobs import NO_FAULTS
+from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.suite import Check, Place
 from pytest_irquality.suite.names import slug
 from pytest_irquality.verdict import SuiteResult, Verdict

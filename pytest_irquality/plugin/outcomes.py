@@ -18,7 +18,8 @@ from pytest_irquality.pipeline.judged import Asking, NotJudged, judged
 from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.progress import shown_progress
-from pytest_irquality.retrieval import Answer, Run, UnreadableResult
+from pytest_irquality.retrieval import Answer, Run
+from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.storage.kept import KeptRuns
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.target import Target

@@ -2,20 +2,10 @@
 why nothing was.
 """
 
-from __future__ import annotations
-
-from pytest_irquality.retrieval.call import RetrieverError
-from pytest_irquality.retrieval.retrieve import Progress, retrieve
-from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run
-from pytest_irquality.retrieval.wrappers import UnreadableResult
-
-__all__ = [
-    "Answer",
-    "Fault",
-    "Progress",
-    "Ranking",
-    "RetrieverError",
-    "Run",
-    "UnreadableResult",
-    "retrieve",
-]
+from pytest_irquality.retrieval.call import RetrieverError as RetrieverError
+from pytest_irquality.retrieval.details import Details as Details
+from pytest_irquality.retrieval.retrieve import retrieve as retrieve
+from pytest_irquality.retrieval.run import Answer as Answer
+from pytest_irquality.retrieval.run import Fault as Fault
+from pytest_irquality.retrieval.run import Ranking as Ranking
+from pytest_irquality.retrieval.run import Run as Run

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from yaml.events import Event, MappingStartEvent
 
-from pytest_irquality.metrics import DEFINITIONS
+from pytest_irquality.metrics.catalogue import DEFINITIONS
 from pytest_irquality.suite.demands import BOUNDS, GUARDS, Guard
 from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS
 from pytest_irquality.suite.rules import FOR_ALL, Written

@@ -12,7 +12,8 @@ from pytest_irquality.edges import bounds
 from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.edges.open import Allowed, Unreadable, read_text
-from pytest_irquality.metrics import DEFINITIONS, Definition, Judgments, Measure
+from pytest_irquality.metrics import Definition, Judgments, Measure
+from pytest_irquality.metrics.catalogue import DEFINITIONS
 from pytest_irquality.suite.demands import DEFAULT_GUARD
 from pytest_irquality.suite.judges import Said
 from pytest_irquality.suite.keys import (

@@ -11,7 +11,8 @@ from functools import cached_property
 from itertools import chain
 from math import fsum, inf
 
-from pytest_irquality.metrics import Aggregate, Hits, Measure, Scores, scored, see
+from pytest_irquality.metrics import Aggregate, Hits, Measure, Scores
+from pytest_irquality.metrics.evaluation import scored, see
 from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.metrics.scores import together
 from pytest_irquality.retrieval.run import JUDGMENTS, Run

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_irquality.metrics import (
-    DEFINITIONS,
-    Judgments,
-    Measure,
-    MeasureError,
-    evaluate,
-    parse_measure,
-)
+from pytest_irquality.metrics import Judgments, Measure, MeasureError, evaluate, parse_measure
+from pytest_irquality.metrics.catalogue import DEFINITIONS
 
 ALL = [parse_measure(name, top_k=5) for name in DEFINITIONS]
 RELEVANCE = [measure for measure in ALL if measure.needs_relevant]

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_irquality.metrics import DEFINITIONS, Judgments, Measure, evaluate, parse_measure
+from pytest_irquality.metrics import Judgments, Measure, evaluate, parse_measure
+from pytest_irquality.metrics.catalogue import DEFINITIONS
 
 from .cases import DOCUMENTS, Case, batch, seeds, some_of, thousands
 

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from pytest_irquality.metrics import DEFINITIONS, Measure, MeasureError, parse_measure
+from pytest_irquality.metrics import Measure, MeasureError, parse_measure
+from pytest_irquality.metrics.catalogue import DEFINITIONS
 
 READ = {
     "ndcg@10": "ndcg@10",

@@ -7,15 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.metrics import (
-    DEFINITIONS,
-    Judgments,
-    MeasureError,
-    evaluate,
-    own_measure,
-    parse_measure,
-    with_own,
-)
+from pytest_irquality.metrics import Judgments, MeasureError, evaluate, own_measure, parse_measure
+from pytest_irquality.metrics.catalogue import DEFINITIONS, with_own
 from tools.measures import page
 
 

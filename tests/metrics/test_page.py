@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_irquality.metrics import DEFINITIONS
+from pytest_irquality.metrics.catalogue import DEFINITIONS
 from tools.measures import page
 
 

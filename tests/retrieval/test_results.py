@@ -13,8 +13,9 @@ import pytest
 
 from pytest_irquality import judge
 from pytest_irquality.metrics import Judgments
-from pytest_irquality.retrieval import Answer, Ranking, Run, UnreadableResult
+from pytest_irquality.retrieval import Answer, Ranking, Run
 from pytest_irquality.retrieval.results import read_result, split_batch
+from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.suite import Query, Suite
 from pytest_irquality.wording.notes import notes
 from tests.conftest import shown

@@ -12,7 +12,8 @@ import yaml
 from jsonschema import Draft7Validator
 
 from pytest_irquality import SuiteError, load_suite
-from pytest_irquality.metrics import DEFINITIONS, parse_measure
+from pytest_irquality.metrics import parse_measure
+from pytest_irquality.metrics.catalogue import DEFINITIONS
 from pytest_irquality.suite import schema
 from tests.suite.test_lint import test_each_doubt_has_its_place as doubtful
 from tests.test_fuzz import WHOLE

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from pytest_irquality import judge, load_suite
 from pytest_irquality.report.text import summary
 from pytest_irquality.retrieval import Answer, Ranking, Run
-from pytest_irquality.verdict import Baseline, SuiteResult
+from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.verdict.findings import RankedDocument
 from pytest_irquality.wording import sentences
 from pytest_irquality.wording.notes import notes as notes_of

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pytest_irquality import judge, load_suite
 from pytest_irquality.retrieval import Answer, Fault, Ranking, Run
-from pytest_irquality.verdict import SideBySide, SuiteResult, side_by_side
-from pytest_irquality.verdict.side_by_side import Side
+from pytest_irquality.verdict import SuiteResult
+from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
 
 Lists = Mapping[str, Sequence[str]]
 QUERIES = 12

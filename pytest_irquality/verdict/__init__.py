@@ -8,7 +8,6 @@ from pytest_irquality.verdict.audit_facts import Disputed as Disputed
 from pytest_irquality.verdict.audit_facts import NeverMet as NeverMet
 from pytest_irquality.verdict.audit_facts import Opinions as Opinions
 from pytest_irquality.verdict.audit_facts import Resolution as Resolution
-from pytest_irquality.verdict.audit_facts import SmallTag as SmallTag
 from pytest_irquality.verdict.audit_facts import WeakLimit as WeakLimit
 from pytest_irquality.verdict.facts import Fact as Fact
 from pytest_irquality.verdict.findings import Candidate as Candidate

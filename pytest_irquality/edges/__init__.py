@@ -1,1 +1,1 @@
-"""What comes in and what goes out, once each: files, git, text that is printed."""
+"""Whatever comes in and goes out: files, git, JSON, text that is printed."""

@@ -1,5 +1,4 @@
-"""How much of anything is read from a file that a stranger may have written. Each message names its
-bound.
+"""Bounds of what is read from a file that a stranger may have written. Messages name them.
 
 They limit a line, a depth, a number and a growth rather than whole files, so that size costs what
 it must: the largest job that the benchmarks know (100,000 queries of 1,000 results) stays ten times

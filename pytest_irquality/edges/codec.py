@@ -223,8 +223,10 @@ def _tagged(value: object, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def encode(value: object) -> str:
-    """An object as one line of JSON, without the fields that are as their class declares them: of a
-    large result those are half of the text. Raises ``ValueError`` for what is no number in JSON.
+    """Write an object as one line of JSON.
+
+    Fields that are as their class declares them are left out: of a large result those are half of
+    the text. Raises ``ValueError`` for what is no number in JSON.
     """
     return json.dumps(value, default=_changed, allow_nan=False)
 
@@ -241,13 +243,14 @@ def _changed(value: Any) -> Any:
 
 
 def decode(text: str, kind: type[T]) -> T:
-    """The object of a class that ``encode`` wrote."""
+    """Read an object of a class from what ``encode`` wrote."""
     return restored(json.loads(text), kind)
 
 
 def restored(data: Any, kind: type[T]) -> T:
-    """The object of a class in data of JSON, which is used up. Raises ``TypeError`` where it lacks
-    a field.
+    """Make an object of a class from the data of JSON, which is used up.
+
+    Raises ``TypeError`` where a field is missing that has no default.
     """
     read: Any = _of_class(kind).read  # type: ignore[arg-type]
     value: T = read(data)
@@ -255,7 +258,8 @@ def restored(data: Any, kind: type[T]) -> T:
 
 
 def fits(data: Any, kind: type) -> bool:
-    """Whether data that anybody may have written holds nothing but fields of a class, each as it is
-    declared.
+    """Tell whether data of JSON holds nothing but fields of a class, each as it is declared.
+
+    Anybody may have written it. Fields may be missing.
     """
     return _of_class(kind).fits(data)

@@ -1,5 +1,6 @@
-"""Python's collector of reference cycles, which looks at every value that lives, again and again
-while many are made.
+"""A pause for Python's collector of reference cycles.
+
+It looks at every value that lives, again and again while many are made.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_cycles() -> Iterator[None]:
-    """Pauses the collector, around work that makes very many values and no cycles of them. Also a
-    decorator.
+    """Pause the collector around work that makes very many values and no cycles of them.
+
+    A context manager, and a decorator.
     """
     was_running = gc.isenabled()
     gc.disable()

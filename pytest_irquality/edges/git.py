@@ -53,15 +53,16 @@ def checkout_above(folder: Path) -> Path | None:
 
 @dataclass(frozen=True)
 class Repository:
-    """The checkout whose root is ``top``. Everything raises ``OSError`` with git's words, or where
-    there is no git.
+    """The git checkout whose root is ``top``.
+
+    Every method raises ``OSError``, with git's words or because there is no git.
     """
 
     top: Path
 
     @classmethod
     def holding(cls, folder: Path) -> Repository:
-        """The one that a folder, pytest's rootdir, lies in."""
+        """The repository that a folder, pytest's rootdir, lies in."""
         if (top := checkout_above(folder)) is None:
             raise OSError("the project is in no git checkout")
         return cls(top)
@@ -82,7 +83,7 @@ class Repository:
             raise OSError(f"git {arguments[0]} took more than {patience:g} s") from None
 
     def output(self, *arguments: str) -> bytes:
-        """What git prints. An ``OSError`` where it fails."""
+        """The bytes that git prints. Raises ``OSError`` where git fails."""
         done = self.ask(*arguments)
         if done.returncode:
             said = " ".join(done.stderr.decode(errors="replace").split())
@@ -99,8 +100,9 @@ class Repository:
         }  # fmt: skip
 
     def commit_of(self, ref: str) -> str:
-        """The commit that a name stands for; the error says what to do about one that is not
-        here.
+        """The commit that a name stands for.
+
+        Raises ``OSError``, which says what to do about one that is not here.
         """
         known = self.ask(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"
@@ -115,7 +117,7 @@ class Repository:
         raise OSError(f"git knows no revision {ref!r} here")
 
     def path(self, file: Path) -> str:
-        """A file's path in the repository. An ``OSError`` for one that lies outside."""
+        """A file's path in the repository. Raises ``OSError`` for one that lies outside."""
         real, top = os.path.realpath(file.parent), os.path.realpath(self.top)
         try:
             inside = Path(real).relative_to(top)
@@ -124,17 +126,13 @@ class Repository:
         return (inside / file.name).as_posix()
 
     def names(self, commit: str, folder: Path) -> list[str]:
-        """The names of the files and folders that a folder had at a commit; none where it was not
-        there.
-        """
+        """The names of files and folders in a folder at a commit; none where it was not there."""
         inside = self.path(folder / "_").rpartition("/")[0]
         listed = self.ask("ls-tree", "-z", "--name-only", f"{commit}:{inside}")
         return listed.stdout.decode(errors="surrogateescape").split("\0")[:-1]
 
     def files(self, commit: str, folder: Path) -> list[Path]:
-        """Every file that a folder and those in it had at a commit, as the paths they have below
-        ``folder``.
-        """
+        """Every file at a commit in a folder and those below it, as a path below ``folder``."""
         inside = self.path(folder / "_").rpartition("/")[0]
         at = ["--", inside] if inside else []
         listed = self.output("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, *at)
@@ -142,14 +140,15 @@ class Repository:
         return [folder / Path(name).relative_to(inside) for name in names]
 
     def content(self, commit: str, file: Path) -> bytes | None:
-        """What a file held at a commit; None where it was not there, or was a link."""
+        """The bytes that a file held at a commit; None where it was not there, or was a link."""
         listed = self.output("ls-tree", "-z", commit, "--", self.path(file))
         mode, _, hash = listed.partition(b"\t")[0].decode().partition(" blob ")
         return self.output("cat-file", "blob", hash) if mode.startswith("100") else None
 
     def merge_base(self, ref: str) -> str:
-        """The commit that HEAD has grown from, as seen from ``ref``: what ``ref`` got since is no
-        part of the change.
+        """The commit that HEAD has grown from, as seen from ``ref``.
+
+        A commit that ``ref`` got since is no part of the change.
         """
         done = self.ask("merge-base", self.commit_of(ref), "HEAD")
         if done.returncode == 0:
@@ -163,15 +162,14 @@ class Repository:
 
     @property
     def is_shallow(self) -> bool:
-        """Whether older commits are missing here."""
+        """True where older commits are missing here."""
         return self.output("rev-parse", "--is-shallow-repository").strip() == b"true"
 
     def last_change(self, file: Path, at: str | None = None) -> tuple[str, str] | None:
-        """The commit, short, that last changed a file, and its time: as it stands at a commit, or
-        in the working tree.
+        """The commit, short, that last changed a file, and its time in ISO 8601.
 
-        None where that is not committed, or where only an older commit than a shallow clone has
-        could tell.
+        The file is taken as it stands at the commit ``at``, or in the working tree. None where that
+        is not committed, or where only an older commit than a shallow clone has could tell.
         """
         name = self.path(file)
         if at is None and self.ask("diff", "--quiet", "HEAD", "--", name).returncode:
@@ -185,13 +183,14 @@ class Repository:
         return commit, time_of(int(time))
 
     def tracks(self, file: Path) -> bool:
-        """Whether a file, or a link of that name, came with the commit that is checked out."""
+        """Tell whether a file, or a link of that name, is in the commit that is checked out."""
         return bool(self.output("ls-files", "-z", "--", self.path(file)))
 
 
 def commit(folder: Path) -> str | None:
-    """The commit that a folder is at, short, with ``-dirty`` where tracked files differ; None where
-    nobody knows.
+    """The commit that a folder is at, short, with ``-dirty`` where tracked files differ.
+
+    None where neither git nor the CI system's environment knows.
     """
     try:
         repository = Repository.holding(folder)

@@ -1,4 +1,4 @@
-"""What somebody may have meant by a name that nobody knows."""
+"""Suggestions for a name that nobody knows."""
 
 from __future__ import annotations
 

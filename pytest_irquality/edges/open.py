@@ -53,7 +53,7 @@ class Allowed:
         return cls(tuple(_real(folder) for folder in (checkout_above(root) or root, *others)))
 
     def holds(self, path: Path) -> bool:
-        """Whether a path leads into one of the folders, wherever its links go."""
+        """Tell whether a path leads into one of the folders, wherever its links go."""
         real = _real(path)
         return any(real.is_relative_to(folder) for folder in self.folders)
 
@@ -76,8 +76,9 @@ def _real(path: Path) -> Path:
 
 
 def open_bytes(path: Path, allowed: Allowed | None = None) -> BinaryIO:
-    """A regular file's bytes as they stand. Raises ``Unreadable`` for what is none or lies outside,
-    ``OSError``.
+    """Open a regular file for its bytes as they stand.
+
+    Raises ``Unreadable`` for what is no regular file or lies outside of ``allowed``, ``OSError``.
     """
     if allowed:
         allowed.check(path)
@@ -95,7 +96,10 @@ def open_bytes(path: Path, allowed: Allowed | None = None) -> BinaryIO:
 
 
 def open_unpacked(path: Path, allowed: Allowed | None = None) -> BinaryIO:
-    """The same, unpacked where it is a gzip."""
+    """Open a regular file for its bytes, unpacked where it is a gzip.
+
+    Raises as ``open_bytes`` does; reading raises ``Unreadable`` where a gzip grows too much.
+    """
     file = open_bytes(path, allowed)
     packed = file.read(2) == GZIP
     file.seek(0)
@@ -103,7 +107,7 @@ def open_unpacked(path: Path, allowed: Allowed | None = None) -> BinaryIO:
 
 
 class _Unpacked(io.RawIOBase):
-    """What a gzip holds, as far as it grows no further than text does."""
+    """The content of a gzip, as far as it grows no further than text does."""
 
     def __init__(self, packed: BinaryIO) -> None:
         import gzip  # noqa: PLC0415 - most files are none
@@ -136,8 +140,9 @@ class _Unpacked(io.RawIOBase):
 
 
 def bounded_lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of an open file, each with its end. Raises ``Unreadable`` for one that is too
-    long.
+    """The lines of an open file, each with its end.
+
+    Raises ``Unreadable`` for one that is too long.
     """
     lines = iter(partial(file.readline, bounds.LINE + 1), b"")
     for number, line in enumerate(lines, 1):
@@ -147,8 +152,9 @@ def bounded_lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def read_text(path: Path, most: int, allowed: Allowed | None = None) -> str:
-    """A file of text (UTF-8, or UTF-16 with its mark) of at most ``most`` bytes. Raises
-    ``Unreadable``.
+    """The text of a file of at most ``most`` bytes, in UTF-8, or in UTF-16 with its mark.
+
+    Raises ``Unreadable``, also for what the system says of the file.
     """
     with _told(path), open_bytes(path, allowed) as file:
         data = file.read(most + 1)
@@ -169,7 +175,7 @@ def read_text(path: Path, most: int, allowed: Allowed | None = None) -> str:
 
 @contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """Whatever the system says of a file is ``Unreadable``, too."""
+    """Raise ``Unreadable`` for whatever the system says of a file."""
     try:
         yield
     except FileNotFoundError:
@@ -192,8 +198,9 @@ class Lines:
         return iter(self.text)
 
     def blocks(self) -> Iterator[list[str]]:
-        """All of them without their ends, many at a time. Raises ``ValueError`` for lines that are
-        none of text.
+        """All lines without their ends, many at a time.
+
+        Raises ``ValueError`` for lines that are none of text.
         """
         rest = ""
         while block := self.text.read(BLOCK):
@@ -208,10 +215,10 @@ class Lines:
 
 @contextmanager
 def open_lines(path: Path, allowed: Allowed | None = None, head: bool = False) -> Iterator[Lines]:
-    """Open a text file (UTF-8, or UTF-16 with its mark; gzip or not). Whatever goes wrong is
-    ``Unreadable``.
+    """Open a text file (UTF-8, or UTF-16 with its mark; gzip or not).
 
-    ``head``: only its first lines matter, so that the rest is not looked through.
+    ``head``: only its first lines matter, so that the rest is not looked through. Raises
+    ``Unreadable`` for whatever goes wrong, also while lines are read.
     """
     with _told(path):
         with open_unpacked(path, allowed) as data:
@@ -227,8 +234,9 @@ def open_lines(path: Path, allowed: Allowed | None = None, head: bool = False) -
 
 
 def _look_through(data: BinaryIO, head: bool) -> str:
-    """The encoding. The file is seen in blocks, so that no bomb and no endless line fills the
-    memory.
+    """The encoding of a file, of which all is seen, or its ``head``.
+
+    It is seen in blocks, so that no bomb and no endless line fills the memory.
     """
     total = newlines = line_start = 0
     encoding = "utf-8"
@@ -257,7 +265,7 @@ def _marked(start: bytes) -> str:
 
 
 def _undecodable(data: BinaryIO) -> tuple[int, int]:
-    """Line and column of the first byte that is no UTF-8."""
+    """The line and column of the first byte that is no UTF-8."""
     for number, line in enumerate(bounded_lines(data), 1):
         try:
             line.decode()
@@ -270,10 +278,10 @@ def _undecodable(data: BinaryIO) -> tuple[int, int]:
 
 
 def matching(pattern: str, folder: Path) -> list[str]:
-    """The paths below a folder that a glob matches, sorted; ``*`` stays within a name, and hidden
-    ones are not meant.
+    """The paths below a folder that a glob matches, sorted.
 
-    Raises ``Unreadable`` where too much would have to be looked at, as over loops of links.
+    ``*`` stays within a name, and hidden files are not meant. Raises ``Unreadable`` where too much
+    would have to be looked at, as over loops of links.
     """
     if len(pattern) > bounds.PATH:
         raise Unreadable(f"a path longer than {bounds.PATH} characters")
@@ -309,8 +317,9 @@ def _names(folder: Path, part: str, looked_at: Iterator[int]) -> Iterator[str]:
 
 
 def files_below(folder: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
-    """The files with one of the suffixes in a folder and those below it, but hidden ones. Raises
-    ``Unreadable``.
+    """The files with one of the suffixes in a folder and those below it, but hidden ones.
+
+    Raises ``Unreadable`` where there are too many.
     """
     looked_at = 0
     for place, folders, names in os.walk(folder):

@@ -48,8 +48,9 @@ OTHERS = re.compile(r"##(?=\w*\[)")
 
 
 def terminal(text: str) -> str:
-    """One line of a terminal or a log: nothing in it moves a cursor, begins a line or speaks to a
-    CI system.
+    """One line of a terminal or a log.
+
+    Nothing in it moves a cursor, begins a line or speaks to a CI system.
     """
     text = text.replace("\N{NARROW NO-BREAK SPACE}", " ")  # in numbers of ours, and harmless
     if not text.isprintable():
@@ -90,14 +91,15 @@ def html(text: str) -> str:
 
 
 def markdown(text: str) -> str:
-    """A text that stays one line of text: no markup, no HTML, no cell of its own, nobody notified,
-    nothing linked.
+    """A text that stays one line of text in Markdown.
+
+    It has no markup, no HTML and no cell of its own; nobody is notified, nothing linked.
     """
     return _plain(_one_line(text))
 
 
 def markdown_sentence(text: str) -> str:
-    """A sentence of ours: the same, its commands as code."""
+    """A sentence of ours as one line of Markdown, its commands as code."""
     return with_commands(_one_line(text), _plain, markdown_code)
 
 
@@ -149,8 +151,9 @@ LONGEST_NAME = 120
 
 
 def file_name(text: str) -> str:
-    """A text as part of the name of a file on any system, percent-encoded where need be; different
-    for every text.
+    """A text as part of the name of a file on any system, different for every text.
+
+    It is percent-encoded where need be.
     """
     name = UNFIT.sub(_percent, text)
     name = RESERVED.sub(lambda found: _percent(found[0][0]) + found[0][1:], name, count=1)

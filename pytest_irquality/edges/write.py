@@ -1,5 +1,7 @@
-"""Files that we write: the old one or the new one whatever happens, never by a stranger's link out
-of the project.
+"""Files that we write.
+
+Whatever happens there is the old one or the new one, and no stranger's link leads out of the
+project.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ except ImportError:  # Windows, where a file that is open cannot be removed anyw
 
 
 def write_text(path: Path, text: str, allowed: Allowed | None = None) -> None:
-    """``write`` of a text that can be made again: UTF-8, LF as it stands in it, half a surrogate
-    pair as its escape.
+    """Replace a file by a text that can be made again, as ``write`` does.
+
+    UTF-8, LF as it stands in it, half a surrogate pair as its escape. Raises ``OSError``.
     """
     write(path, [encoded(text)], allowed, sync=False)
 
@@ -38,12 +41,11 @@ def encoded(text: str) -> bytes:
 def write(
     path: Path, chunks: Iterable[bytes], allowed: Allowed | None = None, *, sync: bool = True
 ) -> None:
-    """Replace a file. A kill at any moment leaves the old one or the new one. Raises ``OSError``.
+    """Replace a file. A kill at any moment leaves the old one or the new one.
 
-    ``sync``: the same of a power cut, which is waited for.
-
-    ``allowed`` None: the path is the command line's own, and may lead anywhere but by a link that a
-    commit brought. A target that is no regular file, a device or a pipe, is written in place.
+    ``sync``: so does a power cut, for which the disk is waited for. ``allowed`` None: the path is
+    the command line's own, and may lead anywhere but by a link that a commit brought. A target that
+    is no regular file, a device or a pipe, is written in place. Raises ``OSError``.
     """
     real = _target(path, allowed)
     if real.exists() and not real.is_file():
@@ -72,9 +74,7 @@ def write_new(path: Path, text: str, allowed: Allowed | None = None) -> None:
 
 
 def append(path: Path, text: str) -> None:
-    """Add a text to a file that the machine itself names, as a CI system names the summary of a
-    job.
-    """
+    """Add a text to a file that the machine itself names, as the summary of a job of CI."""
     with path.open("ab") as file:
         file.write(encoded(text))
 
@@ -117,9 +117,7 @@ def _prefix(target: Path) -> str:
 
 @contextmanager
 def _temporary(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """A file beside the target, locked as long as somebody writes it, and removed where that
-    failed.
-    """
+    """A file beside the target, locked while it is written, and removed where that failed."""
     # Not tempfile's: its files are private, and this one is to be read like any other.
     while True:
         path = target.with_name(f"{_prefix(target)}{os.urandom(8).hex()}.tmp")
@@ -140,7 +138,7 @@ def _temporary(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
 
 
 def _locked(file: BinaryIO) -> bool:
-    """Whether we hold a file now; also where nobody could, as on some network drives."""
+    """Tell whether we hold a file now; also where nobody could, as on some network drives."""
     if fcntl is None:
         return True
     try:

@@ -1,5 +1,6 @@
-"""Measures of search quality: names, definitions, and one pass that scores a run. Knows rankings
-and grades only.
+"""Measures of search quality: names, definitions, and one pass that scores a run.
+
+The room knows rankings and grades only.
 """
 
 from pytest_irquality.metrics.definition import Definition as Definition

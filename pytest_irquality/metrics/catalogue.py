@@ -9,15 +9,15 @@ from types import MappingProxyType
 from pytest_irquality.metrics.definition import Definition
 from pytest_irquality.metrics.errors import MeasureError
 from pytest_irquality.metrics.families import (
-    agreement,
     binary,
     coverage,
     graded,
     latency,
+    overlaps,
     ranked,
 )
 
-FAMILIES = (graded, binary, ranked, coverage, latency, agreement)
+FAMILIES = (graded, binary, ranked, coverage, latency, overlaps)
 
 
 def by_name(definitions: Iterable[Definition]) -> Mapping[str, Definition]:

@@ -16,8 +16,9 @@ Unit = Literal["", "count", "seconds"]
 
 @dataclass(frozen=True)
 class Parameter:
-    """What may stand in the parentheses of a name: a choice of words, or a number above 0 and below
-    `high`.
+    """A parameter in a name's parentheses: a choice of words, or a number within bounds.
+
+    A number lies above 0 and below ``high``.
     """
 
     name: str
@@ -33,8 +34,10 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """One family. `make` is given the cutoff and parameters, and returns the function that scores
-    each query of a run.
+    """One family of measures.
+
+    ``make`` is given the cutoff and parameters, and returns the function that scores each query of
+    a run.
     """
 
     name: str
@@ -60,7 +63,7 @@ class Definition:
 
     @property
     def usual_name(self) -> str:
-        """Its name as it is most often written, with what belongs behind the ``@``."""
+        """The name as it is most often written, with what belongs behind the ``@``."""
         return f"{self.name}@10" if self.takes_cutoff else self.name
 
 

@@ -26,12 +26,16 @@ def evaluate(
     seconds: Mapping[str, float] | None = None,
     before: Mapping[str, Sequence[str]] | None = None,
 ) -> Scores:
-    """Score every query of `run`: document ids, best first; of a document that comes twice, the
-    first place counts.
+    """Score every query of a run.
 
-    A query without a relevant document is undefined (None) under `skip`; under `zero` it scores
-    what a ranking without one would, as in trec_eval. `seconds` and `before` are each query's
+    ``qrels`` has each query's judgments, ``run`` its ranking: document ids, best first; of a
+    document that comes twice, the first place counts. Both are by the query's id. A query without a
+    relevant document is undefined (None) under ``undefined="skip"``; under ``"zero"`` it scores
+    what a ranking without one would, as in trec_eval. ``seconds`` and ``before`` are each query's
     latency and its ranking in the baseline.
+
+    Raises ``MeasureError`` for a grade that a measure cannot take, and what a measure of one's own
+    raises.
     """
     if undefined not in ("skip", "zero"):
         raise MeasureError(f"undefined is 'skip' or 'zero', not {undefined!r}")
@@ -47,7 +51,10 @@ def scored(
     seconds: Mapping[str, float] | None = None,
     before: Mapping[str, Ranking] | None = None,
 ) -> Scores:
-    """As ``evaluate``, where the judged documents were found already."""
+    """Score every query of a run in which the judged documents were found already.
+
+    The arguments are those of ``evaluate``.
+    """
     queries = hits.queries
     hits = hits._replace(seconds=of_each(queries, seconds), before=of_each(queries, before))
     columns = [column(measure, hits, undefined == "zero") for measure in measures]
@@ -56,13 +63,14 @@ def scored(
 
 
 def of_each(queries: Sequence[str], given: Mapping[str, T] | None) -> Sequence[T | None]:
-    """What is given of each query."""
+    """The entry of each query in a mapping; None where it has none."""
     return [*map(given.get, queries)] if given else [None] * len(queries)
 
 
 def column(measure: Measure, hits: Hits, everywhere: bool) -> Sequence[float | None]:
-    """What each query scores; None where the judgments do not allow it, unless it is wanted
-    everywhere.
+    """The value of each query by one measure.
+
+    None where the judgments do not allow it, unless a value is wanted ``everywhere``.
     """
     seen = hits if measure.rel is None else hits.at(measure.rel)
     score = measure.compute()
@@ -79,8 +87,9 @@ def see(
     measures: Sequence[Measure],
     depth: int | None = 0,
 ) -> Hits:
-    """Find the judged documents of each query and its ranking, as deep as the measures ask, and at
-    least to ``depth`` (None: everywhere).
+    """Find the judged documents of each query in its ranking.
+
+    They are found as deep as the measures ask, and at least to ``depth`` (None: everywhere).
     """
     deepest = max(depth_of(measures), maxsize if depth is None else depth)
     at_least_all_relevant = any(measure.definition.reach == "relevant" for measure in measures)
@@ -105,7 +114,7 @@ def see(
 
 
 def depth_of(measures: Sequence[Measure]) -> int:
-    """How deep to look for judged documents."""
+    """The depth to which judged documents are looked for."""
     depths = [measure.depth(0) for measure in measures if measure.needs_relevant]
     return max((maxsize if depth is None else depth for depth in depths), default=0)
 

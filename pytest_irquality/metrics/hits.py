@@ -1,4 +1,4 @@
-"""Where judged documents stand in rankings: the one seam at which rankings and judgments meet.
+"""Judged documents in rankings: the one seam at which rankings and judgments meet.
 
 Most documents of a ranking are not relevant. The few that are get found once, no deeper than the
 deepest cutoff asked for; every measure then reads those short lists.
@@ -20,10 +20,10 @@ Gains = Sequence[tuple[int, float]]
 
 
 class Hits(NamedTuple):
-    """What the measures see of a run: each sequence has an entry for each query.
+    """A run as the measures see it: each sequence has an entry for each query.
 
-    Ranks count from 1 and ascend. `gains` are those where the grade is positive, each with its
-    grade; `relevant` are those where it suffices. `before` is the ranking in the baseline.
+    Ranks count from 1 and ascend. ``gains`` are those where the grade is positive, each with its
+    grade; ``relevant`` are those where it suffices. ``before`` is the ranking in the baseline.
     """
 
     queries: Sequence[str]
@@ -41,7 +41,7 @@ class Hits(NamedTuple):
         return {ranking[rank - 1]: rank for rank, _ in self.gains[place]}
 
     def at(self, relevant_from: float) -> Hits:
-        """The same rankings, seen with another lowest relevant grade."""
+        """These rankings, seen with another lowest relevant grade."""
         judgments = [judged.at(relevant_from) for judged in self.judgments]
         return self._replace(
             judgments=judgments,
@@ -55,8 +55,9 @@ class Hits(NamedTuple):
 
 
 def find(ranking: Ranking, gain_of: Mapping[str, float], depth: int) -> tuple[Ranking, Gains]:
-    """The ranking, each document being once in its first `depth` results, and the ranks there of
-    documents with a positive grade.
+    """A ranking without repetitions, and its ranks of documents with a positive grade.
+
+    Both hold for its first ``depth`` results; what follows those stays as it is.
     """
     top = ranking if len(ranking) <= depth else ranking[:depth]
     documents = {*top}

@@ -1,4 +1,4 @@
-"""What people said of one query's documents, prepared once so that no scoring pass has to."""
+"""Judgments of one query's documents, prepared once so that no scoring pass has to."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from pytest_irquality.metrics.errors import MeasureError
 
 
 class Judgments:
-    """One query's grades, and all that measures need of them before any ranking is seen.
+    """One query's grades by document id, with what measures need of them before a ranking is seen.
 
     ``votes`` are the grades that several judges gave a document, for documents on which they vote:
     such a document is relevant when at least half of them reach ``relevant_from``, whatever its own
-    grade, which must be above 0.
+    grade, which must be above 0. Raises ``MeasureError`` for a grade that is no number, and a
+    ``relevant_from`` that is not above 0.
     """
 
     def __init__(
@@ -49,8 +50,9 @@ class Judgments:
 
     @cached_property
     def relevant(self) -> frozenset[str]:
-        """The documents graded `relevant_from` or better, of those voted on the ones that half
-        found so.
+        """The documents graded ``relevant_from`` or better.
+
+        Of those voted on, the ones that at least half found so.
         """
         lowest = self.relevant_from
         relevant = {document for document, gain in self.gains.items() if gain >= lowest}
@@ -64,7 +66,7 @@ class Judgments:
 
     @cached_property
     def relevant_count(self) -> int:
-        """How many documents are relevant."""
+        """The number of relevant documents."""
         return len(self.relevant)
 
     @cached_property
@@ -84,8 +86,9 @@ class Judgments:
 
     @cached_property
     def nonrelevant(self) -> frozenset[str]:
-        """Documents judged and found wanting; a negative grade says *pooled, not judged*, as in
-        trec_eval.
+        """Documents judged and found wanting.
+
+        A negative grade says *pooled, not judged*, as in trec_eval.
         """
         judged = {document for document, grade in self.grades.items() if grade >= 0}
         return frozenset(judged - self.relevant)
@@ -95,7 +98,7 @@ class Judgments:
         return {self.relevant_from: self}
 
     def at(self, relevant_from: float) -> Judgments:
-        """The same grades with another lowest relevant one; remembered."""
+        """These grades with another lowest relevant one; remembered."""
         if relevant_from not in self._levels:
             self._levels[relevant_from] = Judgments(self.grades, relevant_from, self.votes)
         return self._levels[relevant_from]

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pytest_irquality.metrics.definition import Aggregation, Compute, Definition, Unit, Value
 from pytest_irquality.metrics.judgments import Judgments
 
+WEIGHTED = "weighted"
+"""The word before a measure whose mean is over weights of queries."""
 CANDIDATES = "candidates"
 """The stage before the ranking, as it stands before a measure that is taken of it."""
 
@@ -33,12 +35,12 @@ class Measure:
             name = definition.plain_name
         if self.k is not None:
             name = f"{name}@{self.k}"
-        words = ["weighted" if self.weighted else "", self.stage, name]
+        words = [WEIGHTED if self.weighted else "", self.stage, name]
         return " ".join(filter(None, words))
 
     @property
     def higher_is_better(self) -> bool | None:
-        """None where neither direction is better."""
+        """True where higher values are better; None where neither direction is."""
         return self.definition.higher_is_better
 
     @property
@@ -48,17 +50,17 @@ class Measure:
 
     @property
     def needs_relevant(self) -> bool:
-        """Whether it is undefined for a query without a relevant document."""
+        """True where it is undefined for a query without a relevant document."""
         return bool(self.definition.needs)
 
     @property
     def aggregate(self) -> Aggregation:
-        """How the values of many queries become one."""
+        """The way in which the values of many queries become one."""
         return self.definition.aggregate
 
     @property
     def unit(self) -> Unit:
-        """What its values count, if they count anything."""
+        """The unit of its values, if they count anything."""
         return self.definition.unit
 
     @property
@@ -83,7 +85,7 @@ class Measure:
         return float("inf") if limit is None else limit(**self.settings)
 
     def depth(self, relevant_count: int) -> int | None:
-        """How deep a ranking must be for it; None: all that was returned."""
+        """The number of results that a ranking must have for it; None: all that was returned."""
         reaches = {
             "cutoff": self.k,
             "relevant": relevant_count,
@@ -94,8 +96,9 @@ class Measure:
         return reaches[self.definition.reach]
 
     def defined_for(self, judgments: Judgments) -> bool:
-        """Whether the judgments allow it: a graded measure needs a positive grade, a binary one a
-        relevant document.
+        """Tell whether the judgments allow it.
+
+        A graded measure needs a positive grade, a binary one a relevant document.
         """
         if self.definition.needs == "relevant":
             return bool(self.judged_at(judgments).relevant)

@@ -1,5 +1,4 @@
-"""Reading a measure's name as people write it: this house's, ir_measures' and trec_eval's
-spellings.
+"""Names of measures as people write them: this house's, ir_measures' and trec_eval's.
 
 The grammar is `[weighted] [candidates] name [(parameter=value, ...)] [@cutoff]`; trec_eval writes
 `name_cutoff` or `name.cutoff`.
@@ -16,7 +15,7 @@ from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.metrics.catalogue import DEFINITIONS
 from pytest_irquality.metrics.definition import Definition, Parameter, Value
 from pytest_irquality.metrics.errors import MeasureError
-from pytest_irquality.metrics.measure import CANDIDATES, Measure
+from pytest_irquality.metrics.measure import CANDIDATES, WEIGHTED, Measure
 
 SHAPE = re.compile(
     r"""(?P<before> (?: (?: weighted | candidates ) \s+ ){0,2} )
@@ -42,7 +41,12 @@ NOT_OURS = {
 def parse_measure(
     text: str, top_k: int = 10, definitions: Mapping[str, Definition] = DEFINITIONS
 ) -> Measure:
-    """The measure that `text` names; one that takes a cutoff and names none is taken at `top_k`."""
+    """Read a measure's name, like `ndcg@10` or `map(rel=2)@100`.
+
+    A measure that takes a cutoff and names none is taken at ``top_k``. ``definitions`` are all
+    there are, by name; ``own_measure`` makes further ones. Raises ``MeasureError``, which says what
+    was probably meant.
+    """
     if len(text) > bounds.NAME:
         raise MeasureError(f"a measure's name longer than {bounds.NAME} characters")
     shape = SHAPE.fullmatch(text.strip())
@@ -60,32 +64,19 @@ def parse_measure(
         )
     definition = known[name]
     given = read_parameters(text, definition, shape["inside"])
-    k = None
-    if definition.takes_cutoff:
-        k = top_k if at is None else read_cutoff(text, at)
-    elif at is not None:
-        raise MeasureError(
-            f"{text!r}: {definition.name} takes no cutoff; write {definition.name!r}"
-        )
-    before = shape["before"].lower().split()
-    if len(set(before)) < len(before):
-        raise MeasureError(f"{text!r}: {before[0]} is written twice")
-    weighted = "weighted" in before
-    if weighted and definition.aggregate != "mean":
-        raise MeasureError(f"{text!r}: only means can be weighted, and {definition.name} is none")
+    k = cutoff_of(text, definition, at, top_k)
+    before = words_before(text, definition, shape["before"])
     stage = CANDIDATES if CANDIDATES in before else ""
-    return Measure(definition, k, in_order(definition, given), weighted, stage)
+    return Measure(definition, k, in_order(definition, given), WEIGHTED in before, stage)
 
 
 def names_of(definitions: Mapping[str, Definition]) -> dict[str, Definition]:
-    """Every name and alias, and what it stands for."""
+    """Every name and alias, and the definition that it stands for."""
     return {name: found for found in definitions.values() for name in (found.name, *found.aliases)}
 
 
 def split(name: str, at: str | None, known: Iterable[str]) -> tuple[str, str | None]:
-    """A name and what stands behind it, in trec_eval's way too, where `ndcg_cut_10` is
-    `ndcg_cut@10`.
-    """
+    """A name and its cutoff as written, in trec_eval's way too: `ndcg_cut_10` is `ndcg_cut@10`."""
     if at is not None and at.strip().lower() == "k":
         at = None
     if name in known or at is not None:
@@ -94,6 +85,27 @@ def split(name: str, at: str | None, known: Iterable[str]) -> tuple[str, str | N
         return unnumbered["name"], None
     trec = TREC_CUTOFF.fullmatch(name)
     return (name, None) if trec is None else (trec["name"], trec["at"])
+
+
+def cutoff_of(text: str, definition: Definition, at: str | None, top_k: int) -> int | None:
+    """The cutoff of a measure of this definition; None where it takes none."""
+    if definition.takes_cutoff:
+        return top_k if at is None else read_cutoff(text, at)
+    if at is not None:
+        raise MeasureError(
+            f"{text!r}: {definition.name} takes no cutoff; write {definition.name!r}"
+        )
+    return None
+
+
+def words_before(text: str, definition: Definition, written: str) -> list[str]:
+    """The words before the name, each once."""
+    before = written.lower().split()
+    if len(set(before)) < len(before):
+        raise MeasureError(f"{text!r}: {before[0]} is written twice")
+    if WEIGHTED in before and definition.aggregate != "mean":
+        raise MeasureError(f"{text!r}: only means can be weighted, and {definition.name} is none")
+    return before
 
 
 def read_cutoff(text: str, at: str) -> int:
@@ -106,7 +118,7 @@ def read_cutoff(text: str, at: str) -> int:
 
 
 def read_parameters(text: str, definition: Definition, inside: str | None) -> dict[str, Value]:
-    """What stands in the parentheses."""
+    """The parameters in the parentheses of a name."""
     given: dict[str, Value] = {}
     if not inside or not inside.strip():
         return given
@@ -119,7 +131,7 @@ def read_parameters(text: str, definition: Definition, inside: str | None) -> di
 
 
 def read_parameter(text: str, definition: Definition, part: str) -> tuple[str, Value]:
-    """One `name=value`."""
+    """One parameter, written `name=value`."""
     name, equals, written = (side.strip() for side in part.partition("="))
     if not equals:
         raise MeasureError(f"{text!r}: a parameter is written name=value, not {part.strip()!r}")
@@ -157,7 +169,10 @@ def read_value(text: str, parameter: Parameter, written: str) -> Value:
 
 
 def in_order(definition: Definition, given: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
-    """What the name must say, in the order of the definition, so that one measure has one name."""
+    """The parameters that a name must say, in the order of the definition.
+
+    So one measure has one name.
+    """
     named = []
     for parameter in definition.parameters:
         value = given.get(parameter.name, parameter.default)
@@ -167,28 +182,30 @@ def in_order(definition: Definition, given: Mapping[str, Value]) -> tuple[tuple[
 
 
 def with_cutoff(name: str, known: Mapping[str, Definition]) -> str:
-    """What `ndcg5` may have meant: a name and its cutoff run together."""
+    """The suggestion for `ndcg5`: a name and its cutoff run together."""
     parts = re.fullmatch(r"(.*[a-z])-?([0-9]{1,9})", name)
     near = nearest(parts[1], known) if parts else None
-    return (
-        f"; did you mean '{near}@{parts[2]}'?"
-        if parts and near and known[near].takes_cutoff
-        else ""
-    )
+    if parts is None or near is None or not known[near].takes_cutoff:
+        return ""
+    return f"; did you mean '{near}@{parts[2]}'?"
 
 
 def misspelt(word: str, known: Mapping[str, Definition], text: str) -> str:
-    """The measure whose name this is but for a slip of the fingers, put where it stood in
-    `text`.
+    """The suggestion for a word that is a measure's name but for a slip of the fingers.
+
+    The name is put where the word stands in ``text``.
     """
     near = nearest(word, known)
+    if near is None:
+        return ""
     start = text.lower().find(word)
-    return f"; did you mean {text[:start] + near + text[start + len(word) :]!r}?" if near else ""
+    return f"; did you mean {text[:start] + near + text[start + len(word) :]!r}?"
 
 
 def nearest(word: str, known: Mapping[str, Definition]) -> str | None:
-    """The one measure's name that is one slip away: a suggestion must not lead to another
-    measure.
+    """The one measure's name that is one slip away; None where several are.
+
+    A suggestion must not lead to another measure.
     """
     if word in known:
         return word
@@ -202,7 +219,7 @@ def nearest(word: str, known: Mapping[str, Definition]) -> str | None:
 
 
 def is_one_slip(word: str, other: str) -> bool:
-    """Whether one letter was added, left out, changed, or swapped with the next."""
+    """Tell whether one letter was added, left out, changed, or swapped with the next."""
     short, long = sorted((word, other), key=len)
     start = next(
         (i for i, pair in enumerate(zip(short, long, strict=False)) if pair[0] != pair[1]),

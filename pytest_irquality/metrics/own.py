@@ -15,6 +15,7 @@ from pytest_irquality.metrics.hits import Ranking
 from pytest_irquality.metrics.judgments import Judgments
 
 DIRECTIONS: Mapping[str, bool | None] = {"higher": True, "lower": False, "neither": None}
+NAME = re.compile(r"(?!.*_\d+$)[a-z][a-z0-9_]*")
 SLACK = 1e-9  # sums of floats may pass a bound by their last bits
 
 Function = Callable[[Sequence[str], Mapping[str, float], int], "float | None"]
@@ -30,13 +31,18 @@ def own_measure(
     doc: str = "",
     cutoff: bool = True,
 ) -> Definition:
-    """Make a measure of `function(ranking, grades, k)`.
+    """Make a measure of ``function(ranking, grades, k)``.
 
     The function is given the first k documents, best first, and the query's grades as written; it
-    returns a number within `range`, or None where it is undefined. Without a cutoff it is given
-    every document, and their number as k.
+    returns a number within ``range``, or None where it is undefined. Without a ``cutoff`` it is
+    given every document, and their number as k. ``better`` is "higher", "lower" or "neither".
+    ``needs_relevant``: the measure is undefined for queries without a relevant document. ``doc`` is
+    its formula in words, for reports; the function's docstring if there is none.
+
+    The hook ``pytest_ir_measures`` gives it to suites, ``check`` takes it as ``measures``. Raises
+    ``MeasureError`` for a name that is taken or none.
     """
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or re.search(r"_\d+$", name):
+    if not NAME.fullmatch(name):
         raise MeasureError(
             f"{name!r} cannot name a measure: use small letters, digits and _, but no _ before"
             " last digits"
@@ -88,8 +94,9 @@ class Own:
     def call(
         self, query: str, ranking: Ranking, judgments: Judgments, k: int | None = None
     ) -> float | None:
-        """What the function says of one query; whatever is wrong with it names the measure and the
-        query.
+        """The value that the function gives one query.
+
+        An error names the measure and the query.
         """
         name = self.name if k is None else f"{self.name}@{k}"
         place = f"{name}, query {query!r}"

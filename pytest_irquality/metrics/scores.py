@@ -13,8 +13,9 @@ from pytest_irquality.metrics.measure import Measure
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One value over `n` queries; `undefined` further ones had none. Without any, the value is
-    None.
+    """One value over ``n`` queries; ``undefined`` further ones had none.
+
+    Without any, the value is None.
     """
 
     value: float | None
@@ -24,8 +25,9 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Scores:
-    """One value a query and measure, in the order of `measures`; None where the measure is
-    undefined.
+    """Values of a run by query, in the order of ``measures``.
+
+    None where the measure is undefined.
     """
 
     measures: tuple[Measure, ...]
@@ -42,7 +44,7 @@ class Scores:
         return {measure: place for place, measure in enumerate(self.measures)}
 
     def value(self, query: str, measure: Measure) -> float | None:
-        """What one query scored."""
+        """The value of one query by a measure; None where it is undefined."""
         return self.values[query][self.column_of[measure]]
 
     def aggregate(
@@ -51,8 +53,9 @@ class Scores:
         queries: Iterable[str] | None = None,
         weights: Mapping[str, float] | None = None,
     ) -> Aggregate:
-        """What many queries scored together: all of them, or those named. A weight that is not
-        given is 1.
+        """The value of many queries together: of all, or of those named.
+
+        A weight that is not given is 1.
         """
         place = self.column_of[measure]
         column: Sequence[float | None] = self.columns[place]

@@ -1,5 +1,6 @@
-"""Passages: the words of a text, whatever its form, and where a passage stands in it. Knows nothing
-of suites and runs.
+"""Passages: the words of a text, whatever its form, and where a passage stands in it.
+
+The room knows nothing of suites and runs.
 """
 
 from pytest_irquality.passages.deciding import too_short

@@ -31,25 +31,30 @@ MEANING = {
     "\u0130": "i",
     "\n": "\n",
 }  # fmt: skip
+UNSEEN = ("Cf", "Cs", "Cn", "Co")
+SPACES = ("Zs", "Zl", "Zp", "Cc")
+VARIATION_SELECTORS = frozenset(map(chr, range(0xFE00, 0xFE10)))
 SUPERSCRIPT_LETTERS = "\u00aa\u00ba"  # ordinals
 
 
 def meaning(character: str) -> str:
-    """What a character is folded to: its case and Unicode form aside, unless that would change what
-    it says.
+    """The characters that a character is folded to.
 
-    10² is ``10^2`` and never 102, ½ is ``1/2`` on its own, and what is not seen (zero width, soft
-    hyphens) is nothing.
+    Case and Unicode form leave no trace, unless that would change what it says: 10² is ``10^2`` and
+    never 102, ½ is ``1/2`` on its own, and what is not seen (zero width, soft hyphens) is nothing.
     """
     if character in MEANING:
         return MEANING[character]
     kind = category(character)
     if kind == "Nd":
         return str(decimal(character))
-    if kind in ("Cf", "Cs", "Cn", "Co") or "\ufe00" <= character <= "\ufe0f":
+    if kind in UNSEEN or character in VARIATION_SELECTORS:
         return ""
-    if kind in ("Zs", "Zl", "Zp", "Cc"):
-        return " "
+    return " " if kind in SPACES else _compatible(character)
+
+
+def _compatible(character: str) -> str:
+    """The letters, digits and signs that a character stands for, raised ones still raised."""
     plain = normalize("NFKC", character)
     form = decomposition(character).partition(" ")[0]
     if form == "<super>" and character not in SUPERSCRIPT_LETTERS:
@@ -74,7 +79,7 @@ class Fold(dict[int, str]):
     """A table for ``str.translate`` that learns each character when it is first met."""
 
     def __missing__(self, code: int) -> str:
-        """What the character is folded to."""
+        """Learn the characters that a character is folded to."""
         self[code] = found = meaning(chr(code))
         return found
 
@@ -83,8 +88,9 @@ FOLD = Fold()
 
 
 def joins(character: str) -> bool:
-    """Whether a character may be one with what stands before it: a mark, or a part of a Korean
-    syllable.
+    """Tell whether a character may be one with what stands before it.
+
+    It may where it is a mark, or a part of a Korean syllable.
     """
     return (
         bool(combining(character))
@@ -96,8 +102,9 @@ def joins(character: str) -> bool:
 
 @cache
 def marks() -> str:
-    """Every combining mark, as the inside of a character class: a word's ``w`` class leaves them
-    out.
+    """Every combining mark, as the inside of a character class.
+
+    The class ``w`` of letters leaves them out.
     """
     found = [code for code in range(0x300, 0x1F000) if category(chr(code)) in ("Mn", "Mc")]
     starts = [code for code in found if category(chr(code - 1)) not in ("Mn", "Mc")]

@@ -1,5 +1,6 @@
-"""Words that decide what a sentence says: without one of them, or with another, it is not the same
-passage.
+"""Words that decide what a sentence says.
+
+Without one of them, or with another, it is not the same passage.
 """
 
 from __future__ import annotations
@@ -55,8 +56,9 @@ def negates(words: Sequence[str]) -> set[int]:
 
 
 def decides(words: Sequence[str]) -> set[int]:
-    """The places of all the words that may not be missing: those, numbers, and others that turn a
-    sentence round.
+    """The places of all the words that may not be missing.
+
+    They are negations, operators, numbers, and others that turn a sentence round.
     """
     return negates(words) | {
         at for at, word in enumerate(words) if word in OTHERS or any(map(str.isdigit, word))
@@ -64,8 +66,9 @@ def decides(words: Sequence[str]) -> set[int]:
 
 
 def too_short(words: Sequence[str]) -> bool:
-    """Whether a passage of these words stands in so many texts that finding it means nothing:
-    ``5``, ``the``.
+    """Tell whether a passage of these words is in so many texts that finding it means nothing.
+
+    ``5`` and ``the`` are.
     """
     if len(words) < 2 and all(len(word) < 2 for word in words):
         return True

@@ -1,4 +1,4 @@
-"""Where a passage stands in a text: all its words in a row, whatever the form of either."""
+"""The place of a passage in a text: all its words in a row, whatever the form of either."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of a passage that no text holds: cut in two, worded otherwise, or nowhere near.
+"""Passages that no text holds: cut in two, worded otherwise, or nowhere near.
 
 Nothing of this is ever credited; it says where to look.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import ceil
 from typing import NamedTuple
 
@@ -22,8 +22,9 @@ TRIED = 3  # places of one text that are compared word by word
 
 
 class Part(NamedTuple):
-    """Words ``start`` to ``end`` (not included) of a passage, and the place of the text that holds
-    them.
+    """Words of a passage, from ``start`` to ``end`` (not included), that stand in one text.
+
+    ``text`` is the place of that text among those looked at.
     """
 
     start: int
@@ -39,8 +40,7 @@ class Pair(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """The text (by its place) that holds most of a passage's words in order, and how the two
-    differ.
+    """The text (by its place) that holds most of a passage's words in order.
 
     ``missing`` are words of the passage that are not there, ``added`` words of the text between the
     others.
@@ -62,25 +62,27 @@ def parts(passage: Normal, texts: Sequence[Normal]) -> list[Part]:
     found: list[Part] = []
     at = 0
     while at < len(words):
-        part = _longest(words, at, texts)
-        if found and at + 1 < len(words):  # the cut may go through a word
-            behind = _longest(words, at + 1, texts)
-            if behind and (part is None or behind.end > part.end):
-                part = behind
+        part = _next(words, at, texts)
         if part is None:
-            break
+            return _edge(words, texts)
         found.append(part)
         at = part.end
-    if at == len(words):
-        cuts = pairwise(found)
-        is_cut = len(found) > 1 and all(_cut_between(words, texts, *cut) for cut in cuts)
-        return found if is_cut else []
-    return _edge(words, texts)
+    cuts = pairwise(found)
+    is_cut = len(found) > 1 and all(_cut_between(words, texts, *cut) for cut in cuts)
+    return found if is_cut else []
+
+
+def _next(words: Sequence[str], at: int, texts: Sequence[Normal]) -> Part | None:
+    """The part from a word on, or from the word behind it, as the cut before may go through one."""
+    part = _longest(words, at, texts)
+    behind = _longest(words, at + 1, texts) if 0 < at < len(words) - 1 else None
+    return max(filter(None, (part, behind)), key=lambda one: one.end, default=None)
 
 
 def nearest(passage: Normal, texts: Sequence[Normal], least: float = MOST) -> Nearest | None:
-    """The text with the largest share of a passage's words in order, if that is at least
-    ``least``.
+    """The text with the largest share of a passage's words in order.
+
+    None where that share is below ``least``.
     """
     words = passage.words
     best: Nearest | None = None
@@ -106,8 +108,9 @@ def _differences(
 
 
 def _likely(passage: Sequence[str], text: Sequence[str], least: int, reach: int) -> list[int]:
-    """Where the next ``reach`` words hold enough of the passage's, in whatever order: those with
-    most first.
+    """The places of a text whose next ``reach`` words hold enough of a passage's, in any order.
+
+    Those with most come first.
     """
     wanted = Counter(passage)
     held: Counter[str] = Counter()
@@ -126,8 +129,9 @@ def _likely(passage: Sequence[str], text: Sequence[str], least: int, reach: int)
 
 
 def _in_order(passage: Sequence[str], text: Sequence[str]) -> list[Pair]:
-    """The most words that stand in both in the same order; words that decide go before any number
-    of others.
+    """The most words that stand in both in the same order.
+
+    Words that decide go before any number of others.
     """
     deciding = decides(passage)
     above = [0] * (len(text) + 1)
@@ -157,25 +161,31 @@ def _back(table: Sequence[Sequence[int]]) -> Iterator[Pair]:
 
 
 def _longest(words: Sequence[str], start: int, texts: Sequence[Normal]) -> Part | None:
-    """The text that holds the longest run of a passage from ``start`` on, if it is long enough to
-    mean anything.
+    """The longest run of a passage from ``start`` on that a text holds.
+
+    None where no run is long enough to mean anything.
     """
-    best: Part | None = None
-    for place, text in enumerate(texts):
-        length = _run(words, start, text)
-        part = Part(start, start + length, place)
-        at_edge = start + length == len(words) or _ends(words, text, part)
-        if not length or not (length >= FEW or at_edge):
-            continue
-        if best is None or part.end > best.end:
-            best = part
-        elif part.end == best.end and start and not _begins(words, texts[best.text], best, 0):
-            best = part if _begins(words, text, part, 0) else best  # a word may stand in many texts
-    return best
+    runs = (
+        Part(start, start + _run(words, start, text), place) for place, text in enumerate(texts)
+    )
+    told = [part for part in runs if _means_something(words, texts[part.text], part)]
+    end = max((part.end for part in told), default=0)
+    longest = [part for part in told if part.end == end]
+    # A word may stand in many texts: where the passage goes on, the text begins with it.
+    going_on = (part for part in longest if start and _begins(words, texts[part.text], part, 0))
+    return next(chain(going_on, longest), None)
+
+
+def _means_something(words: Sequence[str], text: Normal, part: Part) -> bool:
+    """Tell whether a part is long enough, or is all that could be there."""
+    if part.end - part.start >= FEW:
+        return True
+    is_all = part.end == len(words) or _ends(words, text, part)
+    return is_all and part.start < part.end
 
 
 def _run(words: Sequence[str], start: int, text: Normal) -> int:
-    """How many of a passage's words from ``start`` on a text holds in a row."""
+    """The number of a passage's words from ``start`` on that a text holds in a row."""
     low, high = 0, len(words) - start
     while low < high:
         middle = (low + high + 1) // 2
@@ -187,22 +197,24 @@ def _run(words: Sequence[str], start: int, text: Normal) -> int:
 
 
 def _slack(part: Part) -> int:
-    """How far from the edge a part may stand that is all there is: two words must be at the edge
-    itself.
+    """The distance from the edge at which a part may stand that is all there is.
+
+    Two words must be at the edge itself.
     """
     return SLACK if part.end - part.start >= FEW else 0
 
 
 def _ends(words: Sequence[str], text: Normal, part: Part, slack: int = SLACK) -> bool:
-    """Whether the part is where its text ends."""
+    """Tell whether a part is where its text ends."""
     line = Normal(tuple(words[part.start : part.end])).line
     after = text.line.rfind(line) + len(line)
     return text.line.count("\n", after) <= slack
 
 
 def _begins(words: Sequence[str], text: Normal, part: Part, slack: int = SLACK) -> bool:
-    """Whether the part is where its text begins, what it has in common with the text before it
-    aside.
+    """Tell whether a part is where its text begins.
+
+    What the text has in common with the one before it does not count.
     """
     line = Normal(tuple(words[part.start : part.end])).line
     before = text.words[: text.line.count("\n", 0, text.line.find(line))]
@@ -222,8 +234,9 @@ def _cut_between(words: Sequence[str], texts: Sequence[Normal], one: Part, other
 
 
 def _edge(words: Sequence[str], texts: Sequence[Normal]) -> list[Part]:
-    """The first or the last words of a passage where a text was cut, if the rest was not
-    returned.
+    """The first or the last words of a passage where a text was cut.
+
+    Empty where none are, or the rest was returned.
     """
     least = max(2, ceil(len(words) / 3))
     for place, text in enumerate(texts):

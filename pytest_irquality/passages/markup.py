@@ -1,4 +1,4 @@
-"""What Markdown and HTML put round words: each mark by its pattern, and what stays of it.
+"""Markup of Markdown and HTML round words: each mark by its pattern, and what stays of it.
 
 Every pattern is bounded or cannot start inside its own match, so that a hostile text takes time by
 its length alone.
@@ -38,6 +38,7 @@ BLOCK_TAGS = listed(
     " source style summary svg table tbody td template textarea tfoot th thead title tr track ul"
     " video"
 )
+TAGS = INLINE_TAGS | BLOCK_TAGS
 # Such a name right behind a word is a type's parameter, as in Array<object>; a real tag of these
 # seldom stands there.
 ALSO_TYPES = listed(
@@ -55,32 +56,41 @@ def _tag(match: re.Match[str]) -> Stays:
     """Nothing of an inline tag, a space of any other; what is no tag of HTML stays."""
     closing, written = match[1], match[2]
     name = written.lower()
-    if name not in INLINE_TAGS and name not in BLOCK_TAGS:
+    if name not in TAGS:
         return 0
+    stays = "" if name in INLINE_TAGS else " "
+    if closing:
+        return stays
     before = match.string[match.start() - 1 : match.start()]
-    behind_word = before.isalnum() or before == "_"
-    if behind_word and not closing and not match[3]:
-        mixed_case = written != name and (len(name) == 1 or written != written.upper())
-        if mixed_case or name in ALSO_TYPES:
-            return 0
-    if name == "sub" and not closing and before.isdigit():
+    if _is_word(before) and not match[3] and _may_be_type(written):
+        return 0
+    if name == "sub" and before.isdigit():
         return BELOW
-    return "" if name in INLINE_TAGS else " "
+    return stays
+
+
+def _may_be_type(written: str) -> bool:
+    """Tell whether a tag's name behind a word may be a type's parameter, as in Array<T>."""
+    name = written.lower()
+    if name in ALSO_TYPES:
+        return True
+    is_tag_in_capitals = len(name) > 1 and written == written.upper()
+    return written != name and not is_tag_in_capitals
 
 
 def _list_numbers() -> Callable[[re.Match[str]], Stays]:
-    """A number that begins a line is a list's where a list may begin, or where it counts on from
-    the item before.
+    """A rule for numbers that begin a line, which counts the items of lists.
+
+    Such a number is a list's where a list may begin, or where it counts on from the item before.
     """
     last = -1
 
     def stays(match: re.Match[str]) -> Stays:
         nonlocal last
-        number, end_before = int(match[1]), match.start() - 1
-        line_before = match.string[
-            match.string.rfind("\n", 0, max(end_before, 0)) + 1 : max(end_before, 0)
-        ]
-        if number != 1 and line_before.strip() and number != last + 1:
+        number, end_before = int(match[1]), max(match.start() - 1, 0)
+        start_before = match.string.rfind("\n", 0, end_before) + 1
+        begins_list = number == 1 or not match.string[start_before:end_before].strip()
+        if not begins_list and number != last + 1:
             return 0
         last = number
         return ""
@@ -89,18 +99,25 @@ def _list_numbers() -> Callable[[re.Match[str]], Stays]:
 
 
 def _star(match: re.Match[str]) -> Stays:
-    """Stars at the edge of a word are marks; between numbers, or spaced between them, they
-    multiply.
+    """Nothing of stars at the edge of a word, which are marks.
+
+    Between numbers, or spaced between them, they multiply, and stay.
     """
-    text, start, end = match.string, match.start(), match.end()
-    before, after = text[start - 1 : start] if start else "", text[end : end + 1]
+    start, end = match.span()
+    left, right = match.string[max(start - 8, 0) : start], match.string[end : end + 8]
+    before, after = left[-1:], right[:1]
     if before.isspace() and after.isspace():
-        left, right = text[max(start - 8, 0) : start].rstrip(), text[end : end + 8].lstrip()
-        return 0 if _operand(left[-2:][::-1]) and _operand(right[:2]) else ""
-    inside = _is_word(before) and _is_word(after)
-    if not inside:
-        return 0 if before in "([{" and after in ")]},;" and before and after else ""
-    return "" if match[0] == "**" and before.isalpha() and after.isalpha() else 0
+        return 0 if _is_product(left.rstrip(), right.lstrip()) else ""
+    if _is_word(before) and _is_word(after):
+        is_bold = match[0] == "**" and (before + after).isalpha()
+        return "" if is_bold else 0
+    alone_in_brackets = before in tuple("([{") and after in tuple(")]},;")
+    return 0 if alone_in_brackets else ""
+
+
+def _is_product(left: str, right: str) -> bool:
+    """Tell whether a star between these texts multiplies."""
+    return _operand(left[-2:][::-1]) and _operand(right[:2])
 
 
 def _operand(near_first: str) -> bool:
@@ -120,8 +137,9 @@ LINES = re.M
 
 
 def passes() -> tuple[Pass, ...]:
-    """Every kind of mark, in the order in which they are taken out; made anew for each text, as
-    lists are counted.
+    """Every kind of mark, in the order in which they are taken out.
+
+    They are made anew for each text, as lists are counted.
     """
     return (*FIXED[:NUMBERS_AT], Pass("", LIST_NUMBER, _list_numbers()), *FIXED[NUMBERS_AT:])
 

@@ -1,11 +1,11 @@
-"""The normal form of a text: its words in order, without what a loader, a chunker or a typesetter
-makes of them.
+"""The normal form of a text: its words in order.
 
-``words`` is all of it. A word is a run of letters and digits with whatever belongs to it (``C++``,
-``-5``, ``1.2.3``, ``snake_case``, ``List<String>``, ``5%``), an operator (``<=``), or one character
-of a script without spaces. Case, white space, line breaks, hyphens between letters, quotes, dashes,
-invisible characters, entities, Unicode form, and the marks of Markdown and HTML leave no trace.
-Punctuation parts words and is nothing else.
+A loader, a chunker or a typesetter leaves no trace in it. ``words`` is all of it. A word is a run
+of letters and digits with whatever belongs to it (``C++``, ``-5``, ``1.2.3``, ``snake_case``,
+``List<String>``, ``5%``), an operator (``<=``), or one character of a script without spaces. Case,
+white space, line breaks, hyphens between letters, quotes, dashes, invisible characters, entities,
+Unicode form, and the marks of Markdown and HTML leave no trace. Punctuation parts words and is
+nothing else.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ class Normal:
 
     @cached_property
     def line(self) -> str:
-        """The words between line ends, which no word holds: whole words are found as a string
-        is.
+        """The words between line ends, which no word holds.
+
+        Whole words are found in it as a string is.
         """
         return "\n" + "".join(f"{word}\n" for word in self.words)
 
@@ -73,7 +74,7 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def placed_words(text: str) -> tuple[Word, ...]:
-    """The same words, each with its place in the text as given: what reports highlight."""
+    """The words of a text, each with its place there: what reports highlight."""
     traced = _Traced(text, range(len(text)), range(1, len(text) + 1))
     for one in passes():
         if one.only_if in traced.text:
@@ -89,8 +90,9 @@ def placed_words(text: str) -> tuple[Word, ...]:
 
 @cache
 def joined() -> tuple[Pass, ...]:
-    """What may stand between the halves of one word, or of one range, power or share, in a folded
-    text.
+    """Patterns between the halves of one word, or of one range, power or share.
+
+    They are those of a folded text.
     """
     space = "[ ]{0,40}"
     digit = "(?<=[0-9])"
@@ -134,7 +136,7 @@ def pattern() -> re.Pattern[str]:
 
 
 def _stays(one: Pass) -> str | Callable[[re.Match[str]], str]:
-    """What ``re.sub`` takes for it."""
+    """The replacement of one kind of mark as ``re.sub`` takes it."""
     keep = one.stays
     if isinstance(keep, str):
         return keep
@@ -150,8 +152,9 @@ def _stays(one: Pass) -> str | Callable[[re.Match[str]], str]:
 
 
 class _Traced(NamedTuple):
-    """A text on its way to the normal form: where each character began and ended in the text as
-    given.
+    """A text on its way to the normal form, and where its characters stand in the text as given.
+
+    ``starts`` and ``ends`` have an entry for each character.
     """
 
     text: str

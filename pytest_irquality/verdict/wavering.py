@@ -13,7 +13,7 @@ from itertools import combinations
 from math import fsum
 
 from pytest_irquality.metrics import Measure, Scores
-from pytest_irquality.metrics.families.agreement import biased_overlap, shared
+from pytest_irquality.metrics.families.overlaps import biased_overlap, shared
 from pytest_irquality.suite.model import Query
 from pytest_irquality.verdict.findings import Noise, RankedDocument, Spread, Wavering
 from pytest_irquality.verdict.measured import Measured, counts, counts_zero

@@ -35,7 +35,7 @@ def recall(k: int) -> Compute:
 
 
 def all_relevant(k: int) -> Compute:
-    """Whether all relevant documents are among the first k."""
+    """1 if all relevant documents are among the first k, else 0."""
 
     def of_one(ranks: Sequence[int], wanted: int) -> float:
         return float(0 < wanted == bisect_right(ranks, k))
@@ -53,7 +53,7 @@ def f_measure(k: int, beta: float) -> Compute:
 
 
 def success(k: int) -> Compute:
-    """Whether any of the first k results is relevant."""
+    """1 if any of the first k results is relevant, else 0."""
     return lambda hits: [1.0 if ranks and ranks[0] <= k else 0.0 for ranks in hits.relevant]
 
 

@@ -22,7 +22,7 @@ def judged(k: int) -> Compute:
 
 
 def number_of_results() -> Compute:
-    """How many documents came back."""
+    """The number of documents that came back."""
     return lambda hits: [float(len({*ranking})) for ranking in hits.rankings]
 
 

@@ -72,8 +72,9 @@ def cumulated_gain(k: int) -> Compute:
 
 
 def expected_reciprocal_rank(k: int, max: float) -> Compute:
-    """Reciprocal rank of the result that satisfies a reader who is the likelier content the higher
-    its grade.
+    """The reciprocal rank of the result that satisfies a reader.
+
+    A reader is the likelier content the higher a result's grade.
     """
     scale = 2.0**max
 

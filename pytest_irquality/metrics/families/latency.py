@@ -1,4 +1,4 @@
-"""How long the calls took."""
+"""Measures of how long the calls took."""
 
 from __future__ import annotations
 

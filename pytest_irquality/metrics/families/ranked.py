@@ -54,7 +54,7 @@ def rank_of_first(k: int) -> Compute:
 
 
 def rank_biased_precision(k: int, p: float) -> Compute:
-    """What a reader gains who goes on to the next result with probability p."""
+    """The gain of a reader who goes on to the next result with probability p."""
 
     def of_one(ranks: Sequence[int]) -> float:
         return (1 - p) * sum(p ** (rank - 1) for rank in ranks if rank <= k)

@@ -1,4 +1,4 @@
-"""How much of the baseline's ranking is there; no judgments needed."""
+"""Measures of how much of the baseline's ranking is there; no judgments needed."""
 
 from __future__ import annotations
 

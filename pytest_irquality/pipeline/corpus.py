@@ -18,7 +18,8 @@ from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.passages import Normal, find, nearest, normal, words
 from pytest_irquality.retrieval.details import Details, clipped
-from pytest_irquality.retrieval.results import UnreadableResult, read_result
+from pytest_irquality.retrieval.results import read_result
+from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.storage.target import Target
 from pytest_irquality.suite.files.source import Source, sources
 from pytest_irquality.suite.lint import IRQualityWarning

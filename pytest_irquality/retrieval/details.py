@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from pytest_irquality.retrieval.wrappers import is_mapping
+from pytest_irquality.retrieval.places import alone, value_at
 
 LONGEST_TEXT = 4000
 LONGEST_FIELD = 300
@@ -40,11 +40,14 @@ def details_of(
             words = [value for value in hit if isinstance(value, str) and value != id]
             found[id] = Details(clipped(max(words, key=len, default=""), LONGEST_TEXT))
         elif not isinstance(hit, (str, int)):
-            text = next(filter(None, (_text(hit, name, inside) for name in texts)), "")
-            fields = ((name, _field(hit, name, inside)) for name in show)
-            wanted = tuple((name, value) for name, value in fields if value)
-            found[id] = Details(clipped(text, LONGEST_TEXT), wanted)
+            found[id] = _details(hit, show, texts, inside)
     return found
+
+
+def _details(hit: Any, show: Sequence[str], texts: Sequence[str], inside: Sequence[str]) -> Details:
+    text = next(filter(None, (_text(hit, name, inside) for name in texts)), "")
+    fields = ((name, _field(hit, name, inside)) for name in show)
+    return Details(clipped(text, LONGEST_TEXT), tuple(pair for pair in fields if pair[1]))
 
 
 def clipped(text: str, longest: int) -> str:
@@ -67,26 +70,6 @@ def _field(hit: Any, name: str, inside: Sequence[str]) -> str:
 
 
 def _values(hit: Any, name: str, inside: Sequence[str]) -> Iterator[Any]:
-    """What stands under a name in a hit, or in what the hit holds; whatever is there."""
-    for place in inside:
-        value = _at(hit, f"{place}{name}")
-        if isinstance(value, list) and len(value) == 1:
-            value = value[0]
-        if value is not None:
-            yield value
-
-
-def _at(thing: Any, place: str) -> Any:
-    """What stands at a place with dots, None where nothing does; what raises has nothing."""
-    try:
-        if is_mapping(thing) and thing.get(place) is not None:
-            return thing[place]
-        for step in place.split("."):
-            thing = thing.get(step) if isinstance(thing, Mapping) else _step(thing, step)
-    except Exception:
-        return None
-    return thing
-
-
-def _step(thing: Any, name: str) -> Any:
-    return thing[name] if is_mapping(thing) else getattr(thing, name)
+    """The values under a name in a hit, or in what the hit holds; whatever is there."""
+    found = (alone(value_at(hit, f"{place}{name}")) for place in inside)
+    return (value for value in found if value is not None)

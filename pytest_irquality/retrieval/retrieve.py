@@ -14,16 +14,11 @@ from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.retrieval.call import Call, RetrieverError, how_to_call, takes_batches
 from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.jobs import Done, Job, Reply, TimedOut, forget, in_turn
-from pytest_irquality.retrieval.results import (
-    Returned,
-    UnreadableResult,
-    apart,
-    read_result,
-    split_batch,
-)
+from pytest_irquality.retrieval.results import Returned, apart, read_result, split_batch
 from pytest_irquality.retrieval.retries import is_retried, wait_before
 from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run, one_side
 from pytest_irquality.retrieval.service import Service
+from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.suite.model import Query, Suite
 
 Progress = Callable[[int, int, str], None]

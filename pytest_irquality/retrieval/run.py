@@ -11,8 +11,9 @@ from functools import cached_property
 from urllib.parse import quote, quote_plus
 
 from pytest_irquality.retrieval.details import Details
-from pytest_irquality.retrieval.results import UnreadableResult, apart
+from pytest_irquality.retrieval.results import apart
 from pytest_irquality.retrieval.retries import UNIT, status_in, status_of
+from pytest_irquality.retrieval.wrappers import UnreadableResult
 
 # What is said to be an id; hexadecimal; numbers with their unit; and words with a digit.
 VARYING = re.compile(

@@ -26,8 +26,9 @@ from types import CodeType, FrameType, SimpleNamespace
 from typing import Any
 
 from pytest_irquality import SuiteError, load_suite
-from pytest_irquality.retrieval.results import UnreadableResult, read_result
+from pytest_irquality.retrieval.results import read_result
 from pytest_irquality.retrieval.run import Answer, Ranking, Run
+from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.storage.jsonl import read_run, write_run
 from pytest_irquality.storage.stored import Header, StoredRunError, stored_run
 from pytest_irquality.storage.trec import read_trec, write_trec

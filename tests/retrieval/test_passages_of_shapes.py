@@ -11,7 +11,8 @@ from pytest_irquality import retrieve
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.retrieval import Run
 from pytest_irquality.retrieval.call import RetrieverError
-from pytest_irquality.retrieval.results import Returned, UnreadableResult, read_result
+from pytest_irquality.retrieval.results import Returned, read_result
+from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.suite import Query, Suite
 from pytest_irquality.suite.keys import Ends
 

@@ -1,0 +1,174 @@
+"""Columns of hits: the values at one place of each, read as ids, scores, titles or texts."""
+
+from __future__ import annotations
+
+import numbers
+import re
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from decimal import Decimal
+from math import isfinite
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple
+
+from pytest_irquality.passages.characters import UNSPACED
+from pytest_irquality.retrieval.places import Getter, Walk, alone, got
+from pytest_irquality.retrieval.wrappers import is_mapping
+
+WITHOUT_SPACES = re.compile(f"[{UNSPACED}]")
+ONE_WORD = re.compile(
+    r"\s*[^\W\d_]{2,}[.,;:!?…]?\s*"
+)  # where an id has a digit, a dash or the like
+TITLE_LENGTH = 80
+Role = Literal["ids", "whole", "fractions", "prose", "other"]
+"""Numbers with fractions are never ids; whole ones may be either."""
+
+
+class Column(NamedTuple):
+    """The values at one place of each hit, with all their types."""
+
+    values: Sequence[Any]
+    kinds: AbstractSet[type]
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Column:
+        """The column of some values."""
+        return cls(values, {*map(type, values)})
+
+    @classmethod
+    def at(cls, hits: Sequence[Any], get: Getter) -> Column:
+        """The column at a place of hits; a field that could hold several is its one value."""
+        try:
+            values = [*(get.over(hits) if isinstance(get, Walk) else map(get, hits))]
+        except Exception:
+            values = [got(hit, get) for hit in hits]
+        column = cls.of(values)
+        return cls.of([*map(alone, values)]) if list in column.kinds else column
+
+    @property
+    def known(self) -> AbstractSet[type]:
+        """The types of the values that are there."""
+        return self.kinds - {type(None)}
+
+    @property
+    def may_be_ids(self) -> bool:
+        """True where every value that is there may be an id."""
+        return all(map(_is_id, self.known))
+
+    def role(self, is_prose: Callable[[object], bool]) -> Role:
+        """The part that the column may have in a table."""
+        if all(map(is_number, self.known)):
+            whole = all(issubclass(kind, numbers.Integral) for kind in self.known)
+            return "whole" if whole else "fractions"
+        if self.known == {str} and any(map(is_prose, self.values)):
+            return "prose"
+        return "ids" if self.may_be_ids else "other"
+
+    def ids(self) -> tuple[str, ...] | None:
+        """The values as ids, or None if there is anything else among them."""
+        if self.kinds == {str}:
+            ids = tuple(self.values)
+        elif all(map(_is_id, self.kinds)):
+            ids = tuple(map(str, self.values))
+        else:
+            return None
+        return ids if all(ids) else None
+
+    def scores(self) -> tuple[float, ...] | None:
+        """The values as scores, or None if any is missing or no number."""
+        if self.kinds == {float}:
+            scores = tuple(self.values)
+        elif all(map(is_number, self.kinds)):
+            try:
+                scores = tuple(map(float, self.values))
+            except (TypeError, ValueError, OverflowError):  # a whole number of hundreds of digits
+                return None
+        else:
+            return None
+        # One that is not finite makes the sum so, too.
+        return scores if isfinite(sum(scores)) or all(map(isfinite, scores)) else None
+
+    def words(self) -> Sequence[str]:
+        """The values that are text, or parts of a text, and nothing for the others."""
+        return self.values if self.kinds == {str} else [*map(_text_of, self.values)]
+
+    def has_words(self) -> bool:
+        """Tell whether any value is a text that is not blank."""
+        return any(text and not text.isspace() for text in self.words())
+
+
+# -- types -----------------------------------------------------------------------------------------
+
+
+def is_id(value: object) -> bool:
+    """Tell whether a value may be an id."""
+    return _is_id(type(value))
+
+
+def _is_id(kind: type) -> bool:
+    may_be = issubclass(kind, (str, uuid.UUID, Decimal, numbers.Integral))
+    return may_be and not issubclass(kind, bool)
+
+
+def is_number(kind: type) -> bool:
+    """Tell whether values of a type are numbers, numpy's and others' too."""
+    is_truth = issubclass(kind, bool) or kind.__name__ in ("bool", "bool_")
+    return hasattr(kind, "__float__") and not is_truth and not issubclass(kind, str)
+
+
+# -- texts -----------------------------------------------------------------------------------------
+
+
+def is_prose(value: object) -> bool:
+    """Tell whether a value is a text of several words."""
+    return isinstance(value, str) and len(value.split()) > 1
+
+
+def is_text(value: object) -> bool:
+    """Tell whether a value is prose, or a text of a script without spaces."""
+    return isinstance(value, str) and (is_prose(value) or WITHOUT_SPACES.search(value) is not None)
+
+
+def has_prose(values: Iterable[str]) -> bool:
+    """Tell texts from ids: any of the texts is one, or is a word of letters alone."""
+    return any(is_text(value) or ONE_WORD.fullmatch(value) for value in values)
+
+
+def _text_of(value: Any) -> str:
+    """A text, or one in parts, as clients of language models have it.
+
+    Its parts are strings, or things with a ``text``.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (list, tuple)):
+        return "\n".join(filter(None, map(_text_of, value)))
+    inside = got(value, itemgetter("text")) if is_mapping(value) else getattr(value, "text", None)
+    return inside if isinstance(inside, str) else ""
+
+
+def titles(words: Sequence[str]) -> Sequence[str]:
+    """Titles on one line and not too long; all at once where they are so already."""
+    row = f" {' '.join(words)} "  # two spaces in it are more than a title should have in a row
+    if row.isprintable() and "  " not in row and len(max(words, key=len)) <= TITLE_LENGTH:
+        return words
+    return [*map(_title, words)]
+
+
+def _title(text: str) -> str:
+    """The beginning of a text on one line."""
+    text = " ".join(text[: 4 * TITLE_LENGTH].split()) if text else ""
+    return text if len(text) <= TITLE_LENGTH else text[: TITLE_LENGTH - 1].rstrip() + "…"
+
+
+def by_id(ids: Sequence[str], words: Sequence[str]) -> dict[str, str]:
+    """Words by document, those of its best hit; documents without any are left out."""
+    found = dict(zip(ids, words, strict=True))
+    if len(found) == len(words) and all(words):
+        return found
+    found = {}
+    for document, text in zip(ids, words, strict=True):
+        if text:
+            found.setdefault(document, text)
+    return found

@@ -1,5 +1,6 @@
-"""From a suite and whatever the user's fixture is to a run: what was returned for each query, or
-why nothing was.
+"""Retrieval: from a suite and whatever the user's fixture is to a run.
+
+A run is what was returned for each query, or why nothing was.
 """
 
 from pytest_irquality.retrieval.call import RetrieverError as RetrieverError

@@ -1,4 +1,4 @@
-"""How to call a retriever, settled once, before the first query."""
+"""The call of a retriever, settled once, before the first query."""
 
 from __future__ import annotations
 
@@ -32,15 +32,16 @@ Call = Callable[[Any, int, Mapping[str, Any]], Any]
 
 
 class RetrieverError(Exception):
-    """The fixture's value is nothing that can be asked a query. ``place``: of the params it cannot
-    be called with.
+    """A value of the fixture that cannot be asked a query.
+
+    ``place``: of the params it cannot be called with.
     """
 
     place: Place | None = None
 
 
 def takes_batches(retriever: object) -> bool:
-    """Whether to ask it all queries at once, by its ``batch(queries, k)``.
+    """Tell whether to ask a retriever all queries at once, by its ``batch(queries, k)``.
 
     A ``batch`` whose first parameter is called ``queries`` is how an object wants to be asked. Any
     other, like that of a LangChain Runnable, is used only where nothing takes a single query.
@@ -56,12 +57,12 @@ def takes_batches(retriever: object) -> bool:
 
 
 def how_to_call(retriever: object, params: Mapping[str, Any], ends: Ends | None = None) -> Call:
-    """A function ``(query, k, params)`` for a callable ``(query)`` or ``(query, k)``, or an object
-    with such a method.
+    """Make a function ``(query, k, params)`` of whatever the fixture gave.
 
-    For a retriever that takes batches it is ``(queries, k, params)``. What it returns is awaitable
-    where the callable is async. Raises ``RetrieverError`` with one clear line where the signature
-    fits neither, or lacks a param.
+    That is a callable ``(query)`` or ``(query, k)``, or an object with such a method. For a
+    retriever that takes batches it is ``(queries, k, params)``. What it returns is awaitable where
+    the callable is async. Raises ``RetrieverError`` with one clear line where the signature fits
+    neither, or lacks a param.
     """
     _refuse_what_was_not_made(retriever)
     if takes_batches(retriever):
@@ -81,29 +82,44 @@ def _pipeline(retriever: object, ends: Ends) -> Callable[..., Any]:
 
 
 class _Signature(NamedTuple):
-    """What a callable takes. ``shown`` is how errors name it."""
+    """The parameters of a callable. ``written`` is how errors name it."""
 
     written: str
     parameters: Sequence[Parameter]
 
     @property
     def positional(self) -> list[Parameter]:
-        """Those that may be given by position."""
+        """The parameters that may be given by position."""
         kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
         return [each for each in self.parameters if each.kind in kinds]
 
     @property
     def keywords(self) -> set[str]:
-        """The names of those that may be given by name."""
+        """The names of the parameters that may be given by name."""
         kinds = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
         return {each.name for each in self.parameters if each.kind in kinds}
 
+    def first(self, asked: str) -> str | None:
+        """The name of the parameter that takes what is asked; None for ``*args``.
+
+        Raises ``RetrieverError`` where there is none.
+        """
+        if self.positional:
+            return self.positional[0].name
+        if asked in self.keywords:
+            return asked
+        if self.has(Parameter.VAR_POSITIONAL):
+            return None
+        raise RetrieverError(
+            f"the retriever {self.written} takes no {asked}; it must take ({asked}) or ({asked}, k)"
+        )
+
     def has(self, kind: inspect._ParameterKind) -> bool:
-        """Whether it has ``*args`` or ``**kwargs``."""
+        """Tell whether it has ``*args`` or ``**kwargs``."""
         return any(each.kind is kind for each in self.parameters)
 
     def needs(self) -> list[str]:
-        """The names without a default."""
+        """The names of the parameters without a default."""
         stars = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
         return [
             each.name
@@ -120,24 +136,12 @@ def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], as
         # Some C callables have no signature: (query, k) is what they most likely take.
         return lambda query, k, params: function(query, k, **params)
     signature = _Signature(f"{name}{found}", list(found.parameters.values()))
-    positional = signature.positional
-    keywords = signature.keywords
-    by_name = not positional and asked in keywords
-    if not (positional or by_name or signature.has(Parameter.VAR_POSITIONAL)):
-        raise RetrieverError(
-            f"the retriever {signature.written} takes no {asked};"
-            f" it must take ({asked}) or ({asked}, k)"
-        )
-    first = positional[0].name if positional else None
-    if by_name:
-        first = asked
-    cutoff = _cutoff_name(keywords - {first})
-    second = None
-    if cutoff is None:
-        second = _second(positional, params)
+    first = signature.first(asked)
+    cutoff = _cutoff_name(signature.keywords - {first})
+    second = _second(signature.positional, params) if cutoff is None else None
     _refuse_params(signature, params, first, cutoff)
     _refuse_lacking(signature, params, {first, cutoff, second}, asked)
-    if by_name:
+    if first == asked and not signature.positional:
         function = _by_keyword(function, asked)
     if cutoff is not None:
         return lambda query, k, params: function(query, **{cutoff: k, **params})
@@ -197,7 +201,7 @@ def _by_keyword(function: Callable[..., Any], asked: str) -> Callable[..., Any]:
 
 
 def _single(retriever: object) -> tuple[Callable[..., Any], str] | None:
-    """What takes a single query, with its name."""
+    """The function or method that takes a single query, with its name."""
     if callable(retriever):
         return retriever, getattr(retriever, "__name__", type(retriever).__name__)
     for method in METHODS:

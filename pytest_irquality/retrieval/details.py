@@ -1,4 +1,4 @@
-"""What a person must see of a document to grade it: its text, and the fields that a suite shows."""
+"""Details that a person must see of a document to grade it: its text, and fields of it."""
 
 from __future__ import annotations
 
@@ -70,6 +70,6 @@ def _field(hit: Any, name: str, inside: Sequence[str]) -> str:
 
 
 def _values(hit: Any, name: str, inside: Sequence[str]) -> Iterator[Any]:
-    """The values under a name in a hit, or in what the hit holds; whatever is there."""
+    """The values under a name in a hit, or in what the hit holds; whatever they are."""
     found = (alone(value_at(hit, f"{place}{name}")) for place in inside)
     return (value for value in found if value is not None)

@@ -1,4 +1,4 @@
-"""What a retriever itself says of single documents, where it can.
+"""A retriever's own words about single documents, where it has any.
 
 It may have ``explain(query, doc_id)``, which gives any text or mapping, and ``exists(doc_id)`` or
 ``exists_all(doc_ids)``.
@@ -22,17 +22,17 @@ class ExistsError(Exception):
 
 
 def tells_of_documents(retriever: object) -> bool:
-    """Whether a retriever says anything of single documents."""
+    """Tell whether a retriever says anything of single documents."""
     return any(_method(retriever, name) for name in ("explain", "exists", "exists_all"))
 
 
 def explains(retriever: object) -> bool:
-    """Whether a retriever says anything of why."""
+    """Tell whether a retriever says why a document is where it is."""
     return _method(retriever, "explain") is not None
 
 
 def explanation(retriever: object, query: str, document: str) -> str:
-    """Why a document is where it is, for a query's text, in the retriever's own words.
+    """The reason why a document is where it is, for a query's text, in the retriever's own words.
 
     Where it raises or cannot be asked, those are the words: a broken explanation must not hide what
     it should explain.
@@ -61,9 +61,9 @@ def _short(text: str) -> str:
 
 
 def no_longer_there(retriever: object, documents: Sequence[str]) -> tuple[bool, list[str]]:
-    """Whether all the documents were looked up, and those that the retriever no longer has.
+    """The documents that the retriever no longer has, and before them True if all were looked up.
 
-    What it fails to say leaves them there.
+    A document of which it fails to say anything is there.
     """
     if _method(retriever, "exists_all") is not None:
         batches = [documents]
@@ -80,7 +80,7 @@ def no_longer_there(retriever: object, documents: Sequence[str]) -> tuple[bool, 
 
 
 def existing(retriever: object, documents: Sequence[str]) -> Mapping[str, bool] | None:
-    """Which documents still exist, asked for all of them; None where the retriever cannot tell.
+    """True or False for each document, asked for all of them; None where the retriever cannot tell.
 
     Raises ``ExistsError``.
     """
@@ -96,8 +96,9 @@ def existing(retriever: object, documents: Sequence[str]) -> Mapping[str, bool] 
 
 
 def _all(method: Callable[..., Any], documents: Sequence[str]) -> Mapping[str, bool]:
-    """What ``exists_all`` says: a mapping, a set of those that exist, or an answer each in
-    order.
+    """The answer of ``exists_all`` for each document.
+
+    It is a mapping, a set of those that exist, or a bool each in order.
     """
     answer = _answer(method, list(documents))
     if isinstance(answer, Mapping):

@@ -13,14 +13,14 @@ NO_FAULTS: set[type[BaseException]] = {KeyboardInterrupt, GeneratorExit}
 
 
 def is_fault(error: BaseException) -> bool:
-    """Whether what a call raised is its own fault."""
+    """Tell whether what a call raised is its own fault."""
     return not isinstance(error, tuple(NO_FAULTS))
 
 
 class Job(NamedTuple):
-    """A call to make. ``read`` reads what came while the clock still runs: a generator does its
-    work while it is read.
+    """A call to make.
 
+    ``read`` reads what came while the clock still runs: a generator does its work while it is read.
     ``most`` results are taken from an async generator. ``subject`` is the asker's own. ``begun`` is
     what the call gave to await, where it was made already. ``answer`` numbers the answers to a
     subject that is asked several times.
@@ -35,7 +35,7 @@ class Job(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What ``read`` gave, or what was raised instead, after how many seconds."""
+    """The value that ``read`` gave, or what was raised instead, after how many seconds."""
 
     value: Any = None
     error: BaseException | None = None
@@ -59,7 +59,7 @@ class TimedOut(Exception):
 
 
 def is_async(value: object) -> bool:
-    """Whether a result must be awaited, or iterated asynchronously."""
+    """Tell whether a result must be awaited, or iterated asynchronously."""
     if inspect.isawaitable(value):
         return True
     return hasattr(value, "__aiter__") and not hasattr(value, "__iter__")

@@ -1,5 +1,6 @@
-"""Coroutines: a whole pass in one event loop, the one that the retriever's own fixture left where
-there is one.
+"""Coroutines: a whole pass in one event loop.
+
+It is the loop that the retriever's own fixture left, where there is one.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ GRACE = 0.5  # seconds that cancelled calls have to clean up
 
 
 async def in_loop(jobs: deque[Job], done: Done, concurrency: int, timeout: float | None) -> None:
-    """Make every call, at most ``concurrency`` at once; one that takes longer than ``timeout``
-    seconds is cancelled.
+    """Make every call, at most ``concurrency`` at once.
+
+    One that takes longer than ``timeout`` seconds is cancelled.
     """
     calls: dict[asyncio.Future[Reply], Job] = {}
     given_up: set[asyncio.Future[Reply]] = set()
@@ -100,7 +102,7 @@ async def _first(results: Any, most: int) -> list[Any]:
 
 @contextmanager
 def one_loop() -> Iterator[Callable[[Coroutine[Any, Any, None]], None]]:
-    """What runs a coroutine to its end, however often it is used in the same event loop."""
+    """A function that runs a coroutine to its end, every time in the same event loop."""
     with suppress(RuntimeError):
         asyncio.get_running_loop()
         raise RetrieverError(
@@ -130,8 +132,9 @@ def one_loop() -> Iterator[Callable[[Coroutine[Any, Any, None]], None]]:
 
 
 def _left_current() -> asyncio.AbstractEventLoop | None:
-    """The loop that a fixture made current and left open. Asking for it must not make one, as older
-    Pythons do.
+    """The loop that a fixture made current and left open.
+
+    Asking for it must not make one, as older Pythons do.
     """
     policy = asyncio.get_event_loop_policy() if sys.version_info < (3, 12) else None
     try:

@@ -1,5 +1,6 @@
-"""A pipeline of components, as Haystack's: where a query goes in, and which component's output is
-the ranking.
+"""Pipelines of components, as Haystack's, asked as a function.
+
+A suite may say where a query goes in, and which component's output is the ranking.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from pytest_irquality.suite.keys import Ends
 
 QUERY_INPUTS = ("query", "text", "question")
 CUTOFF_INPUT = "top_k"
+Inputs = Mapping[str, Mapping[str, Any]]
+"""What a pipeline tells of each open input, by component and name."""
 
 
 class PipelineError(Exception):
@@ -18,7 +21,7 @@ class PipelineError(Exception):
 
 
 def is_pipeline(thing: object) -> bool:
-    """Whether it is run with the inputs of its components, and tells which those are."""
+    """Tell whether a thing is run with the inputs of its components, and names those."""
     return all(callable(getattr(thing, name, None)) for name in ("run", "inputs", "outputs"))
 
 
@@ -28,16 +31,8 @@ def asked_as_function(pipeline: Any, ends: Ends) -> Callable[..., Any]:
     The cutoff goes to the components that give the ranking, if they take one: an earlier one hands
     on its candidates.
     """
-    inputs: Mapping[str, Mapping[str, Any]] = pipeline.inputs()
-    queries = [_existing(place, inputs) for place in ends.input] or _clear(inputs)
-    lacking = [".".join(place) for place in _mandatory(inputs) if place not in queries]
-    why = "" if queries else "none of its inputs is a query's"
-    if lacking:
-        why = f"it needs {' and '.join(lacking)} too"
-    if why:
-        raise PipelineError(
-            f"{why}; name where the query goes in, as in 'pipeline: {{input: {_example(inputs)}}}'"
-        )
+    inputs: Inputs = pipeline.inputs()
+    queries = _queries(inputs, ends)
     if ends.output and ends.output not in pipeline.to_dict()["components"]:
         raise PipelineError(
             f"it has no component {ends.output!r}, which 'pipeline' names as its output"
@@ -58,7 +53,19 @@ def asked_as_function(pipeline: Any, ends: Ends) -> Callable[..., Any]:
     return ask
 
 
-def _existing(place: str, inputs: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
+def _queries(inputs: Inputs, ends: Ends) -> list[tuple[str, str]]:
+    """The inputs that the query goes into: those that the suite names, or the clear ones."""
+    queries = [_existing(place, inputs) for place in ends.input] or _clear(inputs)
+    lacking = [".".join(place) for place in _mandatory(inputs) if place not in queries]
+    if queries and not lacking:
+        return queries
+    why = f"it needs {' and '.join(lacking)} too" if lacking else "none of its inputs is a query's"
+    raise PipelineError(
+        f"{why}; name where the query goes in, as in 'pipeline: {{input: {_example(inputs)}}}'"
+    )
+
+
+def _existing(place: str, inputs: Inputs) -> tuple[str, str]:
     component, _, name = place.partition(".")
     if name not in inputs.get(component, {}):
         known = ", ".join(f"{of}.{one}" for of, sockets in inputs.items() for one in sockets)
@@ -66,12 +73,12 @@ def _existing(place: str, inputs: Mapping[str, Mapping[str, Any]]) -> tuple[str,
     return component, name
 
 
-def _clear(inputs: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
+def _clear(inputs: Inputs) -> list[tuple[str, str]]:
     """Every open input that has a query's name and must be given."""
     return [place for place in _mandatory(inputs) if place[1] in QUERY_INPUTS]
 
 
-def _mandatory(inputs: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+def _mandatory(inputs: Inputs) -> Iterator[tuple[str, str]]:
     """Every open input that must be given, with its component."""
     for component, sockets in inputs.items():
         for name, socket in sockets.items():
@@ -79,6 +86,6 @@ def _mandatory(inputs: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, s
                 yield component, name
 
 
-def _example(inputs: Mapping[str, Mapping[str, Any]]) -> str:
+def _example(inputs: Inputs) -> str:
     places = [f"{component}.{name}" for component, sockets in inputs.items() for name in sockets]
     return next((place for place in places if place.endswith(QUERY_INPUTS)), "component.query")

@@ -1,5 +1,6 @@
-"""Which failed calls are made again, and when: engines that are paid for limit how often they are
-asked.
+"""Retries of failed calls: which are made again, and when.
+
+Engines that are paid for limit how often they are asked.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ STATUS_PLACES = ("status_code", "status", "code", "http_status")
 
 
 def is_retried(error: BaseException | None, on: Iterable[str]) -> bool:
-    """Whether a call that failed so is made again. ``on``: ``429``, ``5xx``, ``timeout``."""
+    """Tell whether a call that failed so is made again. ``on``: ``429``, ``5xx``, ``timeout``."""
     if error is None:
         return False
     status = status_of(error)
@@ -51,15 +52,16 @@ def status_in(text: str) -> int | None:
 
 
 def wait_before(round: int, errors: Iterable[BaseException]) -> float:
-    """Seconds to wait before a round of retries (from 0): the longest ``Retry-After``, or twice as
-    long each time.
+    """The seconds to wait before a round of retries (from 0).
+
+    That is the longest ``Retry-After``, or twice as long each time.
     """
     asked = [seconds for error in errors if (seconds := _retry_after(error)) is not None]
     return min(max(asked, default=FIRST_WAIT * 2**round), LONGEST_WAIT)
 
 
 def _retry_after(error: BaseException) -> float | None:
-    """What the engine asks for, 0 too, on the error or in the headers of its response."""
+    """The seconds that the engine asks for, 0 too, on the error or in its response's headers."""
     for holder in (error, getattr(error, "response", None)):
         headers = getattr(holder, "headers", None)
         header: Callable[[str], Any] = getattr(headers, "get", lambda name: None)

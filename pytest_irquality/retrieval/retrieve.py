@@ -40,15 +40,14 @@ def retrieve(
     progress: Progress | None = None,
     details: bool = False,
 ) -> Run:
-    """Ask a retriever every query (or the given ones) and its variants, each ``suite.repeat``
-    times.
+    """Ask a retriever every query and its variants, each ``suite.repeat`` times.
 
-    A call that raises, takes longer than ``suite.timeout`` or returns what cannot be read is that
-    query's ``Fault``; the others are asked all the same. Only a retriever that times out again and
-    again, and answers nothing in between, is given up: the queries that were left are faults too.
-    Without a ``timeout`` coroutines may take a minute, and plain functions as long as they like: a
-    limit would move them into other threads. What is in the run stands in the suite's order,
-    whatever was answered first.
+    ``queries`` are those of the suite to ask; None: all. A call that raises, takes longer than
+    ``suite.timeout`` or returns what cannot be read is that query's ``Fault``; the others are asked
+    all the same. Only a retriever that times out again and again, and answers nothing in between,
+    is given up: the queries that were left are faults too. Without a ``timeout`` coroutines may
+    take a minute, and plain functions as long as they like: a limit would move them into other
+    threads. What is in the run stands in the suite's order, whatever was answered first.
 
     A retriever's ``candidates(query, k)`` is asked every query once, too, in the same pass: what
     its first stage gives is the run's stage of that name.
@@ -98,9 +97,10 @@ def retrieve(
 
 @dataclass
 class _Kept:
-    """What came so far, by answer and query. Enough time-outs in a row end the pass.
+    """The answers that came so far, by their number and query.
 
-    ``timeout``: the seconds after which the pass ends a call; ``limit``: after which somebody does.
+    Enough time-outs in a row end the pass. ``timeout``: the seconds after which the pass ends a
+    call; ``limit``: after which somebody does.
     """
 
     jobs: deque[Job]
@@ -122,7 +122,7 @@ class _Kept:
 
     @property
     def gave_up(self) -> bool:
-        """Whether the last calls all timed out, too many of them to go on."""
+        """True where the last calls all timed out, too many of them to go on."""
         return self.in_a_row >= self.give_up_after
 
     def to_retry(self, on: Iterable[str]) -> list[Job]:
@@ -133,7 +133,7 @@ class _Kept:
         ]
 
     def errors(self, jobs: Iterable[Job]) -> Iterator[BaseException]:
-        """What the calls raised, the last time that they were made."""
+        """The errors of calls, from the last time that they were made."""
         for job in jobs:
             for query in job.subject:
                 reply = self.replies.get((job.answer, query.id))
@@ -199,7 +199,10 @@ class _Kept:
         )
 
     def _fault(self, query: Query, reply: Reply | None) -> Fault | None:
-        """Why a query has no ranking; nothing where the user ended the pass before its turn."""
+        """The reason why a query has no ranking.
+
+        None where it has one, or the user ended the pass before its turn.
+        """
         if reply is not None:
             return _fault(query, reply, self.timeout)
         if self.interrupted:
@@ -289,7 +292,7 @@ def _batches(
 
 
 def _settle(suite: Suite, retriever: object, query: Query) -> Call:
-    """How to call the retriever with a query's params; an error knows where those stand."""
+    """The call of the retriever with a query's params; an error knows where those stand."""
     __tracebackhide__ = True
     try:
         return how_to_call(retriever, {**suite.params, **query.params}, suite.pipeline)
@@ -312,8 +315,9 @@ def _read(
 
 
 def _ask(kept: _Kept, phases: Sequence[tuple[deque[Job], Done]], concurrency: int) -> None:
-    """Make the calls of each phase, one phase after the other. Which way is settled by what the
-    first call gives.
+    """Make the calls of each phase, one phase after the other.
+
+    Which way they are made is settled by what the first call gives.
     """
     __tracebackhide__ = True
     with ExitStack() as stack:
@@ -378,7 +382,7 @@ def _message(error: BaseException) -> str:
 
 
 def _hint(error: BaseException) -> str:
-    """What the error alone does not tell: how the calls are made."""
+    """A hint at how the calls are made, where the error alone does not tell."""
     if "created in a thread can only be used in that same thread" in str(error):
         return (
             " (under 'concurrency' or 'timeout' calls are made in other threads:"

@@ -1,7 +1,7 @@
-"""Several plain calls in flight, or one that may hang, in threads that no hung call can keep from
-ending.
+"""Threads for several plain calls in flight, or for one that may hang.
 
-Not ``ThreadPoolExecutor``, whose threads are waited for when the interpreter ends.
+No hung call can keep them from ending. They are not those of ``ThreadPoolExecutor``, which are
+waited for when the interpreter ends.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ Ended = tuple[Job, "Reply | Job | BaseException"]
 
 
 def in_threads(jobs: deque[Job], done: Done, concurrency: int, timeout: float | None) -> list[Job]:
-    """Make every call, at most ``concurrency`` at once, and call ``done`` in this thread as each
-    ends.
+    """Make every call, at most ``concurrency`` at once; call ``done`` in this thread as each ends.
 
     A call that takes longer than ``timeout`` seconds is answered by ``TimedOut``; its thread is
     left to itself and another takes its place. Once a call gives something to await, no more are

@@ -1,7 +1,7 @@
-"""What hits come wrapped in: responses, pipelines, batches of one, tables, cursors; opened until
-their list is left.
+"""Wrappers of hits, opened until their list is left.
 
-An opener looks at one thing and gives what is inside, or None where that thing is not of its kind.
+They are responses, pipelines, batches of one, tables, cursors. An opener looks at one thing and
+gives what is inside, or None where that thing is not of its kind.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ LONGEST_REPR = 200
 
 
 class UnreadableResult(Exception):
-    """A result no document ids can be read from. ``cause`` is alike for all such, ``detail`` is of
-    this one.
+    """A result no document ids can be read from.
+
+    ``cause`` is alike for all such, ``detail`` is of this one.
     """
 
     def __init__(self, cause: str, detail: str = "") -> None:
@@ -46,15 +47,16 @@ class UnreadableResult(Exception):
 
 
 class Wanted(NamedTuple):
-    """How many hits, and what a column of their ids may be called."""
+    """The number of hits, and the names that a column of their ids may have."""
 
     depth: int
     columns: tuple[str, ...]
 
 
 def hits_of(result: object, depth: int, id_field: str | None = None) -> list[Any]:
-    """The first ``depth`` hits of what a call returned, whatever they are. Raises
-    ``UnreadableResult``.
+    """The first ``depth`` hits of what a call returned, whatever they are.
+
+    Raises ``UnreadableResult``.
     """
     columns: tuple[str, ...] = ID_COLUMNS
     if id_field:
@@ -79,7 +81,7 @@ def hits_of(result: object, depth: int, id_field: str | None = None) -> list[Any
 
 
 def _opened(thing: Any, wanted: Wanted) -> object:
-    """What the first opener that knows such a thing finds inside; None where none does."""
+    """The inside of a thing, by the first opener that knows such; None where none does."""
     for opener in OPENERS:
         inside = opener(thing, wanted)
         if inside is not None:
@@ -88,24 +90,17 @@ def _opened(thing: Any, wanted: Wanted) -> object:
 
 
 def results_of(result: object, queries: int) -> list[Any]:
-    """What a call for many queries returned, as one result for each of them. Raises
-    ``UnreadableResult``.
+    """The result of each query of a call for many.
+
+    Raises ``UnreadableResult``.
     """
     for is_such, why in REFUSED:
         if is_such(result):
             raise UnreadableResult(f"a batch must give one list of hits a query: {why}")
     if is_mapping(result):
-        found = _columns(result)
-        columns = {name: column for name, column in found.items() if len(column) == queries}
-        if any(name in columns for name in ID_COLUMNS):
-            return [{name: column[i] for name, column in columns.items()} for i in range(queries)]
-        inside = _inside(result)
-        if inside is None:
-            raise UnreadableResult("a batch must give one list of hits a query, not a mapping")
-        return results_of(inside, queries)
+        return _results_in_columns(result, queries) or results_of(_inside_of_batch(result), queries)
     results = list(_plain(result))
-    in_columns = isinstance(result, tuple) and len(results) == 2 and all(map(_is_column, results))
-    if in_columns and (hasattr(result, "_fields") or all(map(_is_table, results))):
+    if _is_two_tables(result, results):
         results = list(zip(*map(_plain, results), strict=False))
     if len(results) != queries:
         raise UnreadableResult(
@@ -114,8 +109,31 @@ def results_of(result: object, queries: int) -> list[Any]:
     return results
 
 
+def _results_in_columns(table: Any, queries: int) -> list[Any]:
+    """The row of each query, where a table has a column of ids; else none."""
+    found = _columns(table)
+    columns = {name: column for name, column in found.items() if len(column) == queries}
+    if columns.keys().isdisjoint(ID_COLUMNS):
+        return []
+    return [{name: column[i] for name, column in columns.items()} for i in range(queries)]
+
+
+def _inside_of_batch(mapping: Any) -> Any:
+    inside = _inside(mapping)
+    if inside is None:
+        raise UnreadableResult("a batch must give one list of hits a query, not a mapping")
+    return inside
+
+
+def _is_two_tables(result: Any, parts: Sequence[Any]) -> bool:
+    """Tell whether a result is a pair of tables, as of ids and scores, with a row a query."""
+    if not isinstance(result, tuple) or len(parts) != 2 or not all(map(_is_column, parts)):
+        return False
+    return hasattr(result, "_fields") or all(map(_is_table, parts))
+
+
 def in_brief(result: object) -> str:
-    """What came, shortened, for a message."""
+    """A result, shortened, for a message."""
     try:
         text = repr(result)
     except Exception as error:  # a broken repr must not hide what is wrong
@@ -125,7 +143,7 @@ def in_brief(result: object) -> str:
 
 
 def is_mapping(thing: object) -> bool:
-    """Whether it acts like a mapping: rows and responses do without being ``Mapping``."""
+    """Tell whether a thing acts like a mapping: rows and responses do without being ``Mapping``."""
     return hasattr(thing, "keys") and hasattr(thing, "__getitem__")
 
 
@@ -175,8 +193,9 @@ def _frame(thing: Any, wanted: Wanted) -> object:
 
 
 def _two_columns(thing: Any, wanted: Wanted) -> object:
-    """``(scores, indices)`` of faiss, ``Results(documents, scores)`` of bm25s: two columns rather
-    than two hits.
+    """Two columns rather than two hits.
+
+    ``(scores, indices)`` of faiss and ``Results(documents, scores)`` of bm25s are.
     """
     if not _is_two(thing) or not all(map(_is_column, thing)):
         return None
@@ -220,7 +239,7 @@ def _vespa(thing: Any, wanted: Wanted) -> object:
 
 
 def _only_component(values: Mapping[str, object]) -> object:
-    """What the one component of a pipeline gave that gave documents; None where none did.
+    """The output of the one component of a pipeline that gave documents; None where none did.
 
     Beside others a component is known by what it holds: not every list is one of hits.
     """
@@ -251,8 +270,9 @@ def _tool_error(content: object) -> UnreadableResult:
 
 
 def _attributes(thing: Any, wanted: Wanted) -> object:
-    """A client's response object. What has a length and can be iterated is a list of its hits
-    already.
+    """The hits of a client's response object.
+
+    A thing that has a length and can be iterated is a list of its hits already.
     """
     if getattr(thing, "isError", None) is True:
         raise _tool_error(getattr(thing, "content", None))
@@ -270,14 +290,18 @@ def _batch_of_one(thing: Any, wanted: Wanted) -> object:
         return inside
     if isinstance(_value(inside, "hits"), list) and _value(inside, "id") is None:
         return inside  # of a request that could ask for several searches
-    if not isinstance(inside, (list, tuple)):
-        return None
-    scalars = {type(value) for value in inside if isinstance(value, (str, numbers.Number))}
-    if not scalars:
-        return inside
-    alike = all(type(value) in scalars for value in inside) and len(scalars) == 1
-    ids = isinstance(inside, list) and alike and (scalars == {str} or len(inside) != 2)
-    return inside if ids else None
+    is_list_of_hits = isinstance(inside, (list, tuple)) and not _is_lone_row(inside)
+    return inside if is_list_of_hits else None
+
+
+def _is_lone_row(inside: Sequence[Any]) -> bool:
+    """Tell a row of a database from a list of hits, which are no scalars, or are all ids."""
+    kinds = {*map(type, inside)}
+    if not any(issubclass(kind, (str, numbers.Number)) for kind in kinds):
+        return False
+    if len(kinds) > 1 or not isinstance(inside, list):
+        return True
+    return kinds != {str} and len(inside) == 2
 
 
 OPENERS: tuple[Callable[[Any, Wanted], object], ...] = (
@@ -318,7 +342,7 @@ def _value(thing: Any, name: object) -> Any:
 
 
 def _inside(mapping: Any) -> Any:
-    """What stands under a name that hits are known to stand under."""
+    """The value under a name that hits are known to stand under."""
     return _first_that_opens(_value(mapping, name) for name in WRAPPERS)
 
 
@@ -327,7 +351,7 @@ def _first_that_opens(values: Iterable[Any]) -> Any:
 
 
 def _opens(value: object) -> bool:
-    """Whether hits may be inside."""
+    """Tell whether hits may be inside."""
     if value is None or isinstance(value, (str, bytes, numbers.Number)) or callable(value):
         return False
     return (
@@ -347,13 +371,13 @@ def _is_array(thing: object) -> bool:
 
 
 def _to_list(thing: Any) -> Callable[[], Any] | None:
-    """What turns an array into lists, under whichever name."""
+    """The method that turns an array into lists, whatever it is called."""
     methods = (getattr(thing, name, None) for name in TO_LIST)
     return next(filter(callable, methods), None)
 
 
 def _is_table(thing: object) -> bool:
-    """Whether it is an array of two dimensions."""
+    """Tell whether a thing is an array of two dimensions."""
     return _is_array(thing) and len(getattr(thing, "shape", ())) == 2
 
 
@@ -379,7 +403,7 @@ def _columns(table: Any) -> dict[str, Any]:
 
 
 def _kind(column: Any) -> str:
-    """What a column holds, by which two columns are told from two rows."""
+    """The kind of values in a column, by which two columns are told from two rows."""
     numeric = [isinstance(value, numbers.Number) for value in column]
     if not numeric:
         return "none"

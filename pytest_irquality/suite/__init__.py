@@ -2,6 +2,7 @@
 
 from pytest_irquality.edges.open import Allowed as Allowed
 from pytest_irquality.edges.open import Unreadable as Unreadable
+from pytest_irquality.suite.demands import Demand as Demand
 from pytest_irquality.suite.demands import Guard as Guard
 from pytest_irquality.suite.judges import Judges as Judges
 from pytest_irquality.suite.keys import Corpus as Corpus

@@ -26,6 +26,7 @@ from pytest_irquality.verdict.findings import Stages as Stages
 from pytest_irquality.verdict.findings import Trail as Trail
 from pytest_irquality.verdict.findings import VariantLoss as VariantLoss
 from pytest_irquality.verdict.findings import Wavering as Wavering
+from pytest_irquality.verdict.findings import Why as Why
 from pytest_irquality.verdict.findings import WorstVariant as WorstVariant
 from pytest_irquality.verdict.judge import judge as judge
 from pytest_irquality.verdict.result import Chunk as Chunk

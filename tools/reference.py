@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pytest_irquality.suite.blocks import GUARD_KEYS, LINE_KEYS
+from pytest_irquality.suite.key_tables import Key
 from pytest_irquality.suite.keys import FILE_KEYS, QUERY_KEYS, SUITE_KEYS
-from pytest_irquality.suite.tables import Key
 
 HEAD = """\
 # Keys

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pytest_irquality.report import schema as report_schema
+from pytest_irquality.report import json_schema
 from pytest_irquality.suite import schema as suite_schema
 from tools import address, measures, options, reference
 
@@ -16,7 +16,7 @@ DRAWN: Mapping[str, Callable[[], str]] = {
     "docs/reference/keys.md": reference.page,
     "docs/reference/options.md": options.page,
     "pytest_irquality/suite/schema.json": suite_schema.text,
-    "pytest_irquality/report/schema.json": report_schema.text,
+    "pytest_irquality/report/schema.json": json_schema.text,
 }
 
 

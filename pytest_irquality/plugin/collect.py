@@ -39,8 +39,8 @@ from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.sources import compared_with, must_exist
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.suite import Suite, SuiteError, load_suite
+from pytest_irquality.suite.item_names import slug
 from pytest_irquality.suite.lint import IRQualityWarning, lint
-from pytest_irquality.suite.names import slug
 from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS, Perturbation
 
 PLAN = pytest.StashKey[Plan]()

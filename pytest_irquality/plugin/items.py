@@ -29,7 +29,7 @@ from pytest_irquality.report.failure import explain, summary_reason
 from pytest_irquality.retrieval.jobs import NO_FAULTS
 from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.suite import Check, Place
-from pytest_irquality.suite.names import slug
+from pytest_irquality.suite.item_names import slug
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.wording.reasons import reason
 

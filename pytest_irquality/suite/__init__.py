@@ -1,4 +1,4 @@
-"""What the user wrote: a suite of queries, judgments, rules and limits, read from YAML."""
+"""Suites as users write them: queries, judgments, rules and limits, read from YAML."""
 
 from pytest_irquality.edges.open import Allowed as Allowed
 from pytest_irquality.edges.open import Unreadable as Unreadable

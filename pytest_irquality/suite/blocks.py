@@ -12,10 +12,10 @@ from typing import Any, Literal, NamedTuple, cast
 from yaml.events import Event, MappingStartEvent
 
 from pytest_irquality.metrics.catalogue import DEFINITIONS
-from pytest_irquality.suite.demands import BOUNDS, GUARDS, Guard
+from pytest_irquality.suite.demands import AUDITED, BOUNDS, GUARDS, AuditKind, Guard
+from pytest_irquality.suite.key_tables import Key, Kind, Schema, closed, fields_read
 from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS
 from pytest_irquality.suite.rules import FOR_ALL, Written
-from pytest_irquality.suite.tables import Key, Kind, Schema, closed, fields_read
 from pytest_irquality.suite.values import CUTOFF, FROM_0, PERCENTAGE, SECONDS, placed_texts, ref
 from pytest_irquality.suite.yaml import Document, Place, short
 
@@ -32,8 +32,9 @@ class WrittenBound(NamedTuple):
 
 
 class LimitLine(NamedTuple):
-    """The bounds on one measure by their keys. A number that stands alone has none, "": it is a
-    floor or a ceiling.
+    """The bounds on one measure by their keys.
+
+    A number that stands alone has none, "": it is a floor or a ceiling.
     """
 
     name: str
@@ -43,7 +44,7 @@ class LimitLine(NamedTuple):
 
 
 class TrendLine(NamedTuple):
-    """How much the last ``over`` changes together may lose of a measure."""
+    """The limits on what the last ``over`` changes together may lose of a measure."""
 
     line: LimitLine
     over: int
@@ -74,9 +75,7 @@ class VariantBlock(NamedTuple):
 
 
 class TagBlock(NamedTuple):
-    """The limits on one tag, the kinds of variants to generate of its queries, and limits on
-    those.
-    """
+    """The limits on one tag, the kinds of variants to generate of it, and limits on those."""
 
     tag: str
     place: Place
@@ -144,7 +143,7 @@ LIMITS_SCHEMA: Schema = {
 
 
 def _most(document: Document, event: Event, what: str) -> int | Literal["ignore"] | None:
-    """How many queries may do it; None: it only warns."""
+    """The number of queries that may do it; None: it only warns."""
     if isinstance(event, MappingStartEvent):
         most = 0
         for _, _, value in document.fields(event, what, ("max",)):
@@ -161,6 +160,24 @@ GUARD: Kind[int | Literal["ignore"] | None] = Kind(
 GUARD_KEYS: Mapping[str, Key] = {
     name: Key(GUARD, guard.help, guard.default) for name, guard in GUARDS.items()
 }
+
+# -- the audit -------------------------------------------------------------------------------------
+
+
+def _audit(document: Document, event: Event, what: str) -> Mapping[AuditKind, int]:
+    return {
+        kind: document.count(value, f"'audit: {kind}'", 0)
+        for known, _, value in document.fields(event, what, AUDITED)
+        for kind in AUDITED
+        if kind == known
+    }
+
+
+AUDIT: Kind[Mapping[AuditKind, int]] = Kind(
+    _audit,
+    closed(dict.fromkeys(AUDITED, FROM_0.schema)),
+    "`{dead: …, unprotected: …, toothless: …}`",
+)
 
 # -- blocks ----------------------------------------------------------------------------------------
 

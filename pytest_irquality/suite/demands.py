@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from math import inf
-from typing import ClassVar, Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar, get_args
 
 from pytest_irquality.suite.yaml import Place
 
@@ -52,18 +52,22 @@ class Demand:
 
     @classmethod
     def left(cls, value: float, limit: float) -> float:
-        """How far a value, or a worsening, is within its limit, negative where it is beyond."""
+        """The distance of a value, or a worsening, from its limit; negative where it is beyond."""
         return value - limit if cls.falls and not cls.on_change else limit - value
 
 
 class Trend(Demand):
-    """What many changes lost together."""
+    """A limit on what many changes lost together."""
 
     key = "trend"
 
 
 class Audited(Demand):
-    """What an audit counts. Its kinds stand in ``keys.py``."""
+    """A count of an audit."""
+
+
+AuditKind = Literal["dead", "unprotected", "toothless"]
+AUDITED: tuple[AuditKind, ...] = get_args(AuditKind)
 
 
 # -- guards ----------------------------------------------------------------------------------------
@@ -71,11 +75,10 @@ class Audited(Demand):
 
 @dataclass(frozen=True)
 class Guard(Demand):
-    """A watch over what every single query did since the baseline: it had something, and has not
-    now. ``most`` queries may do it; None: it only warns.
+    """A watch over every single query since the baseline: it had something, and has not now.
 
-    A guard that nobody wrote needs no baseline; a written one without a baseline would be a false
-    green. ``help`` and ``default`` are of its key.
+    ``most`` queries may do it; None: it only warns. A guard that nobody wrote needs no baseline; a
+    written one without a baseline would be a false green. ``help`` and ``default`` are of its key.
     """
 
     most: int | None = 0
@@ -87,7 +90,7 @@ class Guard(Demand):
     on_change = True
 
     def has(self, top: Sequence[str], relevant: AbstractSet[str]) -> bool:
-        """Whether the top results of an answer have what it watches over."""
+        """Tell whether the top results of an answer have what it watches over."""
         raise NotImplementedError
 
 
@@ -100,7 +103,7 @@ class LostAllRelevant(Guard):
     needs_relevant = True
 
     def has(self, top: Sequence[str], relevant: AbstractSet[str]) -> bool:
-        """Whether any of them is relevant."""
+        """Tell whether any of the top results is relevant."""
         return not relevant.isdisjoint(top)
 
 
@@ -112,7 +115,7 @@ class NewZeroResults(Guard):
     default = "`ignore`"
 
     def has(self, top: Sequence[str], relevant: AbstractSet[str]) -> bool:
-        """Whether there is any."""
+        """Tell whether there is any result."""
         return bool(top)
 
 

@@ -8,14 +8,14 @@ it out. ``tools/renew.py`` brings the JSON Schema and the reference page up to d
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal
 
-from yaml.events import Event, MappingStartEvent, ScalarEvent, SequenceStartEvent
+from yaml.events import Event, ScalarEvent
 
 from pytest_irquality.suite.blocks import (
+    AUDIT,
     BLOCK,
     EACH_QUERY,
     KNOWN_ISSUE,
@@ -31,11 +31,19 @@ from pytest_irquality.suite.blocks import (
     VariantBlock,
     offered,
 )
+from pytest_irquality.suite.demands import DEFAULT_GUARD, AuditKind
+from pytest_irquality.suite.grades import (
+    GRADE_WORDS,
+    JUDGES,
+    LOWEST_GRADE,
+    MATCH,
+    RELEVANT,
+    Match,
+    Relevant,
+)
 from pytest_irquality.suite.judges import Judges
-from pytest_irquality.suite.rules import RULE_KEYS, Written
-from pytest_irquality.suite.tables import (
+from pytest_irquality.suite.key_tables import (
     Kind,
-    closed,
     fields_read,
     filled,
     group,
@@ -45,52 +53,37 @@ from pytest_irquality.suite.tables import (
     required,
     table,
 )
+from pytest_irquality.suite.rules import RULE_KEYS, Written
 from pytest_irquality.suite.values import (
     ANSWERS,
     ANY_TEXT,
     COUNT,
     CUTOFF,
     DURATION,
+    FAILURES,
     FROM_0,
     IDENTIFIER,
     PARAMS,
     TEXT,
     TEXT_OR_TEXTS,
     TEXTS,
+    USUAL_FAILURES,
     WEIGHT,
     choice,
-    distinct,
     one_or_list,
     one_or_many,
     only,
     placed_texts,
     ref,
-    texts,
 )
-from pytest_irquality.suite.yaml import Document, Place, as_number, position, short
+from pytest_irquality.suite.yaml import Document, Place
 
 # -- pipelines -------------------------------------------------------------------------------------
 
 
-def _failures(document: Document, event: Event, what: str) -> tuple[str, ...]:
-    found = TEXT_OR_TEXTS.read(document, event, what)
-    for one in found:
-        if one != "timeout" and not re.fullmatch(r"[45](\d\d|xx)", one):
-            document.fail(
-                event, f"{what} has {short(one)}: each is 429, 5xx and the like, or timeout"
-            )
-    return found
-
-
-USUAL_FAILURES = ("429", "5xx", "timeout")
-FAILURES: Kind[tuple[str, ...]] = Kind(
-    _failures, one_or_many(ANY_TEXT), "statuses (`429`, `5xx`) and `timeout`"
-)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Retry:
-    """How often a failed call is made again, and after which failures."""
+    """The number of times that a failed call is made again, and after which failures."""
 
     times: int = required(COUNT, "How often.", "write {times: 3}")
     on: tuple[str, ...] = key(
@@ -100,8 +93,9 @@ class Retry:
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """The chunks as they were indexed: files with a chunk a line, as JSON. ``missing``: what a
-    passage is that stands in none of them.
+    """The chunks as they were indexed: files with a chunk a line, as JSON.
+
+    ``missing``: what a passage is that stands in none of them.
     """
 
     files: tuple[str, ...] = key(
@@ -117,8 +111,10 @@ class Corpus:
 
 @dataclass(frozen=True, kw_only=True)
 class Ends:
-    """Where a pipeline of components begins and ends: its ``input`` is given the query, as
-    ``component.input``; ``output`` is the component whose documents are the ranking.
+    """The ends of a pipeline of components.
+
+    Its ``input`` is given the query, as ``component.input``; ``output`` is the component whose
+    documents are the ranking.
     """
 
     input: tuple[str, ...] = key(
@@ -126,127 +122,6 @@ class Ends:
     )
     output: str = key(TEXT, "The component whose documents are the ranking.", "", "the last one")
 
-
-# -- grades ----------------------------------------------------------------------------------------
-
-
-class Word(NamedTuple):
-    """What stands where a grade should, and is no number: a word of ``grades``, or a mistake."""
-
-    text: str
-    place: Place
-
-
-class Relevant(NamedTuple):
-    """Each document's grade (None for an entry of a list), and the line where each stands."""
-
-    grades: Mapping[str, float | Word | None]
-    lines: tuple[int, ...]
-
-
-def _relevant(document: Document, event: Event, what: str) -> Relevant:
-    if isinstance(event, SequenceStartEvent):
-        listed = document.texts(event, what)
-        lines = tuple(position(entry)[0] for _, entry in listed)
-        return Relevant(dict.fromkeys(id for id, _ in listed), lines)
-    grades: dict[str, float | Word | None] = {}
-    places = []
-    for id, key_event, value in document.items(event, what):
-        grades[id] = _grade(document, id, value)
-        places.append(position(key_event)[0])
-    return Relevant(grades, tuple(places))
-
-
-def _grade(document: Document, id: str, event: Event) -> float | Word:
-    if not isinstance(event, ScalarEvent):
-        document.fail(event, f"the grade of {short(id)} must be a number or a word of 'grades'")
-    text = event.value or document.text(event, f"the grade of {short(id)}")
-    if not event.style:
-        if text in document.numbers:
-            return document.numbers[text]
-        if (number := as_number(text)) is not None:
-            return document.numbers.setdefault(text, number)
-    return Word(text, document.place(event))
-
-
-def _grade_words(document: Document, event: Event, what: str) -> Mapping[str, float]:
-    grades = {}
-    for word, key_event, value in document.items(event, what):
-        if as_number(word) is not None:
-            document.fail(key_event, f"a grade word cannot be a number: {short(word)}")
-        grades[word] = document.number(value, f"the grade {short(word)}")
-    return grades
-
-
-def _relevant_from(document: Document, event: Event, what: str) -> float:
-    value = document.number(event, what)
-    if value <= 0:
-        document.fail(event, f"{what} must be above 0: a grade of 0 means not relevant")
-    return value
-
-
-Match = Literal["id", "text"]
-MATCH: Kind[Match] = choice("id", "text")
-RELEVANT: Kind[Relevant] = Kind(
-    _relevant,
-    {"anyOf": [distinct(ANY_TEXT), {"type": "object", "additionalProperties": ANY_TEXT}]},
-    "documents with grades, or a list of documents",
-)
-GRADE_WORDS: Kind[Mapping[str, float]] = Kind(
-    _grade_words,
-    {"type": "object", "additionalProperties": {"type": "number"}},
-    "words, each with its number",
-)
-LOWEST_GRADE: Kind[float] = Kind(
-    _relevant_from, {"type": "number", "exclusiveMinimum": 0}, "a number above 0"
-)
-
-# -- judges ----------------------------------------------------------------------------------------
-
-
-def _judges(document: Document, event: Event, what: str) -> Judges:
-    if not isinstance(event, MappingStartEvent):
-        return Judges("median" if document.choice(event, what, HOW) == "median" else "mean")
-    preferred: tuple[str, ...] = ()
-    for _, _, value in document.fields(event, what, ("prefer",)):
-        preferred = texts(document, value, f"{what}: prefer")
-    if not preferred:
-        document.fail(event, f"{what} needs 'prefer', a list of judges")
-    return Judges("prefer", preferred)
-
-
-HOW = ("mean", "median")
-JUDGES: Kind[Judges] = Kind(
-    _judges,
-    {
-        "anyOf": [
-            {"enum": [*HOW]},
-            closed({"prefer": distinct(ANY_TEXT, minItems=1)}, required=["prefer"]),
-        ]
-    },
-    "`mean`, `median` or `{prefer: [names]}`",
-)
-
-# -- the audit -------------------------------------------------------------------------------------
-
-AuditKind = Literal["dead", "unprotected", "toothless"]
-AUDITED: tuple[AuditKind, ...] = get_args(AuditKind)
-
-
-def _audit(document: Document, event: Event, what: str) -> Mapping[AuditKind, int]:
-    return {
-        kind: document.count(value, f"'audit: {kind}'", 0)
-        for known, _, value in document.fields(event, what, AUDITED)
-        for kind in AUDITED
-        if kind == known
-    }
-
-
-AUDIT: Kind[Mapping[AuditKind, int]] = Kind(
-    _audit,
-    closed(dict.fromkeys(AUDITED, FROM_0.schema)),
-    "`{dead: …, unprotected: …, toothless: …}`",
-)
 
 # -- files -----------------------------------------------------------------------------------------
 
@@ -289,19 +164,14 @@ def _file(document: Document, event: Event) -> WrittenFile:
 
 QUERY_IN_OTHER_TOOLS = ("q", "text", "search", "search_term", "keyword", "keywords", "question")
 RELEVANT_IN_OTHER_TOOLS = (
-    "expected",
-    "expected_ids",
-    "judgments",
-    "judgements",
-    "qrels",
-    "documents",
-)
+    "expected", "expected_ids", "judgments", "judgements", "qrels", "documents",
+)  # fmt: skip
 LIMITS_IN_OTHER_TOOLS = ("limit", "limits", "threshold", "assert", "fail_under")
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuerySettings:
-    """What a query says of itself and is used as it is written."""
+    """The keys of a query that are used as they are written."""
 
     tags: tuple[str, ...] = key(TEXT_OR_TEXTS, "The slices this query belongs to.", ())
     why: str | None = key(
@@ -331,8 +201,7 @@ class QueryRules(QuerySettings):
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenQuery(QueryRules):
-    """A query as read, before what stands elsewhere in the suite (``top_k``, ``grades``) is applied
-    to it.
+    """A query as read, before anything else in the suite is applied to it.
 
     ``places`` holds the place of each key that is written.
     """
@@ -364,12 +233,12 @@ class WrittenQuery(QueryRules):
 
     @property
     def name(self) -> str:
-        """Its id, which is its text where none is given."""
+        """The query's id, which is its text where none is given."""
         return self.query if self.id is None else self.id
 
     @property
     def place_of_id(self) -> Place:
-        """Where its id stands, or the text that is its id."""
+        """The place of its id, or of the text that is its id."""
         return self.places.get("id") or self.places.get("query") or self.place
 
 
@@ -411,7 +280,7 @@ TEXT_OR_FILE = {"anyOf": [ANY_TEXT, ref("file")]}
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteSettings:
-    """What a suite says and is used as it is written. Times are in seconds."""
+    """The keys of a suite that are used as they are written. Times are in seconds."""
 
     retriever: str = key(IDENTIFIER, "The fixture that searches.", "retriever")
     top_k: int = key(CUTOFF, "Cutoff of every measure and rule that names none.", 10)
@@ -502,8 +371,9 @@ class SuiteSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenSuite(SuiteSettings):
-    """A suite as read, before any of it is applied. ``places`` holds the place of each key that is
-    written.
+    """A suite as read, before any of it is applied.
+
+    ``places`` holds the place of each key that is written.
     """
 
     queries: tuple[WrittenQuery | WrittenFile, ...] = required(
@@ -567,6 +437,11 @@ class WrittenSuite(SuiteSettings):
         TREND, "What the last changes together may lose, under `--ir-history`.", ()
     )
     places: Mapping[str, Place] = field(default_factory=dict)
+
+    @property
+    def default_guard(self) -> bool:
+        """True unless the guard that nobody needs to write is written."""
+        return all(line.name != DEFAULT_GUARD.key for line in self.each_query)
 
 
 SUITE_KEYS = keys_of(WrittenSuite)

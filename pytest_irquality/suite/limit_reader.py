@@ -1,4 +1,4 @@
-"""What the limits of a suite mean: measures by their names, bounds in the measure's own unit."""
+"""Limits of a suite as they are meant: measures by name, bounds in the measure's own unit."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from pytest_irquality.suite.blocks import (
     LimitLine,
     Line,
     RuleLine,
+    TagBlock,
+    TrendLine,
     VariantBlock,
     WrittenBound,
 )
@@ -33,8 +35,9 @@ from pytest_irquality.suite.yaml import as_duration, as_number, short
 
 @dataclass(frozen=True)
 class LimitReader:
-    """Reads lines of limits. ``by_text``: the suite matches passages. ``fail`` raises the error of
-    a place.
+    """A reader of lines of limits.
+
+    ``by_text``: the suite matches passages. ``fail`` raises the error of a place.
     """
 
     definitions: Mapping[str, Definition]
@@ -97,7 +100,7 @@ class LimitReader:
     # -- one bound ---------------------------------------------------------------------------------
 
     def _bare_kind(self, measure: Measure, written: WrittenBound) -> type[Bound]:
-        """What a number that stands alone is."""
+        """The kind of bound that a number is which stands alone."""
         if measure.higher_is_better is None:
             self.fail(
                 written.place,
@@ -167,18 +170,15 @@ class LimitReader:
         if reason := _unfit_for_change(measure, kind):
             self.fail(place, reason)
         relative = text.endswith("%")
-        number = as_number(text.removesuffix("%"))
-        if number is None or number < 0 or (written.quoted and not relative):
+        number = None if written.quoted and not relative else as_number(text.removesuffix("%"))
+        if number is None or number < 0:
             self.fail(
                 place,
                 f"{kind.key} of {measure} is a number of 0 or more, or a percentage of the"
                 f" baseline, not {short(text)}",
             )
-        width = measure.range[1] - measure.range[0]
-        most = width
-        if relative:
-            most = 100 if kind.falls else inf  # nothing falls by more than all of it
-        if number > most:
+        if number > _largest_change(measure, kind, relative):
+            width = measure.range[1] - measure.range[0]
             percent_meant = not relative and width == 1 and number <= 100
             hint = f"; did you mean {text}%?" if percent_meant else ""
             self.fail(
@@ -191,38 +191,48 @@ class LimitReader:
     def checks(
         self, written: WrittenSuite, queries: Iterable[Query], kinds: Collection[str]
     ) -> list[Check]:
-        """A check for each line of limits, in the file's order. ``kinds`` are the kinds of variants
-        that queries have.
+        """A check for each line of limits, in the file's order.
+
+        ``kinds`` are the kinds of variants that queries have.
         """
         tags = list(dict.fromkeys(tag for query in queries for tag in query.tags))
-        checks = [self._check("suite", line) for line in written.thresholds]
-        for block in written.tags:
-            if block.tag not in tags:
-                near = did_you_mean(block.tag, tags)
-                self.fail(block.place, f"no query has the tag {short(block.tag)}{near}")
-            checks += [self._check("tag", line, block.tag) for line in block.lines]
-            checks += self._robustness(block.robustness, kinds, block.tag)
         if written.each_tag and not tags:
             self.fail(written.places["each_tag"], "'each_tag' in a suite where no query has a tag")
+        on = (line for line in written.each_query if not _is_off(line))
+        checks = [self._check("suite", line) for line in written.thresholds]
+        for block in written.tags:
+            checks += self._of_tag(block, tags, kinds)
         checks += [self._check("each_tag", line) for line in written.each_tag]
         checks += self._robustness(written.robustness, kinds)
-        checks += [
-            self._check("each_query", line) for line in written.each_query if not _is_off(line)
-        ]
-        for trend in written.trend:
-            check = self._check("trend", trend.line)
-            bounds = check.limits.bounds if check.limits else ()
-            if any(bound.relative for bound in bounds):
-                self.fail(trend.line.place, "a trend is limited in points, not in percent")
-            checks.append(check._replace(over=trend.over))
+        checks += [self._check("each_query", line) for line in on]
+        checks += map(self._trend, written.trend)
         self._refuse_repeated(checks)
         return sorted(checks, key=lambda check: check.place.line)
+
+    def _of_tag(
+        self, block: TagBlock, tags: Collection[str], kinds: Collection[str]
+    ) -> Iterator[Check]:
+        """The checks of one tag, which is one of ``tags``."""
+        if block.tag not in tags:
+            near = did_you_mean(block.tag, tags)
+            self.fail(block.place, f"no query has the tag {short(block.tag)}{near}")
+        for line in block.lines:
+            yield self._check("tag", line, block.tag)
+        yield from self._robustness(block.robustness, kinds, block.tag)
+
+    def _trend(self, trend: TrendLine) -> Check:
+        check = self._check("trend", trend.line)
+        bounds = check.limits.bounds if check.limits else ()
+        if any(bound.relative for bound in bounds):
+            self.fail(trend.line.place, "a trend is limited in points, not in percent")
+        return check._replace(over=trend.over)
 
     def _robustness(
         self, blocks: Iterable[VariantBlock], kinds: Collection[str], tag: str | None = None
     ) -> Iterator[Check]:
-        """A check for each line of limits on a kind of variants. Nobody limits a kind that no query
-        has unnoticed.
+        """A check for each line of limits on a kind of variants.
+
+        Nobody limits a kind that no query has unnoticed.
         """
         before = "" if tag is None else f"{tag}-"
         words = "" if tag is None else f"tag {tag}: "
@@ -310,12 +320,19 @@ def _how_to_have(kind: str) -> str:
     return f"write 'perturb: [{kind}]' where queries have words that it can change"
 
 
+def _largest_change(measure: Measure, kind: type[Bound], relative: bool) -> float:
+    """The most that a measure can change, in points or in percent."""
+    if not relative:
+        return measure.range[1] - measure.range[0]
+    return 100 if kind.falls else inf  # nothing falls by more than all of it
+
+
 def _is_off(line: Line) -> bool:
     return isinstance(line, GuardLine) and line.guard is None
 
 
 def _unfit_for_change(measure: Measure, kind: type[Bound]) -> str | None:
-    """Why a measure cannot have such a limit on its change, if it cannot."""
+    """The reason why a measure cannot have such a limit on its change, if it cannot."""
     name = kind.key
     if measure.unit == "seconds":
         return f"{name} of {measure}: times are of a machine and no baseline holds them; use max"

@@ -1,10 +1,11 @@
-"""What a suite may say and yet hardly means: no error, but worth a warning."""
+"""Doubts about a suite, which may say and yet hardly mean something: no errors, but warnings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
 
+from pytest_irquality.metrics import Measure
 from pytest_irquality.suite.model import Check, Limits, Place, Query, Rule, Suite
 
 FEW = 5
@@ -33,22 +34,23 @@ def lint(suite: Suite) -> Iterator[tuple[Place, str]]:
 
 def _nothing_expected(suite: Suite) -> Iterator[tuple[Place, str]]:
     idle = [query for query in suite.queries if not (query.judgments.grades or query.demands)]
-    limited = [check.limits.measure for check in suite.checks if check.limits]
-    # Without any judgment at all a suite may still guard what needs none: rankings that stay put,
-    # empty results.
-    all_idle = len(idle) == len(suite.queries)
-    meant = all_idle and not all(measure.needs_relevant for measure in limited)
-    if idle and not meant:
-        verb = "has" if len(idle) == 1 else "have"
-        yield (
-            idle[0].place,
-            f"{_named([query.quoted for query in idle])} {verb} neither judgments nor rules",
-        )
+    if not idle:
+        return
+    if len(idle) == len(suite.queries):
+        # Without any judgment at all a suite may still guard what needs none: rankings that stay
+        # put, empty results.
+        limited = (check.limits.measure for check in suite.checks if check.limits)
+        if not all(measure.needs_relevant for measure in limited):
+            return
+    verb = "has" if len(idle) == 1 else "have"
+    names = _named([query.quoted for query in idle])
+    yield idle[0].place, f"{names} {verb} neither judgments nor rules"
 
 
 def _contradiction(rules: Sequence[Rule]) -> str | None:
-    """Why no ranking satisfies all of these, or None: each document has a best and a worst rank
-    left to it.
+    """The reason why no ranking keeps all of these rules, or None.
+
+    Each document has a best and a worst rank left to it.
     """
     first: dict[str, int] = {}
     last: dict[str, int] = {}
@@ -82,19 +84,16 @@ def _groups(suite: Suite, check: Check) -> Mapping[str, Sequence[Query]]:
 def _out_of_reach(
     limits: Limits, groups: Mapping[str, Sequence[Query]]
 ) -> Iterator[tuple[Place, str]]:
-    """Recall at k stays below its floor where more than k documents are relevant, however good the
-    ranking.
+    """Floors on recall at k that are out of reach, however good the ranking.
+
+    They are where more than k documents are relevant.
     """
     measure, k = limits.measure, limits.measure.k
     floor = next((bound.value for bound in limits.bounds if bound.floor), 0.0)
     if measure.definition.name != "recall" or measure.weighted or k is None:
         return
-    worst: dict[str, float] = {}
-    for name, queries in groups.items():
-        relevant = [measure.judged_at(query.judgments).relevant_count for query in queries]
-        best = [min(1.0, k / count) for count in relevant if count]
-        if best and fsum(best) / len(best) < floor - 1e-9:
-            worst[name] = fsum(best) / len(best)
+    best = {name: _best_recall(measure, k, queries) for name, queries in groups.items()}
+    worst = {name: mean for name, mean in best.items() if mean < floor - 1e-9}
     if worst:
         name, best_mean = min(worst.items(), key=lambda pair: pair[1])
         more = f" (and {len(worst) - 1} more)" if len(worst) > 1 else ""
@@ -105,18 +104,19 @@ def _out_of_reach(
         )
 
 
+def _best_recall(measure: Measure, k: int, queries: Sequence[Query]) -> float:
+    """The mean recall at k of perfect rankings; 1 where no query has a relevant document."""
+    relevant = [measure.judged_at(query.judgments).relevant_count for query in queries]
+    best = [min(1.0, k / count) for count in relevant if count]
+    return fsum(best) / len(best) if best else 1.0
+
+
 def _too_few(
     check: Check, limits: Limits, groups: Mapping[str, Sequence[Query]]
 ) -> Iterator[tuple[Place, str]]:
     """A floor on a slice of a few queries, and a test over a few, say little."""
-    if check.scope == "each_query":
-        return
-    few = []
-    for name, queries in groups.items():
-        counted = sum(not query.expects_nothing for query in queries)
-        if counted < FEW:
-            few.append(f"{name} ({counted})")
-    if not few:
+    few = _small(groups)
+    if not few or check.scope == "each_query":
         return
     named = _named(few)
     verb = "has" if len(few) == 1 else "have"
@@ -132,6 +132,15 @@ def _too_few(
             limits.place,
             f"{limits.measure}: {named} {verb} under {FEW} queries, where one query moves it a lot",
         )
+
+
+def _small(groups: Mapping[str, Sequence[Query]]) -> list[str]:
+    """The groups of few queries, each with their number."""
+    counted = {
+        name: sum(not query.expects_nothing for query in queries)
+        for name, queries in groups.items()
+    }
+    return [f"{name} ({count})" for name, count in counted.items() if count < FEW]
 
 
 def _named(names: Sequence[str]) -> str:

@@ -1,6 +1,4 @@
-"""The suite as the other stages see it: frozen, checked, with the place of everything in its
-file.
-"""
+"""The suite as the other stages see it: frozen, checked, with places in its file."""
 
 from __future__ import annotations
 
@@ -13,19 +11,21 @@ from typing import Literal, NamedTuple
 
 from pytest_irquality.metrics import Judgments, Measure
 from pytest_irquality.suite.demands import (
+    AUDITED,
     BOUNDS,
     DEFAULT_GUARD,
     GUARDS,
     Audited,
+    AuditKind,
     Bound,
     Demand,
     Guard,
     Trend,
 )
 from pytest_irquality.suite.judges import UNNAMED, Settled, Votes
-from pytest_irquality.suite.keys import AUDITED, AuditKind, QuerySettings, SuiteSettings
+from pytest_irquality.suite.key_tables import remarks
+from pytest_irquality.suite.keys import QuerySettings, SuiteSettings
 from pytest_irquality.suite.rules import RULES, Rule
-from pytest_irquality.suite.tables import remarks
 from pytest_irquality.suite.yaml import Place
 
 __all__ = [
@@ -66,28 +66,25 @@ class Limits:
 
     @property
     def can_fail(self) -> bool:
-        """Whether breaking any of them fails the check."""
+        """True where breaking any of them fails the check."""
         return any(bound.fails for bound in self.bounds)
 
     @property
     def tested(self) -> bool:
-        """Whether a test decides over any of them."""
+        """True where a test decides over any of them."""
         return any(bound.tested for bound in self.bounds)
 
 
 @dataclass(frozen=True)
 class Query(QuerySettings):
-    """A query with what is expected of its ranking. ``bulk``: it stands in a file of queries, not
-    in the suite.
+    """A query with what is expected of its ranking.
 
-    ``kind`` and ``of`` are for other wordings: the kind (``variants``, ``typo``) and the query's
-    id.
-    ``votes`` holds every grade of the documents that a named judge graded, which ``judgments`` has
-    joined to one, but for those of pairs that a decision ``settled``. ``notes`` are what judges
-    wrote, by document; of ``THE_QUERY`` why they skipped it.
-
-    ``passages`` are those of the names in its judgments and rules that are passages, where the
-    others are ids.
+    ``bulk``: it stands in a file of queries, not in the suite. ``kind`` and ``of`` are for other
+    wordings: the kind (``variants``, ``typo``) and the query's id. ``votes`` holds every grade of
+    the documents that a named judge graded, which ``judgments`` has joined to one, but for those of
+    pairs that a decision ``settled``. ``notes`` are what judges wrote, by document; of
+    ``THE_QUERY`` why they skipped it. ``passages`` are those of the names in its judgments and
+    rules that are passages, where the others are ids.
     """
 
     id: str
@@ -121,12 +118,12 @@ class Query(QuerySettings):
 
     @property
     def demands(self) -> bool:
-        """Whether it carries anything of its own that could fail."""
+        """True where it carries anything of its own that could fail."""
         return bool(self.rules or self.thresholds)
 
     @property
     def remarks(self) -> Mapping[str, str]:
-        """What reports show of it, by key: its ``why``."""
+        """The words that reports show of it, by key: its ``why``."""
         return remarks(QuerySettings, self)
 
     @property
@@ -139,18 +136,18 @@ class Query(QuerySettings):
 
     @property
     def expects_nothing(self) -> bool:
-        """Whether an empty ranking is the right answer; such a query is in no mean."""
+        """True where an empty ranking is the right answer; such a query is in no mean."""
         return bool(self.rules) and any(rule.expects_nothing for rule in self.rules)
 
 
 class Check(NamedTuple):
-    """What one test item checks: a query's own rules and thresholds, or one line of limits.
+    """The demands that one test item checks: a query's own, or one line of limits.
 
     ``name`` is the item's; ``label`` is what a person reads. Exactly one of ``query``, ``limits``,
     ``rule``, ``guard``, ``audit`` (what is counted, and how many there may be) is set, or the scope
-    is "bulk": every bulk query must be answered, no more.
-    ``variants`` is the kind of variants that a limit on robustness is about.
-    Limits of scope "trend" are on the last ``over`` changes together.
+    is "bulk": every bulk query must be answered, no more. ``variants`` is the kind of variants that
+    a limit on robustness is about. Limits of scope "trend" are on the last ``over`` changes
+    together.
     """
 
     name: str
@@ -182,15 +179,15 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True)
 class Suite(SuiteSettings):
-    """A whole suite file. ``path`` is how messages name it; ``notes`` say what its files hold
-    beside what was used.
+    """A whole suite file.
 
+    ``path`` is how messages name it; ``notes`` say what its files hold beside what was used.
     ``doubts`` are warnings that the file gave rise to as it was read, each with its place.
-    ``default_guard``: whether ``lost_all_relevant`` watches every query with a baseline, as it does
-    unless written. ``places`` holds the place of each key that is written. ``reworded`` are
-    the queries' variants, written and generated: asked like them, but in no mean, rule or guard.
-    ``trends`` are the checks of the history. ``files`` are those, and the BEIR folders, that
-    queries and judgments were read from.
+    ``default_guard``: ``lost_all_relevant`` watches every query with a baseline, as it does unless
+    written. ``places`` holds the place of each key that is written. ``reworded`` are the queries'
+    variants, written and generated: asked like them, but in no mean, rule or guard. ``trends`` are
+    the checks of the history. ``files`` are those, and the BEIR folders, that queries and judgments
+    were read from.
     """
 
     name: str
@@ -209,7 +206,7 @@ class Suite(SuiteSettings):
 
     @property
     def remarks(self) -> Mapping[str, str]:
-        """What reports show of it, by key."""
+        """The words that reports show of it, by key."""
         return remarks(SuiteSettings, self)
 
     @cached_property
@@ -218,12 +215,13 @@ class Suite(SuiteSettings):
         return {query.id: query for query in self.queries}
 
     def by_text(self, query: Query) -> bool:
-        """Whether all that a query's judgments and rules name are passages."""
+        """Tell whether all that a query's judgments and rules name are passages."""
         return (query.match or self.match) == "text"
 
     def names(self, query: Query) -> frozenset[str]:
-        """Every document and passage that a query's judgments and rules name, and those of all
-        queries.
+        """Every document and passage that a query's judgments and rules name.
+
+        The rules that every query is held to are among them.
         """
         rules = (*query.rules, *self.rules_of_all)
         return frozenset(query.judgments.grades).union(*(rule.documents for rule in rules))
@@ -234,7 +232,7 @@ class Suite(SuiteSettings):
         return tuple(check.rule for check in self.checks if check.rule)
 
     def reads_texts(self, query: Query) -> bool:
-        """Whether it looks for any passage, in the texts of its results."""
+        """Tell whether a query looks for any passage, in the texts of its results."""
         return self.by_text(query) or bool(query.passages)
 
     @cached_property
@@ -276,7 +274,7 @@ class Suite(SuiteSettings):
 
     @cached_property
     def judged_by_several(self) -> int:
-        """How many pairs of a query and a document more than one judge graded."""
+        """The number of pairs of a query and a document that more than one judge graded."""
         return sum(len(given) > 1 for query in self.queries for given in query.votes.values())
 
     @cached_property
@@ -303,8 +301,9 @@ class Suite(SuiteSettings):
         return frozenset(measure.stage for measure in self.measures if measure.stage)
 
     def depth_of(self, stage: str) -> int:
-        """The number of results that a stage is asked for: as many as its measures read, and
-        some; of the ranking itself (``""``) those that the suite reads.
+        """The number of results that a stage is asked for: as many as its measures read, and some.
+
+        Of the ranking itself (``""``) those that the suite reads.
         """
         if not stage:
             return self.depth
@@ -346,7 +345,7 @@ class Suite(SuiteSettings):
         return replace(self, checks=(*self.checks, *checks))
 
     def judged_as(self, judgments: Mapping[str, Judgments]) -> Suite:
-        """The same suite with other judgments of the queries with these ids."""
+        """The suite with other judgments of the queries with these ids."""
         queries = tuple(
             replace(query, judgments=judgments[query.id]) if query.id in judgments else query
             for query in self.queries

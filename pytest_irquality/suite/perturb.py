@@ -38,10 +38,10 @@ WORD = re.compile(r"\S+")
 
 
 def perturbed(kind: str, text: str, make: Perturbation | None = None) -> tuple[str, ...]:
-    """At most ``HANDFUL`` variants of a query, in the order they are made; none equals the query or
-    another.
+    """At most ``HANDFUL`` variants of a query, in the order they are made.
 
-    ``make`` replaces the kind's own generator. Raises ``KeyError`` for a kind that nobody defined.
+    None equals the query or another. ``make`` replaces the kind's own generator. Raises
+    ``KeyError`` for a kind that nobody defined.
     """
     text = unicodedata.normalize("NFC", text)
     candidates = dict.fromkeys((make or PERTURBATIONS[kind])(text))
@@ -59,7 +59,7 @@ def _draw(kind: str, text: str, variant: str) -> bytes:
 
 
 def _words(text: str) -> list[tuple[int, int]]:
-    """Where the first words of a query begin and end."""
+    """The places where the first words of a query begin and end."""
     found = (match.span() for match in WORD.finditer(text))
     return [span for span, _ in zip(found, range(MOST_WORDS), strict=False)]
 
@@ -77,7 +77,7 @@ def _mistyped(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_typed(letter: str) -> bool:
-    """Whether a letter is typed by itself, as those of alphabets are."""
+    """Tell whether a letter is typed by itself, as those of alphabets are."""
     return letter.isalpha() and unicodedata.name(letter, "").split(" ")[0] in ALPHABETS
 
 
@@ -165,7 +165,7 @@ def space(text: str) -> Iterator[str]:
 
 
 def _between_words(text: str) -> Iterator[tuple[int, int]]:
-    """Where two words of letters meet."""
+    """The places where two words of letters meet."""
     words = _words(text)
     for (_, before), (after, _) in pairwise(words):
         if text[before - 1].isalpha() and text[after].isalpha():

@@ -11,7 +11,7 @@ from typing import ClassVar
 from yaml.events import Event, SequenceStartEvent
 
 from pytest_irquality.suite.demands import Demand, Role
-from pytest_irquality.suite.tables import Key, Kind, Schema
+from pytest_irquality.suite.key_tables import Key, Kind, Schema
 from pytest_irquality.suite.values import ANY_TEXT, CUTOFF, cutoff, distinct, ref, texts
 from pytest_irquality.suite.yaml import Document, Place, short
 
@@ -65,9 +65,9 @@ NOTHING: Kind[Written | None] = Kind(_nothing, {"type": "boolean"}, "`true` or `
 
 @dataclass(frozen=True)
 class Rule(Demand):
-    """A demand on one query's documents. ``documents`` maps each to the worst rank that is good
-    enough, or to the last that is forbidden.
+    """A demand on one query's documents.
 
+    ``documents`` maps each to the worst rank that is good enough, or to the last that is forbidden.
     ``value`` and ``help`` are of its key. ``on_ranks``: these ranks are what it is about.
     ``breaks_in_any``: one of several answers that breaks it is one too many; else all must.
     ``for_all``: it may stand under ``each_query``. ``wants_results``: only a query that finds
@@ -101,16 +101,17 @@ class Rule(Demand):
         return [[document] for document in self.documents]
 
     def holds(self, part: Sequence[str], ranks: Ranks) -> bool:
-        """Whether one answer to the query keeps a part."""
+        """Tell whether one answer to the query keeps a part."""
         raise NotImplementedError
 
     def narrow(self, best: dict[str, int], worst: dict[str, int]) -> None:
-        """Note which ranks it leaves to documents: the best, and the worst. Two rules that leave
-        none contradict each other.
+        """Note which ranks it leaves to documents: the best, and the worst.
+
+        Two rules that leave none contradict each other.
         """
 
     def can_hold(self, best: Mapping[str, int]) -> bool:
-        """Whether it could be kept by documents that are at these ranks at best."""
+        """Tell whether it could be kept by documents that are at these ranks at best."""
         return True
 
 
@@ -121,7 +122,7 @@ class MustFind(Rule):
     help = "Each of these documents, at its rank or better; in a list, within `top_k`."
 
     def holds(self, part: Sequence[str], ranks: Ranks) -> bool:
-        """Whether the document is there."""
+        """Tell whether the document is there."""
         (document,) = part
         return ranks.get(document, inf) <= self.documents[document]
 
@@ -142,11 +143,11 @@ class MustFindAny(Rule):
         return [list(self.documents)]
 
     def holds(self, part: Sequence[str], ranks: Ranks) -> bool:
-        """Whether any of them is there."""
+        """Tell whether any of the documents is there."""
         return any(ranks.get(document, inf) <= rank for document, rank in self.documents.items())
 
     def can_hold(self, best: Mapping[str, int]) -> bool:
-        """Whether any of them can be there."""
+        """Tell whether any of the documents can be there."""
         return any(best.get(document, 1) <= rank for document, rank in self.documents.items())
 
 
@@ -161,7 +162,7 @@ class MustNotFind(Rule):
     wants_results = False
 
     def holds(self, part: Sequence[str], ranks: Ranks) -> bool:
-        """Whether the document is not there."""
+        """Tell whether the document is not there."""
         (document,) = part
         return ranks.get(document, inf) > self.documents[document]
 
@@ -187,8 +188,9 @@ class InOrder(Rule):
         return list(pairwise(documents))
 
     def holds(self, part: Sequence[str], ranks: Ranks) -> bool:
-        """Whether the first is above the second. In an answer that holds no document of the rule
-        nothing is in order.
+        """Tell whether the first document is above the second.
+
+        In an answer that holds no document of the rule nothing is in order.
         """
         above, below, *_ = part
         if below not in ranks:
@@ -218,7 +220,7 @@ class ExpectNoResults(Rule):
         return [next((list(ranks)[:1] for ranks in answers if ranks), [])]
 
     def holds(self, part: Sequence[str], ranks: Ranks) -> bool:
-        """Whether nothing came."""
+        """Tell whether nothing came."""
         return not ranks
 
 

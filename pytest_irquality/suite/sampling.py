@@ -28,7 +28,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Sample:
-    """What was drawn, in the log's order, of how many queries and searches."""
+    """The queries that were drawn, in the log's order, of how many queries and searches."""
 
     drawn: tuple[Drawn, ...]
     queries: int
@@ -36,7 +36,7 @@ class Sample:
 
     @property
     def everything(self) -> bool:
-        """Whether nothing was left out."""
+        """True where nothing was left out."""
         return len(self.drawn) == self.queries
 
 
@@ -54,7 +54,8 @@ def sample(counts: Sequence[float], size: int) -> Sample:
 def draw(
     counts: Sequence[float], searched: Sequence[int], size: int, start: float
 ) -> Iterator[Drawn]:
-    """``size`` of the queries that were ``searched`` (places in the log), the certain ones first;
+    """``size`` of the queries that were ``searched`` (places in the log), the certain ones first.
+
     ``start`` is in [0, 1).
     """
     # Most frequent first: even steps then reach every frequency.
@@ -70,7 +71,7 @@ def draw(
 
 
 def certainties(counts: Sequence[float], size: int) -> int:
-    """How many of the most frequent queries any such sample would hold; ``counts`` descend."""
+    """The number of most frequent queries that any such sample would hold; ``counts`` descend."""
     rest = sum(counts)
     for certain, count in enumerate(counts):
         if certain >= size or count * (size - certain) < rest:

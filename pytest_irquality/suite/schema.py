@@ -17,9 +17,9 @@ from pytest_irquality.suite.blocks import (
     LIMITS_SCHEMA,
 )
 from pytest_irquality.suite.files.source import NAMES
+from pytest_irquality.suite.key_tables import table_schema
 from pytest_irquality.suite.keys import WrittenFile, WrittenQuery, WrittenSuite
 from pytest_irquality.suite.rules import RANKS_SCHEMA
-from pytest_irquality.suite.tables import table_schema
 
 ID = (
     "https://raw.githubusercontent.com/pytest-irquality/pytest-irquality/main/"

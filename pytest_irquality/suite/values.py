@@ -1,20 +1,20 @@
-"""Kinds of values that keys have: how each is read, its JSON Schema, and what the reference calls
-it.
+"""Kinds of values that keys have: how each is read, its JSON Schema, and its name.
 
-Editors read YAML with types (``0123`` is a number there), the reader reads text. So the schema
-takes any single value where a text stands, and leaves what needs the whole file (ids, tags, words
-of grades) to the reader.
+The reference calls it by that. Editors read YAML with types (``0123`` is a number there), the
+reader reads text. So the schema takes any single value where a text stands, and leaves what needs
+the whole file (ids, tags, words of grades) to the reader.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from yaml.events import Event, MappingStartEvent, SequenceStartEvent
 
 from pytest_irquality.edges import bounds
-from pytest_irquality.suite.tables import Kind, Schema, closed
+from pytest_irquality.suite.key_tables import Kind, Schema, closed
 from pytest_irquality.suite.yaml import Document, Place, as_duration, short
 
 T = TypeVar("T")
@@ -137,6 +137,22 @@ def one_or_many(schema: Schema) -> Schema:
 TEXTS: Kind[tuple[str, ...]] = Kind(texts, distinct(ANY_TEXT), "a list of texts")
 TEXT_OR_TEXTS: Kind[tuple[str, ...]] = Kind(
     _text_or_texts, one_or_many(ANY_TEXT), "a text, or a list of texts"
+)
+
+
+def _failures(document: Document, event: Event, what: str) -> tuple[str, ...]:
+    found = TEXT_OR_TEXTS.read(document, event, what)
+    for one in found:
+        if one != "timeout" and not re.fullmatch(r"[45](\d\d|xx)", one):
+            document.fail(
+                event, f"{what} has {short(one)}: each is 429, 5xx and the like, or timeout"
+            )
+    return found
+
+
+USUAL_FAILURES = ("429", "5xx", "timeout")
+FAILURES: Kind[tuple[str, ...]] = Kind(
+    _failures, one_or_many(ANY_TEXT), "statuses (`429`, `5xx`) and `timeout`"
 )
 
 

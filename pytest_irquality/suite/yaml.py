@@ -35,11 +35,13 @@ except ImportError:  # PyYAML built without libyaml
     from yaml import BaseLoader as Loader  # type: ignore[assignment]
 
 MOST_WORDS = 8
+LEVELS = {MappingStartEvent: 1, SequenceStartEvent: 1, MappingEndEvent: -1, SequenceEndEvent: -1}
 
 
 class Place(NamedTuple):
-    """Where something stands: 1-based line and column of the file at ``path``, by default the suite
-    file itself.
+    """A place in a file: line and column, which count from 1.
+
+    ``path`` is that of another file than the suite's.
     """
 
     line: int
@@ -48,8 +50,9 @@ class Place(NamedTuple):
 
 
 class SuiteError(Exception):
-    """Bad input: one line, ``path:line:column: what is wrong``. ``line`` and ``column`` count from
-    1.
+    """Bad input: one line, ``path:line:column: what is wrong``.
+
+    ``line`` and ``column`` count from 1.
     """
 
     def __init__(self, path: str, line: int, column: int, message: str) -> None:
@@ -70,8 +73,9 @@ def clipped(text: str) -> str:
 
 
 class Document:
-    """One YAML document, read from its first event to its last by a caller who knows what should
-    come.
+    """One YAML document, read from its first event to its last.
+
+    The caller knows what should come.
     """
 
     def __init__(self, path: str, events: Iterator[Event], beside: bool = False) -> None:
@@ -83,8 +87,9 @@ class Document:
 
     @classmethod
     def of_text(cls, path: str, text: str) -> Document:
-        """The document a text holds. Syntax errors come up as it is read; ``finish`` reads whatever
-        is left.
+        """The document that a text holds.
+
+        Syntax errors come up as it is read; ``finish`` reads whatever is left.
         """
         document = cls(path, iter(()))
         document._events = document._checked(text)
@@ -92,8 +97,9 @@ class Document:
 
     @classmethod
     def of_json(cls, path: str, value: Any, line: int) -> Document:
-        """A value on a line of JSON, as the events that YAML would give; its numbers are plain
-        text.
+        """A value on a line of JSON, as the events that YAML would give.
+
+        Its numbers are plain text.
         """
         mark = yaml.Mark(path, 0, line - 1, 0, None, 0)
         return cls(path, _json_events(value, mark), beside=True)
@@ -109,40 +115,29 @@ class Document:
         try:
             for event in yaml.parse(text, Loader=Loader):
                 kind = type(event)
-                if kind is AliasEvent:
-                    self.fail(
-                        event, "aliases (*name) are not allowed in a suite; write the value out"
-                    )
-                if kind is MappingStartEvent or kind is SequenceStartEvent:
-                    depth += 1
-                    if depth > bounds.DEPTH:
-                        self.fail(event, f"nested deeper than {bounds.DEPTH} levels")
-                elif kind is MappingEndEvent or kind is SequenceEndEvent:
-                    depth -= 1
-                elif kind is DocumentStartEvent:
-                    documents += 1
-                    if documents > 1:
-                        self.fail(event, "a suite is one document; here begins another")
+                if kind is not ScalarEvent:
+                    depth += LEVELS.get(kind, 0)
+                    documents += kind is DocumentStartEvent
+                    self._refuse(event, depth, documents)
                 yield event
-        except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            line, column = 1, 1
-            if mark:
-                line, column = mark.line + 1, mark.column + 1
-            what = ", ".join(part for part in (error.problem, error.context) if part)
-            said = in_plain_words(what, text, line, column)
-            raise SuiteError(self.path, line, column, f"not YAML: {said}") from None
-        except yaml.reader.ReaderError as error:  # carries no mark
-            before = text[: error.position] if isinstance(error.position, int) else ""
-            line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-            raise SuiteError(self.path, line, column, f"not YAML: {error.reason}") from None
+        except yaml.YAMLError as error:
+            raise _syntax_error(self.path, text, error) from None
+
+    def _refuse(self, event: Event, depth: int, documents: int) -> None:
+        """Refuse an event that no suite may hold, ``depth`` levels within so many documents."""
+        if isinstance(event, AliasEvent):
+            self.fail(event, "aliases (*name) are not allowed in a suite; write the value out")
+        if depth > bounds.DEPTH:
+            self.fail(event, f"nested deeper than {bounds.DEPTH} levels")
+        if documents > 1 and isinstance(event, DocumentStartEvent):
+            self.fail(event, "a suite is one document; here begins another")
 
     def fail(self, event: Event, message: str) -> NoReturn:
         """Raise the one-line error at an event's place."""
         raise SuiteError(self.path, *position(event), message)
 
     def place(self, event: Event) -> Place:
-        """Where an event begins."""
+        """The place where an event begins."""
         return Place(*position(event), self.beside)
 
     def fail_at(self, place: Place, message: str) -> NoReturn:
@@ -161,8 +156,9 @@ class Document:
         return next(self._events)
 
     def items(self, start: Event, what: str) -> Iterator[tuple[str, ScalarEvent, Event]]:
-        """Key text, key and value of each entry of a mapping. The caller reads each value to its
-        end.
+        """Key text, key and value of each entry of a mapping.
+
+        The caller reads each value to its end.
         """
         if not isinstance(start, MappingStartEvent):
             self.fail(start, f"{what} must be a mapping, not {kind(start)}{_instead(start, what)}")
@@ -180,8 +176,9 @@ class Document:
     def fields(
         self, start: Event, what: str, known: Iterable[str], meant: Mapping[str, str] | None = None
     ) -> Iterator[tuple[str, ScalarEvent, Event]]:
-        """As ``items``, where only some keys are known; ``meant``: what other words for them stand
-        for.
+        """The entries of a mapping of which only some keys are known.
+
+        ``meant``: what other words for them stand for. The caller reads each value to its end.
         """
         for name, key, value in self.items(start, what):
             if name not in known:
@@ -238,11 +235,11 @@ class Document:
         return int(value)
 
     def quoted(self, event: Event) -> bool:
-        """Whether a scalar stands in quotes or in a block, and so is text whatever it spells."""
+        """Tell whether a scalar stands in quotes or in a block: it is text whatever it spells."""
         return bool(getattr(event, "style", None))
 
     def is_empty(self, event: Event) -> bool:
-        """Whether nothing was written: a key with no value."""
+        """Tell whether nothing was written: a key with no value."""
         return isinstance(event, ScalarEvent) and not event.value and not event.style
 
     def choice(self, event: Event, what: str, known: Iterable[str]) -> str:
@@ -270,6 +267,19 @@ class Document:
             return loader.construct_object(yaml.ScalarNode(tag, event.value))
         except (yaml.YAMLError, ValueError, OverflowError) as error:
             self.fail(event, f"{short(event.value)} is no value YAML knows: {error}")
+
+
+def _syntax_error(path: str, text: str, error: yaml.YAMLError) -> SuiteError:
+    """The error of a text that is no YAML, in words for whoever wrote it."""
+    if isinstance(error, yaml.reader.ReaderError):  # carries no mark
+        before = text[: error.position] if isinstance(error.position, int) else ""
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        return SuiteError(path, line, column, f"not YAML: {error.reason}")
+    assert isinstance(error, yaml.MarkedYAMLError)
+    mark = error.problem_mark or error.context_mark
+    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+    what = ", ".join(part for part in (error.problem, error.context) if part)
+    return SuiteError(path, line, column, f"not YAML: {in_plain_words(what, text, line, column)}")
 
 
 JSON_WORDS = {True: "true", False: "false", None: ""}
@@ -328,7 +338,7 @@ def as_duration(text: str) -> float | None:
 
 
 def no_grade(written: str, words: Collection[str]) -> str:
-    """What is wrong with a grade that is neither a number nor one of the suite's words."""
+    """The error of a grade that is neither a number nor one of the suite's words."""
     near = did_you_mean(written, words)
     a_word = f" or a word of grades ({', '.join(islice(words, MOST_WORDS))})" if words else ""
     return f"a grade must be a number{a_word}, not {short(written)}{near}"
@@ -349,7 +359,7 @@ PLAIN_WORDS: Mapping[str, str] = {
 
 
 def in_plain_words(what: str, text: str, line: int, column: int) -> str:
-    """What is wrong with the text at a place, where the parser's words do not say it."""
+    """The mistake in the text at a place, where the parser's words do not say it."""
     lines = text.split("\n")
     found = lines[line - 1][column - 1 : column] if line <= len(lines) else ""
     if "cannot start any token" in what:
@@ -360,7 +370,7 @@ def in_plain_words(what: str, text: str, line: int, column: int) -> str:
 
 
 def _instead(start: Event, what: str) -> str:
-    """What to write for a list or a single value that stands in place of a mapping."""
+    """A hint at what to write for a list or a single value that stands in place of a mapping."""
     if isinstance(start, SequenceStartEvent):
         return "; write 'queries:' above it" if what == "the suite" else ""
     if isinstance(start, ScalarEvent) and what == "'relevant'":
@@ -369,7 +379,7 @@ def _instead(start: Event, what: str) -> str:
 
 
 def kind(event: Event) -> str:
-    """What an event begins, in words."""
+    """The kind of value that an event begins, in words."""
     if isinstance(event, MappingStartEvent):
         return "a mapping"
     return "a list" if isinstance(event, SequenceStartEvent) else "a single value"

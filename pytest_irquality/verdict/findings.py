@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 from pytest_irquality.suite.demands import Demand
+from pytest_irquality.suite.key_tables import complete
 from pytest_irquality.suite.model import DEMANDS
-from pytest_irquality.suite.tables import complete
 
 LossKind = Literal["cut", "changed", "further down", "in no chunk", "not retrieved"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import isfinite
 
 from pytest_irquality.storage.provenance import UPDATE
+from pytest_irquality.suite.key_tables import complete
 from pytest_irquality.suite.model import DEMANDS
-from pytest_irquality.suite.tables import complete
 from pytest_irquality.verdict.findings import Change, Finding, Lack, LackKind, RankedDocument
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.statistics import EQUAL

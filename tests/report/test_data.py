@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_irquality.edges.codec import decode, encode
-from pytest_irquality.report import schema
+from pytest_irquality.report import json_schema
 from pytest_irquality.report.data import document
 from pytest_irquality.verdict.facts import Remark
 from pytest_irquality.verdict.findings import Finding
@@ -30,7 +30,7 @@ def valid(text: str) -> Any:
         return [strict(entry) for entry in part] if isinstance(part, list) else part
 
     data = json.loads(text)
-    shipped = json.loads(schema.FILE.read_text(encoding="utf-8"))
+    shipped = json.loads(json_schema.FILE.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(shipped)
     jsonschema.Draft202012Validator(shipped).validate(data)
     jsonschema.Draft202012Validator(strict(shipped)).validate(data)

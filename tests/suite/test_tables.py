@@ -11,6 +11,15 @@ import yaml
 
 from pytest_irquality import SuiteError
 from pytest_irquality.suite import Suite, load_suite
+from pytest_irquality.suite.key_tables import (
+    Key,
+    complete,
+    key,
+    keys_of,
+    read_table,
+    required,
+    table,
+)
 from pytest_irquality.suite.keys import (
     QUERY_KEYS,
     SUITE_KEYS,
@@ -19,7 +28,6 @@ from pytest_irquality.suite.keys import (
     WrittenSuite,
 )
 from pytest_irquality.suite.model import Query
-from pytest_irquality.suite.tables import Key, complete, key, keys_of, read_table, required, table
 from pytest_irquality.suite.values import COUNT, FROM_0, TEXT, TEXTS, choice
 from pytest_irquality.suite.yaml import Document
 from tools import reference, renew

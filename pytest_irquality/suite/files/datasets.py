@@ -1,8 +1,8 @@
-"""Evaluation sets that other tools write, as queries with judgments: each told by the names it
-uses.
+"""Evaluation sets that other tools write, as queries with judgments.
 
-What such a row says of retrieval is kept: the question, and the passages or documents that it rests
-on. What it says of answers is no judgment of a ranking, and is named once as ignored.
+Each is told by the names it uses. What its rows say of retrieval is kept: the question, and the
+passages or documents that it rests on. What they say of answers is no judgment of a ranking, and is
+named once as ignored.
 """
 
 from __future__ import annotations
@@ -22,18 +22,28 @@ Cells = Mapping[str, Any]
 
 
 class Expected(NamedTuple):
-    """What one row says: its question, and the texts and the documents that answer it."""
+    """The content of one row: its question, and the texts and the documents that answer it."""
 
     query: str
     passages: Sequence[str] = ()
     documents: Sequence[str] = ()
     id: str = ""
 
+    def judgments(self, by_text: bool) -> dict[str, Any]:
+        """The answers under the keys of a query: as passages, or else as ids where it has any."""
+        key, answers = "passages", self.passages
+        if by_text:
+            key = "relevant"
+        elif self.documents:
+            key, answers = "relevant", self.documents
+        return {key: [*dict.fromkeys(answers)]} if answers else {}
+
 
 @dataclass(frozen=True)
 class Dataset:
-    """One kind of row. ``needs`` are names that only such rows have together; ``used`` are those
-    that are read.
+    """One kind of row.
+
+    ``needs`` are names that only such rows have together; ``used`` are those that are read.
     """
 
     what: str
@@ -139,8 +149,9 @@ def _squad(row: Cells) -> Expected:
 
 
 def _langsmith(row: Cells) -> Expected:
-    """Inputs and outputs, as objects or as columns of their own (``inputs.question``,
-    ``input_question``).
+    """Inputs and outputs, as objects or as columns of their own.
+
+    Such columns are ``inputs.question`` or ``input_question``.
     """
     asked, wanted = _side(row, "input"), _side(row, "output")
     query = _query(asked, "question", "query", "input", "user_input", "text") or _only_text(asked)
@@ -287,56 +298,56 @@ def _whole(lines: Iterator[str], head: str) -> Any:
 
 
 def _is_whole(value: Cells) -> bool:
-    """Whether an object is a whole set rather than its first row."""
+    """Tell a whole set from an object that is its first row."""
     return any(isinstance(value.get(name), (list, dict)) for name in WHOLE)
 
 
 def _rows_of(value: Any) -> Iterator[Cells]:
     """The rows of one JSON value: a list, or an object that has them under a name."""
     if isinstance(value, list):
-        yield from (row for row in value if isinstance(row, dict))
-    elif not isinstance(value, dict):
-        return
-    elif isinstance(value.get("relevant_docs"), dict) and isinstance(value.get("queries"), dict):
-        corpus = value.get("corpus") or {}
-        for id, query in value["queries"].items():
-            documents = _ids(value["relevant_docs"].get(id, []))
-            texts = [corpus[document] for document in documents if document in corpus]
-            yield {"query": query, **dict(zip(CONTEXT, (texts, documents), strict=True))}
-    elif isinstance(value.get("data"), list) and any(
-        isinstance(one, dict) and "paragraphs" in one for one in value["data"]
-    ):
-        for article in value["data"]:
-            for paragraph in article.get("paragraphs", ()):
-                for asked in paragraph.get("qas", ()):
-                    yield {"context": paragraph.get("context", ""), "answers": [], **asked}
-    elif isinstance(value.get("examples"), list):
-        yield from (row for row in value["examples"] if isinstance(row, dict))
+        return _objects(value)
+    if not isinstance(value, dict):
+        return iter(())
+    if isinstance(value.get("relevant_docs"), dict) and isinstance(value.get("queries"), dict):
+        return _rows_of_llama_index(value)
+    if any("paragraphs" in article for article in _objects(value.get("data"))):
+        return _rows_of_squad(_objects(value["data"]))
+    return _objects(value.get("examples"))
+
+
+def _objects(listed: Any) -> Iterator[Cells]:
+    """The objects of a list; none of what is no list."""
+    entries = listed if isinstance(listed, list) else ()
+    return (entry for entry in entries if isinstance(entry, dict))
+
+
+def _rows_of_llama_index(value: Cells) -> Iterator[Cells]:
+    corpus = value.get("corpus") or {}
+    for id, query in value["queries"].items():
+        documents = _ids(value["relevant_docs"].get(id, []))
+        texts = [corpus[document] for document in documents if document in corpus]
+        yield {"query": query, **dict(zip(CONTEXT, (texts, documents), strict=True))}
+
+
+def _rows_of_squad(articles: Iterable[Cells]) -> Iterator[Cells]:
+    for article in articles:
+        for paragraph in article.get("paragraphs", ()):
+            for asked in paragraph.get("qas", ()):
+                yield {"context": paragraph.get("context", ""), "answers": [], **asked}
 
 
 def records_of(found: Rows, by_text: bool, ignored: set[str]) -> Iterator[Record]:
-    """The rows as queries of a suite: by passages where the suite matches texts, else by ids where
-    the set has any.
+    """The rows as queries of a suite; ``ignored`` learns what else they hold.
 
-    ``ignored`` learns what else the rows hold.
+    They are judged by passages where the suite matches texts, else by ids where the set has any.
     """
     for number, raw, row in found.rows:
         expected = found.dataset.read(row)
-        ignored.update(
-            name
-            for name in row
-            if row[name] not in (None, "", []) and name not in found.dataset.used
-        )
+        said = {name for name, value in row.items() if value not in (None, "", [])}
+        ignored |= said.difference(found.dataset.used)
         if not expected.query.strip():
             raise Bad(number, 1, f"no question in this row of {found.dataset.what}")
-        further: dict[str, Any] = {}
-        if by_text and expected.passages:
-            further["relevant"] = [*dict.fromkeys(expected.passages)]
-        elif not by_text and expected.documents:
-            further["relevant"] = [*dict.fromkeys(expected.documents)]
-        elif not by_text and expected.passages:
-            further["passages"] = [*dict.fromkeys(expected.passages)]
         cells = {"query": expected.query.strip()}
         if expected.id:
             cells["id"] = expected.id
-        yield Record(number, raw, cells, further)
+        yield Record(number, raw, cells, expected.judgments(by_text))

@@ -60,8 +60,9 @@ class Bad(Exception):
 
 @dataclass(frozen=True)
 class Record:
-    """One line: its number, its text as it stands, what it says by name, and further keys of JSON
-    as they came.
+    """One line of a file: its number, its text as it stands, and what it says by name.
+
+    ``further`` are keys of JSON as they came.
     """
 
     line: int
@@ -80,8 +81,9 @@ class Record:
 
 @dataclass(frozen=True)
 class Format:
-    """``what`` names it in errors. ``words``: whether a grade may be a word of the suite's
-    ``grades``.
+    """A format of queries or judgments.
+
+    ``what`` names it in errors. ``words``: a grade may be a word of the suite's ``grades``.
     """
 
     what: str
@@ -135,7 +137,7 @@ def plainly(name: str) -> str:
 
 
 def named(names: Sequence[str]) -> dict[str, int]:
-    """Which column holds what, by its name in the usual spellings."""
+    """The column of each meaning, by its name in the usual spellings."""
     plain_names = list(map(plainly, names))
     found = {}
     for meaning, spellings in SPELLINGS.items():
@@ -164,14 +166,15 @@ def unquoted(cell: str) -> str:
 
 
 def is_header(names: Sequence[str]) -> bool:
-    """Whether a table with such columns holds queries or judgments."""
+    """Tell whether a table with such columns holds queries or judgments."""
     found = named(names)
     return "query" in found or {"id", "document", "grade"} <= set(found)
 
 
 def table(delimiters: str) -> Callable[[Iterable[str]], Iterator[Record]]:
-    """The reader of tables with a header, between the first of the delimiters that makes sense of
-    it.
+    """The reader of tables with a header.
+
+    Cells stand between the first of the delimiters that makes sense of the header.
     """
 
     def records(lines: Iterable[str]) -> Iterator[Record]:
@@ -257,8 +260,10 @@ DECODER = json.JSONDecoder(
 def jsonl(
     further: Iterable[str] = (), beside: Iterable[str] = ()
 ) -> Callable[[Iterable[str]], Iterator[Record]]:
-    """The reader of a JSON object a line. Keys among ``further`` are kept as they are, those
-    ``beside`` passed over; unknown ones are errors.
+    """The reader of a JSON object a line.
+
+    Keys among ``further`` are kept as they are, those ``beside`` passed over; unknown ones are
+    errors.
     """
     further = tuple(further)
     allowed = {*PASSED, "id", *map(plainly, beside)}  # the row's own id, where that is a document's
@@ -316,20 +321,20 @@ def jsonl(
 
 
 def recognise(lines: Iterable[str], suffix: str) -> Iterator[str]:
-    """The names of the formats a file may be in, likeliest first, by its first line that says
-    anything.
+    """The names of the formats a file may be in, likeliest first.
+
+    Its first line that says anything tells, and its suffix.
     """
     _, head = next(meaningful(lines), (0, ""))
     if head.lstrip().startswith("{"):
         yield "jsonl"
     if [cell.strip() for cell in head.split("\t")] == BEIR_HEADER:
         yield "beir"
+    if {name.strip().lower() for name in cells_of(head, ",")} >= QUEPID_HEADER:
+        yield "quepid"
     for delimiter, name in (("\t", "tsv"), (",", "csv"), (";", "csv")):
-        if is_header(names := cells_of(head, delimiter)):
-            of_quepid = (
-                delimiter == "," and {name.strip().lower() for name in names} >= QUEPID_HEADER
-            )
-            yield "quepid" if of_quepid else name
+        if is_header(cells_of(head, delimiter)):
+            yield name
     parts = head.split()
     if len(parts) == 4 and as_number(parts[3]) is not None:
         yield "trec"

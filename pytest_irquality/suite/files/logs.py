@@ -11,8 +11,9 @@ from pytest_irquality.suite.yaml import SuiteError, as_number, short
 
 @dataclass(frozen=True)
 class Logged:
-    """A query of a log, by its first record. ``searches`` is None where the file does not count
-    them.
+    """A query of a log, by its first record.
+
+    ``searches`` is None where the file does not count them.
     """
 
     record: Record
@@ -20,7 +21,7 @@ class Logged:
 
     @property
     def text(self) -> str:
-        """What was searched for."""
+        """The text that was searched for."""
         return self.record.cells["query"].strip()
 
 

@@ -12,8 +12,9 @@ from pytest_irquality.suite.files.source import FORMATS, QUERIES, Source
 
 
 class Queries(NamedTuple):
-    """The queries of a file, each once, whether the file judges them as well, and what it holds
-    beside them.
+    """The queries of a file, each once.
+
+    ``judged``: the file judges them as well. ``note`` says what it holds beside them.
     """
 
     records: list[Record]

@@ -1,4 +1,4 @@
-"""Which files a suite names: paths, globs and BEIR folders."""
+"""Files that a suite names: paths, globs and BEIR folders."""
 
 from __future__ import annotations
 
@@ -44,8 +44,9 @@ assert set(FORMATS) == set(NAMES), "every format holds queries, or judgments, or
 
 @dataclass(frozen=True)
 class Source:
-    """One file of queries or judgments. ``name`` is how messages name it; ``format`` None: see
-    what it holds.
+    """One file of queries or judgments.
+
+    ``name`` is how messages name it; ``format`` None: its content tells.
     """
 
     path: Path
@@ -55,8 +56,9 @@ class Source:
 
     @contextmanager
     def open(self, head: bool = False) -> Iterator[Lines]:
-        """Its lines, or those of its ``head``; what is wrong with them becomes the error that names
-        this file.
+        """Open it for its lines, or those of its ``head``.
+
+        Whatever is wrong with them becomes the error that names this file.
         """
         try:
             with open_lines(self.path, self.allowed, head) as lines:
@@ -65,7 +67,10 @@ class Source:
             raise SuiteError(self.name, wrong.line, wrong.column, str(wrong)) from None
 
     def recognised(self, known: tuple[str, ...], what: str, otherwise: str | None = None) -> str:
-        """The name of the format it is in, which must be one of ``known``."""
+        """The name of the format it is in, which must be one of ``known``.
+
+        ``what`` is what is looked for, ``otherwise`` the format of a file that looks like none.
+        """
         if self.format == "beir" and "beir" not in known:
             return "jsonl"  # as BEIR's queries are
         names = [self.format] if self.format else []

@@ -1,6 +1,6 @@
 """The JSON Schema of the JSON report, made from the classes it is made of.
 
-``python -m pytest_irquality.report.schema`` writes it beside this file; a test holds the two
+``python -m pytest_irquality.report.json_schema`` writes it beside this file; a test holds the two
 together.
 """
 

@@ -1,5 +1,4 @@
-"""Keys as tables: a dataclass whose fields are keys, each with how it is read and what is said of
-it.
+"""Keys as tables: a dataclass whose fields are keys, each with how it is read and explained.
 
 A key is one line of such a class (``keys.py`` has those of a suite), and everything follows from
 it: the reader, the type of the value, "did you mean", the JSON Schema and the page of the
@@ -35,9 +34,9 @@ class Kind(Generic[T_co]):
 
 @dataclass(frozen=True)
 class Key:
-    """One key. ``default`` is how the reference puts what holds where it is not written, "" for a
-    required one.
+    """One key.
 
+    ``default`` is how the reference puts what holds where it is not written, "" for a required one.
     ``field`` names the dataclass field that takes its value, with those of other keys of a
     ``group``, by key. ``hint`` is what to write where a required one is missing. ``mistaken`` are
     other tools' names for it. ``wants_results``: it contradicts ``expect_no_results``. ``shown``:
@@ -56,12 +55,12 @@ class Key:
 
     @property
     def required(self) -> bool:
-        """Whether it must be written."""
+        """True where it must be written."""
         return not self.default
 
     @property
     def schema(self) -> Schema:
-        """Its JSON Schema with the words that an editor shows."""
+        """The JSON Schema of its value with the words that an editor shows."""
         default = f" Default: {self.default}." if self.default else ""
         return {**self.kind.schema, "description": f"{self.help}{default}"}
 
@@ -158,8 +157,9 @@ def filled(
     what: str,
     **more: object,
 ) -> T:
-    """The dataclass with the values of its keys, and ``more`` of its fields. A required key must be
-    there.
+    """The dataclass with the values of its keys, and ``more`` of its fields.
+
+    A required key must be there.
     """
     keys = keys_of(table)
     for name, entry in keys.items():
@@ -176,14 +176,12 @@ def filled(
 
 
 def shared(table: type, written: object) -> dict[str, Any]:
-    """The values of a table's keys in an object that has them all, as keyword arguments of another
-    such.
-    """
+    """The values of a table's keys in an object that has them all, as keyword arguments."""
     return {entry.field: getattr(written, entry.field) for entry in keys_of(table).values()}
 
 
 def remarks(table: type, written: object) -> Mapping[str, str]:
-    """What was written under the keys that reports show, by key."""
+    """The words written under the keys that reports show, by key."""
     found = {}
     for name, entry in keys_of(table).items():
         value = getattr(written, entry.field)
@@ -222,8 +220,9 @@ def closed(properties: Mapping[str, Schema], **more: object) -> dict[str, Any]:
 
 
 def complete(kinds: Iterable[str], entries: Mapping[Any, T]) -> Mapping[Any, T]:
-    """A table with an entry for every one of some names. One that is forgotten fails where it is
-    imported.
+    """A table with an entry for every one of some names.
+
+    One that is forgotten fails where it is imported.
     """
     known = set(kinds)
     if lacking := sorted(known - set(entries)):

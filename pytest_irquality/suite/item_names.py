@@ -30,8 +30,9 @@ def slug(text: str) -> str:
 
 
 def check_names(checks: Iterable[Check]) -> Iterator[Check]:
-    """The checks under unique names. Limits claim theirs first, so that a new query never renames a
-    threshold.
+    """The checks under unique names.
+
+    Limits claim theirs first, so that a new query never renames a threshold.
     """
     checks = list(checks)
     limits = {slug(check.name) for check in checks if check.query is None}

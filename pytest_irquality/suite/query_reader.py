@@ -1,0 +1,197 @@
+"""Queries of a suite as its other keys mean them: grades, ranks, variants, and what contradicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_irquality.edges.near import did_you_mean
+from pytest_irquality.metrics import Judgments
+from pytest_irquality.suite.grades import Word
+from pytest_irquality.suite.judges import Said
+from pytest_irquality.suite.key_tables import shared
+from pytest_irquality.suite.keys import QUERY_KEYS, QuerySettings, WrittenQuery, WrittenSuite
+from pytest_irquality.suite.limit_reader import LimitReader
+from pytest_irquality.suite.model import Limits, Place, Query, Rule
+from pytest_irquality.suite.perturb import BY_HAND, Perturbation, perturbed
+from pytest_irquality.suite.rules import RULES, with_ranks
+from pytest_irquality.suite.yaml import Document, no_grade, short
+
+if TYPE_CHECKING:
+    from pytest_irquality.suite.entries import SuiteFiles
+
+Doubt = tuple[Place, str]
+
+
+@dataclass(frozen=True)
+class QueryReader:
+    """A reader of the queries of a suite, which ``files`` may judge, too."""
+
+    document: Document
+    written: WrittenSuite
+    limits: LimitReader
+    perturbations: Mapping[str, Perturbation]
+    files: SuiteFiles | None
+
+    def query(self, written: WrittenQuery) -> Query:
+        """A query with its judgments, rules and thresholds."""
+        said = self._said(written)
+        judgments = said.judgments(self.written.judges, self.written.relevant_from)
+        rules = tuple(self._rules(written))
+        self._refuse_contradiction(written, rules, judgments)
+        thresholds = tuple(self._thresholds(written, judgments))
+        can_fail = rules or any(limits.can_fail for limits in thresholds)
+        if written.known_issue and not can_fail:
+            self.document.fail_at(
+                written.places["known_issue"],
+                "'known_issue' on a query with no rule and no threshold: nothing could fail",
+            )
+        return Query(
+            id=written.name,
+            text=written.query,
+            judgments=judgments,
+            rules=rules,
+            thresholds=thresholds,
+            bulk=written.bulk,
+            place=written.place,
+            votes=said.votes,
+            settled=said.settled,
+            notes=said.notes,
+            passages=frozenset(written.passages.grades),
+            **shared(QuerySettings, written),
+        )
+
+    # -- judgments ---------------------------------------------------------------------------------
+
+    def _said(self, written: WrittenQuery) -> Said:
+        """The grades of the suite and its files for each document."""
+        relevant = written.relevant
+        grades = {document: self._grade(grade) for document, grade in relevant.grades.items()}
+        for passage, grade in written.passages.grades.items():
+            if passage in grades:
+                self.document.fail_at(
+                    written.places["passages"],
+                    f"{short(passage)} stands under 'relevant' too: it is an id or a passage",
+                )
+            grades[passage] = self._grade(grade)
+        if self.files is None:
+            return Said(grades)
+
+        def place(document: str) -> str:
+            line = {**written.passages.line_of, **relevant.line_of}[document]
+            return f"{written.place.path or self.document.path}:{line}"
+
+        return self.files.joined(written, grades, place)
+
+    def _grade(self, grade: float | Word | None) -> float:
+        if grade is None:
+            return max(1.0, self.written.relevant_from)
+        if not isinstance(grade, Word):
+            return grade
+        words = self.written.grades
+        if grade.text not in words:
+            self.document.fail_at(grade.place, no_grade(grade.text, words))
+        return words[grade.text]
+
+    # -- demands -----------------------------------------------------------------------------------
+
+    def _rules(self, written: WrittenQuery) -> Iterator[Rule]:
+        for name, rule in RULES.items():
+            documents = written.rules.get(name)
+            if documents is not None:
+                yield rule(with_ranks(documents, self.written.top_k), written.places[name])
+
+    def _refuse_contradiction(
+        self, written: WrittenQuery, rules: Iterable[Rule], judgments: Judgments
+    ) -> None:
+        """Refuse whatever asks for results of a query that expects none."""
+        empty = next((rule for rule in rules if rule.expects_nothing), None)
+        if empty is None:
+            return
+        for name, key in QUERY_KEYS.items():
+            if key.wants_results and name in written.places:
+                self.document.fail_at(written.places[name], f"{name!r} contradicts {empty.key!r}")
+        if judgments.relevant:
+            self.document.fail_at(
+                empty.place,
+                "a judgment file has relevant documents for this query: it expects results",
+            )
+
+    def _thresholds(self, written: WrittenQuery, judgments: Judgments) -> Iterator[Limits]:
+        for line in written.thresholds:
+            limits = self.limits.of_one(line)
+            if limits.known_issue:
+                self.document.fail_at(
+                    limits.place, "'known_issue' of one query stands on the query, beside its rules"
+                )
+            if limits.measure.needs_relevant and not judgments.relevant:
+                self.document.fail_at(
+                    limits.place,
+                    f"{limits.measure} is undefined for this query: it has no relevant document",
+                )
+            yield limits
+
+    # -- passages that say little ------------------------------------------------------------------
+
+    def doubts(self, written: WrittenQuery, query: Query) -> Iterator[Doubt]:
+        """The passages of a query that nearly every text holds, or none, each with its place."""
+        places = self._passages(written, query)
+        if not places:
+            return
+        from pytest_irquality.passages import normal, too_short  # noqa: PLC0415
+
+        for passage, place in places.items():
+            words = normal(passage).words
+            if not words:
+                yield place, f"the passage {short(passage)} has no word in it: no text can hold it"
+            elif too_short(words):
+                yield (
+                    place,
+                    f"the passage {short(passage)} is too short to mean anything: nearly every text"
+                    " holds it",
+                )
+
+    def _passages(self, written: WrittenQuery, query: Query) -> Mapping[str, Place]:
+        """The passages that a query names, with the place of each."""
+        by_text = (query.match or self.written.match) == "text"
+        lines = dict(written.passages.line_of)
+        if by_text:
+            lines.update(written.relevant.line_of)
+        places = {passage: Place(line, 1, written.place.path) for passage, line in lines.items()}
+        for rule in query.rules:
+            for passage in rule.documents:
+                if by_text or passage in query.passages:
+                    places.setdefault(passage, rule.place)
+        return places
+
+    # -- variants ----------------------------------------------------------------------------------
+
+    def reworded(self, queries: Iterable[Query]) -> Iterator[Query]:
+        """The variants of queries: those that are written, then those to be generated."""
+        everywhere = self._kinds(self.written.perturb)
+        of_tags = {block.tag: self._kinds(block.perturb) for block in self.written.tags}
+        for query in queries:
+            kinds = dict.fromkeys(everywhere)
+            for tag in query.tags:
+                kinds.update(dict.fromkeys(of_tags.get(tag, ())))
+            if query.text in query.variants:
+                self.document.fail_at(
+                    query.place, f"a variant of {short(query.id)} is the query itself"
+                )
+            for number, text in enumerate(query.variants, 1):
+                yield query.variant(BY_HAND, number, text)
+            for kind in kinds:
+                made = perturbed(kind, query.text, self.perturbations[kind])
+                for number, text in enumerate(made, 1):
+                    yield query.variant(kind, number, text)
+
+    def _kinds(self, named: Iterable[tuple[str, Place]]) -> Sequence[str]:
+        for kind, place in named:
+            if kind not in self.perturbations:
+                near = did_you_mean(kind, self.perturbations)
+                known = f"; there are {', '.join(self.perturbations)}"
+                self.document.fail_at(
+                    place, f"nothing is known of the perturbation {short(kind)}{near or known}"
+                )
+        return [kind for kind, _ in named]

@@ -80,7 +80,7 @@ class Endpoint(Service):
         return search
 
     def ask(self, query: str, k: int, params: Mapping[str, Any], seconds: float) -> Any:
-        """What it answers, redirects within its origin followed."""
+        """The answer, redirects within the endpoint's origin followed."""
         asked = {"query": query, "k": k, **{f"params.{name}": params[name] for name in params}}
         target = self._filled(asked)
         shown = self.secrets.mask(f"{self.method} {self.origin}{target}")
@@ -109,7 +109,7 @@ class Endpoint(Service):
         return target
 
     def _answer(self, target: str, body: bytes | None, due: float) -> Any:
-        """What the body of the last response says, where it is one of success."""
+        """The content of the last response's body, where it is one of success."""
         for _ in range(REDIRECTS + 1):
             response, said = self._reply(target, body, due)
             if response.status in FOLLOWED:
@@ -125,7 +125,7 @@ class Endpoint(Service):
         raise ServiceError(f"it redirects more than {REDIRECTS} times")
 
     def _redirected(self, target: str, response: HTTPResponse) -> str:
-        """Where it is sent on to, if that is within its origin."""
+        """The address that a request is sent on to, if that is within its origin."""
         where = urljoin(self.origin + target, response.headers.get("Location"))
         if not where.startswith(f"{self.origin}/"):
             raise ServiceError("it redirects to another origin", self.quoted(where.encode()))
@@ -154,8 +154,9 @@ class Endpoint(Service):
         return response, said
 
     def _connection(self, due: float) -> tuple[HTTPConnection, bool]:
-        """A connection, and whether it was used before. One with anything to read is of no more
-        use: it was closed, or holds what nobody asked for.
+        """A connection, and True if it was used before.
+
+        One with anything to read is of no more use: it was closed, or holds what nobody asked for.
         """
         seconds = max(due - time.monotonic(), 0.001)
         for connection in self.taken():
@@ -170,7 +171,7 @@ class Endpoint(Service):
 
 
 def _template(folder: Path, name: str) -> Any:
-    """What a body is made of."""
+    """The template that a body is made of."""
     try:
         return json.loads((folder / name.strip()).read_bytes())
     except (OSError, ValueError, RecursionError) as error:
@@ -203,7 +204,7 @@ def _read(response: HTTPResponse) -> bytes:
 
 
 def _is_quiet(sock: socket.socket) -> bool:
-    """Whether nothing is there to be read, not even an end."""
+    """Tell whether nothing is there to be read, not even an end."""
     with selectors.DefaultSelector() as selector:
         selector.register(sock, selectors.EVENT_READ)
         return not selector.select(0)

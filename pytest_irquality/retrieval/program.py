@@ -1,5 +1,6 @@
-"""A retriever that is a program: ``ir_command = node search.mjs`` is kept running, and answers each
-line of JSON by another.
+"""A retriever that is a program, kept running: ``ir_command = node search.mjs``.
+
+It answers each line of JSON by another.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Program(Service):
         self.given_up = ""
 
     def ask(self, query: str, k: int, params: Mapping[str, Any], seconds: float) -> Any:
-        """What it answers. Where the process ends instead, another is asked, once."""
+        """The answer. Where the process ends instead, another is asked, once."""
         if self.given_up:
             raise ServiceError(f"{self.shown} was given up", self.given_up)
         id = f"irq-{next(self.numbers)}"
@@ -77,7 +78,7 @@ class Program(Service):
             process.end(GRACE)
 
     def _answer(self, request: Mapping[str, Any], seconds: float) -> Any:
-        """What one process answers. Raises ``TimedOut`` and ``Ended``, and then it is no more."""
+        """The answer of one process. Raises ``TimedOut`` and ``Ended``, and then it is no more."""
         process = self._process()
         limit = seconds + (0 if process.answered else START_UP)
         with ended_after(limit, process.kill) as late:
@@ -108,8 +109,9 @@ class Program(Service):
 
 
 class _Process:
-    """The program as it runs: what is written to it, and what it writes. ``running`` holds it until
-    it has ended.
+    """The program as it runs: what is written to it, and what it writes.
+
+    ``running`` holds it until it has ended.
     """
 
     def __init__(self, command: list[str], folder: Path, running: set[_Process]) -> None:
@@ -161,7 +163,7 @@ class _Process:
         self.answers.put(None)
 
     def _is_wanted(self, answer: Mapping[str, Any]) -> bool:
-        """Whether it is to what was asked, and not what was asked itself, as programs log it."""
+        """Tell an answer from the question itself, which programs may log."""
         return answer.get("id") == self.wanted.get("id", self) and answer != self.wanted
 
     def _read_log(self) -> None:
@@ -173,8 +175,9 @@ class _Process:
             self.stdin.close()
 
     def end(self, grace: float = 0) -> str:
-        """End it and what it started, after some seconds in which it may do so itself. Says how it
-        ended.
+        """End it and what it started, after some seconds in which it may do so itself.
+
+        Says how it ended.
         """
         with suppress(subprocess.TimeoutExpired):
             self.popen.wait(grace)

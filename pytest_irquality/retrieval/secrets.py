@@ -43,7 +43,7 @@ class Secrets:
         return self.pattern.sub("***", text) if self.pattern else text
 
     def masked(self, value: Any) -> Any:
-        """What was read from JSON, without them."""
+        """A value that was read from JSON, without the secrets in it."""
         if self.pattern is None:
             return value
         if isinstance(value, str):

@@ -1,5 +1,7 @@
-"""What searches outside this process, a URL or a program, and what such retrievers have in common:
-they end their own calls in time, and say what went wrong in a line that holds no secret.
+"""Services: retrievers that search outside this process, as a URL or a program.
+
+They have in common that they end their own calls in time, and say what went wrong in a line that
+holds no secret.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ class Service:
         self.kept: deque[Any] = deque()  # what is open and waits for a call
 
     def ask(self, query: str, k: int, params: Mapping[str, Any], seconds: float) -> Any:
-        """What it answers within so many seconds. Raises ``ServiceError`` or ``TimedOut``."""
+        """The answer within so many seconds. Raises ``ServiceError`` or ``TimedOut``."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -59,14 +61,15 @@ class Service:
         return search
 
     def taken(self) -> Iterator[Any]:
-        """What is kept, one after the other, each for nobody else."""
+        """The things that are kept, one after the other, each for nobody else."""
         with suppress(IndexError):
             while True:
                 yield self.kept.pop()
 
     def checked(self, answer: Any) -> Any:
-        """What was read from JSON, without secrets. Raises ``ServiceError`` where it says that
-        something went wrong.
+        """A value that was read from JSON, without secrets.
+
+        Raises ``ServiceError`` where it says that something went wrong.
         """
         answer = self.secrets.masked(answer)
         if isinstance(answer, dict) and answer.get("error"):
@@ -75,7 +78,7 @@ class Service:
         return answer
 
     def quoted(self, said: bytes) -> str:
-        """What it said, both ends on one line, without secrets and the tags of a page."""
+        """The words of a service, both ends on one line, without secrets and the tags of a page."""
         text = self.secrets.mask(said.decode("utf-8", "replace"))
         if text.lstrip().startswith("<"):
             text = self.secrets.mask(html.unescape(re.sub("<[^<>]*>", " ", text)))
@@ -85,8 +88,9 @@ class Service:
 
 @contextmanager
 def ended_after(seconds: float, end: Callable[[], object]) -> Iterator[threading.Event]:
-    """Call ``end`` from another thread after so many seconds, unless the block was left. The event
-    says whether it was.
+    """Call ``end`` from another thread after so many seconds, unless the block was left.
+
+    The event says whether it was called.
     """
     late = threading.Event()
 

@@ -1,5 +1,6 @@
-"""The history of a project's suites: one line of JSON a suite, retriever and commit, kept outside
-the change.
+"""The history of a project's suites, kept outside the change.
+
+It has one line of JSON for each suite, retriever and commit.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ class HistoryError(Exception):
 
 @dataclass(frozen=True)
 class Entry:
-    """What one run measured. ``values`` are measures with the number of queries they are over.
+    """One line of the history: what one run measured.
 
-    ``queries``, ``judgments`` and ``baseline`` are digests: of what is asked with which params and
-    how deep, of every grade, and of the rankings compared with. ``changes`` is what each measure
-    did since that baseline, ``accepted``: a drop was accepted in this change. ``time`` is the
-    commit's.
+    ``values`` are measures with the number of queries they are over. ``queries``, ``judgments`` and
+    ``baseline`` are digests: of what is asked with which params and how deep, of every grade, and
+    of the rankings compared with. ``changes`` is what each measure did since that baseline,
+    ``accepted``: a drop was accepted in this change. ``time`` is the commit's.
     """
 
     suite: str
@@ -50,7 +51,7 @@ class Entry:
     accepted: bool = False
 
     def like(self, other: Entry) -> bool:
-        """Whether both measured the same: queries, judgments and depth."""
+        """Tell whether both measured the same: queries, judgments and depth."""
         return (self.queries, self.judgments, self.depth) == (
             other.queries, other.judgments, other.depth,
         )  # fmt: skip
@@ -77,8 +78,9 @@ def _digest(value: object) -> str:
 
 
 def read_history(path: Path, shown: str) -> Sequence[Entry]:
-    """The entries of a file, oldest first; none where there is no file yet. Raises
-    ``HistoryError``, ``OSError``.
+    """The entries of a file, oldest first; none where there is no file yet.
+
+    Raises ``HistoryError``, ``OSError``.
     """
     if not path.exists():
         return []
@@ -121,11 +123,10 @@ def record(path: Path, shown: str, new: Iterable[Entry]) -> None:
 
 
 def place_of(entries: Sequence[Entry], new: Entry) -> int:
-    """Where an entry belongs: in the place of the last of its commit, where that was compared with
-    the same baseline, or else at the end.
+    """The place where an entry belongs: that of the last of its commit, or the end.
 
-    What asks changing data every night may do so for weeks at one commit, each time compared with
-    the night before.
+    The last is replaced where it was compared with the same baseline. What asks changing data every
+    night may do so for weeks at one commit, each time compared with the night before.
     """
     asked = (new.suite, new.retriever, new.commit)
     alike = [

@@ -1,11 +1,11 @@
-"""A stored run as a file: JSONL with a header, one line a query in suite order, and a last line
-that says so.
+"""Files of stored runs: JSONL with a header, a line a query, and a last line that says so.
 
-The same format serves as a baseline (rankings alone, so that equal rankings are equal bytes), as a
-kept run (with faults and times, to be judged again) and as one share of a run. Every line stands
-for itself, so that a diff of two files reads as the list of queries that changed. Each query has a
-blank line and one with its id before it: git merges changes of neighbours, and queries that come or
-go beside a changed one, only where a line that nobody changed is between the two.
+The queries stand in suite order. The same format serves as a baseline (rankings alone, so that
+equal rankings are equal bytes), as a kept run (with faults and times, to be judged again) and as
+one share of a run. Every line stands for itself, so that a diff of two files reads as the list of
+queries that changed. Each query has a blank line and one with its id before it: git merges changes
+of neighbours, and queries that come or go beside a changed one, only where a line that nobody
+changed is between the two.
 """
 
 from __future__ import annotations
@@ -74,15 +74,17 @@ def _line(data: Mapping[str, object] | str) -> bytes:
 
 
 def read_run(path: Path, shown: str | None = None, allowed: Allowed | None = None) -> StoredRun:
-    """The run in a file. Raises ``StoredRunError`` where it is damaged or something else,
-    ``OSError``.
+    """Read the run in a file, which messages call ``shown``.
+
+    ``allowed``: the folders that it may lie in; None: anywhere. Raises ``StoredRunError`` where it
+    is damaged or something else, ``OSError``.
     """
     with opened(path, shown or str(path), allowed) as file:
         return parse_run(bounded_lines(file), shown or str(path))
 
 
 def read_header(path: Path, shown: str | None = None, allowed: Allowed | None = None) -> Header:
-    """The header alone. Raises as ``read_run`` does."""
+    """Read the header alone of the run in a file. Raises as ``read_run`` does."""
     with opened(path, shown or str(path), allowed) as file:
         return _header(bounded_lines(file), shown or str(path))
 
@@ -124,8 +126,9 @@ def parse_run(lines: Iterable[bytes], shown: str) -> StoredRun:
 
 
 def _conflict(marker: bytes, rest: Iterator[bytes]) -> str:
-    """What a conflict is between and about, read to its end: the names of both sides, and the
-    queries between them.
+    """The message of a merge conflict, which is read to its end.
+
+    It names both sides, and the queries between them.
     """
     sides, queries = [_text(marker[7:])], dict[str, None]()
     for line in rest:
@@ -158,6 +161,17 @@ def _header(lines: Iterable[bytes], shown: str) -> Header:
     if line.startswith(SIDES[0]) and OURS in (ours := next(lines, b"")):
         raise DamagedRunError(f"{where}: {_conflict(line, iter([ours, *lines]))}")
     data = _object(line, where, StoredRunError)
+    _refuse_other_formats(data, where)
+    fields = fields_of(Header)
+    header = {name: data[name] for name in fields if name in data}
+    wrong = [name for name in NEEDED if name not in header]
+    wrong += [name for name, value in header.items() if not fields[name].fits(value)]
+    if wrong:
+        raise DamagedRunError(f"{where}: damaged: no {wrong[0]!r} in the header, or no such thing")
+    return Header(**header)
+
+
+def _refuse_other_formats(data: Mapping[str, Any], where: str) -> None:
     if data.get("format") != FORMAT:
         raise StoredRunError(f"{where}: not a run that pytest-irquality wrote")
     version = data.get("format_version")
@@ -171,13 +185,6 @@ def _header(lines: Iterable[bytes], shown: str) -> Header:
             f"{where}: written in format {version}; this pytest-irquality reads format {VERSION}: a"
             " newer one wrote it"
         )
-    fields = fields_of(Header)
-    header = {name: data[name] for name in fields if name in data}
-    wrong = [name for name in NEEDED if name not in header]
-    wrong += [name for name, value in header.items() if not fields[name].fits(value)]
-    if wrong:
-        raise DamagedRunError(f"{where}: damaged: no {wrong[0]!r} in the header, or no such thing")
-    return Header(**header)
 
 
 def _object(

@@ -25,18 +25,11 @@ Shared = dict[Any, Any]
 
 def row_of(query: StoredQuery) -> Row:
     """The row of a query, without what it does not have."""
-    row: Row = {"id": query.id, "query": query.text}
-    if query.of:
-        row["of"] = query.of
-    if query.params:
-        row["params"] = query.params
+    row = {"id": query.id, "query": query.text, **_known(of=query.of, params=query.params)}
     if query.ranking is None:
         return {**row, "fault": query.fault}
-    row |= _answer(query, query.ranking)
-    if texts := query.by_document(query.texts):
-        row["texts"] = texts
-    if query.values:
-        row["values"] = query.values
+    texts = query.by_document(query.texts)
+    row |= _answer(query, query.ranking) | _known(texts=texts, values=query.values)
     if query.version is not None:
         row["version"] = query.version
     if query.answers:
@@ -44,6 +37,11 @@ def row_of(query: StoredQuery) -> Row:
     if query.candidates:
         row["candidates"] = _beside(query.candidates, texts)
     return row
+
+
+def _known(**entries: Any) -> Row:
+    """The entries that are not empty."""
+    return {name: entry for name, entry in entries.items() if entry}
 
 
 def _beside(query: StoredQuery, texts: Mapping[str, str]) -> Row:
@@ -58,22 +56,16 @@ def _beside(query: StoredQuery, texts: Mapping[str, str]) -> Row:
 
 
 def _answer(query: StoredQuery, ranking: Ranking) -> Row:
-    """One answer: its documents, how long it took, and of which build it is where there are
-    several.
+    """One answer: its documents, and how long it took.
+
+    Where there are several, it says of which build it is.
     """
-    row: Row = {}
-    if ranking.seconds is not None:
-        row["seconds"] = ranking.seconds
-    if query.build:
-        row["build"] = query.build
-    row["docs"] = _documents(query, ranking)
-    return row
+    seconds = {} if ranking.seconds is None else {"seconds": ranking.seconds}
+    return {**seconds, **_known(build=query.build), "docs": _documents(query, ranking)}
 
 
 def _documents(query: StoredQuery, ranking: Ranking) -> list[Any]:
-    """``[id, score, title]`` as far as any document of the query has them; ids alone as
-    themselves.
-    """
+    """``[id, score, title]`` as far as any document has them; ids alone as themselves."""
     scores = [score if math.isfinite(score) else None for score in ranking.scores or ()]
     columns: list[Sequence[object]] = [ranking.ids, scores, query.titles]
     while not any(value is not None for value in columns[-1]) and len(columns) > 1:
@@ -87,7 +79,7 @@ def _documents(query: StoredQuery, ranking: Ranking) -> list[Any]:
 
 
 class DamagedRowError(ValueError):
-    """What is wrong with a row."""
+    """A mistake in a row, in a few words."""
 
 
 NAMED = "a line needs 'id' and 'query'"
@@ -182,14 +174,15 @@ def _ranking(
     ids, titles = (tuple(map(shared.setdefault, some, some)) for some in (ids, titles))
     if len(ids) > bounds.CUTOFF:
         raise DamagedRowError(f"more than {bounds.CUTOFF:,} documents")
-    if not all(score is None or abs(score) <= bounds.NUMBER for score in scores):
-        raise DamagedRowError("a score is too large")
     return Ranking(ids, _scores(scores), seconds), titles
 
 
 def _scores(column: Sequence[float | None]) -> tuple[float, ...] | None:
-    if all(score is None for score in column):
+    given = [score for score in column if score is not None]
+    if not given:
         return None
+    if not all(abs(score) <= bounds.NUMBER for score in given):  # nor is NaN
+        raise DamagedRowError("a score is too large")
     return tuple(math.nan if score is None else float(score) for score in column)
 
 

@@ -1,8 +1,8 @@
-"""What a verdict costs beside the measures it rests on: the judge, with and without a baseline,
-and the five measures alone, on the same rankings.
+"""The cost of a verdict beside the measures it rests on.
 
     python benchmarks/judging.py [--queries 7000] [--results 100] [--rounds 5] [--profile]
 
+It times the judge, with and without a baseline, and the five measures alone, on the same rankings.
 A third of the rankings changed since the baseline. Every judging begins with a suite and a run as
 they are read, nothing of which was worked out before, and ends with the verdicts. Which documents
 reports show of each query is worked out when one reads it; the last line includes all of them.

@@ -1,5 +1,4 @@
-"""How fast the measures are: this package, pytrec_eval, ir_measures and ranx, on the same plain
-Python lists.
+"""The speed of measures: this package, pytrec_eval, ir_measures and ranx, on the same lists.
 
 Run it with `python benchmarks/metrics.py`, after `pip install -e .[bench]`. Every library computes
 ndcg@10, map@100, recall@100, precision@10 and mrr@10 for each query and their means; values are
@@ -41,9 +40,7 @@ TURN = 0.2  # seconds that a contender repeats itself before it is the next one'
 
 @dataclass(frozen=True)
 class Workload:
-    """Rankings and judgments, and how much faster than each library this package has promised to
-    be.
-    """
+    """Rankings and judgments, and the factors that this package has promised to be faster by."""
 
     name: str
     make: Callable[[], tuple[Qrels, Run]]
@@ -181,8 +178,9 @@ def ir_measures_contender(qrels: Qrels, run: Run) -> Contender:
 
 
 def ranx_contenders(qrels: Qrels, run: Run, ready: dict[str, dict[str, float]]) -> list[Contender]:
-    """ranx, compiled before anything is timed: on its own objects, and with the run built from
-    lists each time.
+    """ranx, compiled before anything is timed.
+
+    It runs on its own objects, and with the run built from lists each time.
     """
     names = ["ndcg@10", "map@100", "recall@100", "precision@10", "mrr@10"]
     judged, prebuilt = ranx.Qrels(qrels), ranx.Run(ready)
@@ -252,8 +250,9 @@ def turn(work: Callable[[], Any]) -> float:
 
 
 def table(workload: Workload, taken: Mapping[str, list[float]]) -> str:
-    """Medians, how many times this package is faster (the median of the rounds), and what was
-    promised.
+    """Medians, the factors that this package is faster by, and what was promised.
+
+    A factor is the median of the rounds.
     """
 
     def ratio(one: str, other: str) -> float:

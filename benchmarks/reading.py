@@ -1,13 +1,11 @@
-"""How fast suites and judgment files are read, beside the least that anybody could do with the same
-file.
+"""The speed of reading suites and judgment files, beside the least that anybody could do.
 
     python benchmarks/reading.py [repeats]
 
 A suite of 10,000 inline queries of 10 judgments, against ``yaml.load(..., CSafeLoader)``; TREC and
 BEIR qrels of a million lines and a TREC run of 6.98 million, against a loop that splits the lines
-of the same file.
-Times are medians of runs in turns, ratios the medians of each turn's. Peak memory is that of a
-process of its own, over one that only imports.
+of the same file. Times are medians of runs in turns, ratios the medians of each turn's. Peak memory
+is that of a process of its own, over one that only imports.
 """
 
 from __future__ import annotations

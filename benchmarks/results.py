@@ -1,5 +1,4 @@
-"""What it costs to read what a retriever returned, beside a plain loop that takes the ids out by
-hand.
+"""The cost of reading what a retriever returned, beside a loop that takes the ids out by hand.
 
 python benchmarks/results.py
 """

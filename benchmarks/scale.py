@@ -1,8 +1,8 @@
-"""What a large suite costs: calls in flight against the ideal, and a whole `pytest --ir-suite` from
-start to exit.
+"""The cost of a large suite: calls in flight, and a whole `pytest --ir-suite`.
 
-Run it with `python benchmarks/scale.py`. Nothing is asked over a network: a call sleeps for 20 ms,
-or looks up a list. Everything is done ROUNDS times, and the median counts.
+Run it with `python benchmarks/scale.py`. Calls in flight are held against the ideal. Nothing is
+asked over a network: a call sleeps for 20 ms, or looks up a list. Everything is done ROUNDS times,
+and the median counts.
 """
 
 from __future__ import annotations
@@ -82,9 +82,7 @@ def pytest_sessionfinish(session):
 def write_suite(
     folder: Path, queries: Mapping[str, Mapping[str, int]], head: str, bulk: bool
 ) -> None:
-    """The suite of some judged queries: written in the suite itself, or, in bulk, in files beside
-    it.
-    """
+    """The suite of some judged queries, in the suite itself, or, in bulk, in files beside it."""
     if bulk:
         lines = (json.dumps({"_id": id, "text": id}) for id in queries)
         (folder / "queries.jsonl").write_text("\n".join(lines))

@@ -1,5 +1,4 @@
-"""How often each set of limits cries wolf, and how often it sleeps: real runs, changed in ways
-whose verdict is known.
+"""False alarms and misses of each set of limits, over real runs changed in known ways.
 
 Run it with `python benchmarks/simulation.py FOLDER`, where the folder holds `runs/*.run.gz` (TREC
 runs of several retrievers over the same queries) and `qrels/test.qrels`. It prints the tables of
@@ -59,8 +58,9 @@ class World:
 
 @dataclass(frozen=True)
 class Case:
-    """A suite's queries and judgments, today's run and the one before. Floors were set on
-    `floor_queries`.
+    """A suite's queries and judgments, today's run and the one before.
+
+    Floors were set on `floor_queries`.
     """
 
     queries: Sequence[str]
@@ -96,9 +96,7 @@ def read(folder: Path) -> World:
 
 
 def other_ties(draw: Random, world: World, queries: Sequence[str]) -> Case:
-    """Equal scores come in another order; in one run of the folder a third of all results are
-    tied.
-    """
+    """Equal scores in another order; in one run of the folder a third of all results are tied."""
     before = world.runs[OTHER]
 
     def shuffled(ranking: Ranking) -> Ranking:
@@ -113,9 +111,7 @@ def other_ties(draw: Random, world: World, queries: Sequence[str]) -> Case:
 
 
 def new_judgments(draw: Random, world: World, queries: Sequence[str]) -> Case:
-    """A fifth of the unjudged results in the top are judged, and a fifth of the judged documents
-    judged anew.
-    """
+    """Judgments of a fifth of the unjudged results in the top, and a fifth judged anew."""
     grades = {}
     for query in queries:
         old = world.grades[query]
@@ -175,9 +171,7 @@ def exchangeable(other: str) -> Callable[[Random, World, Sequence[str]], Case]:
 
 
 def wavering(answer: Callable[[Random, Ranking], Ranking]) -> Callable[..., Case]:
-    """An engine that answers otherwise each time it is asked, today as when the baseline was
-    made.
-    """
+    """An engine that answers otherwise each time, today as when the baseline was made."""
 
     def make(draw: Random, world: World, queries: Sequence[str]) -> Case:
         run = world.runs[BASE]

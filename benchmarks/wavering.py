@@ -1,5 +1,4 @@
-"""How often limits cry wolf over engines that answer differently each time, and what they still
-find.
+"""False alarms and misses of limits over engines that answer differently each time.
 
 Run it with `python benchmarks/wavering.py FOLDER` (`pip install -e '.[bench]'`), where the folder
 holds `corpus.jsonl`, `queries.jsonl` and `qrels/test.qrels`. It prints the tables of
@@ -157,9 +156,7 @@ def ivf(at: Vectors, seed: int, probes: int = 6) -> Rankings:
 
 
 def dropped(at: Vectors, seed: int, share: float = 0.05) -> Rankings:
-    """An exact search of which each result is missing with a probability: a shard that did not
-    answer.
-    """
+    """An exact search of which each result may be missing: a shard that did not answer."""
     draw = Random(seed)
     found = {}
     scores = at.queries @ at.documents.T
@@ -204,9 +201,7 @@ ENGINES: Mapping[str, Callable[[Vectors, int], Rankings]] = {
 
 @dataclass(frozen=True)
 class Build:
-    """One build's rankings; what each query scores (a row a measure), and whether it finds
-    anything.
-    """
+    """The rankings of a build, what each query scores (a row a measure), and if it finds any."""
 
     rankings: Rankings
     values: np.ndarray
@@ -230,9 +225,7 @@ def scored(collection: Collection, rankings: Rankings) -> Build:
 
 
 class Trial(NamedTuple):
-    """Which queries (by place) are judged on which builds; ``lost`` loses all its documents
-    today.
-    """
+    """The queries (by place) judged on some builds; ``lost`` loses all its documents today."""
 
     queries: Sequence[int]
     before: Sequence[Build]

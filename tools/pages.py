@@ -1,5 +1,4 @@
-"""Writes what the README and the docs show of a red build, from the example: ``python
-tools/pages.py``.
+"""Examples of a red build in the README and the docs: ``python tools/pages.py`` writes them.
 
 The example loses its title boost, pytest runs over it, and what it prints takes the place of every
 block of text under a line ``<!-- from the example: NAME -->``. With Chromium and playwright the two
@@ -80,8 +79,9 @@ class _Header(HTMLParser):
 
 
 def first_screen(report: Path) -> str:
-    """What a report says first, without what differs from run to run: times and the baseline's
-    age.
+    """The first words of a report, without what differs from run to run.
+
+    Those are times and the baseline's age.
     """
     page = _Header()
     page.feed(report.read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
-"""The example's red pull request: ``python -m tools.red_pull_request FOLDER`` writes its report and
-its comment.
+"""The report and the comment of the example's red pull request.
 
-The change is the one that ``example_project/README.md`` shows.
+``python -m tools.red_pull_request FOLDER`` writes them. The change is the one that
+``example_project/README.md`` shows.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Whether every public name is typed in full: reads ``pyright --verifytypes pytest_irquality
---outputjson`` from stdin.
+"""A check that every public name is typed in full.
 
-Public are the names of ``pytest_irquality.__all__`` and their members; the rest of the package may
-be inferred.
+It reads ``pyright --verifytypes pytest_irquality --outputjson`` from stdin. Public are the names in
+``dir(pytest_irquality)`` and their members; the rest of the package may be inferred.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import pytest_irquality
 
 def main() -> int:
     """Print what is not typed; the exit status says whether anything is not."""
-    public = [getattr(pytest_irquality, name) for name in pytest_irquality.__all__]
+    public = [getattr(pytest_irquality, name) for name in dir(pytest_irquality)]
     homes = {f"{thing.__module__}.{thing.__qualname__}" for thing in public}
     symbols = json.load(sys.stdin)["typeCompleteness"]["symbols"]
     ours = [symbol for symbol in symbols if homes & set(_prefixes(symbol["name"]))]

@@ -38,7 +38,8 @@ class Unreadable(Exception):
 
     def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
         super().__init__(message)
-        self.line, self.column = line, column
+        self.line: int = line
+        self.column: int = column
 
 
 @dataclass(frozen=True)

@@ -184,12 +184,8 @@ def _object(kind: Any) -> Shape:
 def fields_of(kind: Any) -> Mapping[str, Shape]:
     """The shape of each field of a dataclass or a named tuple, in their order."""
     hints = typing.get_type_hints(kind, include_extras=True)
-    return {name: shape_of(hints[name]) for name in _names_of(kind)}
-
-
-@cache
-def _names_of(kind: Any) -> Sequence[str]:
-    return kind._fields if issubclass(kind, tuple) else [*_defaults_of(kind)]
+    names = kind._fields if issubclass(kind, tuple) else _defaults_of(kind)
+    return {name: shape_of(hints[name]) for name in names}
 
 
 @cache
@@ -214,7 +210,7 @@ def tag_of(kind: type) -> str:
 
 def as_dict(value: Any) -> dict[str, Any]:
     """The fields of an object by name, whose values stay what they are."""
-    return _tagged(value, {name: getattr(value, name) for name in _names_of(value.__class__)})
+    return _tagged(value, {name: getattr(value, name) for name in fields_of(value.__class__)})
 
 
 def _tagged(value: object, fields: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from fnmatch import fnmatch
 from functools import partial
 from itertools import count
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 from pytest_irquality.edges import bounds
 from pytest_irquality.edges.git import checkout_above
@@ -188,34 +188,24 @@ def _told(path: Path) -> Iterator[None]:
 # -- lines of text ---------------------------------------------------------------------------------
 
 
-class Lines:
-    """The lines of an open file."""
+def blocks(text: TextIO) -> Iterator[list[str]]:
+    """All lines of an open text without their ends, many at a time.
 
-    def __init__(self, text: io.TextIOWrapper) -> None:
-        self.text = text
-
-    def __iter__(self) -> Iterator[str]:
-        """Each line with its end."""
-        return iter(self.text)
-
-    def blocks(self) -> Iterator[list[str]]:
-        """All lines without their ends, many at a time.
-
-        Raises ``ValueError`` for lines that are none of text.
-        """
-        rest = ""
-        while block := self.text.read(BLOCK):
-            lines = (rest + block).split("\n")
-            rest = lines.pop()
-            if "\0" in block or len(rest) > BLOCK:
-                raise ValueError
-            yield lines
-        if rest:
-            yield [rest]
+    Raises ``ValueError`` for lines that are none of text.
+    """
+    rest = ""
+    while block := text.read(BLOCK):
+        lines = (rest + block).split("\n")
+        rest = lines.pop()
+        if "\0" in block or len(rest) > BLOCK:
+            raise ValueError
+        yield lines
+    if rest:
+        yield [rest]
 
 
 @contextmanager
-def open_lines(path: Path, allowed: Allowed | None = None, head: bool = False) -> Iterator[Lines]:
+def open_lines(path: Path, allowed: Allowed | None = None, head: bool = False) -> Iterator[TextIO]:
     """Open a text file (UTF-8, or UTF-16 with its mark; gzip or not).
 
     ``head``: only its first lines matter, so that the rest is not looked through. Raises
@@ -226,7 +216,7 @@ def open_lines(path: Path, allowed: Allowed | None = None, head: bool = False) -
             encoding = _look_through(data, head)
         with io.TextIOWrapper(open_unpacked(path, allowed), encoding) as text:
             try:
-                yield Lines(text)
+                yield text
             except UnicodeDecodeError as error:
                 with open_unpacked(path, allowed) as data:
                     line, column = _undecodable(data) if encoding != "utf-16" else (1, 1)

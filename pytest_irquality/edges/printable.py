@@ -29,6 +29,11 @@ def visible(text: str) -> str:
     return HIDDEN.sub(lambda hidden: CONTROLS[ord(hidden[0])], text)
 
 
+def clipped(text: str, longest: int) -> str:
+    """A text of at most so many characters, its end an ellipsis where something is missing."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 # A command that a sentence of ours names. It is a command, too, where the sentence was cut within.
 NAMED_COMMAND = re.compile(r"`(pytest [^`|]*)(?:`|$)")
 

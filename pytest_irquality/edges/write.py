@@ -122,11 +122,9 @@ def _temporary(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
     while True:
         path = target.with_name(f"{_prefix(target)}{os.urandom(8).hex()}.tmp")
         file = path.open("xb")
-        if (
-            _locked(file) and path.exists()
-        ):  # else it was taken for a leftover just before it was locked
+        if _locked(file) is not False and path.exists():
             break
-        file.close()
+        file.close()  # it was taken for a leftover just before it was locked
     try:
         yield path, file
     except BaseException:
@@ -137,16 +135,19 @@ def _temporary(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
     file.close()
 
 
-def _locked(file: BinaryIO) -> bool:
-    """Tell whether we hold a file now; also where nobody could, as on some network drives."""
+def _locked(file: BinaryIO) -> bool | None:
+    """Lock a file, and tell whether we hold it; None where nobody could.
+
+    On Windows nobody can, nor on some network drives.
+    """
     if fcntl is None:
-        return True
+        return None
     try:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:
-        return True
+        return None
     return True
 
 
@@ -160,13 +161,7 @@ def _remove_leftovers(target: Path) -> None:
 
 
 def _abandoned(path: Path) -> bool:
-    if fcntl is None:
-        return time.time() - path.stat().st_mtime > bounds.LEFTOVER
     with path.open("rb") as file:
-        try:
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:
-            return time.time() - path.stat().st_mtime > bounds.LEFTOVER
-        return True
+        locked = _locked(file)
+    is_old = time.time() - path.stat().st_mtime > bounds.LEFTOVER
+    return is_old if locked is None else locked

@@ -54,7 +54,7 @@ def parse_measure(
         raise MeasureError(
             f"cannot read the measure {text!r}: write it like 'ndcg@10' or 'map(rel=2)@100'"
         )
-    known = names_of(definitions)
+    known = {name: found for found in definitions.values() for name in (found.name, *found.aliases)}
     name, at = split(shape["name"].lower(), shape["at"], known)
     if name in NOT_OURS:
         raise MeasureError(f"unknown measure {text!r}: {NOT_OURS[name].format(k=at or top_k)}")
@@ -68,11 +68,6 @@ def parse_measure(
     before = words_before(text, definition, shape["before"])
     stage = CANDIDATES if CANDIDATES in before else ""
     return Measure(definition, k, in_order(definition, given), WEIGHTED in before, stage)
-
-
-def names_of(definitions: Mapping[str, Definition]) -> dict[str, Definition]:
-    """Every name and alias, and the definition that it stands for."""
-    return {name: found for found in definitions.values() for name in (found.name, *found.aliases)}
 
 
 def split(name: str, at: str | None, known: Iterable[str]) -> tuple[str, str | None]:

@@ -19,8 +19,7 @@ from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.answers import in_one_line_each
-from pytest_irquality.wording.caveats import MARKS as CAVEATS
-from pytest_irquality.wording.caveats import whole
+from pytest_irquality.wording.caveats import MARKS as CAVEATS, whole
 from pytest_irquality.wording.demands import bound
 from pytest_irquality.wording.moves import in_answers, rank
 from pytest_irquality.wording.numbers import counted, figure, probability, signed

@@ -9,8 +9,7 @@ from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import Side, SideBySide
-from pytest_irquality.wording.caveats import MARKS as CAVEATS
-from pytest_irquality.wording.caveats import whole
+from pytest_irquality.wording.caveats import MARKS as CAVEATS, whole
 from pytest_irquality.wording.demands import bound
 from pytest_irquality.wording.numbers import digits_apart, figure, grouped, probability, signed
 from pytest_irquality.wording.story import Story

@@ -6,7 +6,9 @@ A run is what was returned for each query, or why nothing was.
 from pytest_irquality.retrieval.call import RetrieverError as RetrieverError
 from pytest_irquality.retrieval.details import Details as Details
 from pytest_irquality.retrieval.retrieve import retrieve as retrieve
-from pytest_irquality.retrieval.run import Answer as Answer
-from pytest_irquality.retrieval.run import Fault as Fault
-from pytest_irquality.retrieval.run import Ranking as Ranking
-from pytest_irquality.retrieval.run import Run as Run
+from pytest_irquality.retrieval.run import (
+    Answer as Answer,
+    Fault as Fault,
+    Ranking as Ranking,
+    Run as Run,
+)

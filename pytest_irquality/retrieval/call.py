@@ -137,7 +137,8 @@ def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], as
         return lambda query, k, params: function(query, k, **params)
     signature = _Signature(f"{name}{found}", list(found.parameters.values()))
     first = signature.first(asked)
-    cutoff = _cutoff_name(signature.keywords - {first})
+    keywords = signature.keywords - {first}
+    cutoff = next((name for name in CUTOFF_NAMES if name in keywords), None)
     second = _second(signature.positional, params) if cutoff is None else None
     _refuse_params(signature, params, first, cutoff)
     _refuse_lacking(signature, params, {first, cutoff, second}, asked)
@@ -148,11 +149,6 @@ def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], as
     if second is not None:
         return lambda query, k, params: function(query, k, **params)
     return lambda query, k, params: function(query, **params)
-
-
-def _cutoff_name(keywords: Collection[str]) -> str | None:
-    """The name by which the cutoff is taken, if it has one of the usual names."""
-    return next((name for name in CUTOFF_NAMES if name in keywords), None)
 
 
 def _second(positional: Sequence[Parameter], params: Mapping[str, Any]) -> str | None:

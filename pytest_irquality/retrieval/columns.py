@@ -5,8 +5,7 @@ from __future__ import annotations
 import numbers
 import re
 import uuid
-from collections.abc import Callable, Iterable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Sequence, Set as AbstractSet
 from decimal import Decimal
 from math import isfinite
 from operator import itemgetter

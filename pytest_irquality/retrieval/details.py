@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from pytest_irquality.edges.printable import clipped
 from pytest_irquality.retrieval.places import alone, value_at
 
 LONGEST_TEXT = 4000
@@ -48,11 +49,6 @@ def _details(hit: Any, show: Sequence[str], texts: Sequence[str], inside: Sequen
     text = next(filter(None, (_text(hit, name, inside) for name in texts)), "")
     fields = ((name, _field(hit, name, inside)) for name in show)
     return Details(clipped(text, LONGEST_TEXT), tuple(pair for pair in fields if pair[1]))
-
-
-def clipped(text: str, longest: int) -> str:
-    """A text, cut where it is longer than that."""
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _text(hit: Any, name: str, inside: Sequence[str]) -> str:

@@ -11,6 +11,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pytest_irquality.edges.printable import clipped
+
 BATCH = 1000
 MOST_LOOKED_UP = 1000
 """Documents that ``exists`` is asked for one by one; ``exists_all`` is asked for every one."""
@@ -44,7 +46,7 @@ def explanation(retriever: object, query: str, document: str) -> str:
         answer = explain(query, document)
     except Exception as error:
         name = getattr(explain, "__name__", "it")
-        return _short(f"({name} raised {type(error).__name__}: {error})")
+        answer = f"({name} raised {type(error).__name__}: {error})"
     if inspect.iscoroutine(answer):
         answer.close()
         return "(it is async, and cannot be asked here)"
@@ -52,12 +54,7 @@ def explanation(retriever: object, query: str, document: str) -> str:
         return ""
     if isinstance(answer, Mapping):
         answer = json.dumps(answer, ensure_ascii=False, default=str)
-    return _short(str(answer))
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+    return clipped(" ".join(str(answer).split()), LONGEST)
 
 
 def no_longer_there(retriever: object, documents: Sequence[str]) -> tuple[bool, list[str]]:

@@ -55,7 +55,9 @@ def asked_as_function(pipeline: Any, ends: Ends) -> Callable[..., Any]:
 
 def _queries(inputs: Inputs, ends: Ends) -> list[tuple[str, str]]:
     """The inputs that the query goes into: those that the suite names, or the clear ones."""
-    queries = [_existing(place, inputs) for place in ends.input] or _clear(inputs)
+    queries = [_existing(place, inputs) for place in ends.input]
+    if not queries:
+        queries = [place for place in _mandatory(inputs) if place[1] in QUERY_INPUTS]
     lacking = [".".join(place) for place in _mandatory(inputs) if place not in queries]
     if queries and not lacking:
         return queries
@@ -71,11 +73,6 @@ def _existing(place: str, inputs: Inputs) -> tuple[str, str]:
         known = ", ".join(f"{of}.{one}" for of, sockets in inputs.items() for one in sockets)
         raise PipelineError(f"it has no open input {place!r} (it has: {known})")
     return component, name
-
-
-def _clear(inputs: Inputs) -> list[tuple[str, str]]:
-    """Every open input that has a query's name and must be given."""
-    return [place for place in _mandatory(inputs) if place[1] in QUERY_INPUTS]
 
 
 def _mandatory(inputs: Inputs) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import cycle, islice
 
+from pytest_irquality.edges.printable import clipped
 from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.retrieval.call import Call, RetrieverError, how_to_call, takes_batches
 from pytest_irquality.retrieval.details import Details
@@ -374,9 +375,7 @@ def _fault(query: Query, reply: Reply, timeout: float | None) -> Fault | None:
 
 
 def _message(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    if len(text) > LONGEST:
-        text = text[: LONGEST - 1] + "…"
+    text = clipped(" ".join(str(error).split()), LONGEST)
     name = type(error).__name__
     return f"{name}: {text}" if text else name
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+from pytest_irquality.edges.printable import clipped
+
 WRAPPERS = (
     "hits", "documents", "points", "matches", "objects", "results", "docs", "data", "response",
     "source_nodes", "nodes", "source_documents", "items", "rows", "context", "contexts",
@@ -138,8 +140,7 @@ def in_brief(result: object) -> str:
         text = repr(result)
     except Exception as error:  # a broken repr must not hide what is wrong
         text = f"<{type(result).__name__}, whose repr raises {type(error).__name__}>"
-    text = text if len(text) <= LONGEST_REPR else text[: LONGEST_REPR - 1] + "…"
-    return f"it returned {text} ({type(result).__name__})"
+    return f"it returned {clipped(text, LONGEST_REPR)} ({type(result).__name__})"
 
 
 def is_mapping(thing: object) -> bool:

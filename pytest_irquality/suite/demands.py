@@ -7,8 +7,7 @@ each key. Rules are in ``rules.py``, guards and bounds here; the words are in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from math import inf

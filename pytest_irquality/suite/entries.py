@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,6 @@ from pytest_irquality.suite.files.formats import Record
 from pytest_irquality.suite.files.judgments import InFiles, JudgmentFile, read_judgments
 from pytest_irquality.suite.files.queries import read_queries, tags, variants
 from pytest_irquality.suite.files.source import Source, beir_qrels, beir_queries, sources
-from pytest_irquality.suite.judges import Said
 from pytest_irquality.suite.keys import (
     QUERY_KEYS,
     WrittenFile,
@@ -24,7 +23,6 @@ from pytest_irquality.suite.yaml import Document, Place, as_number, clipped, sho
 
 FURTHER_KEYS = tuple(key for key in QUERY_KEYS if key not in ("query", "id"))
 """Keys of a query that a line of JSONL may carry beside its text and its id."""
-PlaceOf = Callable[[str], str]
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,8 @@ class SuiteFiles:
     notes: list[str] = field(default_factory=list)
 
     @cached_property
-    def _judged(self) -> InFiles:
+    def judged(self) -> InFiles:
+        """The judgments of all files."""
         return InFiles(self.judging, {entry.name: entry.query for entry in self.entries})
 
     @cached_property
@@ -65,18 +64,6 @@ class SuiteFiles:
             place = self.written.places["queries"]
             self.document.fail_at(place, "'queries' is empty: no file has one")
         return entries
-
-    def joined(self, query: WrittenQuery, inline: dict[str, float], place: PlaceOf) -> Said:
-        """All that the files say of a query, joined to the grades ``inline``.
-
-        ``place`` tells where the suite grades a document.
-        """
-        return self._judged.joined(query.name, inline, place)
-
-    def all_notes(self) -> Iterator[str]:
-        """Remarks on what the files hold beside what is used, once every query is joined."""
-        yield from self.notes
-        yield from self._judged.notes()
 
     def _read(self, source: Source) -> JudgmentFile:
         judgments = read_judgments(source, self.written.grades)

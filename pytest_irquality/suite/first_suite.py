@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_irquality.edges.printable import terminal
+from pytest_irquality.edges.printable import clipped, terminal
 from pytest_irquality.suite.sampling import Sample
 
 PLAIN = re.compile(r"[^\W_](?:[\w '/+.-]*\w)?")
@@ -167,5 +167,4 @@ def scalar(text: str) -> str:
 
 def comment(text: str) -> str:
     """A text on one line, and no longer than that."""
-    text = terminal(" ".join(text.encode("utf-8", "replace").decode().split()))
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return clipped(terminal(" ".join(text.encode("utf-8", "replace").decode().split())), LONGEST)

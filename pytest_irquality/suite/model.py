@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from pytest_irquality.edges.printable import clipped
 from pytest_irquality.metrics import Judgments, Measure
 from pytest_irquality.suite.demands import (
     AUDITED,
@@ -129,10 +130,7 @@ class Query(QuerySettings):
     @property
     def quoted(self) -> str:
         """The text as messages quote it, never longer than a line."""
-        text = self.text
-        if len(text) > LONGEST_QUOTE:
-            text = f"{text[: LONGEST_QUOTE - 1]}…"
-        return repr(text)
+        return repr(clipped(self.text, LONGEST_QUOTE))
 
     @property
     def expects_nothing(self) -> bool:

@@ -82,7 +82,7 @@ class QueryReader:
             line = {**written.passages.line_of, **relevant.line_of}[document]
             return f"{written.place.path or self.document.path}:{line}"
 
-        return self.files.joined(written, grades, place)
+        return self.files.judged.joined(written.name, grades, place)
 
     def _grade(self, grade: float | Word | None) -> float:
         if grade is None:

@@ -96,7 +96,7 @@ class _Assembly:
         checks = [*self._query_checks(queries), *self.limits.checks(written, queries, kinds)]
         now, over_time = _parted(check_names(checks))
         suite = Suite(
-            name=written.name or self._name_of_file,
+            name=written.name or self.path.name.rsplit(".", 1)[0].removesuffix(".ir"),
             path=self.document.path,
             files=tuple(files.opened) if files else (),
             queries=queries,
@@ -105,7 +105,7 @@ class _Assembly:
             metrics=tuple(self.limits.measure(text, place) for text, place in written.metrics),
             checks=tuple(now),
             trends=tuple(over_time),
-            notes=tuple(files.all_notes()) if files else (),
+            notes=(*files.notes, *files.judged.notes()) if files else (),
             doubts=tuple(chain.from_iterable(map(reader.doubts, entries, queries))),
             places=written.places,
             **shared(SuiteSettings, written),
@@ -113,10 +113,6 @@ class _Assembly:
         if not suite.metrics:
             suite = replace(suite, metrics=self._usual_metrics(suite))
         return replace(suite, depth=self._depth(suite))
-
-    @property
-    def _name_of_file(self) -> str:
-        return self.path.name.rsplit(".", 1)[0].removesuffix(".ir")
 
     @property
     def _inline(self) -> list[WrittenQuery]:
@@ -177,7 +173,9 @@ class _Assembly:
         if self.written.depth is None:
             most = max(IMPLIED_DEPTH, suite.top_k)
             for query in suite.queries:
-                if (rank := _worst_acceptable_rank(query)) > most:
+                ranks = [rule.documents[id] for rule in query.rules for id in rule.wanted]
+                rank = max(ranks, default=0)
+                if rank > most:
                     self.document.fail_at(
                         query.place,
                         f"{short(query.id)} may be found at rank {rank}, and without a 'depth' at"
@@ -198,11 +196,6 @@ def _parted(checks: Iterable[Check]) -> tuple[list[Check], list[Check]]:
     for check in checks:
         parts[check.scope == "trend"].append(check)
     return parts
-
-
-def _worst_acceptable_rank(query: Query) -> int:
-    """The lowest place at which a document that must be found is good enough."""
-    return max((rule.documents[id] for rule in query.rules for id in rule.wanted), default=0)
 
 
 def _depths_read(suite: Suite) -> Iterator[tuple[int, str]]:

@@ -1,39 +1,45 @@
 """From a suite and a run to verdicts: what held, what broke, and why."""
 
 from pytest_irquality.verdict.accepted import Accepting as Accepting
-from pytest_irquality.verdict.audit_facts import Agreement as Agreement
-from pytest_irquality.verdict.audit_facts import Audit as Audit
-from pytest_irquality.verdict.audit_facts import Dead as Dead
-from pytest_irquality.verdict.audit_facts import Disputed as Disputed
-from pytest_irquality.verdict.audit_facts import NeverMet as NeverMet
-from pytest_irquality.verdict.audit_facts import Opinions as Opinions
-from pytest_irquality.verdict.audit_facts import Resolution as Resolution
-from pytest_irquality.verdict.audit_facts import WeakLimit as WeakLimit
+from pytest_irquality.verdict.audit_facts import (
+    Agreement as Agreement,
+    Audit as Audit,
+    Dead as Dead,
+    Disputed as Disputed,
+    NeverMet as NeverMet,
+    Opinions as Opinions,
+    Resolution as Resolution,
+    WeakLimit as WeakLimit,
+)
 from pytest_irquality.verdict.facts import Fact as Fact
-from pytest_irquality.verdict.findings import Candidate as Candidate
-from pytest_irquality.verdict.findings import Cause as Cause
-from pytest_irquality.verdict.findings import Change as Change
-from pytest_irquality.verdict.findings import Finding as Finding
-from pytest_irquality.verdict.findings import Holder as Holder
-from pytest_irquality.verdict.findings import Lack as Lack
-from pytest_irquality.verdict.findings import Loss as Loss
-from pytest_irquality.verdict.findings import Noise as Noise
-from pytest_irquality.verdict.findings import Point as Point
-from pytest_irquality.verdict.findings import RankedDocument as RankedDocument
-from pytest_irquality.verdict.findings import Robustness as Robustness
-from pytest_irquality.verdict.findings import Spread as Spread
-from pytest_irquality.verdict.findings import Stages as Stages
-from pytest_irquality.verdict.findings import Trail as Trail
-from pytest_irquality.verdict.findings import VariantLoss as VariantLoss
-from pytest_irquality.verdict.findings import Wavering as Wavering
-from pytest_irquality.verdict.findings import Why as Why
-from pytest_irquality.verdict.findings import WorstVariant as WorstVariant
+from pytest_irquality.verdict.findings import (
+    Candidate as Candidate,
+    Cause as Cause,
+    Change as Change,
+    Finding as Finding,
+    Holder as Holder,
+    Lack as Lack,
+    Loss as Loss,
+    Noise as Noise,
+    Point as Point,
+    RankedDocument as RankedDocument,
+    Robustness as Robustness,
+    Spread as Spread,
+    Stages as Stages,
+    Trail as Trail,
+    VariantLoss as VariantLoss,
+    Wavering as Wavering,
+    Why as Why,
+    WorstVariant as WorstVariant,
+)
 from pytest_irquality.verdict.judge import judge as judge
-from pytest_irquality.verdict.result import Chunk as Chunk
-from pytest_irquality.verdict.result import Mark as Mark
-from pytest_irquality.verdict.result import Mean as Mean
-from pytest_irquality.verdict.result import QueryResult as QueryResult
-from pytest_irquality.verdict.result import ShownDocument as ShownDocument
-from pytest_irquality.verdict.result import SuiteResult as SuiteResult
-from pytest_irquality.verdict.result import Verdict as Verdict
+from pytest_irquality.verdict.result import (
+    Chunk as Chunk,
+    Mark as Mark,
+    Mean as Mean,
+    QueryResult as QueryResult,
+    ShownDocument as ShownDocument,
+    SuiteResult as SuiteResult,
+    Verdict as Verdict,
+)
 from pytest_irquality.verdict.trend import Past as Past

@@ -13,6 +13,7 @@ from pytest_irquality.edges import bounds
 from pytest_irquality.edges.open import (
     Allowed,
     Unreadable,
+    blocks,
     bounded_lines,
     files_below,
     matching,
@@ -113,7 +114,7 @@ def test_text_is_read_with_its_mark_or_without(project: Path, mark: bytes, packe
     with open_lines(project / "a") as lines:
         assert list(lines) == ["é\n", "b\n"]
     with open_lines(project / "a") as lines:
-        assert list(lines.blocks()) == [["é", "b"]]
+        assert list(blocks(lines)) == [["é", "b"]]
 
 
 def test_globs_end_whatever_the_folders_are(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 
 DOCUMENTS = [f"d{number}" for number in range(14)]
 GRADES = (-2, -1, 0, 0, 1, 1, 2, 3, 4)

@@ -15,8 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_irquality.retrieval import RetrieverError, Run, jobs, retrieve
 from pytest_irquality.retrieval.endpoint import Endpoint

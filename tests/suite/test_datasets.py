@@ -14,7 +14,6 @@ from pytest_irquality.suite import Query, SuiteError, load_suite
 
 PAID = "Refunds are paid within 14 days."
 KEEP = "Keep the receipt, it is asked for."
-CONTEXT = "The shop opened in 1999. " + PAID + " No questions are asked."
 WRITTEN = 'Refunds | "in time"'
 
 
@@ -72,21 +71,6 @@ def test_each_set_is_read_as_queries_with_passages(kind: str, tmp_path: Path) ->
     assert query.text == "refunds?"
     assert dict(query.judgments.grades) == {PAID: 1, KEEP: 1}
     assert query.bulk
-
-
-SQUAD = {"answers": [{"text": "14 days", "answer_start": CONTEXT.index("14 days")}]}
-SQUADS = {
-    "SQuAD": ("a.json", json.dumps({"version": "2", "data": [{"title": "Shop", "paragraphs": [
-        {"context": CONTEXT, "qas": [{"id": "q1", "question": "refunds?", "is_impossible": False, **SQUAD}]}]}]})),
-    "SQuAD as rows": ("a.jsonl", lines({"id": "q1", "title": "Shop", "context": CONTEXT, "question": "refunds?",
-        "answers": {"text": ["14 days"], "answer_start": [CONTEXT.index("14 days")]}})),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", SQUADS)
-def test_of_squad_the_sentence_with_the_answer_is_the_passage(kind: str, tmp_path: Path) -> None:
-    query, _ = read(tmp_path, *SQUADS[kind])
-    assert (query.id, query.text, dict(query.judgments.grades)) == ("q1", "refunds?", {PAID: 1})
 
 
 def test_ids_are_taken_where_the_suite_goes_by_ids(tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ from math import nan
 from random import Random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pytest_irquality.verdict.agreement import alpha, interval, patterns_of
 

@@ -9,8 +9,7 @@ from math import log2, sqrt
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, assume, example, given, settings, strategies as st
 
 from pytest_irquality.verdict.statistics import detectable, holm, interval, sign_flip, win_tie_loss
 

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from pytest_irquality.suite.files.formats import DECODER, Bad, Record, cells_of, meaningful, rows
 
 LONGEST_JSON = 256 * 2**20  # characters of a file that is one JSON value, and so is read as a whole
-SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
 Cells = Mapping[str, Any]
 
 
@@ -126,28 +125,6 @@ def _golden(row: Cells) -> Expected:
     return Expected(_query(row, "input"), _texts(context.split("|") if is_cell else context))
 
 
-def _squad(row: Cells) -> Expected:
-    """The sentences that the answers stand in: a whole paragraph would seldom survive a chunker."""
-    answers, context = _mapping(row.get("answers", {})), str(row.get("context", ""))
-    listed = row.get("answers")
-    if isinstance(listed, Sequence) and not isinstance(listed, str):
-        places = [
-            (one.get("text", ""), one.get("answer_start"))
-            for one in listed
-            if isinstance(one, Mapping)
-        ]
-    else:
-        places = [*zip(answers.get("text", ()), answers.get("answer_start", ()), strict=False)]
-    sentences = (
-        sentence_at(context, int(start)) for text, start in places if text and start is not None
-    )
-    return Expected(
-        _query(row, "question"),
-        [*dict.fromkeys(filter(None, sentences))],
-        id=str(row.get("id", "")),
-    )
-
-
 def _langsmith(row: Cells) -> Expected:
     """Inputs and outputs, as objects or as columns of their own.
 
@@ -183,17 +160,15 @@ def _only_text(asked: Cells) -> str:
 
 
 CONTEXT = ("reference_contexts", "reference_context_ids")
-SQUAD = ("question", "context", "answers")
 LLAMA_INDEX = "a set of ragas or LlamaIndex"
 DATASETS = (
     Dataset("a set of ragas", ("user_input",), _ragas, ("user_input", *CONTEXT)),
     Dataset(LLAMA_INDEX, ("reference_contexts",), _ragas, ("query", "question", *CONTEXT)),
-    Dataset("SQuAD", SQUAD, _squad, ("id", *SQUAD)),
     Dataset("goldens of DeepEval", ("input", "expected_output"), _golden, ("input", "context")),
     Dataset("goldens of DeepEval", ("input", "context"), _golden, ("input", "context")),
     Dataset("a set of LangSmith", ("inputs", "outputs"), _langsmith, ("id", "inputs", "outputs")),
 )  # fmt: skip
-WHOLE = ("data", "examples", "relevant_docs")
+WHOLE = ("examples", "relevant_docs")
 """Names under which a file that is one object holds its rows."""
 LANGSMITH_COLUMNS = re.compile(r"inputs?[._]")
 
@@ -209,15 +184,6 @@ def dataset_of(names: Iterable[str]) -> Dataset | None:
     ):
         return Dataset("a set of LangSmith", (), _langsmith, ("id", *there))
     return None
-
-
-def sentence_at(text: str, place: int) -> str:
-    """The sentence of a text that the character at ``place`` belongs to."""
-    start = max(
-        (match.end() for match in SENTENCE_END.finditer(text, 0, max(place, 0) + 1)), default=0
-    )
-    after = SENTENCE_END.search(text, max(place, 0) + 1)
-    return text[min(start, place) : after.start() if after else len(text)].strip()
 
 
 # -- files -----------------------------------------------------------------------------------------
@@ -257,7 +223,10 @@ def _of_json(lines: Iterator[str], number: int, head: str) -> Rows | None:
         first = DECODER.decode(head)
     except (ValueError, RecursionError):
         first = None
-    if isinstance(first, dict) and not _is_whole(first):
+    is_row = isinstance(first, dict) and not any(
+        isinstance(first.get(name), (list, dict)) for name in WHOLE
+    )
+    if is_row:
         dataset = dataset_of(first)
         return Rows(dataset, _of_jsonl(lines, number, head)) if dataset else None
     value = _whole(lines, head)
@@ -297,27 +266,13 @@ def _whole(lines: Iterator[str], head: str) -> Any:
         raise Bad(1, 1, f"not JSON: {error or 'nested too deep'}") from None
 
 
-def _is_whole(value: Cells) -> bool:
-    """Tell a whole set from an object that is its first row."""
-    return any(isinstance(value.get(name), (list, dict)) for name in WHOLE)
-
-
 def _rows_of(value: Any) -> Iterator[Cells]:
     """The rows of one JSON value: a list, or an object that has them under a name."""
-    if isinstance(value, list):
-        return _objects(value)
-    if not isinstance(value, dict):
-        return iter(())
-    if isinstance(value.get("relevant_docs"), dict) and isinstance(value.get("queries"), dict):
-        return _rows_of_llama_index(value)
-    if any("paragraphs" in article for article in _objects(value.get("data"))):
-        return _rows_of_squad(_objects(value["data"]))
-    return _objects(value.get("examples"))
-
-
-def _objects(listed: Any) -> Iterator[Cells]:
-    """The objects of a list; none of what is no list."""
-    entries = listed if isinstance(listed, list) else ()
+    if isinstance(value, dict):
+        if isinstance(value.get("relevant_docs"), dict) and isinstance(value.get("queries"), dict):
+            return _rows_of_llama_index(value)
+        value = value.get("examples")
+    entries = value if isinstance(value, list) else ()
     return (entry for entry in entries if isinstance(entry, dict))
 
 
@@ -327,13 +282,6 @@ def _rows_of_llama_index(value: Cells) -> Iterator[Cells]:
         documents = _ids(value["relevant_docs"].get(id, []))
         texts = [corpus[document] for document in documents if document in corpus]
         yield {"query": query, **dict(zip(CONTEXT, (texts, documents), strict=True))}
-
-
-def _rows_of_squad(articles: Iterable[Cells]) -> Iterator[Cells]:
-    for article in articles:
-        for paragraph in article.get("paragraphs", ()):
-            for asked in paragraph.get("qas", ()):
-                yield {"context": paragraph.get("context", ""), "answers": [], **asked}
 
 
 def records_of(found: Rows, by_text: bool, ignored: set[str]) -> Iterator[Record]:

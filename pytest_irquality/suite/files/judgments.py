@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from itertools import chain
 
+from pytest_irquality.edges.open import blocks
 from pytest_irquality.suite.files.formats import BEIR_HEADER, Record
 from pytest_irquality.suite.files.source import FORMATS, JUDGMENTS, Source
 from pytest_irquality.suite.judges import DECISION, THE_QUERY, UNNAMED, NamedVotes, Said, Vote
@@ -66,20 +67,20 @@ def _read_regular(source: Source, name: str) -> Grades | None:
     grades: Grades = {}
     number, current, read = USUAL_GRADES, None, 0
     with source.open(head=True) as lines:
-        blocks = lines.blocks()
+        many = blocks(lines)
         try:
             if name == "trec":
-                for block in blocks:
+                for block in many:
                     read += len(block)
                     for query, _, document, written in map(str.split, block):
                         if query != current:
                             current, judged = query, grades.setdefault(query, {})
                         judged[document] = number[written]
             else:
-                first = next(blocks, [""])
+                first = next(many, [""])
                 if first.pop(0).split() != BEIR_HEADER:
                     return None
-                for block in chain([first], blocks):
+                for block in chain([first], many):
                     read += len(block)
                     for query, document, written in map(str.split, block):
                         if query != current:

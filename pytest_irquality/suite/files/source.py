@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import has_magic
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
-from pytest_irquality.edges.open import Allowed, Lines, Unreadable, matching, open_lines
+from pytest_irquality.edges.open import Allowed, Unreadable, matching, open_lines
 from pytest_irquality.suite.files.formats import (
     OF_QUERIES,
     Bad,
@@ -55,7 +55,7 @@ class Source:
     allowed: Allowed | None = None
 
     @contextmanager
-    def open(self, head: bool = False) -> Iterator[Lines]:
+    def open(self, head: bool = False) -> Iterator[TextIO]:
         """Open it for its lines, or those of its ``head``.
 
         Whatever is wrong with them becomes the error that names this file.

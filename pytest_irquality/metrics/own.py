@@ -62,7 +62,7 @@ def own_measure(
         title=name,
         formula=doc or function.__doc__ or "",
         source="this project",
-        make=own.to_cutoff if cutoff else own.over_all,
+        make=own.make,
         takes_cutoff=cutoff,
         needs="relevant" if needs_relevant else "",
         undefined=undefined,
@@ -82,17 +82,13 @@ class Own:
     function: Function
     range: tuple[float, float]
 
-    def to_cutoff(self, k: int) -> Compute:
-        """Score the first k documents."""
+    def make(self, k: int | None = None) -> Compute:
+        """Score the first k documents, or all that were returned."""
         call = partial(self.call, k=k)
         return lambda hits: [*map(call, hits.queries, hits.rankings, hits.judgments)]
 
-    def over_all(self) -> Compute:
-        """Score every document returned."""
-        return lambda hits: [*map(self.call, hits.queries, hits.rankings, hits.judgments)]
-
     def call(
-        self, query: str, ranking: Ranking, judgments: Judgments, k: int | None = None
+        self, query: str, ranking: Ranking, judgments: Judgments, k: int | None
     ) -> float | None:
         """The value that the function gives one query.
 

@@ -42,27 +42,24 @@ SHORT = listed("""
     """)
 
 
-def negates(words: Sequence[str]) -> set[int]:
-    """The places of negations and operators: one more of them says something else, too."""
-    found = {
-        at
-        for at, word in enumerate(words)
-        if word in NEGATIONS or NEGATED.search(word) or OPERATOR.fullmatch(word)
-    }
-    for at, pair in enumerate(pairwise(words)):
-        if pair in PAIRS:
-            found |= {at, at + 1}
-    return found
-
-
 def decides(words: Sequence[str]) -> set[int]:
     """The places of all the words that may not be missing.
 
     They are negations, operators, numbers, and others that turn a sentence round.
     """
-    return negates(words) | {
-        at for at, word in enumerate(words) if word in OTHERS or any(map(str.isdigit, word))
+    found = {
+        at
+        for at, word in enumerate(words)
+        if word in NEGATIONS
+        or word in OTHERS
+        or NEGATED.search(word)
+        or OPERATOR.fullmatch(word)
+        or any(map(str.isdigit, word))
     }
+    for at, pair in enumerate(pairwise(words)):
+        if pair in PAIRS:
+            found |= {at, at + 1}
+    return found
 
 
 def too_short(words: Sequence[str]) -> bool:

@@ -294,7 +294,11 @@ def _fields(hits: Hits, looked: Looked) -> Returned:
     get_id = _find_id(hits, looked.id_field)
     if get_id is None and (as_dicts := _as_dicts(hits, looked)):
         return _fields(as_dicts, looked)
-    inside = [place for place in INSIDE if _has(hits[0], place)]
+    inside = [
+        place
+        for place in INSIDE
+        if not place or getter(hits[0], place.removesuffix(".")) is not None
+    ]
     named = _named(hits, inside)
     texts: Sequence[str] = ()
     if looked.texts or not all(named):
@@ -309,11 +313,6 @@ def _fields(hits: Hits, looked: Looked) -> Returned:
     if looked.texts and not looked.id_field:
         return _with_texts(None, scores, named, texts)
     raise _no_id(hits[0], looked.id_field)
-
-
-def _has(hit: Any, place: str) -> bool:
-    """Tell whether a hit has something that may hold fields: itself, or what is at the place."""
-    return not place or getter(hit, place.removesuffix(".")) is not None
 
 
 def _scores(hits: Hits) -> tuple[float, ...] | None:

@@ -198,7 +198,11 @@ class LimitReader:
         tags = list(dict.fromkeys(tag for query in queries for tag in query.tags))
         if written.each_tag and not tags:
             self.fail(written.places["each_tag"], "'each_tag' in a suite where no query has a tag")
-        on = (line for line in written.each_query if not _is_off(line))
+        on = (
+            line
+            for line in written.each_query
+            if not isinstance(line, GuardLine) or line.guard is not None
+        )
         checks = [self._check("suite", line) for line in written.thresholds]
         for block in written.tags:
             checks += self._of_tag(block, tags, kinds)
@@ -325,10 +329,6 @@ def _largest_change(measure: Measure, kind: type[Bound], relative: bool) -> floa
     if not relative:
         return measure.range[1] - measure.range[0]
     return 100 if kind.falls else inf  # nothing falls by more than all of it
-
-
-def _is_off(line: Line) -> bool:
-    return isinstance(line, GuardLine) and line.guard is None
 
 
 def _unfit_for_change(measure: Measure, kind: type[Bound]) -> str | None:

@@ -57,20 +57,17 @@ LARGE = {"suite/keys.py"}
 """Files that are longer: tables."""
 COMPLEX = {
     "retrieval/results.py: _fields", "retrieval/results.py: _rows", "retrieval/retrieve.py: retrieve",
-    "retrieval/wrappers.py: _mapping", "suite/files/formats.py: recognise", "suite/files/judgments.py: _read_carefully",
+    "retrieval/wrappers.py: _mapping", "suite/files/formats.py: recognise", "suite/files/judgments.py: _take",
     "suite/files/judgments.py: _read_regular", "suite/first_suite.py: _query", "suite/limit_reader.py: _bound_on_change",
     "suite/limit_reader.py: checks", "suite/lint.py: _nothing_expected", "suite/lint.py: _out_of_reach",
     "suite/lint.py: _too_few",
 }  # fmt: skip
 """Functions over a complexity of 10."""
 OTHERS = {
-    "complex": {"pipeline": 7, "plugin": 9, "report": 26, "storage": 14, "verdict": 42, "wording": 7},
+    "complex": {"pipeline": 7, "plugin": 10, "report": 26, "storage": 13, "verdict": 41, "wording": 7},
     "long": {"pipeline": 1, "report": 1, "verdict": 1, "wording": 1},
-    "imports": {"pipeline": 2, "plugin": 3, "report": 1, "verdict": 2, "wording": 1},
-    "docstrings": {
-        "pipeline": 40, "plugin": 64, "report": 62, "retrieval": 6, "storage": 45, "suite": 12, "verdict": 158,
-        "wording": 83,
-    },
+    "imports": {"pipeline": 2, "plugin": 4, "report": 1, "verdict": 2, "wording": 1},
+    "docstrings": {"pipeline": 43, "plugin": 62, "report": 61, "storage": 45, "verdict": 159, "wording": 83},
 }  # fmt: skip
 TWICE = {
     "accepted.py", "audit.py", "demands.py", "explain.py", "judge.py", "judging.py", "judgments.py", "losses.py",

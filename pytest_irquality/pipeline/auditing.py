@@ -8,8 +8,8 @@ from dataclasses import replace
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.pipeline.corpus import Chunk, chunks_of
 from pytest_irquality.retrieval.explain import ExistsError, existing
-from pytest_irquality.retrieval.results import UnreadableResult
 from pytest_irquality.retrieval.run import Run
+from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.storage.found import Found
 from pytest_irquality.suite.model import Check, Suite
 from pytest_irquality.suite.yaml import SuiteError

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_irquality.edges.open import Allowed
-from pytest_irquality.edges.printable import terminal
+from pytest_irquality.edges.printable import clipped, terminal
 from pytest_irquality.passages import Normal, find, nearest, normal, words
-from pytest_irquality.retrieval.details import Details, clipped
+from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.results import read_result
 from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.storage.target import Target

@@ -1,5 +1,6 @@
-"""A run: what a retriever returned, as plain text and numbers whatever the engine's own types
-were.
+"""A run: what a retriever returned.
+
+It is plain text and numbers, whatever the engine's own types were.
 """
 
 from __future__ import annotations
@@ -49,17 +50,18 @@ class Ranking:
 
     @cached_property
     def distinct(self) -> bool:
-        """Whether no document stands twice."""
+        """True where no document stands twice."""
         return len({*self.ids}) == len(self.ids)
 
     def said_distinct(self) -> Ranking:
-        """The same, of which it is known that no document stands twice, so that nobody looks."""
+        """The ranking, noting that no document stands twice in it, so that nobody looks."""
         vars(self)["distinct"] = True
         return self
 
     def collapsed(self, depth: int) -> tuple[str, ...]:
-        """The first ``depth`` documents, later copies of a document removed and the ranks closed
-        up.
+        """The first ``depth`` documents, each once.
+
+        Later copies of a document are removed and the ranks closed up.
         """
         ids = self.ids[:depth]
         return ids if self.distinct else tuple(dict.fromkeys(ids))
@@ -67,9 +69,10 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Fault:
-    """Why one query has no ranking. ``error`` is what was raised; it stays in this process.
+    """A reason why one query has no ranking.
 
-    ``asked`` is the query's text, which messages like to repeat.
+    ``error`` is what was raised; it stays in this process. ``asked`` is the query's text, which
+    messages like to repeat.
     """
 
     message: str
@@ -78,8 +81,9 @@ class Fault:
 
     @property
     def cause(self) -> str:
-        """What queries that failed alike have in common: not their words, addresses, ports, ids and
-        times.
+        """A text that queries which failed alike have in common.
+
+        It is without their words, addresses, ports, ids and times.
         """
         if isinstance(self.error, UnreadableResult):
             return self.error.cause
@@ -150,7 +154,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Run:
-    """What a retriever returned: one side of a comparison.
+    """The results of a retriever: one side of a comparison.
 
     ``answers`` are one or several, and each has a ranking for the same queries. Where a single one
     is meant, as an example or because a format holds no more, it is the ``first``. ``faults`` says

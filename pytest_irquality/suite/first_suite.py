@@ -1,5 +1,6 @@
-"""The text of a first suite: queries with what the retriever returns for them today, as candidates
-to grade.
+"""The text of a first suite: queries with candidates to grade.
+
+They are what the retriever returns today.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def _steps(page: GradingPage) -> str:
 
 
 def _drawn(sample: Sample, source: str) -> str:
-    """How the queries were drawn, and what their weights mean."""
+    """The lines on how the queries were drawn, and what their weights mean."""
     drawn, queries = f"{len(sample.drawn):,}", f"{sample.queries:,}"
     searches, log = f"{sample.searches:,.10g} searches", comment(source)
     if sample.everything:

@@ -32,8 +32,9 @@ Votes = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Judges:
-    """What counts where several judges graded a pair; ``preferred`` are the judges to believe,
-    first to last.
+    """The way in which the grades of several judges of one pair count.
+
+    ``preferred`` are the judges to believe, first to last.
     """
 
     how: How = "mean"
@@ -69,8 +70,9 @@ def mean(grades: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Vote:
-    """A grade by a judge who is named, when it was given, where that is known, and what the judge
-    wrote beside it.
+    """A grade by a judge who is named.
+
+    ``date`` is when it was given, where that is known, ``note`` what the judge wrote beside it.
     """
 
     grade: float
@@ -78,8 +80,9 @@ class Vote:
     note: str = ""
 
     def after(self, before: Vote) -> Vote | None:
-        """What the judge holds now, having graded the pair ``before``; None where nothing tells
-        which came later.
+        """The grade that the judge holds now, having graded the pair ``before``.
+
+        None where nothing tells which came later.
         """
         if self.grade == before.grade:
             return max(self, before, key=_when)
@@ -106,8 +109,9 @@ class Settled:
 
 @dataclass(frozen=True)
 class Said:
-    """What the suite and all its files say of one query: grades of nobody in particular, and of
-    judges with names.
+    """Everything that the suite and all its files say of one query.
+
+    ``grades`` are those of nobody in particular, ``named`` those of judges with names.
     """
 
     grades: Mapping[str, float]
@@ -142,7 +146,7 @@ class Said:
 
     @property
     def notes(self) -> Mapping[str, Mapping[str, str]]:
-        """What judges wrote, by document; of ``THE_QUERY`` why they skipped it."""
+        """The notes of judges, by document; of ``THE_QUERY`` why they skipped it."""
         written = {
             document: {judge: vote.note for judge, vote in given.items() if vote.note}
             for document, given in self.named.items()
@@ -150,7 +154,7 @@ class Said:
         return {document: notes for document, notes in written.items() if notes}
 
     def judgments(self, judges: Judges, relevant_from: float) -> Judgments:
-        """What the measures read."""
+        """The judgments that the measures read."""
         if not self.named:
             return Judgments(self.grades, relevant_from)
         grades, voted = judges.joined(self.votes)

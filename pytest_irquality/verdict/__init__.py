@@ -9,6 +9,7 @@ from pytest_irquality.verdict.audit_facts import (
     NeverMet as NeverMet,
     Opinions as Opinions,
     Resolution as Resolution,
+    Skipped as Skipped,
     WeakLimit as WeakLimit,
 )
 from pytest_irquality.verdict.facts import Fact as Fact

@@ -19,8 +19,9 @@ A_DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class JudgmentFile:
-    """What a file says: grades by document by query, the query by its id or, in a file without ids,
-    by its text.
+    """A file of judgments as read: grades by document by query.
+
+    The query stands by its id or, in a file without ids, by its text.
 
     ``votes`` are the grades of judges whom it names, the latest of each; ``grades`` are all others.
     ``texts`` are the queries' texts by id, where the file has both.
@@ -34,16 +35,16 @@ class JudgmentFile:
     votes: Mapping[str, NamedVotes] = field(default_factory=dict)
 
     def line_of(self, query: str, document: str, judge: str = UNNAMED) -> int:
-        """Where it judges a pair first; the file is read again up to there."""
+        """The line where it judges a pair first; the file is read again up to there."""
         return _first_line(self.source, self.format, query, document, judge)
 
     def has(self, query: str) -> bool:
-        """Whether it judges anything of a query."""
+        """Tell whether it judges anything of a query."""
         return query in self.grades or query in self.votes
 
     @property
     def queries(self) -> Iterable[str]:
-        """What it judges, by id or text."""
+        """The queries that it judges, by id or text."""
         return dict.fromkeys([*self.grades, *self.votes])
 
 
@@ -59,8 +60,9 @@ def read_judgments(source: Source, words: Mapping[str, float]) -> JudgmentFile:
 
 
 def _read_regular(source: Source, name: str) -> Grades | None:
-    """A file without a surprise, fast: lines alike, grades whole numbers, no pair twice. Any other
-    gives None.
+    """Read a file without a surprise, fast; None for any other.
+
+    Its lines are alike, its grades whole numbers, no pair stands twice.
 
     Most files are so, and some have a million lines: these loops do little more than split them.
     """
@@ -108,7 +110,7 @@ class _Reading:
         self.by_text: bool | None = None
 
     def file(self) -> JudgmentFile:
-        """What it says."""
+        """The file as read."""
         with self.source.open() as lines:
             for record in FORMATS[self.name].records(lines):
                 self._take(record)
@@ -165,8 +167,10 @@ class _Reading:
 
 
 def _given(record: Record, document: str) -> Sequence[tuple[str, str]]:
-    """Whose grades a line holds, each as written: its judge's, and a decision. That of a query that
-    was skipped stands for none.
+    """The judges whose grades a line holds, each with the grade as written.
+
+    They are the line's judge, and a decision. The grade of a query that was skipped stands for
+    none.
     """
     cells = record.cells
     judge, decision = cells.get("judge", UNNAMED).strip(), cells.get("decision", "")
@@ -256,11 +260,10 @@ class InFiles:
         ]
 
     def joined(self, id: str, inline: dict[str, float], place: Callable[[str], str]) -> Said:
-        """What all files say of a query, joined to what the suite says; ``place`` tells where it
-        says so.
+        """All that the files say of a query, joined to what the suite says.
 
-        Raises ``SuiteError``, in the file, where a pair has two grades of nobody in particular, or
-        of one judge.
+        ``place`` tells where the suite says so. Raises ``SuiteError``, in the file, where a pair
+        has two grades of nobody in particular, or of one judge.
         """
         named: NamedVotes = {}
         grades, own = inline, not self.files
@@ -297,7 +300,7 @@ class InFiles:
         return Said(grades, named)
 
     def _key(self, file: JudgmentFile, id_of: Mapping[str, str], id: str) -> str | None:
-        """What a file calls a query: its id; in a file without ids, its text."""
+        """The name by which a file calls a query: its id; in a file without ids, its text."""
         text = self.ids[id].strip()
         if file.by_text:
             key = text if file.has(text) or id in self.texts else id
@@ -308,8 +311,9 @@ class InFiles:
         return key if file.has(key) else None
 
     def notes(self) -> Iterator[str]:
-        """What the files judge that nobody asks: usual, as they are often made for more queries
-        than are run.
+        """Remarks on what the files judge that nobody asks.
+
+        That is usual, as they are often made for more queries than are run.
         """
         for file, _, used in self.files:
             if unused := [key for key in file.queries if key not in used]:
@@ -330,8 +334,9 @@ def _add(
     id: str,
     before: Iterable[tuple[JudgmentFile, str]],
 ) -> None:
-    """Join what the named judges of one more file say of a query to what those of the files
-    ``before`` said.
+    """Join what the named judges of one more file say of a query.
+
+    ``named`` is what those of the files ``before`` said.
     """
     for document, given in file.votes.get(key, {}).items():
         known = named.setdefault(document, {})

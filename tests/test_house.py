@@ -64,15 +64,12 @@ COMPLEX = {
 }  # fmt: skip
 """Functions over a complexity of 10."""
 OTHERS = {
-    "complex": {"pipeline": 7, "plugin": 10, "report": 26, "storage": 13, "verdict": 41, "wording": 7},
-    "long": {"pipeline": 1, "report": 1, "verdict": 1, "wording": 1},
-    "imports": {"pipeline": 2, "plugin": 4, "report": 1, "verdict": 2, "wording": 1},
-    "docstrings": {"pipeline": 43, "plugin": 62, "report": 61, "storage": 45, "verdict": 159, "wording": 83},
+    "complex": {"pipeline": 2, "plugin": 6, "report": 26, "storage": 3, "verdict": 41, "wording": 7},
+    "long": {"report": 1, "verdict": 1, "wording": 1},
+    "imports": {"pipeline": 3, "plugin": 3, "report": 1, "verdict": 2, "wording": 1},
+    "docstrings": {"plugin": 23, "report": 61, "verdict": 159, "wording": 83},
 }  # fmt: skip
-TWICE = {
-    "accepted.py", "audit.py", "demands.py", "explain.py", "judge.py", "judging.py", "judgments.py", "losses.py",
-    "reasons.py",
-}  # fmt: skip
+TWICE = {"accepted.py", "audit.py", "demands.py", "judgments.py", "losses.py", "reasons.py"}
 """Names that several files have."""
 NO_BEGINNING = re.compile(
     r"(What|Whether|Where|How|Who|Whom|Which|Why|When|The same|As|Its|Their)\b"

@@ -15,9 +15,9 @@ import pytest
 
 import pytest_irquality
 from pytest_irquality.plugin import hookspecs
-from pytest_irquality.plugin.checking import Checker
+from pytest_irquality.plugin.checking import IrCheck
 
-OTHERS = [Checker.__call__, hookspecs.pytest_ir_measures, hookspecs.pytest_ir_perturbations]
+OTHERS = [IrCheck.__call__, hookspecs.pytest_ir_measures, hookspecs.pytest_ir_perturbations]
 STEPS = {
     "check",
     "evaluate",

@@ -200,10 +200,10 @@ def commit(folder: Path) -> str | None:
 
 
 def last_change(folder: Path, file: Path, at: str | None = None) -> tuple[str | None, str | None]:
-    """Give the commit that last changed a file and its time, as it stands at a commit or in the
-    working tree; the time alone where git knows no commit.
+    """The commit that last changed a file, and its time; the time alone where git knows none.
 
-    ``folder`` is in the checkout that is asked.
+    The file is taken as it stands at the commit ``at``, or in the working tree. ``folder`` is in
+    the checkout that is asked.
     """
     try:
         if known := Repository.holding(folder).last_change(file, at):

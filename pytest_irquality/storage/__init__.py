@@ -1,4 +1,4 @@
-"""What is kept and read back: run files, TREC, shards, baselines, kept runs."""
+"""Runs as they are kept and read back: files of ours and TREC's, shares, baselines."""
 
 from pytest_irquality.storage.history import Entry as Entry
 from pytest_irquality.storage.jsonl import read_run as read_run

@@ -54,13 +54,13 @@ class Found:
 
     @cached_property
     def matching(self) -> Matching:
-        """Its queries beside today's."""
+        """The queries that were found beside today's."""
         assert self.stored is not None
         return self.stored.matching(self.target.suite)
 
     @cached_property
     def run(self) -> Run | None:
-        """Its answers to today's queries; None where there is nothing to compare with."""
+        """The answers to today's queries; None where there is nothing to compare with."""
         if self.answers is not None:
             return self.answers
         if self.stored is not None:
@@ -69,7 +69,7 @@ class Found:
 
     @property
     def baseline(self) -> Baseline | None:
-        """Its description in reports; None where there is nothing to compare with."""
+        """The description in reports; None where there is nothing to compare with."""
         if self.answers is not None:
             return Baseline(self.source, len(self.answers.answered), version=self.answers.version)
         if self.stored is None:

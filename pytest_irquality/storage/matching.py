@@ -18,11 +18,11 @@ class Question(Protocol):
 
     @property
     def id(self) -> str:
-        """Its id."""
+        """The id of the query."""
 
     @property
     def text(self) -> str:
-        """Its text."""
+        """The text of the query."""
 
     @property
     def params(self) -> Mapping[str, Any]:

@@ -42,7 +42,7 @@ class Project:
 
     @property
     def repository(self) -> git.Repository:
-        """Its git checkout. Raises ``OSError`` where it is in none."""
+        """The git checkout of the project. Raises ``OSError`` where it is in none."""
         return git.Repository.holding(self.root)
 
     @cached_property

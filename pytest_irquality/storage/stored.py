@@ -95,7 +95,7 @@ class StoredQuery:
 
     @property
     def every_answer(self) -> tuple[StoredQuery, ...]:
-        """Its answers, this one first."""
+        """All answers to the query, this one first."""
         return (self, *self.answers)
 
     @property
@@ -114,7 +114,7 @@ class StoredQuery:
         return self.every_answer[number % (1 + len(self.answers))]
 
     def by_document(self, words: Sequence[str | None]) -> dict[str, str]:
-        """Its ``titles`` or ``texts`` by document id."""
+        """The ``titles`` or ``texts`` by document id."""
         known = zip(self.ranking.ids if self.ranking else (), words, strict=False)
         return {id: text for id, text in known if text is not None}
 

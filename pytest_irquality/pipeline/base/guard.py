@@ -156,7 +156,7 @@ class Guard:
 
 
 def take_over() -> None:
-    """As ``sitecustomize``: before any code of the project runs."""
+    """Run as ``sitecustomize``: before any code of the project."""
     guard = Guard(json.loads(os.environ[VARIABLE]))
     sys.path[:] = [path for path in sys.path if path != guard.folder]
     this = sys.modules.pop("sitecustomize")

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from pytest_irquality.edges.git import checkout_above
+from pytest_irquality.edges.project import Project
 from pytest_irquality.metrics import Definition, MeasureError
 from pytest_irquality.metrics.catalogue import with_own
 from pytest_irquality.pipeline.judged import Asking, NotJudged, judged
 from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.report.failure import explain
 from pytest_irquality.report.text import summary
-from pytest_irquality.storage.project import Project
 from pytest_irquality.storage.sources import compared_with
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.target import Target

@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 
 from pytest_irquality.edges.git import now
+from pytest_irquality.edges.project import Project
 from pytest_irquality.storage.baseline import BaselineFiles
 from pytest_irquality.storage.found import Found, Source
 from pytest_irquality.storage.history import HistoryError, read_history
 from pytest_irquality.storage.kept import KeptRuns
-from pytest_irquality.storage.project import Project
 from pytest_irquality.storage.saved import SavedRuns
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import StoredRunError

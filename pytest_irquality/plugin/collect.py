@@ -19,6 +19,7 @@ import pytest
 
 from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.printable import terminal
+from pytest_irquality.edges.project import Project
 from pytest_irquality.metrics import Definition, MeasureError
 from pytest_irquality.metrics.catalogue import with_own
 from pytest_irquality.pipeline.plan import Plan
@@ -33,7 +34,6 @@ from pytest_irquality.plugin.options import Options, shown_path
 from pytest_irquality.plugin.outcomes import Judging
 from pytest_irquality.storage.elsewhere import suites_with_baselines
 from pytest_irquality.storage.kept import KeptRuns
-from pytest_irquality.storage.project import Project
 from pytest_irquality.storage.saved import SavedRuns
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.sources import compared_with, must_exist

@@ -15,6 +15,7 @@ import pytest
 
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import GRADED_COLUMNS
+from pytest_irquality.edges.project import Project
 from pytest_irquality.edges.write import write_new, write_text
 from pytest_irquality.pipeline.corpus import chunks_of, on_a_page
 from pytest_irquality.plugin.options import Options
@@ -22,7 +23,6 @@ from pytest_irquality.report.judging import LIST, to_be_graded, to_grade
 from pytest_irquality.retrieval import RetrieverError, Run, retrieve
 from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.storage.kept import KeptRuns
-from pytest_irquality.storage.project import Project
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.target import Target
 from pytest_irquality.suite import Query, Suite, SuiteError

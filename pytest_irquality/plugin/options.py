@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_irquality.edges.project import PATTERNS
 from pytest_irquality.plugin.declared import (
     COMPARED,
     JUDGMENTS,
@@ -27,7 +28,6 @@ from pytest_irquality.plugin.declared import (
 )
 from pytest_irquality.plugin.internals import named_on_command_line
 from pytest_irquality.plugin.reports import Reports
-from pytest_irquality.storage.project import PATTERNS
 
 
 class Options(Reports):

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pytest_irquality.edges.git import last_change
 from pytest_irquality.edges.open import Allowed
+from pytest_irquality.edges.project import Project
 from pytest_irquality.storage.elsewhere import FOLDER, Shelf, in_tree, own_files, shares_half
 from pytest_irquality.storage.found import Found, Source
 from pytest_irquality.storage.kept import KeptRuns
-from pytest_irquality.storage.project import Project
 from pytest_irquality.storage.run_file import RunFile
 from pytest_irquality.storage.stored import DamagedRunError, StoredRunError
 from pytest_irquality.storage.target import Target, run_file, run_name

@@ -7,11 +7,11 @@ from functools import cached_property
 from pathlib import Path
 
 from pytest_irquality.edges.git import last_change
+from pytest_irquality.edges.project import Project
 from pytest_irquality.storage.baseline import BaselineFiles, taken_over, whose
 from pytest_irquality.storage.elsewhere import Shelf, in_commit
 from pytest_irquality.storage.found import Found, Source
 from pytest_irquality.storage.jsonl import parse_run
-from pytest_irquality.storage.project import Project
 from pytest_irquality.storage.stored import StoredRun, StoredRunError
 from pytest_irquality.storage.target import Target
 

@@ -15,9 +15,9 @@ from pathlib import Path, PurePosixPath
 
 from pytest_irquality.edges.git import Repository
 from pytest_irquality.edges.open import Allowed
+from pytest_irquality.edges.project import Project
 from pytest_irquality.metrics.errors import MeasureError
 from pytest_irquality.storage.jsonl import parse_run
-from pytest_irquality.storage.project import Project
 from pytest_irquality.storage.run_file import RunFile
 from pytest_irquality.storage.stored import Header, StoredRun, StoredRunError
 from pytest_irquality.storage.target import Target, run_name

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_irquality.edges.open import Allowed, Unreadable, files_below
+from pytest_irquality.edges.project import Project
 from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.retrieval.run import Answer, Ranking, Run
 from pytest_irquality.storage.found import NAMED, Found, Source
 from pytest_irquality.storage.jsonl import read_run
-from pytest_irquality.storage.project import Project
 from pytest_irquality.storage.run_file import RunFile
 from pytest_irquality.storage.shards import join
 from pytest_irquality.storage.stored import (

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_irquality.edges.open import Allowed
+from pytest_irquality.edges.project import Project
 from pytest_irquality.storage.jsonl import read_header, read_run
-from pytest_irquality.storage.project import Project
 from pytest_irquality.storage.stored import Header, StoredRun, StoredRunError
 from pytest_irquality.storage.trec import is_trec
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pytest_irquality.edges.git import now, package_version
 from pytest_irquality.edges.open import Allowed
+from pytest_irquality.edges.project import Project
 from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.storage.found import Found, Source
 from pytest_irquality.storage.jsonl import write_run
-from pytest_irquality.storage.project import Project
 from pytest_irquality.storage.run_file import RunFile
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import Header, digest, stored_run

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from pytest_irquality.edges.project import Project
 from pytest_irquality.storage.baseline import BaselineFiles
 from pytest_irquality.storage.commits import COMMITS, AtCommit
 from pytest_irquality.storage.found import Source
 from pytest_irquality.storage.kept import KeptRuns
-from pytest_irquality.storage.project import Project
 from pytest_irquality.storage.stored import StoredRunError
 
 BASELINE = "--ir-baseline"

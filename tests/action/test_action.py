@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_irquality.storage.project import PATTERNS
+from pytest_irquality.edges.project import PATTERNS
 from tests.conftest import ALONE
 
 ROOT = Path(__file__).parents[2]

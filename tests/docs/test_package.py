@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from pytest_irquality.storage.project import PATTERNS
+from pytest_irquality.edges.project import PATTERNS
 from pytest_irquality.suite.schema import schema
 from tests.docs.pages import ROOT
 from tools.address import MENTION, address, files, moved

@@ -65,7 +65,7 @@ def suite_of(grades: Grades, depth: int) -> Suite:
         ),
         depth=depth,
         metrics=measures,
-        checks=(Check("ndcg-10", "ndcg@10", Place(1), limits=limits),),
+        checks=(Check("ndcg-10", "ndcg@10", Place(1), limits),),
     )
 
 

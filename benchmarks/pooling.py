@@ -120,7 +120,7 @@ class Build:
     def judged(self, grades: Grades) -> tuple[bool, set[str]]:
         """Whether it is red by these grades, and the queries whose grades could turn that."""
         asked = tuple(Query(q, q, judgments=Judgments(grades[q], 1)) for q in self.queries)
-        check = Check("ndcg", "ndcg", Place(1), limits=Limits(NDCG, (MaxDrop(0.0),)))
+        check = Check("ndcg", "ndcg", Place(1), Limits(NDCG, (MaxDrop(0.0),)))
         suite = Suite("s", "s", asked, metrics=(NDCG,), checks=(check,), default_guard=False)
         sides = ({q: side[q] for q in self.queries} for side in (self.change, self.base))
         now, before = (Run("", (Answer(rankings),)) for rankings in sides)

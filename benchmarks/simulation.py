@@ -30,7 +30,6 @@ from pytest_irquality.suite.model import (
     Limits,
     Place,
     Query,
-    Scope,
     Suite,
 )
 from pytest_irquality.verdict import judge
@@ -261,7 +260,7 @@ CHANGES = (
 SLICES = 5
 FLOORS = "floors"
 GUARD = LostAllRelevant.key
-LINES: Mapping[str, tuple[Scope, Bound]] = {
+LINES: Mapping[str, tuple[str, Bound]] = {
     "max_drop: 0.01": ("suite", MaxDrop(0.01)),
     "max_drop: 0.05": ("suite", MaxDrop(0.05)),
     "max_drop: 0.15": ("suite", MaxDrop(0.15)),
@@ -285,15 +284,15 @@ def suite_of(case: Case, world: World) -> Suite:
     """A suite with every set of limits; the label of each check says to which it belongs."""
     on = {query: case.before[query].ids for query in case.floor_queries or case.queries}
     then = evaluate({query: Judgments(world.grades[query]) for query in on}, on, MEASURES)
-    checks = [Check(GUARD, GUARD, Place(1), scope="each_query", guard=LostAllRelevant())]
+    checks = [Check(GUARD, GUARD, Place(1), LostAllRelevant(), "each_query")]
     for measure in MEASURES:
-        floor: tuple[Scope, Bound] = (
+        floor: tuple[str, Bound] = (
             "suite",
             Min((then.aggregate(measure).value or 0.0) - BELOW),
         )
         for label, (scope, bound) in {FLOORS: floor, **LINES}.items():
             limits = Limits(measure, (bound,))
-            checks.append(Check(f"{label} {measure}", label, Place(1), scope=scope, limits=limits))
+            checks.append(Check(f"{label} {measure}", label, Place(1), limits, scope))
     queries = tuple(
         Query(id, id, Judgments(case.grades[id]), tags=(f"slice {place % SLICES}",))
         for place, id in enumerate(case.queries)

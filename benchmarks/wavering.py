@@ -325,10 +325,9 @@ def suite_of(collection: Collection, queries: Sequence[str]) -> Suite:
     """The recommended limits over some queries."""
     bounds = (MaxSignificantDrop(SIGNIFICANT_DROP), MaxDrop(LARGEST_DROP))
     checks = [
-        Check(str(measure), "means", Place(1), limits=Limits(measure, bounds))
-        for measure in MEASURES
+        Check(str(measure), "means", Place(1), Limits(measure, bounds)) for measure in MEASURES
     ]
-    guard = Check("guard", "guard", Place(1), scope="each_query", guard=LostAllRelevant())
+    guard = Check("guard", "guard", Place(1), LostAllRelevant(), "each_query")
     return Suite(
         "wavering",
         "wavering",

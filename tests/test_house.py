@@ -148,3 +148,54 @@ def test_docstrings_begin_with_what_they_are_about() -> None:
         if isinstance(node, DOCUMENTED) and NO_BEGINNING.match(ast.get_docstring(node) or "")
     )
     held("docstrings", by_room(bad))
+
+
+def test_nothing_is_told_by_the_name_of_its_kind() -> None:
+    """A rule, guard, bound, finding or scope says itself what a stage asks of it."""
+    found = []
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if _tells_by_name(node):
+                found.append(f"{path.relative_to(ROOT)}:{node.lineno}")  # type: ignore[attr-defined]
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rule.kind == 'must_not_find'",
+        "'trend' != verdict.scope",
+        "finding.kind in ('min', 'max')",
+        "check.scope not in ON_EACH",
+        "self.kind in get_args(GuardKind)",
+        "bound.key.startswith('max_')",
+        "match finding.kind:\n  case 'min': pass",
+    ],
+)
+def test_that_would_be_noticed(line: str) -> None:
+    assert any(map(_tells_by_name, ast.walk(ast.parse(line))))
+    assert not any(map(_tells_by_name, ast.walk(ast.parse("finding.kind == bound.key"))))
+
+
+def _tells_by_name(node: ast.AST) -> bool:
+    if isinstance(node, ast.Compare):
+        sides = [node.left, *node.comparators]
+        return any(map(_is_kind, sides)) and any(map(_is_name, sides))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return _is_kind(node.func.value) and node.func.attr in ("startswith", "endswith")
+    return isinstance(node, ast.Match) and _is_kind(node.subject)
+
+
+def _is_kind(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in ("kind", "key", "scope")
+
+
+def _is_name(node: ast.AST) -> bool:
+    """Whether something is a text, texts, or a constant, which holds either."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "get_args"
+    if isinstance(node, ast.Name):
+        return node.id.isupper()
+    return any(
+        isinstance(part, ast.Constant) and isinstance(part.value, str) for part in ast.walk(node)
+    )

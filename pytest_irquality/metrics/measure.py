@@ -44,6 +44,11 @@ class Measure:
         return self.definition.higher_is_better
 
     @property
+    def sign(self) -> float:
+        """-1 where less is better, else 1."""
+        return -1.0 if self.higher_is_better is False else 1.0
+
+    @property
     def range(self) -> tuple[float, float]:
         """Lowest and highest possible value."""
         return self.definition.range

@@ -11,6 +11,7 @@ from pytest_irquality.retrieval.explain import ExistsError, existing
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.storage.found import Found
+from pytest_irquality.suite.demands import Audited
 from pytest_irquality.suite.model import Check, Suite
 from pytest_irquality.suite.yaml import SuiteError
 from pytest_irquality.verdict.audit import audit, judged_documents
@@ -52,7 +53,11 @@ def audited(
     then = before and by_passages(suite, before, today=run)
     now = Measured(suite, by_passages(suite, run), then)
     found = audit(now, result, judged, exists=exists, no_answer=no_answer)
-    verdicts = [_verdict(check, found) for check in suite.checks if check.audit]
+    verdicts = [
+        _verdict(check, check.demand, found)
+        for check in suite.checks
+        if isinstance(check.demand, Audited)
+    ]
     return replace(result, audit=found, verdicts=(*result.verdicts, *verdicts))
 
 
@@ -64,19 +69,16 @@ def _in_corpus(
     return None if there.isdisjoint(documents) else {one: one in there for one in documents}
 
 
-def _verdict(check: Check, found: Audit) -> Verdict:
-    assert check.audit is not None
-    kind, most = check.audit
-    value = found.count(kind)
-    unknown = kind == "dead" and found.dead is None
+def _verdict(check: Check, limit: Audited, found: Audit) -> Verdict:
+    number = found.count(limit.kind)
     finding = Finding(
         subject="",
-        kind=kind,
-        ok=not unknown and value <= most,
-        value=None if unknown else float(value),
-        limit=float(most),
+        kind=limit.kind,
+        ok=number is not None and number <= limit.most,
+        value=None if number is None else float(number),
+        limit=float(limit.most),
         unit="count",
-        lacks=Lack("exists") if unknown else None,
+        lacks=Lack("exists") if number is None else None,
     )
     return Verdict(
         check=check.name,
@@ -84,6 +86,6 @@ def _verdict(check: Check, found: Audit) -> Verdict:
         line=check.place.line,
         outcome="passed" if finding.ok else "failed",
         findings=(finding,),
-        scope="audit",
+        scope=check.scope,
         file=check.place.path,
     )

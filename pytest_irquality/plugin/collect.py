@@ -143,7 +143,7 @@ def _is_in(shard: Shard, item: pytest.Item) -> bool:
     if not isinstance(item, CheckItem):
         return True
     check = item.check
-    return shard.holds(check.query.id) if check.query else check.scope == "bulk"
+    return shard.holds(check.query.id) if check.query else check.over.answers
 
 
 def _modules(items: Iterable[pytest.Item]) -> list[SuiteModule]:

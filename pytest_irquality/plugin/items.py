@@ -287,7 +287,7 @@ class CheckItem(pytest.Function):
 
 def _unanswered(verdict: Verdict, judged: Judged) -> str | None:
     """Give the query whose fault an item shows, if any."""
-    if verdict.scope == "bulk":
+    if verdict.over.answers:
         # No bulk query has an item of its own, so their cause is shown here.
         bulk = (query.id for query in judged.result.queries if query.fault and not query.check)
         return next(bulk, None)

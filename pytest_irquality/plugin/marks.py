@@ -19,7 +19,7 @@ from pytest_irquality.verdict import SuiteResult, Verdict
 class Mark(NamedTuple):
     """The end of an item, and the reason that was given."""
 
-    kind: Literal["xfailed", "skipped", "fixed"]
+    became: Literal["xfailed", "skipped", "fixed"]
     reason: str
 
 
@@ -46,11 +46,11 @@ def _excused(verdicts: tuple[Verdict, ...], marks: Mapping[str, Mark | None]) ->
         mark = marks.get(verdict.check)
         if mark is None:
             yield verdict
-        elif mark.kind == "fixed" and verdict.outcome == "passed":
+        elif mark.became == "fixed" and verdict.outcome == "passed":
             yield replace(verdict, outcome="fixed", known_issue=mark.reason or "xfail")
-        elif mark.kind == "xfailed" and verdict.outcome in ("failed", "error", "not evaluated"):
+        elif mark.became == "xfailed" and verdict.outcome in ("failed", "error", "not evaluated"):
             yield replace(verdict, outcome="known", known_issue=mark.reason or "xfail")
-        elif mark.kind != "skipped":
+        elif mark.became != "skipped":
             yield verdict
 
 
@@ -58,5 +58,5 @@ def _skipped(result: SuiteResult, marks: Mapping[str, Mark | None]) -> Iterator[
     """``label (reason)`` of each check that was skipped."""
     for verdict in result.verdicts:
         mark = marks.get(verdict.check)
-        if mark and mark.kind == "skipped":
+        if mark and mark.became == "skipped":
             yield f"{verdict.label} ({mark.reason})" if mark.reason else verdict.label

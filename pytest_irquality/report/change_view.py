@@ -52,7 +52,7 @@ def _steps(compared: Sequence[Changed], views: QueryViews, measure: str) -> Iter
     than there is room.
     """
     changes = sorted(compared, key=lambda one: views.sign * one.by)
-    unit, each = views.unit(measure), ceil(len(changes) / STEPS)
+    unit, each = views.result.unit(measure), ceil(len(changes) / STEPS)
     groups = [changes[at : at + each] for at in range(0, len(changes), each)]
     most = max(abs(one.by) for one in changes)
     width = ROW / len(groups)

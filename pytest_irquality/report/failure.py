@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.verdict.damage import Damage
-from pytest_irquality.verdict.findings import Finding
+from pytest_irquality.verdict.findings import Change, Finding
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.wording.answers import broken_by, kind_name, lost_by
 from pytest_irquality.wording.losses import because, in_brackets
@@ -19,7 +19,6 @@ from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import fitted, one_line, quoted, wrapped
 
 WORST = 5
-SPREAD = ("each_tag", "each_query")
 FINDINGS = 20
 IN_FULL = 3
 """Failures of a suite that the terminal tells in full."""
@@ -37,7 +36,7 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
         for finding in story.damage.broken(verdict)[:FINDINGS]:
             if len(verdict.broken) > 1:  # a single one is the title
                 said = sentence(result, verdict, finding)
-                if verdict.scope in SPREAD or not lines[0].startswith(said):  # the title says it
+                if verdict.over.each or not lines[0].startswith(said):  # the title says it
                     lines.append(f"  {_mark(finding)} {said}")
             lines += _reasons(result, finding)
         if len(verdict.broken) > FINDINGS:
@@ -93,7 +92,7 @@ def _limit_lines(result: SuiteResult, verdict: Verdict, width: int) -> list[str]
     """Both demands of a limit that breaks two, or the variants that break it; else the reason, on
     as many lines as it takes.
     """
-    if len(verdict.broken) == 2 and verdict.scope in ("suite", "tag"):
+    if len(verdict.broken) == 2 and verdict.over.means and not verdict.over.each:
         return [sentence(result, verdict, finding) for finding in verdict.broken]
     why = short_reason(result, verdict)
     for finding in verdict.broken[:1]:
@@ -244,11 +243,31 @@ def remarks_lines(remarks: Mapping[str, str], indent: str) -> Iterator[str]:
 
 def _change_lines(story: Story, verdict: Verdict) -> Iterator[str]:
     """The size of a drop, how sure it is, and the tags and queries that lost most."""
-    on_change = (f for f in verdict.broken if f.demand.on_change and not f.variants)
-    finding = next((f for f in on_change if f.change), None)
-    if finding is None or finding.change is None or verdict.scope == "each_query":
+    drops = (f for f in verdict.broken if f.demand.on_change and f.change and not f.variants)
+    finding = None if verdict.over.queries else next(drops, None)
+    if finding is None or finding.change is None:
         return
-    change, unit = finding.change, story.result.unit(finding.measure)
+    yield f"  change {_size(finding.change, story.result.unit(finding.measure))}"
+    if finding.measure == story.damage.measure:
+        if not finding.subject and story.tags:
+            yield f"  tags that lost most: {story.tags}"
+        tagged = list(_of_tag(story.damage.worse, finding.subject))
+        if tagged:
+            yield f"  queries that lost most in {finding.measure}:"
+        yield from _losers(story, tagged)
+
+
+def _losers(story: Story, queries: Sequence[QueryResult]) -> Iterator[str]:
+    for query in queries[:WORST]:
+        worse = story.worsened(query)
+        moved = f"  {worse.moves}" if worse.moves else ""
+        yield f"    {worse.values}  {one_line(query.text)} ({story.result.place(query)}){moved}"
+    if len(queries) > WORST:
+        yield f"    and {grouped(len(queries) - WORST)} more"
+
+
+def _size(change: Change, unit: str) -> str:
+    """A change with how sure it is: ``−0.054 (p = 0.021); 3 worse, 1 better, 6 equal``."""
     sure = []
     if change.low is not None and change.high is not None:
         sure.append(f"90 % interval {signed(change.low, unit)} to {signed(change.high, unit)}")
@@ -256,23 +275,12 @@ def _change_lines(story: Story, verdict: Verdict) -> Iterator[str]:
         sure.append(probability(change.p))
     beside = f" ({', '.join(sure)})" if sure else ""
     counts = f"{change.worse} worse, {change.better} better, {change.equal} equal"
-    yield f"  change {signed(change.difference, unit)}{beside}; {counts}"
-    if not finding.subject and finding.measure == story.damage.measure and story.tags:
-        yield f"  tags that lost most: {story.tags}"
-    if finding.measure == story.damage.measure:
-        tagged = [
-            query
-            for query in story.damage.worse
-            if not finding.subject or finding.subject in query.tags
-        ]
-        if tagged:
-            yield f"  queries that lost most in {finding.measure}:"
-        for query in tagged[:WORST]:
-            worse = story.worsened(query)
-            moved = f"  {worse.moves}" if worse.moves else ""
-            yield f"    {worse.values}  {one_line(query.text)} ({story.result.place(query)}){moved}"
-        if len(tagged) > WORST:
-            yield f"    and {grouped(len(tagged) - WORST)} more"
+    return f"{signed(change.difference, unit)}{beside}; {counts}"
+
+
+def _of_tag(queries: Iterable[QueryResult], tag: str) -> Iterator[QueryResult]:
+    """Those of a tag; all where there is none."""
+    return (query for query in queries if not tag or tag in query.tags)
 
 
 def _texts(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
@@ -296,25 +304,31 @@ def _named(document: ShownDocument) -> str:
 
 def _lowest(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     """The queries that pulled a mean below its floor, worst first."""
-    worst_first = Damage(result).broken(verdict)
-    floors = (f for f in worst_first if f.demand.floor and not f.variants)
-    below = (f for f in floors if f.measure in result.measures)
-    finding = next(below, None)
-    if finding is None or finding.limit is None or verdict.scope == "each_query":
+    floors = (f for f in Damage(result).broken(verdict) if f.demand.floor and not f.variants)
+    finding = next((f for f in floors if f.measure in result.measures), None)
+    losers_are_told = any(other.demand.on_change for other in verdict.broken)
+    if finding is None or losers_are_told or verdict.over.queries:
         return
-    if any(other.demand.on_change for other in verdict.broken):  # those that lost most were told
-        return
-    column, tag = result.measures.index(finding.measure), finding.subject
-    scored = [
-        (query.values[column] or 0.0, query)
-        for query in result.queries
-        if query.values[column] is not None and (not tag or tag in query.tags)
-    ]
-    low = sorted((pair for pair in scored if pair[0] < finding.limit), key=lambda pair: pair[0])
+    low = _below(result, finding)
     if low:
-        yield f"  lowest {finding.measure}{f' of {tag}' if tag else ''}:"
+        tag = f" of {finding.subject}" if finding.subject else ""
+        yield f"  lowest {finding.measure}{tag}:"
     for value, query in low[:WORST]:
-        missed = [document for document in query.missing if document.relevant]
-        rest = " …" if len(missed) > 2 else ""
-        lost = f"  without {', '.join(map(_named, missed[:2]))}{rest}" if missed else ""
-        yield f"    {figure(value)}  {one_line(query.text)} ({result.place(query)}){lost}"
+        where = f"{one_line(query.text)} ({result.place(query)})"
+        yield f"    {figure(value)}  {where}{_without(query)}"
+
+
+def _below(result: SuiteResult, floor: Finding) -> Sequence[tuple[float, QueryResult]]:
+    """The queries below a floor, the lowest first."""
+    column = result.measures.index(floor.measure)
+    queries = _of_tag(result.queries, floor.subject)
+    scored = [(value, query) for query in queries if (value := query.values[column]) is not None]
+    below = [pair for pair in scored if pair[0] < (floor.limit or 0.0)]
+    return sorted(below, key=lambda pair: pair[0])
+
+
+def _without(query: QueryResult) -> str:
+    """The relevant documents that a query misses."""
+    missed = [document for document in query.missing if document.relevant]
+    rest = " …" if len(missed) > 2 else ""
+    return f"  without {', '.join(map(_named, missed[:2]))}{rest}" if missed else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pytest_irquality.report.query_view import QueryViews
+from pytest_irquality.report.query_view import QueryViews, state_of
 from pytest_irquality.report.views import (
     EXPECTED,
     STATES,
@@ -29,10 +29,6 @@ from pytest_irquality.wording.words import cut, rerun, value_and_limit
 MOST_ROWS = 200
 MOST_BROKEN_QUERIES = 5
 """How many demands of a limit are listed; of one on every query, the worst that break it."""
-ON_EACH = ("each_tag", "each_query")
-"""Limits that are held against several subjects."""
-ON_NO_MEAN = ("each_query", "robustness")
-"""Limits that are on no mean of the queries."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +40,7 @@ class LimitViews:
 
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
-        return tuple(verdict for verdict in self.result.verdicts if verdict.scope != "query")
+        return tuple(verdict for verdict in self.result.verdicts if verdict.query is None)
 
     def views(self) -> tuple[LimitView, ...]:
         """The cards, the loudest outcome first, and of each outcome the most damage."""
@@ -67,7 +63,7 @@ class LimitViews:
         """
         states = {}
         for verdict in sorted(self.verdicts, key=lambda v: -loudness(v.outcome)):
-            if verdict.scope not in ON_NO_MEAN:
+            if _on_mean(verdict):
                 outcome = verdict.outcome if verdict.outcome in EXPECTED else "failed"
                 for finding in verdict.broken:
                     states[finding.subject, finding.measure] = STATES[outcome]
@@ -78,7 +74,7 @@ class LimitViews:
         """The number a mean is held to, for its tick, by tag and measure."""
         limits = {}
         for verdict in self.verdicts:
-            if verdict.scope not in ON_NO_MEAN:
+            if _on_mean(verdict):
                 for finding in verdict.findings:
                     is_fixed = finding.demand.fixed and finding.unit != "share"
                     if is_fixed and finding.limit is not None:
@@ -90,7 +86,7 @@ class LimitViews:
     def view(self, verdict: Verdict) -> LimitView:
         findings = self.worst_first(verdict)
         listed, folded = self.divided(verdict, findings)
-        most = MOST_BROKEN_QUERIES if verdict.scope == "each_query" else MOST_ROWS
+        most = MOST_BROKEN_QUERIES if verdict.over.queries else MOST_ROWS
         unlisted = max(len(listed) - most, 0) + max(len(folded) - MOST_ROWS, 0)
         only = self.only_row(verdict, findings)
         row_says_it = (
@@ -114,7 +110,7 @@ class LimitViews:
         )
 
     def worst_first(self, verdict: Verdict) -> Sequence[Finding]:
-        if verdict.scope != "each_query":
+        if not verdict.over.queries:
             return verdict.findings
 
         def loss(finding: Finding) -> float:
@@ -127,7 +123,7 @@ class LimitViews:
         self, verdict: Verdict, findings: Sequence[Finding]
     ) -> tuple[Sequence[Finding], Sequence[Finding]]:
         """The demands that are listed at once, and those that are folded away since they hold."""
-        if verdict.scope not in ON_EACH:
+        if not verdict.over.each:
             return findings, ()
         broken = [finding for finding in findings if not finding.ok]
         return broken, [finding for finding in findings if finding.ok]
@@ -137,7 +133,7 @@ class LimitViews:
         if len(findings) != 1:
             return None
         (finding,) = findings
-        if verdict.scope in ON_EACH and finding.subject and not finding.ok:
+        if verdict.over.each and finding.subject and not finding.ok:
             return None
         return self.row(verdict, finding)
 
@@ -148,7 +144,7 @@ class LimitViews:
 
     def row(self, verdict: Verdict, finding: Finding) -> BoundRow:
         """A demand as numbers; where it has none, in its own words."""
-        of_query = verdict.scope == "each_query"
+        of_query = verdict.over.queries
         state = self.state_of_row(verdict, finding)
         mean = self.mean(verdict, finding)
         has_change = not finding.demand.on_change or bool(mean and mean.change)
@@ -170,9 +166,9 @@ class LimitViews:
 
     def subject(self, verdict: Verdict, finding: Finding) -> str:
         """What a row is about: a query, a tag, or which bound of a line it is."""
-        if verdict.scope == "each_query":
+        if verdict.over.queries:
             return self.queries.texts.get(finding.subject, finding.subject)
-        if verdict.scope == "each_tag":
+        if verdict.over.each_tag:
             return finding.subject
         return of(finding).name or finding.kind
 
@@ -183,12 +179,8 @@ class LimitViews:
         return state
 
     def state_of_row(self, verdict: Verdict, finding: Finding) -> State:
-        if finding.ok:
-            is_qualified = finding.lacks or finding.as_returned is not None
-            return self.state(verdict) if is_qualified else STATES["passed"]
-        if not finding.fails:
-            return STATES["warned"]
-        return STATES[verdict.outcome if verdict.outcome in EXPECTED else "failed"]
+        is_qualified = finding.ok and (finding.lacks or finding.tied)
+        return self.state(verdict) if is_qualified else state_of(verdict, finding)
 
     def words(self, verdict: Verdict, finding: Finding) -> str:
         """A demand in words. What is broken has a row that names its query; what holds has none."""
@@ -198,9 +190,9 @@ class LimitViews:
 
     def mean(self, verdict: Verdict, finding: Finding) -> Mean | None:
         """The mean that a finding is about, unless it is about one query or about variants."""
-        if verdict.scope in ON_NO_MEAN:
+        if not _on_mean(verdict):
             return None
-        return self.queries.means.get((finding.subject or None, finding.measure))
+        return self.result.mean(finding.measure, finding.subject)
 
     def numbers(self, mean: Mean | None, finding: Finding) -> tuple[str, str, str, str]:
         """Baseline, now, what is demanded, and what statistics say of the change."""
@@ -218,28 +210,32 @@ class LimitViews:
     def bar(self, finding: Finding, css: str) -> Bar | None:
         """Drawn on [0, 1]; what goes beyond has a scale with some room above the larger of both."""
         value, limit = finding.value, finding.limit
-        if finding.variants or finding.demand.on_change:
+        if finding.variants or finding.demand.on_change or value is None or limit is None:
             return None
-        if value is None or limit is None or value < 0 or limit < 0:
+        if min(value, limit) < 0:
             return None
-        mean = self.queries.means.get((finding.subject or None, finding.measure))
-        before = None
-        if mean and mean.change and finding.unit != "share":
-            before = mean.change.before
-        largest = max(value, limit, before or 0.0)
-        scale = 1.0
-        if largest > 1 or finding.unit in ("count", "seconds"):
-            scale = largest * 1.25
+        mean = self.result.mean(finding.measure, finding.subject)
+        before = mean.change.before if mean and mean.change and finding.unit != "share" else None
+        scale = _scale(max(value, limit, before or 0.0), finding.unit)
         if not scale:
             return Bar(css, "0", "0")
         drawn_before = None if before is None else percent(before / scale)
         return Bar(css, percent(value / scale), percent(limit / scale), drawn_before)
 
 
+def _scale(largest: float, unit: str) -> float:
+    return largest * 1.25 if largest > 1 or unit in ("count", "seconds") else 1.0
+
+
+def _on_mean(verdict: Verdict) -> bool:
+    """Whether a limit is on means that reports show, or on how they changed."""
+    return verdict.over.means or verdict.over.changes
+
+
 def _held_title(verdict: Verdict) -> str:
     """What is said of the subjects that are folded away since they hold."""
     broken = {finding.subject for finding in verdict.findings if not finding.ok}
-    if verdict.scope == "each_tag":
+    if verdict.over.each_tag:
         held = {finding.subject for finding in verdict.findings} - broken
         return counted(len(held), "tag holds", "tags hold")
     return "the rest holds" if broken else "all queries hold"

@@ -149,7 +149,7 @@ def _suites(stories: Sequence[Story]) -> str:
     """A line a suite, the worst first."""
     rows = []
     for story in stories:
-        mean = story.result.whole.get(story.damage.measure)
+        mean = story.result.mean(story.damage.measure)
         verdict = f"{LEVELS[story.level]} {story.headline}"
         rows.append([story.name, verdict, _value(mean, named=True), story.tally])
     return _table(["Suite", "Verdict", "First measure", "Queries"], rows)
@@ -255,11 +255,9 @@ def _limit_rows(result: SuiteResult, verdict: Verdict) -> Iterator[list[str]]:
 
 def _sides(result: SuiteResult, verdict: Verdict, finding: Finding) -> tuple[str, str]:
     """The mean that a demand is about, before and now."""
-    if verdict.scope == "each_query" or finding.variants:
+    if verdict.over.queries or finding.variants:
         return "", ""
-    tag = finding.subject or None
-    means = (mean for mean in result.means if (mean.measure, mean.tag) == (finding.measure, tag))
-    mean = next(means, None)
+    mean = result.mean(finding.measure, finding.subject)
     if mean is None:
         return "", ""
     return (figure(mean.change.before, mean.unit) if mean.change else ""), _now(mean)
@@ -289,7 +287,7 @@ def _broken_by_query(result: SuiteResult) -> Mapping[str, Sequence[Finding]]:
     """What limits, rules and guards on each query found broken, by the query's id."""
     broken: dict[str, list[Finding]] = {}
     for verdict in result.verdicts:
-        if verdict.scope == "each_query":
+        if verdict.over.each_query:
             for finding in verdict.broken:
                 broken.setdefault(finding.subject, []).append(finding)
     return broken
@@ -331,9 +329,8 @@ def _tags(result: SuiteResult) -> str:
     tags = [*dict.fromkeys(mean.tag for mean in result.means if mean.tag is not None)]
     if not tags:
         return ""
-    means = {(mean.tag, mean.measure): mean for mean in result.means}
     rows = [
-        [tag, *(_value(means.get((tag, measure))) for measure in result.shown)]
+        [tag, *(_value(result.mean(measure, tag)) for measure in result.shown)]
         for tag in tags[:TAGS]
     ]
     more = f"\n{counted(len(tags) - TAGS, 'more tag')}\n" if len(tags) > TAGS else ""

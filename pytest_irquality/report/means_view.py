@@ -11,7 +11,7 @@ from math import inf
 from pytest_irquality.report.limit_view import LimitViews
 from pytest_irquality.report.query_view import QueryViews, side
 from pytest_irquality.report.views import Bar, Cell, MeansRow, State, percent
-from pytest_irquality.verdict.result import Mean, SuiteResult
+from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import Side
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.caveats import whole
@@ -35,9 +35,6 @@ class MeansViews:
         """How many queries each tag has."""
         return Counter(tag for query in self.result.queries for tag in query.tags)
 
-    def mean(self, tag: str | None, measure: str) -> Mean | None:
-        return self.queries.means.get((tag, measure))
-
     def row(self, tag: str | None) -> MeansRow:
         """The means of a tag, or of all queries."""
         asked = len(self.result.queries) if tag is None else self.queries_of[tag]
@@ -47,7 +44,7 @@ class MeansViews:
 
     def defined(self, tag: str | None, asked: int) -> str:
         """How many queries a row's first mean is over, of how many."""
-        first = self.mean(tag, self.result.shown[0]) if self.result.shown else None
+        first = self.result.mean(self.result.shown[0], tag) if self.result.shown else None
         if first is None or first.queries == asked:
             return str(asked)
         return f"{first.queries}/{asked}"
@@ -72,7 +69,7 @@ class MeansViews:
     def most_damaged_first(self, tag: str) -> tuple[bool, float, float, str]:
         """Broken limits, then the largest loss, then the lowest value."""
         main, sign = self.queries.main, self.queries.sign
-        mean = self.mean(tag, self.result.measures[main]) if main is not None else None
+        mean = self.result.mean(self.result.measures[main], tag) if main is not None else None
         change = mean.change.difference if mean and mean.change else 0.0
         value = inf if mean is None or mean.value is None else mean.value
         return not self.is_broken(tag), sign * change, sign * value, tag
@@ -81,7 +78,7 @@ class MeansViews:
         return any((tag, measure) in self.limits.broken for measure in self.result.measures)
 
     def is_unchanged(self, tag: str) -> bool:
-        means = [self.mean(tag, measure) for measure in self.result.shown]
+        means = [self.result.mean(measure, tag) for measure in self.result.shown]
         changes = [mean.change.difference for mean in means if mean and mean.change]
         return not self.is_broken(tag) and all(abs(change) <= EQUAL for change in changes)
 
@@ -91,12 +88,12 @@ class MeansViews:
         """A mean. The first of a row is drawn, too, unless it stands beside other retrievers'."""
         first = self.result.shown[0]
         is_drawn = measure == first and not of_several
-        mean, first_mean = self.mean(tag, measure), self.mean(tag, first)
+        mean, first_mean = self.result.mean(measure, tag), self.result.mean(first, tag)
         value, change = (mean.value, mean.change) if mean else (None, None)
         if change:
             value = change.now  # that over all queries is another, and is noted as ``over``
         difference = change.difference if change else 0.0
-        unit = self.queries.unit(measure)
+        unit = self.result.unit(measure)
         notes = []
         if mean and first_mean and mean.queries != first_mean.queries:
             notes.append(f"of {mean.queries}")
@@ -123,7 +120,7 @@ class MeansViews:
         css = state.css if state else "quiet"
         limit = self.limits.held_to.get((tag or "", measure))
         limit_tick = percent(limit) if limit is not None and 0 <= limit <= 1 else None
-        mean = self.mean(tag, measure)
+        mean = self.result.mean(measure, tag)
         before_tick = percent(mean.change.before) if mean and mean.change else None
         return Bar(css, percent(value), limit_tick, before_tick)
 

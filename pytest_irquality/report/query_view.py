@@ -25,7 +25,6 @@ from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import (
     BAD,
-    Mean,
     QueryResult,
     ShownDocument,
     SuiteResult,
@@ -93,10 +92,6 @@ class QueryViews:
         return {query.id: query.text for query in self.result.queries}
 
     @cached_property
-    def means(self) -> Mapping[tuple[str | None, str], Mean]:
-        return {(mean.tag, mean.measure): mean for mean in self.result.means}
-
-    @cached_property
     def compared(self) -> bool:
         return self.result.baseline is not None
 
@@ -108,14 +103,6 @@ class QueryViews:
     @property
     def sign(self) -> int:
         return self.damage.sign
-
-    def better_side(self, measure: str) -> bool | None:
-        mean = self.means.get((None, measure))
-        return mean.higher_is_better if mean else True
-
-    def unit(self, measure: str) -> str:
-        mean = self.means.get((None, measure))
-        return mean.unit if mean else ""
 
     def gain(self, query: QueryResult) -> float | None:
         """By how much the main measure got better; None where one of the sides is missing."""
@@ -135,16 +122,14 @@ class QueryViews:
     @cached_property
     def own(self) -> Mapping[str, Verdict]:
         """Each query's verdict on the rules written at it."""
-        return {
-            v.query: v for v in self.result.verdicts if v.scope == "query" and v.query is not None
-        }
+        return {v.query: v for v in self.result.verdicts if v.query is not None}
 
     @cached_property
     def guards(self) -> Mapping[str, Sequence[tuple[Verdict, Finding]]]:
         """What the lines for each query demanded of it, where that is broken."""
         found: dict[str, list[tuple[Verdict, Finding]]] = {}
         for verdict in self.result.verdicts:
-            if verdict.scope == "each_query":
+            if verdict.over.each_query:
                 for finding in verdict.findings:
                     if not finding.ok:
                         found.setdefault(finding.subject, []).append((verdict, finding))
@@ -222,7 +207,7 @@ class QueryViews:
         )
 
     def value(self, query: QueryResult, measure: str) -> Value:
-        at, unit = self.result.measures.index(measure), self.unit(measure)
+        at, unit = self.result.measures.index(measure), self.result.unit(measure)
         returned, change = query.values[at], self.change(query, at)
         now = query.compared[at] if query.compared is not None else returned
         before = query.before[at] if query.before is not None else None
@@ -329,7 +314,9 @@ class QueryViews:
     def rules(self, query: QueryResult) -> Iterator[DemandRow]:
         for verdict, finding in self.demands(query):
             label = f"{verdict.label}: " if verdict is not self.own.get(query.id) else ""
-            yield DemandRow(_state(verdict, finding), cut(f"{label}{demand(self.result, finding)}"))
+            yield DemandRow(
+                state_of(verdict, finding), cut(f"{label}{demand(self.result, finding)}")
+            )
 
     def forbidden(self, query: QueryResult) -> Iterator[str]:
         for _, finding in self.demands(query):
@@ -413,14 +400,14 @@ def _listed(missing: int) -> str:
 
 def side(change: float, views: QueryViews, measure: str) -> str:
     """The colour of a change: good, bad, or none where it is nothing or no side is better."""
-    better = views.better_side(measure)
+    better = views.result.higher_is_better(measure)
     if abs(change) <= EQUAL or better is None:
         return ""
     return "good" if (change > 0) == better else "bad"
 
 
-def _state(verdict: Verdict, finding: Finding) -> State:
-    """How a demand on one query ended."""
+def state_of(verdict: Verdict, finding: Finding) -> State:
+    """How a single demand ended."""
     if finding.ok:
         return STATES["passed"]
     if not finding.fails:

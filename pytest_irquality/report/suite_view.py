@@ -130,7 +130,7 @@ class SuiteView:
         anchor = ""
         if row is not None:
             anchor = self.queries.anchor(verdict.query or "")
-        elif verdict.scope != "query":
+        elif verdict.query is None:
             anchor = self.limits.anchor(verdict)
         state = State("bad", STATES[verdict.outcome].symbol, verdict.outcome)
         return Reason(state, verdict.label, where, cut(words), anchor, self.prefix, row)

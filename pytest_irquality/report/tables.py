@@ -37,45 +37,47 @@ def rows_of(story: Story) -> Iterator[Cells]:
     """
     result = story.result
     yield HEAD
-    limits = {verdict.label: verdict for verdict in result.verdicts if verdict.scope == "suite"}
     bad = [v for v in story.damage.failed_limits if v.outcome != "not evaluated"]
     bad += [v for v in result.verdicts if v.caveat and v.query is None]
-    shown = [
-        m
-        for m in result.whole.values()
-        if m.measure in result.shown or limits.get(m.measure) in bad
-    ]
-    for mean in shown:
-        verdict = limits.get(mean.measure)
-        limit = ", ".join(map(bound, verdict.findings)) if verdict else ""
-        yield _row(mean.measure, mean, limit, verdict)
-    others = [v for v in bad if v.scope != "suite"]
+    yield from _suite_rows(result, bad)
+    others = [v for v in bad if not v.over.suite]
     for verdict in others[:MOST_ROWS]:
         yield _limit_row(result, verdict)
     if len(others) > MOST_ROWS:
         yield (f"and {grouped(len(others) - MOST_ROWS)} more", "", "", "", "", "", "✗", "")
 
 
+def _suite_rows(result: SuiteResult, bad: Sequence[Verdict]) -> Iterator[Cells]:
+    """The measures shown, and those whose limit on the whole suite is bad."""
+    limits = {verdict.label: verdict for verdict in result.verdicts if verdict.over.suite}
+    for mean in result.means:
+        verdict = limits.get(mean.measure)
+        if mean.tag is None and (mean.measure in result.shown or verdict in bad):
+            limit = ", ".join(map(bound, verdict.findings)) if verdict else ""
+            yield _row(mean.measure, mean, limit, verdict)
+
+
 def _limit_row(result: SuiteResult, verdict: Verdict) -> Cells:
     """A limit on tags or queries: the one that broke worst, and how many did."""
     findings = verdict.broken or verdict.findings
+    if not findings:
+        return (verdict.label, "", "", "", "", "", _outcome(verdict), "")
     known = [finding for finding in findings if finding.value is not None]
-    worst = min(known or findings, key=margin, default=None)
-    limit = bound(worst) if worst else ""
+    worst = min(known or findings, key=margin)
+    limit = bound(worst)
     if len(verdict.broken) > 1:
         limit = ", ".join(filter(None, (limit, f"{grouped(len(verdict.broken))} broken")))
-    means = {(mean.measure, mean.tag): mean for mean in result.means}
-    mean = means.get((worst.measure, worst.subject)) if worst else None
-    if mean and verdict.scope in ("tag", "each_tag"):
-        on = f"worst: {worst.subject}" if worst and verdict.scope == "each_tag" else ""
+    mean = result.mean(worst.measure, worst.subject)
+    if mean and verdict.over.tags:
+        on = f"worst: {worst.subject}" if verdict.over.each else ""
         return _row(verdict.label, mean, limit, verdict, on)
     value, change = _extreme(worst)
     return (verdict.label, "", value, change, "", limit, _outcome(verdict), "")
 
 
-def _extreme(finding: Finding | None) -> tuple[str, str]:
+def _extreme(finding: Finding) -> tuple[str, str]:
     """The value or else the change that is furthest beyond a limit on every query."""
-    if finding is None or finding.value is None:
+    if finding.value is None:
         return "", ""
     if not finding.demand.on_change:
         return figure(finding.value, finding.unit), ""

@@ -97,7 +97,7 @@ def _first_mean(story: Story) -> Iterator[str]:
     """The first measure over the queries that are compared; beside it the value over all, where
     that is another.
     """
-    mean = story.result.whole.get(story.damage.measure)
+    mean = story.result.mean(story.damage.measure)
     if mean is None or mean.value is None:
         return
     if mean.change is None:

@@ -12,14 +12,16 @@ from typing import Any, Literal, NamedTuple, cast
 from yaml.events import Event, MappingStartEvent
 
 from pytest_irquality.metrics.catalogue import DEFINITIONS
-from pytest_irquality.suite.demands import AUDITED, BOUNDS, GUARDS, AuditKind, Guard
+from pytest_irquality.suite.demands import AUDITED, BOUNDS, GUARDS
 from pytest_irquality.suite.key_tables import Key, Kind, Schema, closed, fields_read
 from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS
-from pytest_irquality.suite.rules import FOR_ALL, Written
+from pytest_irquality.suite.rules import FOR_ALL, RULE_KEYS
 from pytest_irquality.suite.values import CUTOFF, FROM_0, PERCENTAGE, SECONDS, placed_texts, ref
 from pytest_irquality.suite.yaml import Document, Place, short
 
 SWITCHES = ("true", "false", "yes", "no", "on", "off", "null", "none", "~")
+Most = int | Literal["ignore"] | None
+"""How many queries may do what a guard watches for; None: it only warns."""
 LEVELS: Mapping[str, int | None] = {"fail": 0, "warn": None}
 
 
@@ -50,20 +52,12 @@ class TrendLine(NamedTuple):
     over: int
 
 
-class RuleLine(NamedTuple):
-    """A rule that every query must keep."""
+class DemandLine(NamedTuple):
+    """A rule or a guard over every query, and what is written of it."""
 
     name: str
     place: Place
-    documents: Written
-
-
-class GuardLine(NamedTuple):
-    """A guard over every query, None where it is switched off."""
-
-    name: str
-    place: Place
-    guard: Guard | None
+    value: object
 
 
 class VariantBlock(NamedTuple):
@@ -84,7 +78,7 @@ class TagBlock(NamedTuple):
     robustness: tuple[VariantBlock, ...] = ()
 
 
-Line = LimitLine | RuleLine | GuardLine
+Line = LimitLine | DemandLine
 
 # -- known issues ----------------------------------------------------------------------------------
 
@@ -142,8 +136,7 @@ LIMITS_SCHEMA: Schema = {
 # -- guards ----------------------------------------------------------------------------------------
 
 
-def _most(document: Document, event: Event, what: str) -> int | Literal["ignore"] | None:
-    """The number of queries that may do it; None: it only warns."""
+def _most(document: Document, event: Event, what: str) -> Most:
     if isinstance(event, MappingStartEvent):
         most = 0
         for _, _, value in document.fields(event, what, ("max",)):
@@ -154,26 +147,23 @@ def _most(document: Document, event: Event, what: str) -> int | Literal["ignore"
 
 
 GUARD_SCHEMA: Schema = {"anyOf": [{"enum": [*LEVELS, "ignore"]}, closed({"max": FROM_0.schema})]}
-GUARD: Kind[int | Literal["ignore"] | None] = Kind(
-    _most, ref("guard"), "`fail`, `warn`, `ignore`, or `{max: 2}` queries"
-)
+GUARD: Kind[Most] = Kind(_most, ref("guard"), "`fail`, `warn`, `ignore`, or `{max: 2}` queries")
 GUARD_KEYS: Mapping[str, Key] = {
     name: Key(GUARD, guard.help, guard.default) for name, guard in GUARDS.items()
 }
+DEMAND_KEYS: Mapping[str, Key] = {**{name: RULE_KEYS[name] for name in FOR_ALL}, **GUARD_KEYS}
 
 # -- the audit -------------------------------------------------------------------------------------
 
 
-def _audit(document: Document, event: Event, what: str) -> Mapping[AuditKind, int]:
+def _audit(document: Document, event: Event, what: str) -> Mapping[str, int]:
     return {
         kind: document.count(value, f"'audit: {kind}'", 0)
-        for known, _, value in document.fields(event, what, AUDITED)
-        for kind in AUDITED
-        if kind == known
+        for kind, _, value in document.fields(event, what, AUDITED)
     }
 
 
-AUDIT: Kind[Mapping[AuditKind, int]] = Kind(
+AUDIT: Kind[Mapping[str, int]] = Kind(
     _audit,
     closed(dict.fromkeys(AUDITED, FROM_0.schema)),
     "`{dead: …, unprotected: …, toothless: …}`",
@@ -234,14 +224,9 @@ def _each_query(document: Document, event: Event, what: str) -> tuple[Line, ...]
     lines: list[Line] = []
     for name, key, value in document.items(event, what):
         place = document.place(key)
-        if name in FOR_ALL:
-            documents = FOR_ALL[name].value.read(document, value, f"'{name}'")
-            if documents is not None:
-                lines.append(RuleLine(name, place, documents))
-        elif name in GUARDS:
-            most = GUARD.read(document, value, f"'{name}'")
-            guard = None if most == "ignore" else GUARDS[name](most, place=place)
-            lines.append(GuardLine(name, place, guard))
+        if name in DEMAND_KEYS:
+            written = DEMAND_KEYS[name].kind.read(document, value, f"'{name}'")
+            lines.append(DemandLine(name, place, written))
         else:
             lines.append(_limit_line(document, name, place, value))
     return tuple(lines)
@@ -286,8 +271,7 @@ EACH_QUERY_SCHEMA: Schema = {
     **BLOCK_SCHEMA,
     "properties": {
         **BLOCK_SCHEMA["properties"],
-        **{name: rule.value.schema for name, rule in FOR_ALL.items()},
-        **{name: guard.schema for name, guard in GUARD_KEYS.items()},
+        **{name: entry.schema for name, entry in DEMAND_KEYS.items()},
     },
 }
 TREND: Kind[tuple[TrendLine, ...]] = Kind(

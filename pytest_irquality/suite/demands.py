@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from math import inf
-from typing import ClassVar, Literal, TypeVar, get_args
+from typing import ClassVar, Literal, TypeVar
 
 from pytest_irquality.suite.yaml import Place
 
@@ -34,6 +34,7 @@ class Demand:
     """
 
     key: ClassVar[str]
+    known_issue: ClassVar[str | None] = None
     roles: ClassVar[tuple[Role, ...]] = ("named",)
     on_change: ClassVar[bool] = False
     needs_relevant: ClassVar[bool] = False
@@ -41,6 +42,11 @@ class Demand:
     fixed: ClassVar[bool] = False
     floor: ClassVar[bool] = False
     tested: ClassVar[bool] = False
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether breaking it can fail its check."""
+        return False
 
     @classmethod
     def having(cls, documents: Iterable[T], *roles: Role) -> list[T]:
@@ -61,13 +67,69 @@ class Trend(Demand):
     key = "trend"
 
 
+@dataclass(frozen=True)
 class Audited(Demand):
-    """A count of an audit."""
+    """Something that an audit counts, of which there may be ``most``."""
+
+    kind: str
+    most: int
 
 
-AuditKind = Literal["dead", "unprotected", "toothless"]
-AUDITED: tuple[AuditKind, ...] = get_args(AuditKind)
+AUDITED = ("dead", "unprotected", "toothless")
+"""The kinds of what an audit counts, as ``Audit`` names them."""
 
+
+class Answered(Demand):
+    """An answer to each query, whatever it is."""
+
+
+# -- what they are held against --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The things that a check is over.
+
+    These are ``means`` of a measure, of the suite or of ``tags``, single ``queries``, ``changes`` in
+    the history, or ``answers``, whatever they are; none of these are variants and audits. ``each``:
+    every tag or query by itself.
+    """
+
+    means: bool = False
+    tags: bool = False
+    queries: bool = False
+    changes: bool = False
+    answers: bool = False
+    each: bool = False
+
+    @property
+    def suite(self) -> bool:
+        """Whether it is over the mean of the whole suite."""
+        return self.means and not self.tags
+
+    @property
+    def each_tag(self) -> bool:
+        """Whether it is over each tag."""
+        return self.tags and self.each
+
+    @property
+    def each_query(self) -> bool:
+        """Whether it is over each query."""
+        return self.queries and self.each
+
+
+SCOPES: Mapping[str, Scope] = {
+    "suite": Scope(means=True),
+    "tag": Scope(means=True, tags=True),
+    "each_tag": Scope(means=True, tags=True, each=True),
+    "query": Scope(queries=True),
+    "each_query": Scope(queries=True, each=True),
+    "bulk": Scope(answers=True),
+    "robustness": Scope(),
+    "trend": Scope(changes=True),
+    "audit": Scope(),
+}
+"""What each scope is over, by its name."""
 
 # -- guards ----------------------------------------------------------------------------------------
 
@@ -87,6 +149,15 @@ class Guard(Demand):
     help: ClassVar[str]
     default: ClassVar[str]
     on_change = True
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether it does more than warn."""
+        return self.most is not None
+
+    def refuses(self, queries: int) -> bool:
+        """Whether so many queries may not do it."""
+        return self.most is not None and queries > self.most
 
     def has(self, top: Sequence[str], relevant: AbstractSet[str]) -> bool:
         """Tell whether the top results of an answer have what it watches over."""

@@ -37,17 +37,15 @@ class Key:
     """One key.
 
     ``default`` is how the reference puts what holds where it is not written, "" for a required one.
-    ``field`` names the dataclass field that takes its value, with those of other keys of a
-    ``group``, by key. ``hint`` is what to write where a required one is missing. ``mistaken`` are
-    other tools' names for it. ``wants_results``: it contradicts ``expect_no_results``. ``shown``:
-    every report shows its value.
+    ``field`` names the dataclass field that takes its value. ``hint`` is what to write where a
+    required one is missing. ``mistaken`` are other tools' names for it. ``wants_results``: it
+    contradicts ``expect_no_results``. ``shown``: every report shows its value.
     """
 
     kind: Kind[object]
     help: str
     default: str = ""
     field: str = ""
-    group: bool = False
     hint: str = ""
     mistaken: tuple[str, ...] = ()
     wants_results: bool = False
@@ -106,12 +104,6 @@ def required(kind: Kind[T], help: str, hint: str = "", *, mistaken: tuple[str, .
     return made
 
 
-def group(keys: Mapping[str, Key]) -> Mapping[str, Any]:
-    """A field of several keys: the values of those that are written, by key."""
-    made: Mapping[str, Any] = field(default_factory=dict, metadata={"group": keys})
-    return made
-
-
 _keys: dict[type, Mapping[str, Key]] = {}
 
 
@@ -123,13 +115,11 @@ def keys_of(table: type) -> Mapping[str, Key]:
 
 
 def _find_keys(table: type) -> Mapping[str, Key]:
-    found = {}
-    for entry in fields(table):
-        if "key" in entry.metadata:
-            name = entry.metadata["name"] or entry.name
-            found[name] = replace(entry.metadata["key"], field=entry.name)
-        for name, one in entry.metadata.get("group", {}).items():
-            found[name] = replace(one, field=entry.name, group=True)
+    found = {
+        entry.metadata["name"] or entry.name: replace(entry.metadata["key"], field=entry.name)
+        for entry in fields(table)
+        if "key" in entry.metadata
+    }
     return dict(sorted(found.items(), key=lambda pair: not pair[1].required))
 
 
@@ -166,13 +156,7 @@ def filled(
         if entry.required and name not in values:
             hint = f": {entry.hint}" if entry.hint else ""
             document.fail(start, f"{what} has no {name!r}{hint}")
-    arguments: dict[str, Any] = dict(more)
-    for name, value in values.items():
-        if keys[name].group:
-            arguments.setdefault(keys[name].field, {})[name] = value
-        else:
-            arguments[keys[name].field] = value
-    return table(**arguments)
+    return table(**{keys[name].field: value for name, value in values.items()}, **more)
 
 
 def shared(table: type, written: object) -> dict[str, Any]:
@@ -196,12 +180,11 @@ def table(of: type[T], form: str) -> Kind[T]:
     def read(document: Document, event: Event, what: str) -> T:
         return read_table(of, document, event, what)
 
-    return Kind(read, table_schema(of), form)
+    return Kind(read, schema_of(keys_of(of)), form)
 
 
-def table_schema(table: type) -> Schema:
-    """The JSON Schema of a mapping whose keys are the fields of a dataclass."""
-    keys = keys_of(table)
+def schema_of(keys: Mapping[str, Key]) -> Schema:
+    """The JSON Schema of a mapping that has some keys."""
     schema = closed({name: entry.schema for name, entry in keys.items()})
     needed = [name for name, entry in keys.items() if entry.required]
     if needed:

@@ -31,7 +31,7 @@ from pytest_irquality.suite.blocks import (
     VariantBlock,
     offered,
 )
-from pytest_irquality.suite.demands import DEFAULT_GUARD, AuditKind
+from pytest_irquality.suite.demands import DEFAULT_GUARD
 from pytest_irquality.suite.grades import (
     GRADE_WORDS,
     JUDGES,
@@ -46,7 +46,6 @@ from pytest_irquality.suite.key_tables import (
     Kind,
     fields_read,
     filled,
-    group,
     key,
     keys_of,
     read_table,
@@ -193,17 +192,11 @@ class QuerySettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueryRules(QuerySettings):
-    """The rules of a query by their keys, each None where it is switched off."""
-
-    rules: Mapping[str, Written | None] = group(RULE_KEYS)
-
-
-@dataclass(frozen=True, kw_only=True)
-class WrittenQuery(QueryRules):
+class WrittenQuery(QuerySettings):
     """A query as read, before anything else in the suite is applied to it.
 
-    ``places`` holds the place of each key that is written.
+    ``rules`` are those written, by key, None where one is switched off. ``places`` holds the place
+    of each key that is written.
     """
 
     query: str = required(TEXT, "The text that is searched for.", mistaken=QUERY_IN_OTHER_TOOLS)
@@ -227,6 +220,7 @@ class WrittenQuery(QueryRules):
     thresholds: tuple[LimitLine, ...] = key(
         BLOCK, "Limits of this query alone.", (), mistaken=LIMITS_IN_OTHER_TOOLS
     )
+    rules: Mapping[str, Written | None] = field(default_factory=dict)
     place: Place = Place(1)
     places: Mapping[str, Place] = field(default_factory=dict)
     bulk: bool = False
@@ -260,7 +254,10 @@ def _query_or_file(document: Document, event: Event) -> WrittenQuery | WrittenFi
     place = document.place(event)
     if of_file:
         return filled(WrittenFile, found, document, event, "a file", place=place)
-    return filled(WrittenQuery, found, document, event, "a query", place=place, places=places)
+    rules = {name: found.pop(name) for name in RULE_KEYS if name in found}
+    return filled(
+        WrittenQuery, found, document, event, "a query", rules=rules, place=place, places=places
+    )
 
 
 def read_query(document: Document) -> WrittenQuery:
@@ -271,7 +268,7 @@ def read_query(document: Document) -> WrittenQuery:
 
 
 FILE_KEYS = keys_of(WrittenFile)
-QUERY_KEYS = keys_of(WrittenQuery)
+QUERY_KEYS = {**keys_of(WrittenQuery), **RULE_KEYS}
 QUERY_OR_FILE_KEYS = {**QUERY_KEYS, **FILE_KEYS}
 TEXT_OR_FILE = {"anyOf": [ANY_TEXT, ref("file")]}
 
@@ -337,7 +334,7 @@ class SuiteSettings:
     show: tuple[str, ...] = key(
         TEXTS, "Fields of a result that the judging page shows beside title and text.", ()
     )
-    audit: Mapping[AuditKind, int] = key(
+    audit: Mapping[str, int] = key(
         AUDIT,
         "What `--ir-audit` may find: documents that no longer exist, queries that nothing protects,"
         " lines of limits that nothing could break.",

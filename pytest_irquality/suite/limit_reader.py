@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.metrics import Definition, Measure, MeasureError, parse_measure
 from pytest_irquality.suite.blocks import (
-    GuardLine,
+    DemandLine,
     LimitLine,
     Line,
-    RuleLine,
+    Most,
     TagBlock,
     TrendLine,
     VariantBlock,
     WrittenBound,
 )
-from pytest_irquality.suite.demands import BOUNDS, Bound, Max, MaxDrop, Min
+from pytest_irquality.suite.demands import BOUNDS, GUARDS, SCOPES, Bound, Guard, Max, MaxDrop, Min
 from pytest_irquality.suite.keys import WrittenSuite
 from pytest_irquality.suite.model import (
     Check,
     Limits,
     Place,
     Query,
-    Scope,
+    TrendLimits,
+    VariantLimits,
 )
 from pytest_irquality.suite.perturb import BY_HAND
-from pytest_irquality.suite.rules import RULES, with_ranks
+from pytest_irquality.suite.rules import RULES, Rule, Written, with_ranks
 from pytest_irquality.suite.yaml import as_duration, as_number, short
 
 
@@ -198,18 +199,13 @@ class LimitReader:
         tags = list(dict.fromkeys(tag for query in queries for tag in query.tags))
         if written.each_tag and not tags:
             self.fail(written.places["each_tag"], "'each_tag' in a suite where no query has a tag")
-        on = (
-            line
-            for line in written.each_query
-            if not isinstance(line, GuardLine) or line.guard is not None
-        )
-        checks = [self._check("suite", line) for line in written.thresholds]
+        checks = [self._of_limits("suite", line) for line in written.thresholds]
         for block in written.tags:
             checks += self._of_tag(block, tags, kinds)
-        checks += [self._check("each_tag", line) for line in written.each_tag]
+        checks += [self._of_limits("each_tag", line) for line in written.each_tag]
         checks += self._robustness(written.robustness, kinds)
-        checks += [self._check("each_query", line) for line in on]
-        checks += map(self._trend, written.trend)
+        checks += filter(None, map(self._of_each_query, written.each_query))
+        checks += map(self._of_trend, written.trend)
         self._refuse_repeated(checks)
         return sorted(checks, key=lambda check: check.place.line)
 
@@ -221,15 +217,8 @@ class LimitReader:
             near = did_you_mean(block.tag, tags)
             self.fail(block.place, f"no query has the tag {short(block.tag)}{near}")
         for line in block.lines:
-            yield self._check("tag", line, block.tag)
+            yield self._of_limits("tag", line, block.tag)
         yield from self._robustness(block.robustness, kinds, block.tag)
-
-    def _trend(self, trend: TrendLine) -> Check:
-        check = self._check("trend", trend.line)
-        bounds = check.limits.bounds if check.limits else ()
-        if any(bound.relative for bound in bounds):
-            self.fail(trend.line.place, "a trend is limited in points, not in percent")
-        return check._replace(over=trend.over)
 
     def _robustness(
         self, blocks: Iterable[VariantBlock], kinds: Collection[str], tag: str | None = None
@@ -238,8 +227,6 @@ class LimitReader:
 
         Nobody limits a kind that no query has unnoticed.
         """
-        before = "" if tag is None else f"{tag}-"
-        words = "" if tag is None else f"tag {tag}: "
         for block in blocks:
             if block.kind not in kinds:
                 near = did_you_mean(block.kind, kinds)
@@ -248,18 +235,11 @@ class LimitReader:
                     f"no query has variants of the kind {short(block.kind)}{near};"
                     f" {_how_to_have(block.kind)}",
                 )
-            for limits in map(self._of_variants, block.lines):
-                yield Check(
-                    f"{before}robustness-{block.kind}-{limits.measure}",
-                    f"{words}robustness: {block.kind}: {limits.measure}",
-                    limits.place,
-                    scope="robustness",
-                    tag=tag,
-                    limits=limits,
-                    variants=block.kind,
-                )
+            for line in block.lines:
+                limits = self._of_variants(line, block.kind)
+                yield _check("robustness", [block.kind, str(limits.measure)], limits, tag)
 
-    def _of_variants(self, line: LimitLine) -> Limits:
+    def _of_variants(self, line: LimitLine, kind: str) -> VariantLimits:
         """The bounds of a line that is held against what variants lose."""
         limits = self.limits(line)
         self._refuse_test(limits, "against the baseline; for variants")
@@ -268,43 +248,40 @@ class LimitReader:
             self.fail(line.place, f"{measure} says nothing of how variants are found")
         if measure.stage:
             self.fail(line.place, f"{measure}: candidates of variants are not asked for")
-        return limits
+        return VariantLimits(measure, limits.bounds, limits.known_issue, limits.place, kind)
 
-    def _check(self, scope: Scope, line: Line, tag: str | None = None) -> Check:
-        """The check of one line."""
-        name_before, label_before = "", ""
-        if scope == "tag":
-            name_before, label_before = f"{tag}-", f"tag {tag}: "
-        elif scope != "suite":
-            name_before, label_before = f"{scope}-", f"{scope}: "
-        rule = guard = limits = None
-        what = line.name
-        if isinstance(line, RuleLine):
-            rule = RULES[line.name](with_ranks(line.documents, self.top_k), line.place)
-        elif isinstance(line, GuardLine):
-            guard = line.guard
-        else:
-            limits = self._of_each_query(line) if scope == "each_query" else self.limits(line)
-            what = str(limits.measure)
-        return Check(
-            f"{name_before}{what}",
-            f"{label_before}{what}",
-            line.place,
-            scope=scope,
-            tag=tag,
-            limits=limits,
-            rule=rule,
-            guard=guard,
-        )
+    def _of_limits(self, scope: str, line: LimitLine, tag: str | None = None) -> Check:
+        limits = self.limits(line)
+        return _check(scope, [str(limits.measure)], limits, tag)
 
-    def _of_each_query(self, line: LimitLine) -> Limits:
+    def _of_each_query(self, line: Line) -> Check | None:
+        """The check of a line under ``each_query``; None for what is switched off."""
+        if isinstance(line, DemandLine):
+            demand = self._demand(line)
+            return _check("each_query", [line.name], demand) if demand else None
         limits = self.of_one(line)
         if limits.known_issue and any(bound.on_change for bound in limits.bounds):
             self.fail(
                 line.place,
                 "'known_issue' would hide the drop of any query, new ones too; no guard has one",
             )
-        return limits
+        return _check("each_query", [str(limits.measure)], limits)
+
+    def _demand(self, line: DemandLine) -> Rule | Guard | None:
+        if line.name in GUARDS:
+            most = cast("Most", line.value)
+            return None if most == "ignore" else GUARDS[line.name](most, place=line.place)
+        if line.value is None:
+            return None
+        ranks = with_ranks(cast("Written", line.value), self.top_k)
+        return RULES[line.name](ranks, line.place)
+
+    def _of_trend(self, trend: TrendLine) -> Check:
+        limits = self.limits(trend.line)
+        if any(bound.relative for bound in limits.bounds):
+            self.fail(trend.line.place, "a trend is limited in points, not in percent")
+        demand = TrendLimits(limits.measure, limits.bounds, None, limits.place, trend.over)
+        return _check("trend", [str(limits.measure)], demand)
 
     def _refuse_repeated(self, checks: Iterable[Check]) -> None:
         """Two spellings of one measure may not both have limits."""
@@ -316,6 +293,19 @@ class LimitReader:
                     check.place, f"{check.limits.measure} already has its limits on line {line}"
                 )
             lines[check.label] = check.place.line
+
+
+def _check(
+    scope: str, words: Sequence[str], demand: Limits | Rule | Guard, tag: str | None = None
+) -> Check:
+    """A check with the name of its item, and the label that people read, both made of words."""
+    over = SCOPES[scope]
+    if over.each or not over.means:
+        words = [scope, *words]
+    name, label = "-".join(words), ": ".join(words)
+    if tag is not None:
+        name, label = f"{tag}-{name}", f"tag {tag}: {label}"
+    return Check(name, label, demand.place, demand, scope, tag)
 
 
 def _how_to_have(kind: str) -> str:

@@ -73,9 +73,9 @@ def _contradiction(rules: Sequence[Rule]) -> str | None:
 
 def _groups(suite: Suite, check: Check) -> Mapping[str, Sequence[Query]]:
     """The queries a line of limits is held against, by what to call them."""
-    if check.scope == "each_query":
+    if check.over.each_query:
         return {query.quoted: [query] for query in suite.queries}
-    if check.scope == "each_tag":
+    if check.over.each_tag:
         return {f"tag {tag}": queries for tag, queries in suite.tags.items()}
     group = "this suite" if check.tag is None else f"tag {check.tag}"
     return {group: suite.needed(check)}
@@ -116,7 +116,7 @@ def _too_few(
 ) -> Iterator[tuple[Place, str]]:
     """A floor on a slice of a few queries, and a test over a few, say little."""
     few = _small(groups)
-    if not few or check.scope == "each_query":
+    if not few or check.over.each_query:
         return
     named = _named(few)
     verb = "has" if len(few) == 1 else "have"
@@ -127,7 +127,7 @@ def _too_few(
             f"{tested[0].key} of {limits.measure}: {named} {verb} under {FEW} queries, too"
             " few to test",
         )
-    elif check.scope != "suite" and any(bound.falls and bound.fails for bound in limits.bounds):
+    elif not check.over.suite and any(bound.falls and bound.fails for bound in limits.bounds):
         yield (
             limits.place,
             f"{limits.measure}: {named} {verb} under {FEW} queries, where one query moves it a lot",

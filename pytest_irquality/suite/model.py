@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from pytest_irquality.edges.printable import clipped
 from pytest_irquality.metrics import Judgments, Measure
@@ -16,11 +16,13 @@ from pytest_irquality.suite.demands import (
     BOUNDS,
     DEFAULT_GUARD,
     GUARDS,
+    SCOPES,
+    Answered,
     Audited,
-    AuditKind,
     Bound,
     Demand,
     Guard,
+    Scope,
     Trend,
 )
 from pytest_irquality.suite.judges import UNNAMED, Settled, Votes
@@ -42,9 +44,6 @@ __all__ = [
 
 LONGEST_QUOTE = 100
 FEWEST_CANDIDATES = 100  # asked for, whatever is measured
-
-Scope = Literal["suite", "tag", "each_tag", "each_query", "bulk", "robustness", "audit", "trend"]
-
 
 DEMANDS: Mapping[str, type[Demand]] = {
     **RULES,
@@ -74,6 +73,30 @@ class Limits:
     def tested(self) -> bool:
         """True where a test decides over any of them."""
         return any(bound.tested for bound in self.bounds)
+
+    @property
+    def needs_relevant(self) -> bool:
+        """Whether other judgments could make them hold."""
+        return self.measure.needs_relevant
+
+
+@dataclass(frozen=True)
+class VariantLimits(Limits):
+    """Bounds on what the variants of a kind score, or lose."""
+
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class TrendLimits(Limits):
+    """Bounds on what the last ``over`` changes did together."""
+
+    over: int = 0
+
+    @property
+    def needs_relevant(self) -> bool:
+        """Whether other judgments could make them hold: they are history."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -119,8 +142,18 @@ class Query(QuerySettings):
 
     @property
     def demands(self) -> bool:
-        """True where it carries anything of its own that could fail."""
+        """True where anything is demanded of it alone."""
         return bool(self.rules or self.thresholds)
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether it carries anything of its own that could fail."""
+        return bool(self.rules) or any(limits.can_fail for limits in self.thresholds)
+
+    @property
+    def needs_relevant(self) -> bool:
+        """Whether other judgments could make all of it hold. Rules name their documents."""
+        return not self.rules and any(limits.needs_relevant for limits in self.thresholds)
 
     @property
     def remarks(self) -> Mapping[str, str]:
@@ -139,39 +172,45 @@ class Query(QuerySettings):
 
 
 class Check(NamedTuple):
-    """The demands that one test item checks: a query's own, or one line of limits.
+    """The demand that one test item checks: a query's own, a line of limits, and others.
 
-    ``name`` is the item's; ``label`` is what a person reads. Exactly one of ``query``, ``limits``,
-    ``rule``, ``guard``, ``audit`` (what is counted, and how many there may be) is set, or the scope
-    is "bulk": every bulk query must be answered, no more. ``variants`` is the kind of variants that
-    a limit on robustness is about. Limits of scope "trend" are on the last ``over`` changes
-    together.
+    The others are a rule or a guard over every query, what an audit counts, and that every bulk
+    query is answered. ``name`` is the item's; ``label`` is what a person reads. ``scope`` is one of
+    ``SCOPES``.
     """
 
     name: str
     label: str
     place: Place
-    query: Query | None = None
-    scope: Scope = "suite"
+    demand: Query | Limits | Rule | Guard | Audited | Answered
+    scope: str = "suite"
     tag: str | None = None
-    limits: Limits | None = None
-    rule: Rule | None = None
-    guard: Guard | None = None
-    audit: tuple[AuditKind, int] | None = None
-    variants: str = ""
-    over: int = 0
 
     @property
-    def known_issue(self) -> str | None:
-        """The issue that covers what is broken of its query, or of its line of limits."""
-        owner = self.query or self.limits
-        return owner.known_issue if owner else None
+    def over(self) -> Scope:
+        """What it is over."""
+        return SCOPES[self.scope]
+
+    @property
+    def query(self) -> Query | None:
+        """The query that it is of, where it is of one."""
+        return self.demand if isinstance(self.demand, Query) else None
+
+    @property
+    def limits(self) -> Limits | None:
+        """The line of limits that it is, where it is one."""
+        return self.demand if isinstance(self.demand, Limits) else None
+
+    @property
+    def allowed(self) -> int:
+        """How many queries may break it, where it is a guard."""
+        return (self.demand.most or 0) if isinstance(self.demand, Guard) else 0
 
     @property
     def all_limits(self) -> tuple[Limits, ...]:
         """The limits it holds: those of its query, or its own."""
-        if self.query:
-            return self.query.thresholds
+        if isinstance(self.demand, Query):
+            return self.demand.thresholds
         return (self.limits,) if self.limits else ()
 
 
@@ -227,7 +266,7 @@ class Suite(SuiteSettings):
     @cached_property
     def rules_of_all(self) -> tuple[Rule, ...]:
         """The rules that every query is held to."""
-        return tuple(check.rule for check in self.checks if check.rule)
+        return tuple(check.demand for check in self.checks if isinstance(check.demand, Rule))
 
     def reads_texts(self, query: Query) -> bool:
         """Tell whether a query looks for any passage, in the texts of its results."""
@@ -316,6 +355,11 @@ class Suite(SuiteSettings):
             measures += (limits.measure for limits in query.thresholds)
         return tuple(measures)
 
+    @property
+    def gated(self) -> bool:
+        """Whether anything in it could fail."""
+        return any(check.demand.can_fail for check in self.checks)
+
     def with_trends(self) -> Suite:
         """The suite with its limits on many changes together, for where there is a history."""
         return replace(self, trends=(), checks=(*self.checks, *self.trends))
@@ -330,14 +374,14 @@ class Suite(SuiteSettings):
             name = next(f"{name}-{n}" for n in count(2) if f"{name}-{n}" not in taken)
         guard = DEFAULT_GUARD(written=False)
         label = f"each_query: {guard.key}"
-        check = Check(name, label, guard.place, scope="each_query", guard=guard)
+        check = Check(name, label, guard.place, guard, "each_query")
         return replace(self, default_guard=False, checks=(*self.checks, check))
 
     def audited(self) -> Suite:
         """The suite with the limits of its audit, for where there is one."""
         place = self.places.get("audit", Place(1))
         checks = tuple(
-            Check(f"audit-{kind}", f"audit: {kind}", place, scope="audit", audit=(kind, most))
+            Check(f"audit-{kind}", f"audit: {kind}", place, Audited(kind, most), "audit")
             for kind, most in self.audit.items()
         )
         return replace(self, checks=(*self.checks, *checks))
@@ -350,7 +394,7 @@ class Suite(SuiteSettings):
         )
         by_id = {query.id: query for query in queries}
         checks = tuple(
-            check._replace(query=by_id[check.query.id]) if check.query else check
+            check._replace(demand=by_id[check.query.id]) if check.query else check
             for check in self.checks
         )
         return replace(self, queries=queries, checks=checks)
@@ -359,6 +403,6 @@ class Suite(SuiteSettings):
         """The queries whose rankings a check reads."""
         if check.query:
             return (check.query,)
-        if check.scope == "bulk":
+        if check.over.answers:
             return tuple(query for query in self.queries if query.bulk)
         return self.tagged(check.tag)

@@ -15,7 +15,7 @@ from pytest_irquality.suite.keys import QUERY_KEYS, QuerySettings, WrittenQuery,
 from pytest_irquality.suite.limit_reader import LimitReader
 from pytest_irquality.suite.model import Limits, Place, Query, Rule
 from pytest_irquality.suite.perturb import BY_HAND, Perturbation, perturbed
-from pytest_irquality.suite.rules import RULES, with_ranks
+from pytest_irquality.suite.rules import RULE_KEYS, RULES, with_ranks
 from pytest_irquality.suite.yaml import Document, no_grade, short
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class QueryReader:
         empty = next((rule for rule in rules if rule.expects_nothing), None)
         if empty is None:
             return
-        for name, key in QUERY_KEYS.items():
+        for name, key in {**RULE_KEYS, **QUERY_KEYS}.items():
             if key.wants_results and name in written.places:
                 self.document.fail_at(written.places[name], f"{name!r} contradicts {empty.key!r}")
         if judgments.relevant:

@@ -14,6 +14,7 @@ from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.open import Allowed, Unreadable, read_text
 from pytest_irquality.metrics import Definition, Measure
 from pytest_irquality.metrics.catalogue import DEFINITIONS
+from pytest_irquality.suite.demands import Answered
 from pytest_irquality.suite.item_names import check_names
 from pytest_irquality.suite.key_tables import shared
 from pytest_irquality.suite.keys import SuiteSettings, WrittenQuery, WrittenSuite, read_suite
@@ -21,6 +22,7 @@ from pytest_irquality.suite.limit_reader import LimitReader
 from pytest_irquality.suite.model import Check, Place, Query, Suite
 from pytest_irquality.suite.perturb import PERTURBATIONS, Perturbation
 from pytest_irquality.suite.query_reader import QueryReader
+from pytest_irquality.suite.rules import Rule
 from pytest_irquality.suite.yaml import Document, SuiteError, short
 
 if TYPE_CHECKING:
@@ -154,10 +156,10 @@ class _Assembly:
         for query in queries:
             bulk = bulk or query.bulk
             if query.demands or not query.bulk:
-                yield Check(query.id, query.text, query.place, query=query)
+                yield Check(query.id, query.text, query.place, query, "query")
         if bulk:
             place = self.written.places["queries"]
-            yield Check("every-query-answered", "every query answered", place, scope="bulk")
+            yield Check("every-query-answered", "every query answered", place, Answered(), "bulk")
 
     # -- depth -------------------------------------------------------------------------------------
 
@@ -194,7 +196,7 @@ def _parted(checks: Iterable[Check]) -> tuple[list[Check], list[Check]]:
     """The checks of a run, and those of the history, which stand apart until there is one."""
     parts: tuple[list[Check], list[Check]] = [], []
     for check in checks:
-        parts[check.scope == "trend"].append(check)
+        parts[check.over.changes].append(check)
     return parts
 
 
@@ -213,7 +215,8 @@ def _depths_read(suite: Suite) -> Iterator[tuple[int, str]]:
 def _ranks_read(suite: Suite) -> Iterator[tuple[int, str]]:
     """The ranks that rules look at, each with the rule."""
     rules = [(rule, query.id) for query in suite.queries for rule in query.rules]
-    rules += [(check.rule, check.name) for check in suite.checks if check.rule]
+    for_all = ((check.demand, check.name) for check in suite.checks)
+    rules += [(demand, name) for demand, name in for_all if isinstance(demand, Rule)]
     for rule, owner in rules:
         for rank in rule.documents.values():
             yield rank, f"{rule.key} of {short(owner)}"

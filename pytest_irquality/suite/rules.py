@@ -87,6 +87,11 @@ class Rule(Demand):
     expects_nothing: ClassVar[bool] = False
 
     @property
+    def can_fail(self) -> bool:
+        """Whether it does more than warn: always."""
+        return True
+
+    @property
     def wanted(self) -> Sequence[str]:
         """The documents that are to be found."""
         return self.having(self.documents, "wanted")

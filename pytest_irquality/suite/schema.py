@@ -17,8 +17,8 @@ from pytest_irquality.suite.blocks import (
     LIMITS_SCHEMA,
 )
 from pytest_irquality.suite.files.source import NAMES
-from pytest_irquality.suite.key_tables import table_schema
-from pytest_irquality.suite.keys import WrittenFile, WrittenQuery, WrittenSuite
+from pytest_irquality.suite.key_tables import schema_of
+from pytest_irquality.suite.keys import FILE_KEYS, QUERY_KEYS, SUITE_KEYS
 from pytest_irquality.suite.rules import RANKS_SCHEMA
 
 ID = (
@@ -35,10 +35,10 @@ def schema() -> dict[str, Any]:
         "$id": ID,
         "title": "A suite of pytest-irquality",
         "description": "Queries, what they must find, and limits on how well they do.",
-        **table_schema(WrittenSuite),
+        **schema_of(SUITE_KEYS),
         "definitions": {
-            "query": table_schema(WrittenQuery),
-            "file": table_schema(WrittenFile),
+            "query": schema_of(QUERY_KEYS),
+            "file": schema_of(FILE_KEYS),
             "format": {"enum": list(NAMES)},
             "ranks": RANKS_SCHEMA,
             "block": BLOCK_SCHEMA,

@@ -38,12 +38,12 @@ def alpha(times: Mapping[Pattern, int]) -> float | None:
     of = {label: fsum(met.get((label, other), 0) for other in labels) for label in labels}
     up_to = dict(zip(labels, accumulate(of.values()), strict=True))
 
-    def apart(one: float, other: float) -> float:
+    def distance(one: float, other: float) -> float:
         low, high = sorted((one, other))
         return float((up_to[high] - up_to[low] + (of[low] - of[high]) / 2) ** 2)
 
-    seen = fsum(count * apart(*two) for two, count in met.items())
-    expected = fsum(of[one] * of[other] * apart(one, other) for one, other in product(of, of))
+    seen = fsum(count * distance(*two) for two, count in met.items())
+    expected = fsum(of[one] * of[other] * distance(one, other) for one, other in product(of, of))
     return 1 - seen * (fsum(of.values()) - 1) / expected
 
 

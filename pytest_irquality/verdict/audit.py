@@ -4,14 +4,17 @@ anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import chain
 from math import ceil, floor, inf
 
 from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.suite.demands import Bound, Guard
 from pytest_irquality.suite.judges import THE_QUERY
-from pytest_irquality.suite.model import Check, Limits, Query, Suite
+from pytest_irquality.suite.model import Check, Limits, Query, Suite, VariantLimits
+from pytest_irquality.suite.rules import Rule
 from pytest_irquality.verdict.audit_facts import (
     Audit,
     Dead,
@@ -20,9 +23,9 @@ from pytest_irquality.verdict.audit_facts import (
     Skipped,
     WeakLimit,
 )
-from pytest_irquality.verdict.measured import Measured, counts_zero
+from pytest_irquality.verdict.measured import Measured, counts_zero, defined_for
 from pytest_irquality.verdict.opinions import opinions
-from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import SMALLEST_SHOWN, standard_error
 
 LOST_SHARE = 10  # one query in so many loses everything
@@ -108,65 +111,55 @@ def never_met(now: Measured) -> Iterator[NeverMet]:
     """Judged pairs of the queries that were answered, which neither the run nor the baseline holds
     at any depth; relevant ones first.
     """
-    sides = [side for side in (now.run, now.baseline_run) if side]
-    known = [answer.rankings for side in sides for answer in side.answers]
     found = []
     for query in now.suite.queries:
-        if query.id not in now.rankings or now.suite.reads_texts(query):
-            continue
-        rankings = [answer[query.id] for answer in known if query.id in answer]
-        met = {id for ranking in rankings for id in ranking.ids}
-        for document in query.judgments.grades:
-            if document not in met:
-                relevant = document in query.judgments.relevant
-                found.append(NeverMet(query.text, document, relevant))
+        if query.id in now.rankings and not now.suite.reads_texts(query):
+            met, relevant = _met(now, query.id), query.judgments.relevant
+            never = (document for document in query.judgments.grades if document not in met)
+            found += [NeverMet(query.text, one, one in relevant) for one in never]
     yield from sorted(found, key=lambda one: not one.relevant)
+
+
+def _met(now: Measured, query: str) -> Set[str]:
+    """All that any answer of both sides to a query holds."""
+    sides = (side.answers for side in (now.run, now.baseline_run) if side)
+    rankings = (answer.rankings.get(query) for answer in chain.from_iterable(sides))
+    return {id for ranking in rankings if ranking for id in ranking.ids}
 
 
 # -- what protects what ----------------------------------------------------------------------------
 
 
-def unprotected(now: Measured, toothless: Iterable[str]) -> Iterator[Query]:
+def unprotected(now: Measured, toothless: Set[str]) -> Iterator[Query]:
     """The queries on which no rule, limit or guard could fail."""
-    suite, skipped = now.suite, set(toothless)
-    scopes = [
-        (check, {query.id for query in suite.needed(check)})
-        for check in suite.checks
-        if not check.query and check.name not in skipped
-    ]
+    suite = now.suite
+    of_many = [check for check in suite.checks if not check.query and check.name not in toothless]
     for query in suite.queries:
-        if query.rules or any(limits.can_fail for limits in query.thresholds):
-            continue
-        checks = (check for check, ids in scopes if query.id in ids)
-        if not any(_protects(now, check, query) for check in checks):
+        if not query.can_fail and not any(_protects(now, check, query) for check in of_many):
             yield query
 
 
 def _protects(now: Measured, check: Check, query: Query) -> bool:
     """Whether a check over many queries could fail on account of this one."""
-    compared = query.id in now.before
-    if check.guard:
-        relevant = not check.guard.needs_relevant or query.judgments.relevant
-        return check.guard.most is not None and compared and bool(relevant)
-    if check.rule:
-        return True
-    if check.scope == "each_tag" and not query.tags:
+    compared, relevant = query.id in now.before, bool(query.judgments.relevant)
+    if check.tag not in (None, *query.tags) or (check.over.each_tag and not query.tags):
         return False
-    limits = check.limits
-    if limits is None or limits.measure.unit == "seconds":
-        return False
-    return defined_for(now.suite, limits.measure, query) and any(
-        bound.fails and (compared or not bound.on_change) for bound in limits.bounds
-    )
+    match check.demand:
+        case Rule():
+            return True
+        case Guard() as guard:
+            return guard.can_fail and compared and (relevant or not guard.needs_relevant)
+        case Limits() as limits:
+            return _could_break(now, limits, query)
+    return False
 
 
-def defined_for(suite: Suite, measure: Measure, query: Query) -> bool:
-    """Whether a query enters the measure's mean, once it is answered."""
-    if counts_zero(measure):
-        return True
-    if query.expects_nothing:
+def _could_break(now: Measured, limits: Limits, query: Query) -> bool:
+    """Whether bounds are on a value of this query, or on its change."""
+    measure, compared = limits.measure, query.id in now.before
+    if measure.unit == "seconds" or not defined_for(now.suite, measure, query):
         return False
-    return not measure.needs_relevant or suite.undefined == "zero" or bool(query.judgments.relevant)
+    return any(bound.fails and (compared or not bound.on_change) for bound in limits.bounds)
 
 
 # -- limits that could not tell --------------------------------------------------------------------
@@ -178,17 +171,15 @@ def weak_limits(now: Measured, result: SuiteResult, judged: Judged) -> Iterator[
     """
     passed = {verdict.check for verdict in result.verdicts if verdict.outcome == "passed"}
     for check in now.suite.checks:
-        if check.limits and check.name in passed and check.scope != "robustness":
+        if check.limits and check.name in passed and not isinstance(check.limits, VariantLimits):
             yield from _weak(now, check, check.limits, judged)
 
 
 def _weak(now: Measured, check: Check, limits: Limits, judged: Judged) -> Iterator[WeakLimit]:
     """One entry for each floor that would hold, or one where no bound would break."""
     measure = limits.measure
-    staged = now.staged(measure)
-    if not limits.can_fail or staged is None:
-        return
-    if not (measure.needs_relevant or counts_zero(measure)):
+    staged, tells_losses = now.staged(measure), measure.needs_relevant or counts_zero(measure)
+    if staged is None or not tells_losses or not limits.can_fail:
         return
     seen = _seen_by(check, measure, staged)
     if not seen:
@@ -209,13 +200,19 @@ def _weak(now: Measured, check: Check, limits: Limits, judged: Judged) -> Iterat
         losing=len(losing),
     )
     floor = next((bound for bound in limits.bounds if bound.floor), None)
-    if floor is None or check.scope not in ("suite", "tag"):
-        if weak.toothless:
-            yield weak
-        return
+    if floor and check.over.means and not check.over.each:
+        value = now.aggregate(measure, now.suite.needed(check)).value
+        yield from _loose(weak, floor, value, then)
+    elif weak.toothless:
+        yield weak
+
+
+def _loose(
+    weak: WeakLimit, floor: Bound, value: float | None, then: Verdict
+) -> Iterator[WeakLimit]:
+    """The entry of a floor that held after the loss."""
     held = (finding for finding in then.findings if finding.demand.floor and finding.ok)
     lost = next((finding.value for finding in held), None)
-    value = now.aggregate(measure, now.suite.needed(check)).value
     if lost is not None and value is not None and not floor.share:
         write = floor_between(lost, value)
         yield replace(weak, floor=floor.value, value=value, lost=lost, write=write)
@@ -225,7 +222,7 @@ def _seen_by(check: Check, measure: Measure, staged: Measured) -> Sequence[Query
     """The queries that a limit reads: those that were answered and define its measure."""
     suite = staged.suite
     queries = [query for query in suite.needed(check) if query.id in staged.rankings]
-    if check.scope == "each_tag":
+    if check.over.each_tag:
         queries = [query for query in queries if query.tags]
     return [query for query in queries if defined_for(suite, measure, query)]
 
@@ -237,16 +234,15 @@ def _losing(
     costs most.
     """
     place = now.suite.column_of[measure]
-    sign = -1.0 if measure.higher_is_better is False else 1.0
 
     def worth(query: Query) -> float:
         value = now.scores.values[query.id][place]
         if value is None or counts_zero(measure):
             return 0.0 if now.rankings[query.id] else -inf
-        return sign * value * query.weight
+        return measure.sign * value * query.weight
 
     groups: list[Sequence[Query]] = [seen]
-    if check.scope == "each_tag":
+    if check.over.each_tag:
         known = {query.id for query in seen}
         groups = [
             [query for query in tagged if query.id in known] for tagged in now.suite.tags.values()
@@ -291,21 +287,13 @@ def floor_between(lost: float, value: float) -> float | None:
 
 def resolution(now: Measured) -> Iterator[Resolution]:
     """For each limit on a mean over the suite or a tag, what its queries can show."""
-    reported: set[tuple[str, str | None]] = set()
+    subjects: dict[tuple[str, str | None], tuple[Check, Measure]] = {}
     for check in now.suite.checks:
-        limits = check.limits
-        if limits is None or check.scope not in ("suite", "tag") or limits.measure.unit:
-            continue
-        measure = limits.measure
-        if not measure.needs_relevant or measure.aggregate != "mean":
-            continue
-        subject = str(measure), check.tag
-        if subject in reported or not limits.can_fail:
-            continue
-        reported.add(subject)
-        found = _resolution(now, check, measure)
-        if found:
-            yield found
+        if check.limits and check.over.means and not check.over.each and check.limits.can_fail:
+            measure = check.limits.measure
+            if measure.needs_relevant and measure.aggregate == "mean" and not measure.unit:
+                subjects.setdefault((str(measure), check.tag), (check, measure))
+    yield from filter(None, (_resolution(now, *subject) for subject in subjects.values()))
 
 
 def _resolution(now: Measured, check: Check, measure: Measure) -> Resolution | None:

@@ -30,7 +30,7 @@ class Disputed:
     grades: tuple[tuple[str, float], ...]
 
     @property
-    def apart(self) -> float:
+    def distance(self) -> float:
         """How far the highest grade is from the lowest."""
         given = [grade for _, grade in self.grades]
         return max(given) - min(given)
@@ -141,11 +141,7 @@ class Audit:
         """One entry for each line of limits that nothing could break."""
         return tuple({one.check: one for one in self.weak if one.toothless}.values())
 
-    def count(self, kind: str) -> int:
-        """What a limit under ``audit:`` is held against."""
-        found = {
-            "dead": len(self.dead or ()),
-            "unprotected": len(self.unprotected),
-            "toothless": len(self.toothless),
-        }
-        return found[kind]
+    def count(self, kind: str) -> int | None:
+        """How much it found of what a limit under ``audit:`` is on; None where nobody can say."""
+        found: tuple[object, ...] | None = getattr(self, kind)
+        return None if found is None else len(found)

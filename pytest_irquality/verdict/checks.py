@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
-from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Fault
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.suite.model import Check, Limits, Query, Rule, Suite
-from pytest_irquality.suite.rules import Ranks
+from pytest_irquality.suite.demands import Guard
+from pytest_irquality.suite.model import Check, Limits, Query, Suite, TrendLimits, VariantLimits
+from pytest_irquality.suite.rules import Ranks, Rule
 from pytest_irquality.verdict.accepted import may_be_accepted
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.findings import Finding, Lack, RankedDocument
 from pytest_irquality.verdict.guards import hold_guard
 from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare, undecided
-from pytest_irquality.verdict.measured import Measured, counts_zero
+from pytest_irquality.verdict.measured import Measured, defined_for
 from pytest_irquality.verdict.medians import median_rank
 from pytest_irquality.verdict.result import Outcome, Verdict
 from pytest_irquality.verdict.robustness import Variants, measured_variants
@@ -61,18 +61,18 @@ class CheckJudge:
 
     def verdict(self, check: Check) -> Verdict:
         """The verdict of a check: an error or "not evaluated" where its queries lack an answer."""
-        needed = self.suite.needed(check)
+        needed, query = self.suite.needed(check), check.query
         faults, answered = self.faults(check), self.answered(check)
         unanswered = tuple(query.id for query in needed if query.id in faults)
         unasked = sum(query.id not in answered and query.id not in faults for query in needed)
         issue: str | None = None
         findings: tuple[Finding, ...] = ()
-        if unanswered and (check.query or len(faults) > self.suite.max_errors):
+        if unanswered and (query or len(faults) > self.suite.max_errors):
             outcome: Outcome = "error"
         elif unasked:
             outcome = "not evaluated"
         else:
-            issue = check.known_issue
+            issue = check.demand.known_issue
             outcome, findings = self.decided(tuple(self.findings(check, needed)), issue)
         return Verdict(
             check.name,
@@ -80,22 +80,22 @@ class CheckJudge:
             check.place.line,
             outcome,
             findings,
-            scope="query" if check.query else check.scope,
-            query=check.query.id if check.query else None,
+            scope=check.scope,
+            query=query.id if query else None,
             tag=check.tag,
             known_issue=issue,
             file=check.place.path,
             needed=len(needed),
             unanswered=unanswered,
             unasked=unasked,
-            allowed=(check.guard.most or 0) if check.guard else 0,
+            allowed=check.allowed,
         )
 
     def decided(
         self, findings: tuple[Finding, ...], issue: str | None
     ) -> tuple[Outcome, tuple[Finding, ...]]:
         """What findings and a known issue come to, and the findings as they count."""
-        anything_broken = any(finding.fails and not finding.ok for finding in findings)
+        anything_broken = any(finding.breaks for finding in findings)
         if self.updating:
             findings = tuple(map(self.while_updating, findings))
         return _outcome(findings, issue, anything_broken), findings
@@ -128,28 +128,25 @@ class CheckJudge:
 
     def findings(self, check: Check, needed: Sequence[Query]) -> Iterator[Finding]:
         """What a check demands, each demand with whether it holds."""
-        if check.query:
-            yield from self.of_query(check.query)
-        elif check.rule:
-            for query in needed:
-                yield from self.rule_of_all(check.rule, query)
-        elif check.guard:
-            has_baseline = self.baseline is not None
-            yield from hold_guard(check.guard, self.sides, has_baseline, self.updating)
-        elif check.limits and check.scope == "trend":
-            for bound in check.limits.bounds:
-                yield trend(self.history, check.limits.measure, bound, check.over)
-        elif check.limits and check.variants:
-            yield from self.over_variants(check, check.limits, needed)
-        elif check.limits:
-            yield from self.limits(check.limits, partial(SCOPES[check.scope], self, tag=check.tag))
-
-    def of_query(self, query: Query) -> Iterator[Finding]:
-        """The demands on a single query."""
-        for rule in query.rules:
-            yield from self.rule(rule, query)
-        for limits in query.thresholds:
-            yield from self.limits(limits, partial(self.over_each_query, queries=[query]))
+        match check.demand:
+            case Query() as query:
+                for rule in query.rules:
+                    yield from self.rule(rule, query)
+                for limits in query.thresholds:
+                    yield from self.limits(limits, check)
+            case Rule() as rule:
+                for query in needed:
+                    yield from self.rule_of_all(rule, query)
+            case Guard() as guard:
+                has_baseline = self.baseline is not None
+                yield from hold_guard(guard, self.sides, has_baseline, self.updating)
+            case TrendLimits() as limits:
+                for bound in limits.bounds:
+                    yield trend(self.history, limits.measure, bound, limits.over)
+            case VariantLimits() as limits:
+                yield from self.over_variants(limits, check.tag or "", needed)
+            case Limits() as limits:
+                yield from self.limits(limits, check)
 
     def rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
         """A finding for each part of a rule, over all answers to its query; ``broken_in`` counts
@@ -191,9 +188,7 @@ class CheckJudge:
             for finding in self.rule(rule, query):
                 yield replace(finding, queries=1)
 
-    def limits(
-        self, limits: Limits, over: Callable[[Limits], Iterable[Finding]]
-    ) -> Iterator[Finding]:
+    def limits(self, limits: Limits, check: Check) -> Iterator[Finding]:
         """The findings of a line; the bounds that lack a baseline are reported once, not for each
         of its subjects.
         """
@@ -208,13 +203,22 @@ class CheckJudge:
         reported = {finding.kind for finding in missing}
         rest = tuple(bound for bound in limits.bounds if bound.key not in reported)
         if rest:
-            yield from over(replace(limits, bounds=rest))
+            yield from self.over(replace(limits, bounds=rest), check)
+
+    def over(self, limits: Limits, check: Check) -> Iterator[Finding]:
+        """The findings of a line over what its check is over."""
+        if check.query:
+            return self.over_queries(limits, [check.query])
+        if check.over.queries:
+            defining = (query for query in self.suite.queries if self.defines(limits, [query]))
+            return self.over_queries(limits, [*defining])
+        return self.over_each_tag(limits) if check.over.each else self.over_all(limits, check.tag)
 
     def over_variants(
-        self, check: Check, limits: Limits, queries: Sequence[Query]
+        self, limits: VariantLimits, subject: str, queries: Sequence[Query]
     ) -> Iterator[Finding]:
         """A limit on what the variants of a kind lose, or score."""
-        subject, variants = check.tag or "", self.variants.get(check.variants)
+        variants = self.variants.get(limits.kind)
         if variants is not None:
             yield from variants.hold(limits, subject, queries)
             return
@@ -224,36 +228,24 @@ class CheckJudge:
     def over_all(self, limits: Limits, tag: str | None) -> Iterator[Finding]:
         """Limits on the mean over the whole suite, or over a tag."""
         queries = self.suite.tagged(tag)
-        if not self.definable(limits.measure, queries):
+        if not self.defines(limits, queries):
             queries = ()
         change = self.sides.over(limits.measure, tag)
         returned = self.sides.as_returned(limits.measure, queries)
         return hold(self.sides, limits, Subject(tag or "", queries, change, returned))
 
-    def over_each_tag(self, limits: Limits, tag: str | None = None) -> Iterator[Finding]:
+    def over_each_tag(self, limits: Limits) -> Iterator[Finding]:
         """Tags that no judgment could ever define are passed over; where that leaves none, the line
         fails.
         """
-        tags = [
-            tag
-            for tag, queries in self.suite.tags.items()
-            if self.definable(limits.measure, queries)
-        ]
-        for name in tags:
-            yield from self.over_all(limits, name)
+        tags = [tag for tag, queries in self.suite.tags.items() if self.defines(limits, queries)]
+        for tag in tags:
+            yield from self.over_all(limits, tag)
         if not tags:
             yield from hold(self.sides, limits, Subject("", ()))
 
-    def over_each_query(
-        self,
-        limits: Limits,
-        tag: str | None = None,
-        queries: Sequence[Query] | None = None,
-    ) -> Iterator[Finding]:
+    def over_queries(self, limits: Limits, queries: Sequence[Query]) -> Iterator[Finding]:
         """Every broken bound; where none is, the one that came nearest."""
-        queries = queries or [
-            query for query in self.suite.queries if self.definable(limits.measure, [query])
-        ]
         findings: list[Finding] = []
         for query in queries:
             if query.id in self.now.rankings:
@@ -267,22 +259,9 @@ class CheckJudge:
             nothing = self.sides.nothing_compared(queries, limits.measure)
             yield from _worst(_compared(of_bound, nothing))
 
-    def definable(self, measure: Measure, queries: Sequence[Query]) -> bool:
+    def defines(self, limits: Limits, queries: Sequence[Query]) -> bool:
         """Whether judgments define the measure for any of some queries, once they are answered."""
-        if counts_zero(measure):
-            return True
-        queries = [query for query in queries if not query.expects_nothing]
-        if not measure.needs_relevant or self.suite.undefined == "zero":
-            return bool(queries)
-        return any(query.judgments.relevant for query in queries)
-
-
-SCOPES: Mapping[str, Callable[..., Iterator[Finding]]] = {
-    "suite": CheckJudge.over_all,
-    "tag": CheckJudge.over_all,
-    "each_tag": CheckJudge.over_each_tag,
-    "each_query": CheckJudge.over_each_query,
-}
+        return any(defined_for(self.suite, limits.measure, query) for query in queries)
 
 
 def _compared(findings: Sequence[Finding], nothing: Lack) -> Sequence[Finding]:
@@ -308,7 +287,7 @@ def _worst(findings: Sequence[Finding]) -> Sequence[Finding]:
     broken = [finding for finding in findings if not finding.ok]
     if broken:
         return broken
-    held_by_ties = [finding for finding in findings if finding.as_returned is not None]
+    held_by_ties = [finding for finding in findings if finding.tied]
     if held_by_ties:
         return held_by_ties
     return [min(findings, key=margin)] if findings else []
@@ -320,13 +299,14 @@ def _outcome(findings: Sequence[Finding], issue: str | None, anything_broken: bo
     A known issue is about what was measured: it excuses no missing baseline, and it is not fixed
     where nothing was measured.
     """
-    broken = [finding for finding in findings if finding.fails and not finding.ok]
-    measured = all(finding.queries or not finding.measure for finding in broken or findings)
+    broken = [finding for finding in findings if finding.breaks]
+    if not issue or not all(finding.measured for finding in broken or findings):
+        return "failed" if broken else "passed"
     if broken:
-        return "known" if issue and measured else "failed"
-    if issue and measured and findings and not anything_broken:
-        return "known" if any(map(_wavers, findings)) else "fixed"
-    return "passed"
+        return "known"
+    if anything_broken or not findings:
+        return "passed"
+    return "known" if any(map(_wavers, findings)) else "fixed"
 
 
 def _wavers(finding: Finding) -> bool:

@@ -65,6 +65,8 @@ class Comparison:
         """
         staged = (self.measured.staged(measure) if measure else None) or self.measured
         run, baseline, queries = self.measured.baseline_run, self.baseline, [*queries]
+        if not queries:
+            return Lack("defined")
         edited = {*baseline.edited} if baseline else set()
         if found := tuple(query.id for query in queries if query.id in edited):
             return Lack("edited", queries=found)
@@ -224,7 +226,7 @@ class Comparison:
                 and check.limits.tested
                 and asked.issuperset(query.id for query in suite.needed(check))
             ):
-                tags = list(suite.tags) if check.scope == "each_tag" else [check.tag]
+                tags = list(suite.tags) if check.over.each_tag else [check.tag]
                 for tag in tags:
                     measure = check.limits.measure
                     if change := self.change(measure, suite.tagged(tag), tested=True):
@@ -251,9 +253,8 @@ def _ends(
         return None, None
     if p is not None and (p < SIGNIFICANT) != (ends[1] < 0):
         return None, None
-    sign = -1.0 if measure.higher_is_better is False else 1.0
     lowest, highest = measure.range
-    low, high = sorted(sign * end for end in ends)
+    low, high = sorted(measure.sign * end for end in ends)
     return max(low, lowest - before), min(high, highest - before)
 
 
@@ -265,10 +266,9 @@ def change_of(measure: Measure, pairs: Iterable[Pair], *, tested: bool = False) 
     total = 1.0 if measure.aggregate == "sum" else fsum(pair.weight for pair in pairs)
     before = fsum(pair.before * pair.weight for pair in pairs) / total
     now = fsum(pair.now * pair.weight for pair in pairs) / total
-    sign = -1.0 if measure.higher_is_better is False else 1.0
     # What each query adds to the change, scaled so that their mean is the whole change, for the
     # better if positive.
-    scale = sign * len(pairs) / total
+    scale = measure.sign * len(pairs) / total
     gains = [scale * pair.weight * (pair.now - pair.before) for pair in pairs]
     better, equal, worse = win_tie_loss(gains)
     change = Change(before, now, len(pairs), better, worse, equal)

@@ -34,7 +34,7 @@ class Damage:
         """The measure's place in every query's values; None where no measure is shown."""
         result = self.result
         columns = [result.measures.index(measure) for measure in result.shown]
-        sided = [at for at in columns if self._higher_is_better(result.measures[at]) is not None]
+        sided = [at for at in columns if result.higher_is_better(result.measures[at]) is not None]
         return next(iter([*sided, *columns]), None)
 
     @property
@@ -45,11 +45,7 @@ class Damage:
     @cached_property
     def sign(self) -> int:
         """1 where more is better, -1 where less is."""
-        return -1 if self._higher_is_better(self.measure) is False else 1
-
-    def _higher_is_better(self, measure: str) -> bool | None:
-        mean = self.result.whole.get(measure)
-        return mean.higher_is_better if mean else True
+        return -1 if self.result.higher_is_better(self.measure) is False else 1
 
     def sides(self, query: QueryResult) -> tuple[float, float] | None:
         """The measure before and now, ties in the baseline's order; None without a side."""
@@ -137,7 +133,7 @@ class Damage:
         """
         if verdict.query is not None:
             return self._of_query(verdict.query)
-        if verdict.scope == "each_query":
+        if verdict.over.queries:
             broken = dict.fromkeys(finding.subject for finding in verdict.broken)
             return sum(map(self._of_query, broken))
         if all(finding.variants for finding in verdict.broken):  # lost from today's queries
@@ -156,9 +152,9 @@ class Damage:
         """What a check broke; of a limit on each tag or query the worst first."""
         if len(verdict.broken) < 2:
             return verdict.broken
-        if verdict.scope == "each_tag":
+        if verdict.over.each_tag:
             return sorted(verdict.broken, key=margin)
-        if verdict.scope == "each_query":
+        if verdict.over.queries:
             return sorted(verdict.broken, key=lambda finding: -self._of_query(finding.subject))
         return verdict.broken
 
@@ -171,7 +167,7 @@ class Damage:
         that lost most by it.
         """
         at: Verdict | QueryResult = verdict
-        if verdict.scope == "each_query":
+        if verdict.over.queries:
             named = (self.result.by_id.get(finding.subject) for finding in self.broken(verdict))
             at = next(filter(None, named), verdict)
         return at.file or self.result.path, at.line
@@ -212,10 +208,7 @@ class Damage:
         how many.
         """
         return _often(
-            document
-            for query in self.worse
-            for document in query.missing
-            if document.relevant and document.rank is None and document.before is not None
+            document for query in self.worse for document in query.missing if document.lost
         )
 
     @property
@@ -255,21 +248,24 @@ def overturned_by(result: SuiteResult, damage: Damage) -> Mapping[str, QueryResu
     """The failed limits on the whole suite's mean, by label, that would hold without one query,
     and which.
     """
-    if damage.column is None or not damage.worse:
-        return {}
-    worst, found = damage.worse[0], {}
-    for verdict in damage.failed_limits:
-        if verdict.scope == "suite" and len(verdict.broken) == 1:
-            finding = verdict.broken[0]
-            change, sides = finding.change, damage.sides(worst)
-            demand = finding.demand
-            is_plain_drop = demand.on_change and demand.falls and not demand.tested
-            if finding.measure != damage.measure or not is_plain_drop or not change or not sides:
-                continue
-            if finding.unit == "share" or change.queries < 2 or finding.limit is None:
-                continue
-            drop = damage.sign * -change.difference * change.queries
-            rest = (drop - damage.sign * (sides[0] - sides[1])) / (change.queries - 1)
-            if rest <= finding.limit + EQUAL and not finding.measure.startswith("weighted "):
-                found[verdict.label] = worst
-    return found
+    on_means = (verdict for verdict in damage.failed_limits if verdict.over.suite)
+    return {
+        verdict.label: worst
+        for worst in damage.worse[:1]
+        for verdict in on_means
+        if len(verdict.broken) == 1 and _holds_without(worst, verdict.broken[0], damage)
+    }
+
+
+def _holds_without(query: QueryResult, broken: Finding, damage: Damage) -> bool:
+    """Whether a limit on a plain drop of an unweighted mean would hold without a query."""
+    change, demand = broken.change, broken.demand
+    is_plain_drop = demand.on_change and demand.falls and not demand.tested
+    is_plain_mean = broken.unit != "share" and not broken.measure.startswith("weighted ")
+    if not (is_plain_drop and is_plain_mean and broken.measure == damage.measure):
+        return False
+    if change is None or change.queries < 2:
+        return False
+    drop = damage.sign * -change.difference * change.queries
+    rest = (drop + (damage.gain(query) or 0.0)) / (change.queries - 1)
+    return rest <= (broken.limit or 0.0) + EQUAL

@@ -44,6 +44,11 @@ class Loss:
     missing: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether results hold parts of it."""
+        return self.share is None and bool(self.holders)
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -248,6 +253,26 @@ class Finding:
     of: int = 0
     as_returned: float | None = None
     since: str = ""
+
+    @property
+    def breaks(self) -> bool:
+        """Whether its check fails by it."""
+        return self.fails and not self.ok
+
+    @property
+    def tied(self) -> bool:
+        """Whether it holds in the order of equal scores alone."""
+        return self.as_returned is not None
+
+    @property
+    def compared(self) -> bool:
+        """Whether some of the queries that it is on were compared."""
+        return bool(self.of) and not self.lacks
+
+    @property
+    def measured(self) -> bool:
+        """Whether it is on something that was measured, and not on nothing."""
+        return bool(self.queries or not self.measure)
 
     @property
     def demand(self) -> type[Demand]:

@@ -20,7 +20,7 @@ def hold_guard(
     """A finding for each query that did what the guard watches for; one in all where none did, or
     where there is nothing to compare with.
     """
-    now, gates = sides.measured, guard.most is not None
+    now, gates = sides.measured, guard.can_fail
     if not has_baseline:
         ok = updating or not guard.written
         yield Finding("", guard.key, ok, gates, lacks=Lack("baseline"))
@@ -45,35 +45,27 @@ def _not_compared(sides: Comparison) -> Lack | None:
 
 def _hold_in_one_answer(guard: Guard, now: Measured) -> Iterator[Finding]:
     bad = list(broken(guard, now))
-    fails = guard.most is not None and len(bad) > guard.most
+    fails = guard.refuses(len(bad))
     for query, documents in bad:
         yield Finding(query.id, guard.key, False, fails, queries=1, ranked=documents)
     if not fails:
         yield from _held_by_ties(guard, now, {query.id for query, _ in bad})
     if not bad:
         compared, of = len(now.before), len(now.rankings)
-        yield Finding("", guard.key, True, guard.most is not None, queries=compared, of=of)
+        yield Finding("", guard.key, True, guard.can_fail, queries=compared, of=of)
 
 
 def _held_by_ties(guard: Guard, now: Measured, bad: Collection[str]) -> Iterator[Finding]:
     """The queries that break a guard as returned, where it holds in the order of equal scores
     alone.
     """
-    if guard.most is None or not now.reordered:
+    as_returned = list(broken(guard, now, returned=True)) if now.reordered else []
+    if not guard.refuses(len(as_returned)):
         return
-    as_returned = list(broken(guard, now, returned=True))
-    if len(as_returned) <= guard.most:
-        return
-    for query, documents in as_returned:
+    many = float(len(as_returned))
+    for query, gone in as_returned:
         if query.id not in bad:
-            yield Finding(
-                query.id,
-                guard.key,
-                True,
-                queries=1,
-                ranked=documents,
-                as_returned=float(len(as_returned)),
-            )
+            yield Finding(query.id, guard.key, True, queries=1, ranked=gone, as_returned=many)
 
 
 def _hold_in_answers(guard: Guard, now: Measured) -> Iterator[Finding]:
@@ -82,7 +74,7 @@ def _hold_in_answers(guard: Guard, now: Measured) -> Iterator[Finding]:
     """
     losses = lost(now, lambda answer, query: has(guard, query, answer.aligned[query.id], answer))
     may_be_wavering = not losses.beyond_chance
-    fails = guard.most is not None and len(losses.queries) > guard.most and not may_be_wavering
+    fails = guard.refuses(len(losses.queries)) and not may_be_wavering
     for query in losses.queries:
         before = [answer.rankings[query.id] for answer in now.answers_before]
         yield Finding(
@@ -95,7 +87,7 @@ def _hold_in_answers(guard: Guard, now: Measured) -> Iterator[Finding]:
             wavering=losses.wavering if may_be_wavering else 0,
         )
     if not losses.queries:
-        yield Finding("", guard.key, True, guard.most is not None, queries=len(now.before))
+        yield Finding("", guard.key, True, guard.can_fail, queries=len(now.before))
 
 
 # -- what it watches for ---------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.suite.demands import Audited, Guard
 from pytest_irquality.suite.model import Check, Suite
 from pytest_irquality.verdict.accepted import (
     Accepting,
@@ -27,7 +28,7 @@ from pytest_irquality.verdict.facts import Fact
 from pytest_irquality.verdict.findings import Loss, Trail
 from pytest_irquality.verdict.losses import Losses
 from pytest_irquality.verdict.measured import Measured
-from pytest_irquality.verdict.noticed import can_fail, noticed
+from pytest_irquality.verdict.noticed import noticed
 from pytest_irquality.verdict.opinions import with_other_judges
 from pytest_irquality.verdict.passages import by_passages
 from pytest_irquality.verdict.query_result import query_result
@@ -72,7 +73,7 @@ def judge(
         suite = suite.guarded()
     chosen = suite.checks if checks is None else tuple(checks)
     # Limits under ``audit`` are held against the audit, which is made after the verdicts.
-    chosen = tuple(check for check in chosen if check.audit is None)
+    chosen = tuple(check for check in chosen if not isinstance(check.demand, Audited))
     if before is not None and baseline is None:
         baseline = Baseline(
             before.retriever or "baseline", len(before.answered), version=before.version
@@ -153,7 +154,7 @@ class _Judging:
         checks = [
             check
             for check in self.sides.checks
-            if check.name in failed and _rests_on_judgments(check)
+            if check.name in failed and check.demand.needs_relevant
         ]
         queries = {id for check in checks for id in self._rests_on(check, failed[check.name])}
         without_unjudged = condensed(self.now, queries)
@@ -165,7 +166,7 @@ class _Judging:
 
     def _rests_on(self, check: Check, failed: Verdict) -> Iterable[str]:
         """The queries that a failed check could hold by, were their rankings others."""
-        if check.guard and not self.now.several:
+        if isinstance(check.demand, Guard) and not self.now.several:
             return [finding.subject for finding in failed.broken if finding.subject]
         return [query.id for query in self.suite.needed(check)]
 
@@ -181,7 +182,7 @@ class _Judging:
         """The measures with limits over the last changes, each with its first floor or ceiling."""
         limited: dict[str, float | None] = {}
         for check in self.suite.checks:
-            if check.limits and check.scope in ("suite", "trend"):
+            if check.limits and (check.over.suite or check.over.changes):
                 measure = str(check.limits.measure)
                 limited.setdefault(measure, None)
                 fixed = [b.value for b in check.limits.bounds if b.fixed]
@@ -222,7 +223,7 @@ class _Judging:
             verdicts=verdicts,
             facts=tuple(self.facts()),
             causes=tuple(now.causes),
-            gated=any(map(can_fail, suite.checks)),
+            gated=suite.gated,
             judged=judged,
             returned=returned,
             interrupted=now.run.interrupted,
@@ -277,14 +278,3 @@ def _seconds(run: Run) -> float:
     """How long all calls of a run took together."""
     rankings = chain.from_iterable(answer.rankings.values() for answer in run.answers)
     return sum(ranking.seconds or 0.0 for ranking in rankings)
-
-
-def _rests_on_judgments(check: Check) -> bool:
-    """Whether other judgments could give another verdict. Rules name their documents themselves."""
-    if check.scope == "trend":
-        return False
-    if check.guard:
-        return check.guard.needs_relevant
-    if check.query and check.query.rules:
-        return False
-    return any(limits.measure.needs_relevant for limits in check.all_limits)

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_irquality.metrics import Measure
-from pytest_irquality.suite.model import Bound, Limits, Query
+from pytest_irquality.suite.demands import Bound
+from pytest_irquality.suite.model import Limits, Query
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.findings import Change, Finding, Lack
 from pytest_irquality.verdict.statistics import EQUAL
@@ -31,10 +32,8 @@ class Subject(NamedTuple):
 def hold(sides: Comparison, limits: Limits, subject: Subject) -> Iterator[Finding]:
     """A finding for each bound of a line on one subject."""
     for bound in limits.bounds:
-        if bound.on_change:
-            yield _hold_change(sides, limits.measure, bound, subject)
-        else:
-            yield _hold_value(sides, limits.measure, bound, subject)
+        held = _hold_change if bound.on_change else _hold_value
+        yield held(sides, limits.measure, bound, subject)
 
 
 def nothing_to_compare(sides: Comparison, limits: Limits) -> Iterator[Finding]:
@@ -58,48 +57,35 @@ def undecided(measure: Measure, bound: Bound, subject: str, lacks: Lack, of: int
     """A limit that has no value to be held against. It holds only where there is nothing yet that
     it could be.
     """
-    return Finding(
-        subject,
-        bound.key,
-        lacks.why.excused,
-        bound.fails,
-        str(measure),
-        limit=bound.value,
-        unit=_unit(measure, bound),
-        lacks=lacks,
-        of=of,
-    )
+    return _finding(measure, bound, subject, lacks.why.excused, lacks=lacks, of=of)
 
 
-def _unit(measure: Measure, bound: Bound) -> str:
-    return "share" if bound.share or bound.relative else measure.unit
+def _finding(measure: Measure, bound: Bound, subject: str, ok: bool, **more: Any) -> Finding:
+    unit = "share" if bound.share or bound.relative else measure.unit
+    more.update(measure=str(measure), limit=bound.value, unit=unit)
+    return Finding(subject, bound.key, ok, bound.fails, **more)
 
 
 def _hold_value(sides: Comparison, measure: Measure, bound: Bound, subject: Subject) -> Finding:
-    total = sides.measured.aggregate(measure, subject.queries)
+    queries, compares = subject.queries, measure.definition.compares
+    total = sides.measured.aggregate(measure, queries)
     value = total.value
     if value is None:
-        if measure.definition.compares and subject.queries:
-            lacks = sides.nothing_compared(subject.queries, measure)
-        else:
-            lacks = Lack("defined")
-        return undecided(measure, bound, subject.name, lacks, len(subject.queries))
+        lacks = sides.nothing_compared(queries, measure) if compares else Lack("defined")
+        return undecided(measure, bound, subject.name, lacks, len(queries))
     if bound.share:
         value /= max(total.n, 1)
     ok = bound.left(value, bound.value) >= -EQUAL
-    returned = sides.agreement_as_returned(measure, subject.queries)
+    returned = sides.agreement_as_returned(measure, queries)
     tied = ok and returned is not None and bound.left(returned, bound.value) < -EQUAL
-    return Finding(
+    return _finding(
+        measure,
+        bound,
         subject.name,
-        bound.key,
         ok,
-        bound.fails,
-        str(measure),
-        value,
-        bound.value,
-        total.n,
-        _unit(measure, bound),
-        of=len(subject.queries) if measure.definition.compares else 0,
+        value=value,
+        queries=total.n,
+        of=len(queries) if compares else 0,
         as_returned=returned if tied else None,
     )
 
@@ -108,22 +94,17 @@ def _hold_change(sides: Comparison, measure: Measure, bound: Bound, subject: Sub
     change, returned = subject.change, subject.as_returned
     of = sides.limited(measure, subject.queries)
     if change is None:
-        lacks = Lack("defined")
-        if subject.queries:
-            lacks = sides.nothing_compared(subject.queries, measure)
+        lacks = sides.nothing_compared(subject.queries, measure)
         return undecided(measure, bound, subject.name, lacks, of)
     value, ok = bound.worsening(change.before, change.now), _within(bound, change)
     tied = ok and returned is not None and not _within(bound, returned)
-    return Finding(
+    return _finding(
+        measure,
+        bound,
         subject.name,
-        bound.key,
         ok,
-        bound.fails,
-        str(measure),
-        None if value == inf else value,
-        bound.value,
-        change.queries,
-        _unit(measure, bound),
+        value=None if value == inf else value,
+        queries=change.queries,
         change=change,
         of=of,
         as_returned=returned.now if returned and tied else None,

@@ -561,6 +561,15 @@ def counts(measure: Measure, query: Query) -> bool:
     return counts_zero(measure) or not query.expects_nothing
 
 
+def defined_for(suite: Suite, measure: Measure, query: Query) -> bool:
+    """Whether a query enters the measure's mean, once it is answered."""
+    if counts_zero(measure):
+        return True
+    if query.expects_nothing:
+        return False
+    return not measure.needs_relevant or suite.undefined == "zero" or bool(query.judgments.relevant)
+
+
 def mean_scores(answers: Sequence[Scores]) -> Scores:
     """The mean of several answers' scores; a query returns nothing where every answer to it is
     empty.

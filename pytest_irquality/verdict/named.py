@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import chain
 
 from pytest_irquality.suite.model import Suite
-from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.verdict.result import QueryResult, SuiteResult, Verdict
 
 ByQuery = Mapping[str, Sequence[str]]
 
@@ -16,21 +18,19 @@ def named(result: SuiteResult, suite: Suite) -> ByQuery:
     Of a query that looks for passages, only what the suite itself names: its results have ids that
     are mere labels.
     """
-    found: dict[str, dict[str, None]] = {}
-    failed = [verdict for verdict in result.verdicts if verdict.outcome == "failed"]
-    broken = [finding for verdict in failed for finding in verdict.broken]
-    for finding in broken:
-        query = result.by_id.get(finding.subject)
-        if query is not None:
-            documents = [document.id for document in finding.ranked] or _lost(query)
-            found.setdefault(query.id, {}).update(dict.fromkeys(documents))
-    if any(finding.measure and finding.demand.on_change for finding in broken):
-        # A mean fell: the queries that lost are told, too.
-        for query in result.queries:
-            lost = _lost(query)
-            if lost:
-                found.setdefault(query.id, {}).update(dict.fromkeys(lost))
+    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for query, documents in _told(result):
+        found[query].update(dict.fromkeys(documents))
     return {id: _of_suite(suite, id, [*documents]) for id, documents in found.items()}
+
+
+def _told(result: SuiteResult) -> Iterator[tuple[str, Sequence[str]]]:
+    for finding in result.broken:
+        if query := result.by_id.get(finding.subject):
+            yield query.id, [document.id for document in finding.ranked] or _lost(query)
+    if any(finding.measure and finding.demand.on_change for finding in result.broken):
+        # A mean fell: the queries that lost are told, too.
+        yield from ((query.id, lost) for query in result.queries if (lost := _lost(query)))
 
 
 def _of_suite(suite: Suite, query: str, documents: Sequence[str]) -> Sequence[str]:
@@ -43,11 +43,7 @@ def _of_suite(suite: Suite, query: str, documents: Sequence[str]) -> Sequence[st
 
 def _lost(query: QueryResult) -> list[str]:
     """The relevant documents that the baseline had and today has not."""
-    return [
-        document.id
-        for document in query.missing
-        if document.relevant and document.rank is None and document.before is not None
-    ]
+    return [document.id for document in query.missing if document.lost]
 
 
 def not_returned(result: SuiteResult, by_query: ByQuery) -> Sequence[str]:
@@ -56,20 +52,15 @@ def not_returned(result: SuiteResult, by_query: ByQuery) -> Sequence[str]:
 
     What any query returns is there, whatever is said of it.
     """
+    ids = dict.fromkeys(chain.from_iterable(by_query.values()))
+    missing = [document for query in result.queries for document in query.missing]
+    ids.update(dict.fromkeys(document.id for document in missing if document.before))
     of_failures = {query for verdict in result.verdicts for query in _rests_on(result, verdict)}
-    ids = dict.fromkeys(id for documents in by_query.values() for id in documents)
-    missing = list(_missing(result))
-    ids.update({document.id: None for _, document in missing if document.before})
-    ids.update({document.id: None for query, document in missing if query.id in of_failures})
+    for query in result.queries:
+        if query.id in of_failures:
+            ids.update(dict.fromkeys(document.id for document in query.missing))
     returned = set(_returned(result))
     return [id for id in ids if id not in returned]
-
-
-def _missing(result: SuiteResult) -> Iterator[tuple[QueryResult, ShownDocument]]:
-    for query in result.queries:
-        for document in query.missing:
-            if document.rank is None:
-                yield query, document
 
 
 def _returned(result: SuiteResult) -> Iterator[str]:
@@ -77,17 +68,16 @@ def _returned(result: SuiteResult) -> Iterator[str]:
         for document in (*query.ranking, *query.missing, *query.ranking_before):
             if document.rank is not None:
                 yield document.id
-    for verdict in result.verdicts:
-        for finding in verdict.findings:
-            yield from (one.id for one in finding.ranked if one.rank is not None)
+    for _, finding in result.findings:
+        yield from (one.id for one in finding.ranked if one.rank is not None)
 
 
 def _rests_on(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     """The queries (ids) that the broken demands of a check look at."""
     for finding in verdict.broken:
-        if finding.subject in result.by_id and verdict.scope in ("query", "each_query"):
+        if finding.subject in result.by_id and verdict.over.queries:
             yield finding.subject
-        elif verdict.scope in ("suite", "tag", "each_tag"):
+        elif verdict.over.means:
             tag = finding.subject
             yield from (query.id for query in result.queries if not tag or tag in query.tags)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
 from math import fsum, inf
 from typing import Literal
 
 from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.suite.model import Check, Query
+from pytest_irquality.suite.demands import Audited
+from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.facts import Fact
@@ -52,8 +54,9 @@ def noticed(
         yield from _judgments(sides)
         yield from _resolution(sides, verdicts)
     yield from _unjudged(now, pardoned)
-    yield from _in_no_ranking(now)
-    if not any(map(can_fail, now.suite.checks)):
+    if not now.run.faults and len(now.asked) == len(now.suite.queries):
+        yield from _in_no_ranking(now)
+    if not now.suite.gated:
         yield facts.NothingGated()
     elif _unnoticed(now, verdicts):
         yield facts.Unnoticed(len(now.asked))
@@ -63,19 +66,10 @@ def _unnoticed(now: Measured, verdicts: Sequence[Verdict]) -> bool:
     """Whether an engine that finds nothing for anything breaks no check of the whole suite but what
     was broken before.
     """
-    checks = {check.name for check in now.suite.checks if check.audit is None}
+    checks = {check.name for check in now.suite.checks if not isinstance(check.demand, Audited)}
     whole = checks == {verdict.check for verdict in verdicts} and not now.run.interrupted
     held = all(verdict.outcome in ("passed", "known") for verdict in verdicts)
     return whole and held and not now.run.faults and not any(now.rankings.values())
-
-
-def can_fail(check: Check) -> bool:
-    """Whether a check demands anything."""
-    if check.guard:
-        return check.guard.most is not None
-    if check.rule or (check.query and check.query.rules):
-        return True
-    return any(limits.can_fail for limits in check.all_limits)
 
 
 def _retrieval(now: Measured) -> Iterator[Fact]:
@@ -123,21 +117,21 @@ def _unknown_ids(now: Measured) -> Iterator[Fact]:
     """That retriever and suite speak of documents by different ids, as it seems where they have
     none in common.
     """
-    queries = now.suite.queries
-    for query in queries:
+    for query in now.suite.queries:
         if not query.judgments.grades.keys().isdisjoint(now.rankings.get(query.id, ())):
             return  # the first, as a rule
-    rules = [rule for query in queries for rule in query.rules]
-    known = dict.fromkeys(d for query in queries for d in query.judgments.grades)
-    known.update(dict.fromkeys(document for rule in rules for document in rule.relied_on))
-    if now.suite.match == "text" or not known:
+    known, returned = _ids_of(now.suite), dict.fromkeys(chain(*now.rankings.values()))
+    if now.suite.match == "text" or not known or not returned:
         return
-    for rankings in (now.rankings, now.before):
-        if any(not known.keys().isdisjoint(ids) for ids in rankings.values()):
-            return
-    returned = dict.fromkeys(document for ids in now.rankings.values() for document in ids)
-    if returned:
+    if known.keys().isdisjoint(chain(returned, *now.before.values())):
         yield facts.UnknownIds(tuple(returned)[:FEW], tuple(known)[:FEW], _like(returned, known))
+
+
+def _ids_of(suite: Suite) -> Mapping[str, None]:
+    """The documents that a suite grades, then those that its rules rely on."""
+    of_rules = (rule.relied_on for query in suite.queries for rule in query.rules)
+    graded = (query.judgments.grades for query in suite.queries)
+    return dict.fromkeys(chain(*graded, *of_rules))
 
 
 def _like(
@@ -155,27 +149,25 @@ def _few_results(now: Measured) -> Iterator[Fact]:
     nothing.
     """
     k, depth = now.suite.top_k, now.suite.depth
-    documents = {id: len(ids) for id, ids in now.rankings.items() if ids}
+    raw = {id: now.run.first.rankings[id].raw for id, ids in now.rankings.items() if ids}
+    documents = {id: len(now.rankings[id]) for id in raw}
     # Enough results, and too few documents: several results are chunks of one.
-    collapsed = [
-        number
-        for id, number in documents.items()
-        if number < k <= len(now.run.first.rankings[id].raw[:depth])
-    ]
+    collapsed = [n for id, n in documents.items() if n < k <= len(raw[id][:depth])]
     if collapsed:
         fewest = min(collapsed)
         yield facts.FewerThanAsked(len(collapsed), len(documents), k, fewest, True)
     elif len(documents) > 1 and max(documents.values()) < k:
         most = max(documents.values())
         yield facts.FewerThanAsked(len(documents), len(documents), k, most, False)
+    yield from _empty_chunks(now, raw.values())
+
+
+def _empty_chunks(now: Measured, raw: Collection[Sequence[str]]) -> Iterator[Fact]:
     without_text = {result for result, text in now.run.first.texts.items() if text == ""}
-    if not without_text:
-        return
-    empty = [
-        sum(map(without_text.__contains__, now.run.first.rankings[id].raw)) for id in documents
-    ]
-    if any(empty):
-        yield facts.EmptyChunks(sum(empty), len(documents) - empty.count(0))
+    if without_text:
+        empty = [sum(map(without_text.__contains__, results)) for results in raw]
+        if any(empty):
+            yield facts.EmptyChunks(sum(empty), len(empty) - empty.count(0))
 
 
 def _stages(now: Measured) -> Iterator[Fact]:
@@ -183,20 +175,26 @@ def _stages(now: Measured) -> Iterator[Fact]:
     if now.candidates is None:
         return
     if unknown := now.candidates.run.faults.keys() - now.run.faults.keys():
-        causes = [
-            Cause(cause.message, tuple(id for id in cause.queries if id in unknown))
-            for cause in now.candidates.causes
-        ]
         asked = tuple(query.id for query in now.asked if query.id in unknown)
-        causes = [cause for cause in causes if cause.queries]
-        yield facts.CandidatesUnknown(asked, len(now.asked), tuple(causes))
+        causes = tuple(_causes_of(unknown, now.candidates.causes))
+        yield facts.CandidatesUnknown(asked, len(now.asked), causes)
+    yield from _lost_in_stages(now, now.candidates.depth)
+
+
+def _lost_in_stages(now: Measured, depth: int) -> Iterator[Fact]:
     both = [(now.stages(query), now.stages_before(query)) for query in now.asked]
-    known = [(stages, before) for stages, before in both if stages]
-    if known:
-        today, then = zip(*known, strict=True)
-        before = _together([stages for stages in then if stages]) if all(then) else None
-        depth = now.candidates.depth
-        yield facts.LostInStages(len(known), now.suite.top_k, depth, _together(today), before)
+    today = [stages for stages, _ in both if stages]
+    then = [before for stages, before in both if stages and before]
+    if today:
+        before = _together(then) if len(then) == len(today) else None
+        yield facts.LostInStages(len(today), now.suite.top_k, depth, _together(today), before)
+
+
+def _causes_of(queries: Set[str], causes: Sequence[Cause]) -> Iterator[Cause]:
+    """The causes of some queries, each with those of them that it concerns."""
+    for cause in causes:
+        if of_these := tuple(id for id in cause.queries if id in queries):
+            yield Cause(cause.message, of_these)
 
 
 def _together(stages: Sequence[Stages]) -> Stages:
@@ -234,13 +232,17 @@ def _queries_on_one_side(now: Measured, baseline: Baseline) -> Iterator[Fact]:
     other = now.suite.baseline_retriever is not None
     if new:
         yield facts.NewQueries(_ids(new), len(now.rankings), baseline.source, other)
-    version, before = now.run.version, baseline.version
-    if version and before and version != before and not other:
-        yield facts.OtherVersion(version, before)
+    if not other:
+        yield from _other_version(now.run.version, baseline.version)
     if baseline.renamed:
         yield facts.Renamed(baseline.renamed)
     if baseline.left:
         yield facts.LeftSuite(baseline.left)
+
+
+def _other_version(today: str | None, before: str | None) -> Iterator[Fact]:
+    if today and before and today != before:
+        yield facts.OtherVersion(today, before)
 
 
 def _movement(now: Measured) -> Iterator[Fact]:
@@ -292,7 +294,7 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[Fact
         if change is None or change.p is None:
             continue
         failed = [verdict for verdict in verdicts if verdict.outcome == "failed"]
-        broken = [finding for verdict in failed for finding in verdict.broken]
+        broken = chain(*(verdict.broken for verdict in failed))
         rests_on_test = any(finding.demand.tested for finding in broken)
         yield facts.Resolution(
             measure=str(measure),
@@ -347,19 +349,15 @@ def _in_no_ranking(now: Measured) -> Iterator[Fact]:
     """Relevant documents that the baseline found and no ranking holds any more: they may have left
     the index.
     """
-    if now.run.faults or len(now.asked) < len(now.suite.queries):
-        return
-    relevant = {document for query in now.asked for document in query.judgments.relevant}
+    relevant = set(chain(*(query.judgments.relevant for query in now.asked)))
     # Most stand in their own query's ranking, where scoring found them; only others are looked for.
     hits = now.hits
-    own = {document for place in range(len(hits.queries)) for document in hits.ranks(place)}
-    sought = relevant - own
+    sought = relevant.difference(*map(hits.ranks, range(len(hits.queries))))
     # A document that an equal score replaced at the cut is not lost.
     aligned = (ids for id, ids in now.aligned.items() if ids is not now.rankings[id])
-    in_ties = _among(sought, aligned)
     unchanged = {id for id, ids in now.before.items() if ids is now.rankings[id]}
     on_both_sides = _among(sought, map(now.rankings.__getitem__, unchanged))
-    returned = on_both_sides | in_ties
+    returned = on_both_sides | _among(sought, aligned)
     returned |= _returned(sought, now.run, now.rankings, unchanged)
     before = on_both_sides | _returned(sought, now.baseline_run, now.before, unchanged)
     if lost := sorted(before - returned):
@@ -387,9 +385,9 @@ def _returned(
     held = [answer.rankings[id] for answer in run.answers for id in rankings]
     found = _among(names, (ids for id, ids in rankings.items() if id not in but_for))
     found |= _among(names, (ranking.besides for ranking in held if ranking.besides))
-    return (
-        found | _among(names, (ranking.ids for ranking in held)) if len(run.answers) > 1 else found
-    )
+    if len(run.answers) > 1:
+        found |= _among(names, (ranking.ids for ranking in held))
+    return found
 
 
 def _among(names: set[str], rankings: Iterable[Iterable[str]]) -> set[str]:

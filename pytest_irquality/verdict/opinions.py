@@ -4,12 +4,11 @@ the grades of one of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, combinations
 
 from pytest_irquality.metrics import Judgments
-from pytest_irquality.suite.judges import UNNAMED
 from pytest_irquality.suite.model import Check, Suite
 from pytest_irquality.verdict.agreement import alpha, interval, patterns_of
 from pytest_irquality.verdict.audit_facts import Agreement, Disputed, Opinions
@@ -20,19 +19,6 @@ MOST_DISPUTED = 10
 
 Rejudge = Callable[[Suite, Sequence[Check]], Sequence[Verdict]]
 """Judges some checks of a suite with other judgments on the same rankings."""
-
-
-@dataclass(frozen=True)
-class Flip:
-    """Under the grades of one judge alone, on the ``pairs`` that this judge graded otherwise, a
-    check would end otherwise. ``passes``: it would pass.
-    """
-
-    judge: str
-    pairs: int
-    check: str
-    label: str
-    passes: bool
 
 
 def opinions(suite: Suite) -> Opinions | None:
@@ -50,7 +36,7 @@ def opinions(suite: Suite) -> Opinions | None:
     grades = [*undecided, *(one.votes for one in settled)]
     if not grades:
         return None
-    judges = sorted({judge for given in grades for judge in given})
+    judges = sorted(set(chain(*grades)))
     two = [_agreement([one, other], grades) for one, other in combinations(judges, 2)]
     as_decided = [dict.fromkeys(one.votes, one.grade) for one in settled]
     disputed = [
@@ -58,7 +44,7 @@ def opinions(suite: Suite) -> Opinions | None:
         for query, document, given in open_pairs
         if len({*given.values()}) > 1
     ]
-    disputed.sort(key=lambda one: -one.apart)
+    disputed.sort(key=lambda one: -one.distance)
     return Opinions(
         two=tuple(one for one in two if one.pairs) if len(judges) > 2 else (),
         all=_agreement(judges, grades),
@@ -83,41 +69,30 @@ def _agreement(judges: Sequence[str], grades: Sequence[Mapping[str, float]]) -> 
 # -- another judge ---------------------------------------------------------------------------------
 
 
-def flips(suite: Suite, result: SuiteResult, rejudge: Rejudge) -> Iterator[Flip]:
-    """The checks that would end otherwise under one judge alone: only the pairs that this judge
-    graded are replaced. What was not judged, or is a known issue, cannot flip.
-    """
-    decided = {
-        verdict.check: verdict
-        for verdict in result.verdicts
-        if verdict.outcome in ("passed", "failed")
-    }
-    for judge in suite.named_judges:
-        other, pairs = as_judged_by(suite, judge)
-        if not pairs:
-            continue
-        checks = [check for check in other.checks if check.name in decided]
-        for verdict in rejudge(other, checks):
-            passes = verdict.outcome == "passed"
-            if passes != (decided[verdict.check].outcome == "passed"):
-                yield Flip(judge, pairs, verdict.check, verdict.label, passes)
-
-
 def with_other_judges(suite: Suite, result: SuiteResult, rejudge: Rejudge) -> SuiteResult:
-    """The result with what is to be known of a suite that several people judged."""
+    """The result with what is to be known of a suite that several people judged: the checks that
+    would end otherwise under one judge alone.
+
+    Only the pairs that this judge graded are replaced. What was not judged, or is a known issue,
+    cannot end otherwise.
+    """
     if not suite.judged_by_several:
         return result
-    everyone = tuple(_sharing(suite))
-    facts: list[Fact] = [SeveralJudges(suite.judged_by_several, everyone, suite.judges.how)]
-    by_judge: dict[str, list[Flip]] = {}
+    counted = SeveralJudges(suite.judged_by_several, tuple(_sharing(suite)), suite.judges.how)
+    facts: list[Fact] = [counted]
+    decided = {v.check: v.outcome for v in result.verdicts if v.outcome in ("passed", "failed")}
     otherwise: dict[str, tuple[str, ...]] = {}  # the judges under whom a check ends otherwise
-    for flip in flips(suite, result, rejudge):
-        by_judge.setdefault(flip.judge, []).append(flip)
-        otherwise[flip.check] = (*otherwise.get(flip.check, ()), flip.judge)
-    for judge, flipped in by_judge.items():
-        passes = tuple(flip.label for flip in flipped if flip.passes)
-        fails = tuple(flip.label for flip in flipped if not flip.passes)
-        facts.append(OtherJudge(judge, flipped[0].pairs, passes, fails))
+    for judge in suite.named_judges:
+        other, pairs = as_judged_by(suite, judge)
+        checks = [check for check in other.checks if check.name in decided]
+        flipped: dict[bool, list[str]] = {True: [], False: []}
+        for verdict in rejudge(other, checks) if pairs else ():
+            passes = verdict.outcome == "passed"
+            if passes != (decided[verdict.check] == "passed"):
+                flipped[passes].append(verdict.label)
+                otherwise[verdict.check] = (*otherwise.get(verdict.check, ()), judge)
+        if any(flipped.values()):
+            facts.append(OtherJudge(judge, pairs, tuple(flipped[True]), tuple(flipped[False])))
     verdicts = tuple(
         replace(verdict, otherwise=otherwise.get(verdict.check, verdict.otherwise))
         for verdict in result.verdicts
@@ -127,12 +102,8 @@ def with_other_judges(suite: Suite, result: SuiteResult, rejudge: Rejudge) -> Su
 
 def _sharing(suite: Suite) -> Mapping[str, None]:
     """The judges who graded a document that another graded, too."""
-    judges: dict[str, None] = {}
-    for query in suite.queries:
-        for given in query.votes.values():
-            if len(given) > 1:
-                judges.update(dict.fromkeys(given))
-    return judges
+    votes = (given for query in suite.queries for given in query.votes.values())
+    return dict.fromkeys(judge for given in votes if len(given) > 1 for judge in given)
 
 
 def as_judged_by(suite: Suite, judge: str) -> tuple[Suite, int]:
@@ -155,8 +126,3 @@ def as_judged_by(suite: Suite, judge: str) -> tuple[Suite, int]:
             judged[query.id] = after
             pairs += len(other)
     return suite.judged_as(judged), pairs
-
-
-def named(judge: str) -> str:
-    """A judge as people read it."""
-    return judge if judge != UNNAMED else "the suite"

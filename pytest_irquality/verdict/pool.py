@@ -297,7 +297,7 @@ def _of(
             continue
         distance = max(abs(finding.value - finding.limit), NEAREST)
         limit = Limit(max(finding.queries, 1), distance, turns)
-        if verdict.scope in ("query", "each_query"):
+        if verdict.over.queries:
             yield [finding.subject], limit
         else:
             yield tagged.get(finding.subject, ()) if finding.subject else everyone, limit

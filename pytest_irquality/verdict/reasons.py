@@ -54,8 +54,8 @@ def _of_query(query: QueryResult, reasons: Reasons) -> QueryResult:
         said = reasons.explanations.get((query.id, document.id))
         is_gone = document.id in gone
         if is_gone and document.id in reasons.passages:
-            is_cut = document.loss is not None and document.loss.kind == "cut"
-            loss = document.loss if is_cut else Loss("in no chunk")
+            in_parts = document.loss is not None and document.loss.in_parts
+            loss = document.loss if in_parts else Loss("in no chunk")
             return document._replace(loss=loss, explanation=said)
         if said or is_gone:
             return document._replace(gone=is_gone, explanation=said)

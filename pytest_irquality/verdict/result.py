@@ -6,13 +6,14 @@ No sentences: they are made in ``wording/``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.suite.demands import SCOPES, Scope
 from pytest_irquality.verdict.audit_facts import Audit
 from pytest_irquality.verdict.facts import Fact, Unnoticed
 from pytest_irquality.verdict.findings import (
@@ -65,9 +66,14 @@ class Verdict:
     otherwise: tuple[str, ...] = ()
 
     @property
+    def over(self) -> Scope:
+        """What the check is over."""
+        return SCOPES[self.scope]
+
+    @property
     def broken(self) -> tuple[Finding, ...]:
         """The demands that failed."""
-        return tuple(finding for finding in self.findings if finding.fails and not finding.ok)
+        return tuple(finding for finding in self.findings if finding.breaks)
 
     @property
     def warned(self) -> bool:
@@ -86,14 +92,19 @@ class Verdict:
         """
         if self.outcome != "passed":
             return ""
-        if any(finding.as_returned is not None for finding in self.findings):
+        if any(finding.tied for finding in self.findings):
             return "tied"
-        if self.scope == "trend" and not any(finding.queries for finding in self.findings):
-            return "uncompared"
-        lacks = [finding.lacks for finding in self.findings if finding.ok and finding.lacks]
-        if not lacks or any(finding.of and not finding.lacks for finding in self.findings):
-            return ""
-        return "new" if any(lack.why.new for lack in lacks) else "uncompared"
+        if self.over.changes:
+            return "" if any(finding.queries for finding in self.findings) else "uncompared"
+        return _uncompared(self.findings)
+
+
+def _uncompared(findings: Sequence[Finding]) -> Literal["", "new", "uncompared"]:
+    """Why nothing was compared, if nothing was, though all that was demanded holds."""
+    lacks = [finding.lacks.why for finding in findings if finding.lacks and finding.ok]
+    if not lacks or any(finding.compared for finding in findings):
+        return ""
+    return "new" if any(why.new for why in lacks) else "uncompared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +155,11 @@ class ShownDocument(NamedTuple):
     in_answers: int | None = None
     candidate: Candidate | None = None
     chunk: Chunk | None = None
+
+    @property
+    def lost(self) -> bool:
+        """Whether it is relevant, was in the baseline, and was not returned."""
+        return self.relevant and self.rank is None and self.before is not None
 
 
 @dataclass(frozen=True)
@@ -262,6 +278,17 @@ class SuiteResult:
     variant: str = ""
 
     @property
+    def findings(self) -> Iterator[tuple[Verdict, Finding]]:
+        """Every demand of every check."""
+        return ((verdict, finding) for verdict in self.verdicts for finding in verdict.findings)
+
+    @property
+    def broken(self) -> Iterator[Finding]:
+        """Every demand by which a check failed."""
+        failed = (verdict for verdict in self.verdicts if verdict.outcome == "failed")
+        return (finding for verdict in failed for finding in verdict.broken)
+
+    @property
     def is_of_a_test(self) -> bool:
         """Whether a test has judged it, whose node id is then its ``retriever``."""
         return "::" in self.retriever
@@ -286,13 +313,22 @@ class SuiteResult:
         return {query.id: query for query in self.queries}
 
     @cached_property
-    def whole(self) -> Mapping[str, Mean]:
-        """Every measure over the whole suite, by its name."""
-        return {mean.measure: mean for mean in self.means if mean.tag is None}
+    def _means(self) -> Mapping[tuple[str, str | None], Mean]:
+        return {(mean.measure, mean.tag): mean for mean in self.means}
+
+    def mean(self, measure: str, tag: str | None = None) -> Mean | None:
+        """A measure over the whole suite, or over a tag."""
+        return self._means.get((measure, tag or None))
 
     def unit(self, measure: str) -> str:
         """A measure's unit."""
-        return self.whole[measure].unit if measure in self.whole else ""
+        mean = self.mean(measure)
+        return mean.unit if mean else ""
+
+    def higher_is_better(self, measure: str) -> bool | None:
+        """Whether a high value of a measure is good; None where neither side is."""
+        mean = self.mean(measure)
+        return mean.higher_is_better if mean else True
 
     def query(self, id: str) -> QueryResult:
         """A query's result by its id."""

@@ -137,12 +137,11 @@ class Variants:
     def _lost(self, measure: Measure, pairs: Iterable[Pair]) -> Sequence[WorstVariant]:
         """The variants that lose anything, each with its text, those that lose most first."""
         column = self.queries.suite.column_of[measure]
-        sign = -1.0 if measure.higher_is_better is False else 1.0
         lost = []
         for pair in pairs:
             for variant in self.of[pair.query]:
                 value = self.variants.scores.values[variant.id][column]
-                loss = 0.0 if value is None else sign * (pair.before - value)
+                loss = 0.0 if value is None else measure.sign * (pair.before - value)
                 if loss > EQUAL and value is not None:
                     lost.append((-loss, WorstVariant(pair.query, variant.text, pair.before, value)))
         lost.sort(key=lambda found: found[0])

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_irquality.verdict.result import Mean, QueryResult, SuiteResult
+from pytest_irquality.verdict.result import QueryResult, SuiteResult
 from pytest_irquality.verdict.statistics import EQUAL, holm, sign_flip, win_tie_loss
 
 
@@ -74,7 +74,7 @@ def _table(results: Sequence[SuiteResult]) -> SideBySide:
 
 
 def _row(measure: str, column: int, results: Sequence[SuiteResult]) -> MeasureSides:
-    means = [_mean(result, measure) for result in results]
+    means = [mean for result in results if (mean := result.mean(measure))]
     of, sign = means[0], -1.0 if means[0].higher_is_better is False else 1.0
     sides = [Side(mean.value, mean.queries) for mean in means]
     ranked = [sign * mean.value for mean in means if mean.value is not None]
@@ -116,7 +116,3 @@ def _gains(result: SuiteResult, column: int, sign: float) -> dict[str, float]:
         for query, value in values
         if value is not None and weight(query)
     }
-
-
-def _mean(result: SuiteResult, measure: str) -> Mean:
-    return next(mean for mean in result.means if mean.tag is None and mean.measure == measure)

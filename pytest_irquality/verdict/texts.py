@@ -56,7 +56,7 @@ def most_damaged(result: SuiteResult, queries: Iterable[QueryResult]) -> Sequenc
     damage = Damage(result)
     bad = [verdict for verdict in result.verdicts if verdict.outcome in BAD]
     failed = {verdict.query for verdict in bad}
-    failed.update(f.subject for v in bad if v.scope == "each_query" for f in v.broken)
+    failed.update(f.subject for v in bad if v.over.each_query for f in v.broken)
     return sorted(queries, key=lambda query: (query.id not in failed, -damage.loss(query)))
 
 

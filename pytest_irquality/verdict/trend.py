@@ -86,8 +86,9 @@ def trend(entries: Sequence[Entry], measure: Measure, bound: Bound, over: int) -
     """A finding on the sum of the last changes; ``since`` is the first of them that lost
     anything.
     """
-    sign = 1.0 if measure.higher_is_better is False else -1.0
-    losses = [(commit, sign * change) for commit, change in steps(entries, str(measure), over)]
+    losses = [
+        (commit, -measure.sign * change) for commit, change in steps(entries, str(measure), over)
+    ]
     lost = fsum(loss for _, loss in losses)
     return Finding(
         "",

@@ -100,10 +100,8 @@ def _never_met(results: Sequence[SuiteResult]) -> AuditPart:
             (f"each of {grouped(audits[0].judged)} judged pairs was returned at some time",),
         )
     relevant = [f"{one.document} for {quoted(one.query)}" for one in pairs if one.relevant]
-    of = counted(audits[0].judged, "judged pair")
-    said = (
-        f"{grouped(len(pairs))} of {of} {'was' if len(pairs) == 1 else 'were'} returned by nothing"
-    )
+    of, were = counted(audits[0].judged, "judged pair"), "was" if len(pairs) == 1 else "were"
+    said = f"{grouped(len(pairs))} of {of} {were} returned by nothing"
     if relevant:
         said = f"{said}, {grouped(len(relevant))} of them relevant: {few(relevant)}"
     return AuditPart("never met", (said,), not relevant)

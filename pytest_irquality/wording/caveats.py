@@ -55,19 +55,7 @@ def urgent(result: SuiteResult) -> Iterator[str]:
 
 def _caveats(result: SuiteResult) -> Iterator[str]:
     yield from urgent(result)
-    for fact in result.facts:
-        if isinstance(fact, facts.Loud):
-            yield fact.short
-        counted_already = any(verdict.outcome == "error" for verdict in result.verdicts)
-        if isinstance(fact, facts.Unanswered) and not counted_already:
-            yield f"{len(fact.queries)} of {counted(fact.total, 'query', 'queries')} not answered"
-        if isinstance(fact, facts.ReturnedNothing) and len(fact.queries) == fact.total:
-            yield "nothing was returned"
-        if isinstance(fact, facts.WithoutRelevant) and 2 * fact.queries > fact.total:
-            yield (
-                f"{fact.queries} of {counted(fact.total, 'query', 'queries')} without a relevant"
-                " document"
-            )
+    yield from filter(None, (_of_fact(fact, result) for fact in result.facts))
     if result.skipped:
         many = len(result.skipped)
         yield f"{counted(many, 'check was', 'checks were')} skipped and not evaluated"
@@ -77,18 +65,30 @@ def _caveats(result: SuiteResult) -> Iterator[str]:
         yield f"{counted(ignored, 'query has', 'queries have')} weight 0"
 
 
+def _of_fact(fact: facts.Fact, result: SuiteResult) -> str:
+    """The few words of a fact, "" for one that needs none."""
+    match fact:
+        case facts.Loud():
+            return fact.short
+        case facts.Unanswered() if all(v.outcome != "error" for v in result.verdicts):
+            return f"{len(fact.queries)} of {counted(fact.total, 'query', 'queries')} not answered"
+        case facts.ReturnedNothing() if len(fact.queries) == fact.total:
+            return "nothing was returned"
+        case facts.WithoutRelevant() if 2 * fact.queries > fact.total:
+            of = counted(fact.total, "query", "queries")
+            return f"{fact.queries} of {of} without a relevant document"
+    return ""
+
+
 def _comparison(result: SuiteResult) -> Iterator[str]:
-    if result.queries and not any(query.before is not None for query in result.queries):
+    if result.queries and all(query.before is None for query in result.queries):
         yield "nothing was compared"
         return
-    for verdict in result.verdicts:
-        for finding in verdict.findings:
-            change = finding.change
-            too_few = change is not None and change.queries < FEW_FOR_A_TEST
-            if finding.demand.tested and too_few and finding.ok:
-                assert change is not None
-                over = counted(change.queries, "query", "queries")
-                yield f"{verdict.label} over {over} cannot fail by {finding.kind!r}"
+    for verdict, finding in result.findings:
+        change = finding.change
+        if finding.demand.tested and finding.ok and change and change.queries < FEW_FOR_A_TEST:
+            over = counted(change.queries, "query", "queries")
+            yield f"{verdict.label} over {over} cannot fail by {finding.kind!r}"
 
 
 def _tied(result: SuiteResult) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _tied(result: SuiteResult) -> Iterator[str]:
 
 def _both(result: SuiteResult, verdict: Verdict) -> str:
     """Both values of a limit that holds in the order of equal scores alone."""
-    finding = next(finding for finding in verdict.findings if finding.as_returned is not None)
+    finding = next(finding for finding in verdict.findings if finding.tied)
     returned = finding.as_returned or 0.0
     if not finding.measure:
         return (
@@ -114,9 +114,9 @@ def _both(result: SuiteResult, verdict: Verdict) -> str:
 
 def _label(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
     """A limit by its name, and of several tags or queries the one that is meant."""
-    if not finding.subject or verdict.scope == "tag":
+    if not finding.subject or (verdict.over.tags and not verdict.over.each):
         return verdict.label
-    if verdict.scope == "each_tag":
+    if verdict.over.tags:
         return f"{verdict.label} of {finding.subject}"
     return f"{verdict.label} of {queries(result, [finding.subject])}"
 
@@ -124,11 +124,10 @@ def _label(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
 def _partly(result: SuiteResult) -> Iterator[str]:
     """Limits of which fewer than four in five queries could be compared, each share once."""
     found: dict[tuple[int, int], str] = {}
-    for verdict in result.verdicts:
-        for finding in verdict.findings:
-            if 0 < finding.queries < MOST * finding.of:
-                of_tag = f" of {finding.subject}" if verdict.scope in ("tag", "each_tag") else ""
-                found.setdefault((finding.queries, finding.of), of_tag)
+    for verdict, finding in result.findings:
+        if 0 < finding.queries < MOST * finding.of:
+            of_tag = f" of {finding.subject}" if verdict.over.tags else ""
+            found.setdefault((finding.queries, finding.of), of_tag)
     if found:
         worst, of = min(found, key=lambda share: share[0] / share[1])
         yield f"only {worst} of {counted(of, 'query', 'queries')}{found[worst, of]} compared"

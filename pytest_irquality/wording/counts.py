@@ -34,15 +34,14 @@ def _bad(result: SuiteResult) -> Iterator[str]:
         yield f"{grouped(failed)} of {counted(len(queries), 'query', 'queries')} broke a rule"
     if failed := limits.count("failed"):
         yield f"{grouped(failed)} of {counted(len(limits), 'limit')} broken"
-    if errors := queries.count("error"):
-        yield counted(errors, "query had no answer", "queries had no answer")
-    if errors := limits.count("error"):
-        yield counted(errors, "limit is undecided", "limits are undecided")
     both = [*queries, *limits]
-    if fixed := both.count("fixed"):
-        yield counted(fixed, "known issue is fixed", "known issues are fixed")
-    if missing := both.count("not evaluated"):
-        yield counted(missing, "check was not evaluated", "checks were not evaluated")
+    others = (
+        (queries.count("error"), "query had no answer", "queries had no answer"),
+        (limits.count("error"), "limit is undecided", "limits are undecided"),
+        (both.count("fixed"), "known issue is fixed", "known issues are fixed"),
+        (both.count("not evaluated"), "check was not evaluated", "checks were not evaluated"),
+    )
+    yield from (counted(*other) for other in others if other[0])
 
 
 def _good(result: SuiteResult) -> Iterator[str]:

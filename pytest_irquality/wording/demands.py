@@ -107,7 +107,7 @@ def _guard(done: Sentence) -> Sentence:
     def sentence_of(result: SuiteResult, finding: Finding) -> str:
         if finding.lacks:
             return f"{finding.kind} has nothing to compare with: {_nothing(result, finding.lacks)}"
-        if finding.as_returned is not None:
+        if finding.tied:
             return f"{done(result, finding)}; as returned, not in the order of equal scores"
         if finding.ok:
             return f"no query of {finding.queries} with a baseline did so"
@@ -151,28 +151,34 @@ def _value(holds: str, breaks: str) -> Sentence:
 
 
 def _change(result: SuiteResult, finding: Finding) -> str:
-    change, demand = finding.change, finding.demand
+    change = finding.change
     if finding.lacks or change is None:
         return _no_value(result, finding)
     unit = result.unit(finding.measure)
-    words = f"{finding.measure} {moved(change, unit)}"
+    words = f"{finding.measure} {rose_or_fell(change, unit)}"
     if finding.variants:
         words = of_variants(finding, change, unit)
-    worsened = -change.difference if demand.falls else change.difference
-    beyond = finding.value is None or finding.value > (finding.limit or 0.0) + EQUAL
-    if worsened > EQUAL:
-        words += f", by {_beside_limit(finding, beyond)}"
-    if beyond and demand.tested:
-        words += f", {_certainty(change, finding.ok)}"
-    if worsened > EQUAL and change.queries > 1:
-        total = counted(change.queries, "query", "queries")
-        words += f" ({change.worse} worse, {change.better} better of {total})"
+    words += _worsened(finding, change)
     if 0 < finding.queries < finding.of:
         words += f"; {finding.queries} of {finding.of} compared"
     if finding.as_returned is not None:
         _, returned = apart(change.now, finding.as_returned, unit)
         words += f" in the order of equal scores; as returned it is {returned}"
     return words + broken_by(finding, unit)
+
+
+def _worsened(finding: Finding, change: Change) -> str:
+    """How much of a worsening a limit allows, how sure it is, and how many queries share it."""
+    words, worsened = "", -change.difference if finding.demand.falls else change.difference
+    beyond = finding.value is None or finding.value > (finding.limit or 0.0) + EQUAL
+    if worsened > EQUAL:
+        words += f", by {_beside_limit(finding, beyond)}"
+    if beyond and finding.demand.tested:
+        words += f", {_certainty(change, finding.ok)}"
+    if worsened > EQUAL and change.queries > 1:
+        total = counted(change.queries, "query", "queries")
+        words += f" ({change.worse} worse, {change.better} better of {total})"
+    return words
 
 
 def _beside_limit(finding: Finding, beyond: bool) -> str:
@@ -183,7 +189,7 @@ def _beside_limit(finding: Finding, beyond: bool) -> str:
     return f"{by}: {'more than' if beyond else 'within'} {finding.kind} {most}"
 
 
-def moved(change: Change, unit: str) -> str:
+def rose_or_fell(change: Change, unit: str) -> str:
     """What a value did: ``fell 0.943 → 0.890``."""
     before, now = apart(change.before, change.now, unit)
     if abs(change.difference) <= EQUAL:

@@ -18,7 +18,7 @@ Document = RankedDocument | ShownDocument
 
 
 def loss(loss: Loss) -> str:
-    """Why a passage was not found, as the end of a sentence."""
+    """Why a passage was not found, as the end of a sentence; "" where no result is near to it."""
     return LOSSES[loss.kind](loss)
 
 
@@ -27,7 +27,7 @@ def because(document: Document) -> str:
     passage that was not retrieved; "" where nothing is known.
     """
     found = document.loss
-    why = "" if found is None or found.kind == "not retrieved" else loss(found)
+    why = loss(found) if found else ""
     stage = "" if document.gone else staged(document.candidate, document.rank)
     return "; ".join(filter(None, (why, stage)))
 
@@ -76,6 +76,6 @@ LOSSES: Mapping[str, Callable[[Loss], str]] = {
     "changed": lambda loss: f"changed: {_holder(loss.holders[0])} has {_differs(loss)}",
     "further down": lambda loss: f"further down: it is in {loss.holders[0].id}",
     "in no chunk": _in_no_chunk,
-    "not retrieved": lambda loss: "not retrieved: no result is near to it",
+    "not retrieved": lambda loss: "",
 }
 assert set(LOSSES) == set(get_args(LossKind))

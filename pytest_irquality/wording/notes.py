@@ -117,8 +117,7 @@ def _(fact: facts.UnknownIds, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.LowestSince, result: SuiteResult) -> str:
-    better = result.whole[fact.measure].higher_is_better if fact.measure in result.whole else True
-    word = "lowest" if better else "highest"
+    word = "lowest" if result.higher_is_better(fact.measure) else "highest"
     return (
         f"{fact.measure} is the {word} since {fact.commit}, {counted(fact.changes, 'change')} ago"
     )

@@ -50,7 +50,7 @@ def _many(result: SuiteResult, broken: Sequence[Finding]) -> str:
 def _more(result: SuiteResult, verdict: Verdict, broken: Sequence[Finding]) -> str:
     """What else a check broke: by name where it is about tags or queries."""
     rest = broken[1:]
-    if rest and verdict.scope in ("each_tag", "each_query"):
+    if rest and verdict.over.each:
         return few(_subjects(result, rest), named=NAMED - 1)
     return f"{len(rest)} more" if rest else ""
 

@@ -46,8 +46,7 @@ def warnings(result: SuiteResult) -> tuple[str, ...]:
     """What is broken and only warns."""
     return tuple(
         sentence(result, verdict, finding)
-        for verdict in result.verdicts
-        for finding in verdict.findings
+        for verdict, finding in result.findings
         if not finding.fails and not finding.ok
     )
 
@@ -66,9 +65,10 @@ def otherwise(verdict: Verdict) -> str:
 def sentence(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
     """A demand with the query or tag it was made of, unless that is the check's own."""
     demanded = demand(result, finding)
-    if not finding.subject or verdict.scope == "query":
+    over = verdict.over
+    if not finding.subject or (over.queries and not over.each):
         return demanded
-    if verdict.scope != "each_query":
+    if not over.queries:
         return f"tag {finding.subject}: {demanded}"
     colon = "" if of(finding).several else ":"
     return f"{query(result, finding.subject)}{colon} {demanded}"

@@ -6,10 +6,12 @@ Reports only lay it out. A part that does not apply is empty.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from itertools import chain
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from pytest_irquality.storage.provenance import UPDATE, Baseline
@@ -20,6 +22,7 @@ from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import (
     BAD,
+    Outcome,
     QueryResult,
     SuiteResult,
     Verdict,
@@ -27,7 +30,7 @@ from pytest_irquality.verdict.result import (
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.caveats import caveats, with_urgent
 from pytest_irquality.wording.counts import counts, holding
-from pytest_irquality.wording.demands import moved
+from pytest_irquality.wording.demands import rose_or_fell
 from pytest_irquality.wording.moves import moves, name, shortcomings
 from pytest_irquality.wording.notes import note
 from pytest_irquality.wording.numbers import (
@@ -43,8 +46,13 @@ from pytest_irquality.wording.numbers import (
 )
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import causes
-from pytest_irquality.wording.words import age, quoted, revision
+from pytest_irquality.wording.words import age, queries, quoted, revision
 
+ENDED: Mapping[Outcome, str] = {
+    "error": "Some queries had no answer",
+    "not evaluated": "Not everything was evaluated",
+    "fixed": "A known issue is fixed",
+}
 SLOWER = 2.0
 """How much longer calls must take to be worth a word."""
 CAUSES: tuple[type[Fact], ...] = (
@@ -135,12 +143,9 @@ class Story:
         outcomes = {verdict.outcome for verdict in self.result.verdicts}
         if "failed" in outcomes:
             return self._failed
-        if "error" in outcomes:
-            return "Some queries had no answer"
-        if "not evaluated" in outcomes:
-            return "Not everything was evaluated"
-        if "fixed" in outcomes:
-            return "A known issue is fixed"
+        for outcome, words in ENDED.items():
+            if outcome in outcomes:
+                return words
         if self.result.unnoticed:
             return "Nothing was returned, and no check noticed"
         if self.result.interrupted:
@@ -155,8 +160,7 @@ class Story:
     def _failed(self) -> str:
         if self.damage.worse:
             return "Search got worse"
-        failed = [verdict for verdict in self.result.verdicts if verdict.outcome == "failed"]
-        lacks = [finding.lacks for verdict in failed for finding in verdict.broken]
+        lacks = [finding.lacks for finding in self.result.broken]
         if all(lack is not None and lack.why.uncompared for lack in lacks):
             return "Search could not be compared"
         return "Search is not good enough"
@@ -217,10 +221,10 @@ class Story:
         chance.
         """
         measure = self.damage.measure
-        mean = self.result.whole.get(measure)
+        mean = self.result.mean(measure)
         if mean is None or mean.change is None or abs(mean.change.difference) <= EQUAL:
             return
-        words = f"the mean {moved(mean.change, mean.unit)}{self._broken_limit(measure)}"
+        words = f"the mean {rose_or_fell(mean.change, mean.unit)}{self._broken_limit(measure)}"
         resolution = self._resolution
         if resolution and resolution.measure == measure and _got_surely_worse(resolution):
             p = probability(resolution.change.p or 0.0)
@@ -229,11 +233,10 @@ class Story:
 
     def _broken_limit(self, measure: str) -> str:
         """The floor or ceiling of a mean that is broken, in brackets; else ""."""
-        for verdict in self.result.verdicts:
-            if verdict.scope == "suite":
-                for finding in verdict.broken:
-                    if finding.measure == measure and finding.demand.fixed:
-                        return f" (limit {figure(finding.limit, finding.unit)})"
+        on_suite = (verdict for verdict in self.result.verdicts if verdict.over.suite)
+        for finding in chain(*(verdict.broken for verdict in on_suite)):
+            if finding.measure == measure and finding.demand.fixed:
+                return f" (limit {figure(finding.limit, finding.unit)})"
         return ""
 
     @property
@@ -259,12 +262,12 @@ class Story:
 
     def _causes(self) -> Iterator[str]:
         result, damage = self.result, self.damage
-        faulty = [query for query in result.queries if query.fault is not None]
-        if faulty:
+        if faulty := [query.id for query in result.queries if query.fault is not None]:
             some = counted(len(faulty), "query", "queries")
-            named = few([quoted(query.text) for query in faulty])
-            why = causes(result, _ids(faulty))
-            yield f"{some} had no answer and count in no figure ({named}): {why}"
+            why = causes(result, faulty)
+            yield (
+                f"{some} had no answer and count in no figure ({queries(result, faulty)}): {why}"
+            )
         for kind in CAUSES:
             yield from (note(fact, result) for fact in result.facts if _causes(fact, kind))
         if damage.vanished:
@@ -273,10 +276,13 @@ class Story:
         if damage.risen:
             rose = [f"{name(document)} in {times}" for document, times in damage.risen]
             yield f"rose in several queries that got worse: {few(rose)}"
-        latencies = damage.latencies
-        if latencies and latencies[0] > 0 and latencies[1] >= SLOWER * latencies[0]:
-            before, now = apart(*latencies, "seconds")
-            yield f"calls take longer: {now}, they took {before} (median)"
+        yield from self._slower()
+
+    def _slower(self) -> Iterator[str]:
+        before, now = self.damage.latencies or (0.0, 0.0)
+        if 0 < before * SLOWER <= now:
+            then, today = apart(before, now, "seconds")
+            yield f"calls take longer: {today}, they took {then} (median)"
 
     def worst(self, most: int) -> tuple[Worse, ...]:
         """The queries that lost most; of a failure by which no query lost those that are lowest."""
@@ -441,18 +447,16 @@ def _nearest(limits: Sequence[Verdict]) -> str:
     """The limit that is nearest to breaking. Those on counts and times are left out: they would
     not be nearer for their smaller units.
     """
-    nearest: tuple[float, Verdict, Finding] | None = None
-    for verdict in limits:
-        for finding in verdict.findings:
-            if finding.fails and finding.ok and finding.value is not None and not finding.unit:
-                left = margin(finding)
-                if nearest is None or left < nearest[0]:
-                    nearest = left, verdict, finding
-    if nearest is None:
+    demands = [
+        (margin(finding), verdict, finding.subject)
+        for verdict in limits
+        for finding in verdict.findings
+        if finding.fails and finding.ok and finding.value is not None and not finding.unit
+    ]
+    if not demands:
         return ""
-    left, verdict, finding = nearest
-    of_tag = verdict.scope == "each_tag" and finding.subject
-    which = f" of {finding.subject}" if of_tag else ""
+    left, verdict, subject = min(demands, key=itemgetter(0))
+    which = f" of {subject}" if verdict.over.each_tag and subject else ""
     return f"{verdict.label}{which}, {figure(max(left, 0.0))} left"
 
 
@@ -517,7 +521,3 @@ def _got_surely_worse(resolution: facts.Resolution) -> bool:
 
 def _on_baseline(finding: Finding) -> bool:
     return not finding.variants and finding.demand.on_change
-
-
-def _ids(queries: Sequence[QueryResult]) -> list[str]:
-    return [query.id for query in queries]

@@ -248,7 +248,7 @@ def _said_of(query: Query, expected: Plain) -> Iterator[tuple[str, Any]]:
 def _check(check: Check) -> Plain:
     assert check.limits
     said = {"scope": check.scope, "tag": check.tag, "measure": str(check.limits.measure), "bounds": _bounds(check.limits)}  # fmt: skip
-    if issue := check.known_issue:
+    if issue := check.demand.known_issue:
         said["known_issue"] = issue
     return said
 

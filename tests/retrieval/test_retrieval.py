@@ -148,7 +148,7 @@ def test_one_unreadable_answer_of_a_batch_leaves_the_others() -> None:
 
 def test_a_batch_has_no_latency_that_could_be_limited() -> None:
     latency = parse_measure("latency_p95")
-    check = Check("latency_p95", "latency_p95", Place(1), limits=Limits(latency, (Max(1.0),)))
+    check = Check("latency_p95", "latency_p95", Place(1), Limits(latency, (Max(1.0),)))
     with pytest.raises(
         RetrieverError,
         match=r"latency_p95 is the time of one query, and Batched\.batch answers many",

@@ -21,7 +21,7 @@ MANY = 8
 def suite(measure: Measure, bound: Bound, judged: bool = True) -> Suite:
     judgments = Judgments({"good": 1} if judged else {})
     queries = tuple(Query(f"q{n}", f"text {n}", judgments) for n in range(MANY))
-    check = Check("limit", "limit", Place(1), limits=Limits(measure, (bound,)))
+    check = Check("limit", "limit", Place(1), Limits(measure, (bound,)))
     return Suite("s", "s.ir.yaml", queries, metrics=(measure,), checks=(check,))
 
 

@@ -88,10 +88,10 @@ FOUND, LOST = {"q1": ["good"]}, {"q1": ["x"]}
 
 
 def one_query(query: Query, *, guard: bool = False) -> Suite:
-    checks = [Check("own", "own", Place(1), query=query)]
+    checks = [Check("own", "own", Place(1), query, "query")]
     if guard:
         lost = LostAllRelevant()
-        checks = [Check("guard", "guard", Place(1), scope="each_query", guard=lost)]
+        checks = [Check("guard", "guard", Place(1), lost, "each_query")]
     return Suite("s", "s.ir.yaml", (query,), metrics=MEASURES[:1], checks=tuple(checks))
 
 
@@ -140,7 +140,7 @@ def test_the_guard_over_answers(
 
 def test_wavering_elsewhere_excuses_a_loss_and_names_it() -> None:
     queries = [Query(f"q{n}", f"text {n}", Judgments({"good": 1})) for n in range(12)]
-    guard = Check("guard", "guard", Place(1), scope="each_query", guard=LostAllRelevant())
+    guard = Check("guard", "guard", Place(1), LostAllRelevant(), "each_query")
     suite = Suite("s", "s.ir.yaml", (*queries,), metrics=MEASURES[:1], checks=(guard,))
     good, bad = Ranking(("good",)), Ranking(("x",))
 
@@ -162,7 +162,7 @@ def test_wavering_elsewhere_excuses_a_loss_and_names_it() -> None:
 def test_a_drop_must_exceed_what_unchanged_code_does() -> None:
     limits = Limits(MEASURES[0], (MaxSignificantDrop(0.01),))
     queries = tuple(Query(f"q{n}", f"text {n}", Judgments({"good": 1})) for n in range(12))
-    check = Check("mrr", "mrr", Place(1), limits=limits)
+    check = Check("mrr", "mrr", Place(1), limits)
     suite = Suite("s", "s.ir.yaml", queries, metrics=MEASURES[:1], checks=(check,))
 
     def answer(found: int) -> dict[str, list[str]]:

@@ -33,7 +33,7 @@ MEASURES = (
 def suite(relevant: dict[str, float], *rules: Rule, **given: Any) -> Suite:
     query = Query("q", "q", Judgments(relevant), rules)
     measures = tuple(map(parse_measure, MEASURES))
-    checks = (Check("q", "q", Place(1), query=query),)
+    checks = (Check("q", "q", Place(1), query, "query"),)
     return Suite("s", "s", (query,), match="text", metrics=measures, checks=checks, **given)
 
 

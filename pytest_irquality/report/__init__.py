@@ -1,3 +1,1 @@
-"""How a person or a program is told: terminal text, HTML and JSON, all drawn from
-``SuiteResult``.
-"""
+"""Reports for a person or a program: terminal text, HTML and JSON, drawn from ``SuiteResult``."""

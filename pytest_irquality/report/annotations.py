@@ -1,10 +1,12 @@
-"""GitHub's annotations: causes, then the worst failures beside their lines of the suite file, as
-workflow commands.
+"""GitHub's annotations, as workflow commands.
+
+Causes come first, then the worst failures beside their lines of the suite file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -35,8 +37,7 @@ class Annotation(NamedTuple):
 def github_annotations(
     results: Sequence[SuiteResult], folder: Path, root: Path | None = None
 ) -> Iterator[str]:
-    """``::error file=search/shop.ir.yaml,line=7,title=Shop search: office chair::...``: causes,
-    then the worst.
+    """``::error file=search/shop.ir.yaml,line=7,title=...::...``: causes, then the worst.
 
     Never more than ten of a kind; the tenth says how many there would be. Paths of suites are
     relative to ``folder``; GitHub wants them relative to the repository, ``root``.
@@ -51,7 +52,7 @@ def github_annotations(
 
 
 def _causes(story: Story) -> Annotation:
-    """What became of a suite and why, at the query that lost most, or at the top of the file."""
+    """The fate of a suite and its causes, at the query that lost most, or at the top."""
     said = "; ".join(filter(None, (story.tally, story.balance)))
     lines = [story.headline, said, *story.causes, *story.rests_on]
     path, line = story.result.path, 1
@@ -62,21 +63,21 @@ def _causes(story: Story) -> Annotation:
 
 
 def _failures(stories: Sequence[Story]) -> Iterator[Annotation]:
-    """The broken limits that cost most, then the queries, the worst of all suites first, then the
-    other limits.
+    """The broken limits that cost most, then the queries of all suites, then the other limits.
+
+    Of each kind the worst come first.
     """
-    first: list[tuple[Story, Verdict]] = []
-    queries: list[tuple[Story, Verdict]] = []
-    rest: list[tuple[Story, Verdict]] = []
+    ranked = []
     for story in stories:
-        told = [verdict for verdict, _ in story.failures()]
-        limits = [verdict for verdict in told if verdict.query is None]
-        first += [(story, verdict) for verdict in limits[:LIMITS]]
-        rest += [(story, verdict) for verdict in limits[LIMITS:]]
-        queries += [(story, verdict) for verdict in told if verdict.query is not None]
-    for kind in (first, queries, rest):
-        for story, verdict in sorted(kind, key=lambda pair: -pair[0].damage.of(pair[1])):
-            yield _failure(story, verdict)
+        limits = 0
+        for verdict, _ in story.failures():
+            turn = 1
+            if verdict.query is None:
+                turn = 0 if limits < LIMITS else 2
+                limits += 1
+            ranked.append((turn, -story.damage.of(verdict), story, verdict))
+    for _, _, story, verdict in sorted(ranked, key=itemgetter(0, 1)):
+        yield _failure(story, verdict)
 
 
 def _failure(story: Story, verdict: Verdict) -> Annotation:

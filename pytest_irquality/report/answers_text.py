@@ -1,4 +1,4 @@
-"""What several answers and other wordings show, as the terminal has it."""
+"""Several answers and other wordings, as the terminal shows them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pytest_irquality.verdict.findings import Robustness, VariantLoss
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.answers import (
     asked,
+    interval,
     kind_name,
     sides,
     since_then,
@@ -17,8 +18,7 @@ from pytest_irquality.wording.answers import (
     wavering_said,
     worst_of,
 )
-from pytest_irquality.wording.numbers import signed
-from pytest_irquality.wording.words import cells, fitted
+from pytest_irquality.wording.words import cells, columns, fitted
 
 KINDS, MEASURES = 6, 4
 
@@ -29,10 +29,9 @@ def wordings(result: SuiteResult, width: int) -> Iterator[str]:
     if not kinds:
         yield from (fitted(terminal(f"  {asked(kind)}"), width) for kind in result.robustness)
         return
-    for with_intervals in (True, False):
-        lines = list(_aligned(_table(result, kinds, with_intervals)))
-        if max(map(cells, lines)) <= width:
-            break
+    lines = list(columns(list(_table(result, kinds, with_intervals=True))))
+    if max(map(cells, lines)) > width:
+        lines = list(columns(list(_table(result, kinds, with_intervals=False))))
     yield from (fitted(terminal(line), width) for line in lines)
     for kind in kinds[:KINDS]:
         for said in (*worst_of(result, kind), *since_then(result, kind)):
@@ -59,26 +58,13 @@ def _table(
 
 def _cell(result: SuiteResult, loss: VariantLoss, with_interval: bool) -> str:
     """The loss, and how sure it is."""
-    change, unit = loss.change, result.unit(loss.measure)
-    own, variants = sides(result, loss)
-    said = f"{own} → {variants}"
-    if not with_interval or change.low is None or change.high is None:
-        return said
-    return f"{said} ({signed(change.low, unit)} to {signed(change.high, unit)})"
-
-
-def _aligned(rows: Iterator[tuple[str, ...]]) -> Iterator[str]:
-    made = list(rows)
-    widths = [max(cells(row[n]) for row in made) for n in range(len(made[0]))]
-    for row in made:
-        padded = (
-            f"{cell}{' ' * (width - cells(cell))}" for cell, width in zip(row, widths, strict=True)
-        )
-        yield f"  {'  '.join(padded)}".rstrip()
+    said = " → ".join(sides(result, loss))
+    low_to_high = interval(loss.change, result.unit(loss.measure))
+    return f"{said} ({low_to_high})" if with_interval and low_to_high else said
 
 
 def unchanged_code(result: SuiteResult, width: int) -> Iterator[str]:
-    """How far answers lie apart, and how many queries waver."""
+    """The noise of unchanged code: how far answers lie apart, and how many queries waver."""
     noise = result.noise
     if noise is None:
         return

@@ -1,4 +1,4 @@
-"""What several answers and other wordings show, as tables for the page and for Markdown."""
+"""Several answers and other wordings, as tables for the page."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.answers import (
     asked,
     common,
+    interval,
     kind_name,
+    lost_by,
     since_baseline,
+    span,
     spread_of,
     units_said,
 )
-from pytest_irquality.wording.numbers import apart, counted, figure, signed
+from pytest_irquality.wording.numbers import apart, counted, signed
 
 
 class WorstText(NamedTuple):
     """A variant that lost, with its text as it may be copied under ``variants``."""
 
     text: str
-    query: str
     values: str
 
 
@@ -44,7 +46,7 @@ class KindTexts(NamedTuple):
     """All variants of a kind, query by query, and those that find nothing."""
 
     said: str
-    empty: tuple[WorstText, ...]
+    empty: tuple[str, ...]
     texts: tuple[tuple[str, tuple[str, ...]], ...]
 
 
@@ -59,7 +61,7 @@ class WaveringRow(NamedTuple):
 
 
 class NoiseView(NamedTuple):
-    """What unchanged code does."""
+    """The noise of unchanged code."""
 
     said: str
     spreads: tuple[str, ...]
@@ -75,9 +77,6 @@ def loss_rows(result: SuiteResult) -> tuple[LossRow, ...]:
 def _loss(result: SuiteResult, kind: Robustness, loss: VariantLoss) -> LossRow:
     unit, change = result.unit(loss.measure), loss.change
     own, variants = apart(change.before, change.now, unit)
-    interval = ""
-    if change.low is not None and change.high is not None:
-        interval = f"{signed(change.low, unit)} to {signed(change.high, unit)}"
     return LossRow(
         kind_name(kind.kind),
         loss.measure,
@@ -85,29 +84,22 @@ def _loss(result: SuiteResult, kind: Robustness, loss: VariantLoss) -> LossRow:
         own,
         variants,
         signed(change.difference, unit),
-        interval,
+        interval(change, unit),
         since_baseline(loss, unit),
-        tuple(
-            WorstText(
-                worst.text,
-                result.query(worst.query).text,
-                f"{figure(worst.own, unit)} → {figure(worst.value, unit)}",
-            )
-            for worst in loss.worst
-        ),
+        tuple(WorstText(worst.text, lost_by(worst, unit)) for worst in loss.worst),
     )
 
 
 def kinds(result: SuiteResult) -> Iterator[KindTexts]:
-    """What was asked of each kind, text by text."""
+    """The texts that were asked of each kind."""
     for kind in result.robustness:
-        empty = (WorstText(one.text, result.query(one.query).text, "") for one in kind.empty)
+        empty = tuple(variant.text for variant in kind.empty)
         texts = ((result.query(query).text, variants) for query, variants in kind.texts.items())
-        yield KindTexts(asked(kind), tuple(empty), tuple(texts))
+        yield KindTexts(asked(kind), empty, tuple(texts))
 
 
 def noise_view(result: SuiteResult) -> NoiseView | None:
-    """What unchanged code does; None where each query has one answer."""
+    """The noise of unchanged code; None where each query has one answer."""
     noise = result.noise
     if noise is None:
         return None
@@ -121,10 +113,7 @@ def noise_view(result: SuiteResult) -> NoiseView | None:
 def _wavering(result: SuiteResult, noise: Noise) -> Iterator[WaveringRow]:
     unit = result.unit(result.shown[0]) if result.shown else ""
     for one in noise.wavering:
-        values = ""
-        if one.low is not None and one.high is not None:
-            least, most = apart(one.low, one.high, unit)
-            values = least if least == most else f"{least} to {most}"
+        values = span(one.low, one.high, unit)
         documents = tuple(
             f"{document.title or document.id} (in {document.in_answers} of {one.answers})"
             for document in one.documents

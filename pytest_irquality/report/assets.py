@@ -59,8 +59,9 @@ NAMES = re.compile(f"[{RIGHT_TO_LEFT}](?:[^'\"(),;:\u2192]*[{RIGHT_TO_LEFT}])?")
 
 
 def left_to_right(sentence: str) -> Markup:
-    """An English sentence in which names of other scripts keep their direction to themselves, and
-    commands are code.
+    """An English sentence in which names of other scripts keep their direction to themselves.
+
+    Commands are code.
     """
     isolated = with_commands(visible(sentence), _isolated, _code)
     return Markup(f'<span dir="ltr">{isolated}</span>') if "<bdi>" in isolated else Markup(isolated)

@@ -1,15 +1,12 @@
-"""What every query did since the baseline, drawn: a bar for each, from the worst to the best."""
+"""The change of every query since the baseline, drawn: a bar for each, the worst first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import ceil
-from typing import NamedTuple
 
 from pytest_irquality.report.query_view import QueryViews, side
 from pytest_irquality.report.views import ChangeBar, Changes
-from pytest_irquality.verdict.result import QueryResult
-from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.numbers import counted, signed
 from pytest_irquality.wording.words import cut
 
@@ -18,53 +15,37 @@ STEPS, ROW, FALL = 120, 560.0, 70.0
 """The row of all changes: its bars, its width, and how far the largest reaches up or down."""
 
 
-class Changed(NamedTuple):
-    """A query, and by how much its value rose."""
-
-    query: QueryResult
-    by: float
-
-
 def changes(views: QueryViews) -> Changes | None:
     """None where nothing is compared, or nothing changed."""
-    if views.main is None:
-        return None
-    measure = views.result.measures[views.main]
-    compared = list(_compared(views, views.main))
-    worse = sum(views.sign * one.by < -EQUAL for one in compared)
-    better = sum(views.sign * one.by > EQUAL for one in compared)
+    damage = views.damage
+    worse, better = sum(gain < 0 for gain in damage.gains), sum(gain > 0 for gain in damage.gains)
     if not worse and not better:
         return None
-    said = f"{worse} worse, {better} better of {counted(len(compared), 'query', 'queries')}"
-    return Changes(measure, said, tuple(_steps(compared, views, measure)))
+    said = f"{worse} worse, {better} better of {counted(len(damage.gains), 'query', 'queries')}"
+    return Changes(damage.measure, said, tuple(_steps(views)))
 
 
-def _compared(views: QueryViews, column: int) -> Iterator[Changed]:
-    for query in views.ordered:
-        then = query.before[column] if query.before is not None else None
-        now = query.compared[column] if query.compared is not None else None
-        if then is not None and now is not None:
-            yield Changed(query, now - then)
+def _steps(views: QueryViews) -> Iterator[ChangeBar]:
+    """A bar for each query, from the worst change to the best.
 
-
-def _steps(compared: Sequence[Changed], views: QueryViews, measure: str) -> Iterator[ChangeBar]:
-    """Every query's change from the worst to the best, neighbours together where there are more
-    than there is room.
+    Neighbours share one where there are more than there is room.
     """
-    changes = sorted(compared, key=lambda one: views.sign * one.by)
+    measure, sign, column = views.damage.measure, views.damage.sign, views.damage.column
+    changes = [(by, q) for q in views.ordered if (by := q.change(column)) is not None]
+    changes.sort(key=lambda one: sign * one[0])
     unit, each = views.result.unit(measure), ceil(len(changes) / STEPS)
     groups = [changes[at : at + each] for at in range(0, len(changes), each)]
-    most = max(abs(one.by) for one in changes)
+    most = max(abs(by) for by, _ in changes)
     width = ROW / len(groups)
     for at, group in enumerate(groups):
-        mean = sum(one.by for one in group) / len(group)
+        mean = sum(by for by, _ in group) / len(group)
         tall = round(FALL * abs(mean) / most, 1)
-        low, high = sorted((group[0].by, group[-1].by))
-        named = ", ".join(cut(one.query.text, 40) for one in group[:NAMED])
+        low, high = sorted((group[0][0], group[-1][0]))
+        named = ", ".join(cut(query.text, 40) for _, query in group[:NAMED])
         yield ChangeBar(
             css=side(mean, views, measure) or "quiet",
             x=round(at * width, 1),
-            y=round(FALL if views.sign * mean < 0 else FALL - tall, 1),
+            y=round(FALL if sign * mean < 0 else FALL - tall, 1),
             width=round(max(width - 1, width * 0.8), 1),
             height=max(tall, 1.0),
             title=f"{named}: {signed(mean, unit)}",

@@ -9,7 +9,7 @@ from pytest_irquality.edges.printable import terminal
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.findings import Change, Finding
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
-from pytest_irquality.wording.answers import broken_by, kind_name, lost_by
+from pytest_irquality.wording.answers import broken_by, interval, kind_name, lost_by
 from pytest_irquality.wording.losses import because, in_brackets
 from pytest_irquality.wording.moves import LEFT_INDEX, in_answers, name
 from pytest_irquality.wording.numbers import figure, grouped, probability, signed
@@ -25,8 +25,9 @@ IN_FULL = 3
 
 
 def explain(result: SuiteResult, verdict: Verdict) -> str:
-    """Everything about one check that ended badly: what was demanded, what was seen, why it
-    matters, where it stands.
+    """Everything about one check that ended badly.
+
+    It says what was demanded, what was seen, why it matters, and where it stands.
     """
     story = Story(result)
     lines = [_title(story, verdict)]
@@ -52,8 +53,9 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
 
 
 def laid_out(result: SuiteResult, verdict: Verdict, width: int) -> str:
-    """The explanation as a terminal shows it: the most damaged in full, of the others three lines,
-    nothing wrapped.
+    """The explanation as a terminal shows it, nothing wrapped.
+
+    The most damaged are told in full, the others in three lines.
     """
     if verdict not in told_in_full(result):
         return "\n".join(_brief(result, verdict, width))
@@ -62,7 +64,7 @@ def laid_out(result: SuiteResult, verdict: Verdict, width: int) -> str:
 
 
 def within(text: str, width: int) -> str:
-    """Why something has no verdict, in three lines: what happened on two, then the place."""
+    """The reason that something has no verdict: what happened on two lines, then the place."""
     said, *rest = text.split("\n")
     first, *more = wrapped(said, width - 2)
     second = [fitted(f"  {' '.join(more)}", width)] if more else []
@@ -70,8 +72,9 @@ def within(text: str, width: int) -> str:
 
 
 def told_in_full(result: SuiteResult) -> Sequence[Verdict]:
-    """The failures that a terminal tells in full: queries, whose rankings no table holds, before
-    limits.
+    """The failures that a terminal tells in full.
+
+    Queries, whose rankings no table holds, come before limits.
     """
     damage = Story(result).damage
     return [*damage.failed_queries, *damage.failed_limits][:IN_FULL]
@@ -89,8 +92,9 @@ def _brief(result: SuiteResult, verdict: Verdict, width: int) -> Iterator[str]:
 
 
 def _limit_lines(result: SuiteResult, verdict: Verdict, width: int) -> list[str]:
-    """Both demands of a limit that breaks two, or the variants that break it; else the reason, on
-    as many lines as it takes.
+    """Both demands of a limit that breaks two, or the variants that break it.
+
+    Else the reason, on as many lines as it takes.
     """
     if len(verdict.broken) == 2 and verdict.over.means and not verdict.over.each:
         return [sentence(result, verdict, finding) for finding in verdict.broken]
@@ -107,8 +111,9 @@ def _at(story: Story, verdict: Verdict) -> str:
 
 
 def summary_reason(result: SuiteResult, verdict: Verdict) -> str:
-    """The reason for pytest's short summary, which has one line for it: documents go without their
-    titles.
+    """The reason for pytest's short summary, which has one line for it.
+
+    Documents go without their titles.
     """
     findings = (
         replace(finding, ranked=tuple(replace(d, title=None) for d in finding.ranked))
@@ -118,7 +123,7 @@ def summary_reason(result: SuiteResult, verdict: Verdict) -> str:
 
 
 def short_reason(result: SuiteResult, verdict: Verdict) -> str:
-    """Why a check failed, for where its name stands beside it."""
+    """The reason why a check failed, for a place where its name stands beside it."""
     why = reason(result, verdict)
     if verdict.query is None or verdict.query not in result.by_id:
         return why
@@ -130,15 +135,14 @@ def _title(story: Story, verdict: Verdict) -> str:
     query = story.result.by_id.get(verdict.query or "")
     if query is None:
         return reason(story.result, verdict)
-    sides = story.damage.sides(query)
-    if sides is None or not story.damage.gain(query):
+    if not story.damage.gain(query):
         return quoted(query.text)
     worse = story.worsened(query)
     return f"{quoted(query.text)}  {story.damage.measure} {worse.values}, {worse.lost}"
 
 
 def _uncut(line: str) -> bool:
-    """Whether a line is a place or a command, which must stay whole."""
+    """Tell whether a line is a place or a command, which must stay whole."""
     return line.startswith(("  at ", "    pytest "))
 
 
@@ -166,8 +170,9 @@ def _query_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
 
 
 def ranking_lines(query: QueryResult) -> Iterator[str]:
-    """The top of a ranking with grades and old ranks, then the documents that should be in it, or
-    were.
+    """The top of a ranking with grades and old ranks, then documents that are not in it.
+
+    These should be in it, or were.
     """
     compared = query.before is not None
     if query.ranking:
@@ -175,12 +180,11 @@ def ranking_lines(query: QueryResult) -> Iterator[str]:
         yield from (_document(document, query) for document in query.ranking)
     else:
         yield "  nothing was returned"
-    above = {document.id for document in query.ranking}
     if query.missing:
         yield "  expected, but not above:"
         yield from _documents(query.missing, query)
-    expected = {document.id for document in query.missing}
-    gone = [d for d in query.ranking_before if d.id not in above and d.id not in expected]
+    shown = {document.id for document in (*query.ranking, *query.missing)}
+    gone = [document for document in query.ranking_before if document.id not in shown]
     if gone:
         yield "  above before, but not now:"
         yield from _documents(gone, query)
@@ -213,7 +217,7 @@ def _titled(document: ShownDocument) -> str:
 
 
 def _why(document: ShownDocument, lost: str = "") -> str:
-    """What the retriever itself says of a document."""
+    """The retriever's own word on a document."""
     gone = LEFT_INDEX if document.gone else ""
     words = "; ".join(filter(None, (gone, lost, one_line(document.explanation or "", 300))))
     return f"  ← {words}" if words else ""
@@ -223,7 +227,7 @@ def _why(document: ShownDocument, lost: str = "") -> str:
 
 
 def _reasons(result: SuiteResult, finding: Finding) -> Iterator[str]:
-    """What the retriever says of the documents that a guard names, and why the query matters."""
+    """The retriever's word on the documents that a guard names, and why the query matters."""
     if not finding.ranked or finding.subject not in result.by_id:
         return
     query = result.query(finding.subject)
@@ -236,7 +240,7 @@ def _reasons(result: SuiteResult, finding: Finding) -> Iterator[str]:
 
 
 def remarks_lines(remarks: Mapping[str, str], indent: str) -> Iterator[str]:
-    """What the suite wants shown, such as why a query matters."""
+    """The remarks that the suite wants shown, such as why a query matters."""
     for key, text in remarks.items():
         yield f"{indent}{key}: {text}"
 
@@ -249,15 +253,16 @@ def _change_lines(story: Story, verdict: Verdict) -> Iterator[str]:
         return
     yield f"  change {_size(finding.change, story.result.unit(finding.measure))}"
     if finding.measure == story.damage.measure:
-        if not finding.subject and story.tags:
-            yield f"  tags that lost most: {story.tags}"
-        tagged = list(_of_tag(story.damage.worse, finding.subject))
-        if tagged:
-            yield f"  queries that lost most in {finding.measure}:"
-        yield from _losers(story, tagged)
+        yield from _losers(story, finding.subject)
 
 
-def _losers(story: Story, queries: Sequence[QueryResult]) -> Iterator[str]:
+def _losers(story: Story, tag: str) -> Iterator[str]:
+    """The tags that lost most, and the queries; those of a tag alone where there is one."""
+    if not tag and story.tags:
+        yield f"  tags that lost most: {story.tags}"
+    queries = list(_of_tag(story.damage.worse, tag))
+    if queries:
+        yield f"  queries that lost most in {story.damage.measure}:"
     for query in queries[:WORST]:
         worse = story.worsened(query)
         moved = f"  {worse.moves}" if worse.moves else ""
@@ -268,9 +273,8 @@ def _losers(story: Story, queries: Sequence[QueryResult]) -> Iterator[str]:
 
 def _size(change: Change, unit: str) -> str:
     """A change with how sure it is: ``−0.054 (p = 0.021); 3 worse, 1 better, 6 equal``."""
-    sure = []
-    if change.low is not None and change.high is not None:
-        sure.append(f"90 % interval {signed(change.low, unit)} to {signed(change.high, unit)}")
+    low_to_high = interval(change, unit)
+    sure = [f"90 % interval {low_to_high}"] if low_to_high else []
     if change.p is not None:
         sure.append(probability(change.p))
     beside = f" ({', '.join(sure)})" if sure else ""
@@ -305,14 +309,12 @@ def _named(document: ShownDocument) -> str:
 def _lowest(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     """The queries that pulled a mean below its floor, worst first."""
     floors = (f for f in Damage(result).broken(verdict) if f.demand.floor and not f.variants)
-    finding = next((f for f in floors if f.measure in result.measures), None)
+    floor = next(floors, None)
     losers_are_told = any(other.demand.on_change for other in verdict.broken)
-    if finding is None or losers_are_told or verdict.over.queries:
+    if floor is None or losers_are_told or verdict.over.queries:
         return
-    low = _below(result, finding)
-    if low:
-        tag = f" of {finding.subject}" if finding.subject else ""
-        yield f"  lowest {finding.measure}{tag}:"
+    if low := _below(result, floor):
+        yield f"  lowest {' of '.join(filter(None, (floor.measure, floor.subject)))}:"
     for value, query in low[:WORST]:
         where = f"{one_line(query.text)} ({result.place(query)})"
         yield f"    {figure(value)}  {where}{_without(query)}"

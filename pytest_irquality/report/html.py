@@ -40,9 +40,9 @@ def html_report(
     generated: str = "",
     now: datetime | None = None,
 ) -> str:
-    """The whole page. ``definitions`` says what measures mean, ``generated`` when and by what the
-    page was made.
+    """The whole page.
 
+    ``definitions`` says what measures mean, ``generated`` when and by what the page was made.
     ``now`` is the time that a baseline's age is told from.
     """
     page = page_view(

@@ -58,8 +58,9 @@ class LimitViews:
 
     @cached_property
     def broken(self) -> Mapping[tuple[str, str], State]:
-        """Which means a limit is broken on, by tag ("" for the whole suite) and measure; of several
-        states of a mean the loudest.
+        """The means that a limit is broken on, by tag ("" for the whole suite) and measure.
+
+        Each has its state, of several the loudest.
         """
         states = {}
         for verdict in sorted(self.verdicts, key=lambda v: -loudness(v.outcome)):
@@ -144,7 +145,7 @@ class LimitViews:
 
     def row(self, verdict: Verdict, finding: Finding) -> BoundRow:
         """A demand as numbers; where it has none, in its own words."""
-        of_query = verdict.over.queries
+        query = finding.subject if verdict.over.queries else ""
         state = self.state_of_row(verdict, finding)
         mean = self.mean(verdict, finding)
         has_change = not finding.demand.on_change or bool(mean and mean.change)
@@ -152,8 +153,8 @@ class LimitViews:
         before, value, limit, note = self.numbers(mean, finding) if numbered else ("",) * 4
         return BoundRow(
             subject=cut(self.subject(verdict, finding) or finding.measure),
-            anchor=self.queries.anchor(finding.subject) if of_query else "",
-            query=self.queries.rows.get(finding.subject) if of_query else None,
+            anchor=self.queries.anchor(query),
+            query=self.queries.rows.get(query),
             state=state,
             text="" if numbered else cut(self.words(verdict, finding)),
             before=before,
@@ -165,7 +166,7 @@ class LimitViews:
         )
 
     def subject(self, verdict: Verdict, finding: Finding) -> str:
-        """What a row is about: a query, a tag, or which bound of a line it is."""
+        """The subject of a row: a query, a tag, or one bound of a line."""
         if verdict.over.queries:
             return self.queries.texts.get(finding.subject, finding.subject)
         if verdict.over.each_tag:
@@ -214,13 +215,17 @@ class LimitViews:
             return None
         if min(value, limit) < 0:
             return None
-        mean = self.result.mean(finding.measure, finding.subject)
-        before = mean.change.before if mean and mean.change and finding.unit != "share" else None
+        before = self.before(finding)
         scale = _scale(max(value, limit, before or 0.0), finding.unit)
         if not scale:
             return Bar(css, "0", "0")
         drawn_before = None if before is None else percent(before / scale)
         return Bar(css, percent(value / scale), percent(limit / scale), drawn_before)
+
+    def before(self, finding: Finding) -> float | None:
+        """The baseline's value of the mean that a finding is about, if in the same unit."""
+        mean = self.result.mean(finding.measure, finding.subject)
+        return mean.change.before if mean and mean.change and finding.unit != "share" else None
 
 
 def _scale(largest: float, unit: str) -> float:
@@ -228,12 +233,12 @@ def _scale(largest: float, unit: str) -> float:
 
 
 def _on_mean(verdict: Verdict) -> bool:
-    """Whether a limit is on means that reports show, or on how they changed."""
+    """Tell whether a limit is on means that reports show, or on their change."""
     return verdict.over.means or verdict.over.changes
 
 
 def _held_title(verdict: Verdict) -> str:
-    """What is said of the subjects that are folded away since they hold."""
+    """The title of the subjects that are folded away since they hold."""
     broken = {finding.subject for finding in verdict.findings if not finding.ok}
     if verdict.over.each_tag:
         held = {finding.subject for finding in verdict.findings} - broken
@@ -242,9 +247,7 @@ def _held_title(verdict: Verdict) -> str:
 
 
 def change_in_words(change: Change, unit: str) -> str:
-    """What a change is, and what statistics say of it: ``changed by −0.054 (90 % interval −0.170 …
-    +0.030; ...)``.
-    """
+    """A change, and what statistics say of it: ``changed by −0.054 (p = 0.021; ...)``."""
     details = []
     if change.low is not None and change.high is not None:
         details.append(f"90 % interval {signed(change.low, unit)} … {signed(change.high, unit)}")

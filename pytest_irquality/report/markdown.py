@@ -12,7 +12,9 @@ from pytest_irquality.edges.printable import (
     markdown_code,
     markdown_sentence,
 )
+from pytest_irquality.report.tables import one_side
 from pytest_irquality.report.text import overall
+from pytest_irquality.report.views import LEVELS, STATES
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
@@ -22,7 +24,7 @@ from pytest_irquality.wording.answers import in_one_line_each
 from pytest_irquality.wording.caveats import MARKS as CAVEATS, whole
 from pytest_irquality.wording.demands import bound
 from pytest_irquality.wording.moves import in_answers, rank
-from pytest_irquality.wording.numbers import counted, figure, probability, signed
+from pytest_irquality.wording.numbers import counted, figure, signed
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import demand, sentence, warnings
 from pytest_irquality.wording.story import Story, Worse, provenance, worst_first
@@ -41,11 +43,6 @@ SHORT, MOVED = 32, 40
 POINTS, POINT = 3, 105
 """How many causes and caveats are seen before the fold, and how long one may be."""
 ELSEWHERE = "The rest is in the HTML report."
-SYMBOLS = {
-    "passed": "✓", "failed": "✗", "error": "⊘", "fixed": "★", "not evaluated": "◌", "known": "⚠",
-    "accepted": "▼",
-}  # fmt: skip
-LEVELS = {"bad": "✗", "warn": "⚠", "good": "✓"}
 
 
 def markdown_report(
@@ -117,16 +114,17 @@ def _first_screen(story: Story, now: datetime) -> Iterator[str]:
 
 
 def _points(story: Story) -> tuple[Sequence[str], Sequence[str]]:
-    """What is known of the cause and what could overturn the verdict: the few that are seen, and
-    the others, with those that were cut.
-    """
+    """The few causes and caveats that are seen, and the others, with those that were cut."""
     every = [*story.causes, *story.rests_on]
     first = [*story.causes[:POINTS], *story.rests_on][:POINTS]
     return first, [text for text in every if text not in first or _point(text) != text]
 
 
 def _point(text: str) -> str:
-    """What is seen of it before the fold: no part of a command, which is there to be copied."""
+    """The part that is seen before the fold.
+
+    It has no part of a command, which is there to be copied.
+    """
     command = NAMED_COMMAND.search(text)
     if command and len(text) > POINT >= command.start():
         return f"{text[: command.start()].rstrip(': ')} …"
@@ -186,15 +184,7 @@ def _worst_row(story: Story, worse: Worse, several: bool, measured: bool) -> lis
 
 def _retrievers(table: SideBySide) -> str:
     head = ["measure", *table.retrievers]
-    rows = []
-    for row in table.rows:
-        cells = []
-        for side in row.sides:
-            star = " ★" if side.best else ""
-            p = f", {probability(side.p)}" if side.p is not None else ""
-            beside = f" ({side.worse} worse, {side.better} better{p})" if side.p is not None else ""
-            cells.append(f"{figure(side.value, row.unit)}{star}{beside}")
-        rows.append([row.measure, *cells])
+    rows = [[row.measure, *(one_side(side, row.unit) for side in row.sides)] for row in table.rows]
     return (
         f"**{markdown(table.suite)}**: retrievers side by side, ★ the best\n\n{_table(head, rows)}"
     )
@@ -214,13 +204,11 @@ def _rest(story: Story, now: datetime, *, alone: bool) -> Iterator[str]:
     yield _table(["", "Limit", "before", "now", "limit", "what was seen"], lines[:LINES])
     yield f"{counted(len(lines) - LINES, 'more line')}\n" if len(lines) > LINES else ""
     _, others = _points(story)
-    yield _list(markdown_sentence(cut(text, 2 * CELL)) for text in others[:NOTES])
+    yield _sentences(others)
     yield _list(f"⚠ {markdown_sentence(cut(text, CELL))}" for text in warnings(result)[:NOTES])
     answers = (markdown(cut(text, 2 * CELL)) for text in in_one_line_each(result))
     yield _list([*answers][:NOTES])
-    yield _list(
-        markdown_sentence(cut(text, 2 * CELL)) for text in [*story.notes, *result.written][:NOTES]
-    )
+    yield _sentences([*story.notes, *result.written])
     yield from _queries(story)
     yield _tags(result)
     if story.coverage:
@@ -237,9 +225,9 @@ def _limits(story: Story) -> Sequence[Verdict]:
 
 def _limit_rows(result: SuiteResult, verdict: Verdict) -> Iterator[list[str]]:
     """A row for each broken demand of a limit; one for a limit that holds."""
-    symbol = CAVEATS[verdict.caveat] if verdict.caveat else SYMBOLS[verdict.outcome]
-    if verdict.warned and not verdict.caveat:
-        symbol = LEVELS["warn"]
+    symbol = STATES["warned" if verdict.warned else verdict.outcome].symbol
+    if verdict.caveat:
+        symbol = CAVEATS[verdict.caveat]
     if verdict.outcome not in ("failed", "known", "accepted") or not verdict.broken:
         held = verdict.findings[0] if len(verdict.findings) == 1 else None
         limit = ", ".join(dict.fromkeys(map(bound, verdict.findings[:3])))
@@ -264,7 +252,7 @@ def _sides(result: SuiteResult, verdict: Verdict, finding: Finding) -> tuple[str
 
 
 def _queries(story: Story) -> Iterator[str]:
-    """What failed or got worse, most damage first, with its documents."""
+    """The queries that failed or got worse, most damage first, with their documents."""
     result, damage = story.result, story.damage
     own = {verdict.query: verdict for verdict in damage.failed_queries}
     broken = _broken_by_query(result)
@@ -284,7 +272,7 @@ def _queries(story: Story) -> Iterator[str]:
 
 
 def _broken_by_query(result: SuiteResult) -> Mapping[str, Sequence[Finding]]:
-    """What limits, rules and guards on each query found broken, by the query's id."""
+    """The findings that limits, rules and guards on each query broke, by the query's id."""
     broken: dict[str, list[Finding]] = {}
     for verdict in result.verdicts:
         if verdict.over.each_query:
@@ -308,13 +296,17 @@ def _detail(result: SuiteResult, query: QueryResult, demands: Sequence[Finding])
         ["rank", "was", "grade", "document"],
         [_document(document, query) for document in [*moved, *query.missing][:NOTES]],
     )
-    explained = {d.id: d.explanation for d in (*query.missing, *query.ranking) if d.explanation}
-    explanations = _list(
-        f"{markdown_code(id)}: {markdown(cut(text, CELL))}" for id, text in explained.items()
-    )
+    explanations = _list(_explanations(query))
     place = markdown(result.place(query))
     again = markdown_code(rerun(result, query.check))
     return f"{remarks}{fault}{rules}\n{documents}\n{explanations}\n{place} · {again}\n"
+
+
+def _explanations(query: QueryResult) -> Iterator[str]:
+    """The retriever's own words on documents, once each."""
+    explained = {d.id: d.explanation for d in (*query.missing, *query.ranking) if d.explanation}
+    for id, text in explained.items():
+        yield f"{markdown_code(id)}: {markdown(cut(text, CELL))}"
 
 
 def _document(document: ShownDocument, query: QueryResult) -> list[str]:
@@ -347,11 +339,11 @@ def _value(mean: Mean | None, *, named: bool = False) -> str:
 
 
 def _now(mean: Mean, moved: str = "") -> str:
-    """Today's value over what is compared and by how much it ``moved``; over all, where that is
-    another, apart.
+    """Today's value over what is compared, and by how much it ``moved``.
+
+    The value over all stands apart, where that is another.
     """
-    value = mean.change.now if mean.change else mean.value
-    return "; ".join(filter(None, (f"{figure(value, mean.unit)}{moved}", whole(mean))))
+    return "; ".join(filter(None, (f"{figure(mean.now, mean.unit)}{moved}", whole(mean))))
 
 
 # -- Markdown --------------------------------------------------------------------------------------
@@ -360,6 +352,10 @@ def _now(mean: Mean, moved: str = "") -> str:
 def _list(items: Iterable[str]) -> str:
     lines = [f"- {item}" for item in items]
     return "\n".join([*lines, ""]) if lines else ""
+
+
+def _sentences(texts: Sequence[str]) -> str:
+    return _list(markdown_sentence(cut(text, 2 * CELL)) for text in texts[:NOTES])
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

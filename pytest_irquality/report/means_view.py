@@ -11,7 +11,7 @@ from math import inf
 from pytest_irquality.report.limit_view import LimitViews
 from pytest_irquality.report.query_view import QueryViews, side
 from pytest_irquality.report.views import Bar, Cell, MeansRow, State, percent
-from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.verdict.result import Mean, SuiteResult
 from pytest_irquality.verdict.side_by_side import Side
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.caveats import whole
@@ -32,7 +32,7 @@ class MeansViews:
 
     @cached_property
     def queries_of(self) -> Mapping[str, int]:
-        """How many queries each tag has."""
+        """The number of queries of each tag."""
         return Counter(tag for query in self.result.queries for tag in query.tags)
 
     def row(self, tag: str | None) -> MeansRow:
@@ -43,7 +43,7 @@ class MeansViews:
         return MeansRow(name, "", None, self.defined(tag, asked), tuple(cells))
 
     def defined(self, tag: str | None, asked: int) -> str:
-        """How many queries a row's first mean is over, of how many."""
+        """The number of queries that a row's first mean is over, of how many."""
         first = self.result.mean(self.result.shown[0], tag) if self.result.shown else None
         if first is None or first.queries == asked:
             return str(asked)
@@ -52,8 +52,9 @@ class MeansViews:
     # -- tags --------------------------------------------------------------------------------------
 
     def tags(self) -> tuple[tuple[MeansRow, ...], tuple[MeansRow, ...]]:
-        """A row each, most damaged first; apart from them, where something is compared, the tags in
-        which nothing changed and nothing is broken.
+        """A row each, most damaged first, and apart from them those of unchanged tags.
+
+        A tag is unchanged where something is compared, nothing changed and nothing is broken.
         """
         tags = dict.fromkeys(mean.tag for mean in self.result.means if mean.tag is not None)
         listed, unchanged = [], []
@@ -68,8 +69,8 @@ class MeansViews:
 
     def most_damaged_first(self, tag: str) -> tuple[bool, float, float, str]:
         """Broken limits, then the largest loss, then the lowest value."""
-        main, sign = self.queries.main, self.queries.sign
-        mean = self.result.mean(self.result.measures[main], tag) if main is not None else None
+        sign = self.queries.damage.sign
+        mean = self.result.mean(self.queries.damage.measure, tag)
         change = mean.change.difference if mean and mean.change else 0.0
         value = inf if mean is None or mean.value is None else mean.value
         return not self.is_broken(tag), sign * change, sign * value, tag
@@ -89,40 +90,32 @@ class MeansViews:
         first = self.result.shown[0]
         is_drawn = measure == first and not of_several
         mean, first_mean = self.result.mean(measure, tag), self.result.mean(first, tag)
-        value, change = (mean.value, mean.change) if mean else (None, None)
-        if change:
-            value = change.now  # that over all queries is another, and is noted as ``over``
+        if mean is None:
+            return Cell(measure, "", figure(None), "", "", "", None, None)
+        change, unit = mean.change, mean.unit
         difference = change.difference if change else 0.0
-        unit = self.result.unit(measure)
-        notes = []
-        if mean and first_mean and mean.queries != first_mean.queries:
-            notes.append(f"of {mean.queries}")
-        if mean and whole(mean):
-            notes.append(whole(mean))
+        notes = [f"of {mean.queries}"] if mean.queries != (first_mean or mean).queries else []
         state = self.limits.broken.get((tag or "", measure))
         return Cell(
             measure=measure,
             before=figure(change.before, unit) if change else "",
-            value=figure(value, unit),
+            value=figure(mean.now, unit),  # that over all queries is noted as ``over``
             change=signed(difference, unit) if is_drawn and abs(difference) > EQUAL else "",
             css=side(difference, self.queries, measure),
-            over="; ".join(notes),
+            over="; ".join(filter(None, [*notes, whole(mean)])),
             state=state,
-            bar=self.bar(tag, measure, value, state) if is_drawn else None,
+            bar=self.bar(mean, state) if is_drawn else None,
         )
 
-    def bar(
-        self, tag: str | None, measure: str, value: float | None, state: State | None
-    ) -> Bar | None:
+    def bar(self, mean: Mean, state: State | None) -> Bar | None:
         """A mean drawn on [0, 1]; None where it is beyond."""
-        if value is None or not 0 <= value <= 1:
+        if mean.now is None or not 0 <= mean.now <= 1:
             return None
         css = state.css if state else "quiet"
-        limit = self.limits.held_to.get((tag or "", measure))
+        limit = self.limits.held_to.get((mean.tag or "", mean.measure))
         limit_tick = percent(limit) if limit is not None and 0 <= limit <= 1 else None
-        mean = self.result.mean(measure, tag)
-        before_tick = percent(mean.change.before) if mean and mean.change else None
-        return Bar(css, percent(value), limit_tick, before_tick)
+        before_tick = percent(mean.change.before) if mean.change else None
+        return Bar(css, percent(mean.now), limit_tick, before_tick)
 
     # -- beside other retrievers and suites --------------------------------------------------------
 

@@ -1,11 +1,13 @@
-"""The whole report as values: the verdict in words, the few reasons for it, and a section a suite
-and retriever.
+"""The whole report as values.
+
+It has the verdict in words, the few reasons for it, and a section a suite and retriever.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 
 from pytest_irquality.report.means_view import Sides
 from pytest_irquality.report.suite_view import SuiteView
@@ -38,19 +40,11 @@ def page_view(
     now: datetime,
 ) -> Page:
     """The page as values; suites and retrievers the worst first."""
-    stories = worst_first(results)
-    named = list(dict.fromkeys(measure for result in results for measure in result.shown))
-    names = {}
-    for number, measure in enumerate(named, 1):
-        anchor = f"measure-{number}" if measure in definitions else ""
-        names[measure] = MeasureName(measure, anchor)
-    several = len(results) > 1
+    stories, several = worst_first(results), len(results) > 1
+    names = _names(results, definitions)
     views = [SuiteView(story.result, f"s{n}", names, now) for n, story in enumerate(stories, 1)]
-    sides = _sides(results)
     state, words = _headline(stories, not_evaluated)
-    reasons = [reason for view in views for reason in view.reasons(several)]
-    broken, others, most = _beside_worst(views, reasons)
-    more = len(others) - most
+    broken, reasons, more = _reasons(views)
     suites = ", ".join(dict.fromkeys(result.suite for result in results))
     return Page(
         title=f"{_word(state, stories)}: {suites or 'search quality'}",
@@ -58,24 +52,35 @@ def page_view(
         headline=words,
         accepted=tuple(line for result in results for line in accepted(result)),
         broken=tuple(broken),
-        reasons=tuple(_foremost(others, most)),
+        reasons=tuple(reasons),
         more=f"and {more} more, below" if more > 0 else "",
-        facts=() if several or not views else tuple(views[0].facts()),
+        facts=() if several else tuple(chain(*(view.facts() for view in views))),
         not_evaluated=tuple(not_evaluated),
         generated=generated,
         compared=tuple(names.values()),
-        audits=tuple(
-            AuditView(path, f"audit-{n}", tuple(told))
-            for n, (path, told) in enumerate(audit_of(results).items(), 1)
-        ),
+        audits=tuple(_audits(results)),
         sections=tuple(view.section for view in views),
-        rows=tuple(_row(view, named, sides) for view in views) if several else (),
-        definitions=tuple((names[m], definitions[m]) for m in named if m in definitions),
+        rows=tuple(_rows(views, list(names), _sides(results))) if several else (),
+        definitions=tuple((name, definitions[m]) for m, name in names.items() if name.anchor),
     )
 
 
+def _names(
+    results: Sequence[SuiteResult], definitions: Mapping[str, str]
+) -> Mapping[str, MeasureName]:
+    """The measures shown, each with the anchor of its definition."""
+    shown = dict.fromkeys(measure for result in results for measure in result.shown)
+    anchors = {measure: f"measure-{number}" for number, measure in enumerate(shown, 1)}
+    return {m: MeasureName(m, anchors[m] if m in definitions else "") for m in shown}
+
+
+def _audits(results: Sequence[SuiteResult]) -> Iterator[AuditView]:
+    for number, (path, told) in enumerate(audit_of(results).items(), 1):
+        yield AuditView(path, f"audit-{number}", tuple(told))
+
+
 def _sides(results: Sequence[SuiteResult]) -> Sides:
-    """What each retriever scored beside the others of its suite."""
+    """The scores of each retriever beside the others of its suite."""
     sides = {}
     for table in side_by_side(results):
         for row in table.rows:
@@ -84,36 +89,38 @@ def _sides(results: Sequence[SuiteResult]) -> Sides:
     return sides
 
 
-def _row(view: SuiteView, measures: Sequence[str], sides: Sides) -> MeansRow:
-    return view.means.row_of_several(measures, sides, view.story, view.title, view.state)
+def _rows(views: Sequence[SuiteView], measures: Sequence[str], sides: Sides) -> Iterator[MeansRow]:
+    for view in views:
+        yield view.means.row_of_several(measures, sides, view.story, view.title, view.state)
 
 
 def _word(state: State, stories: Sequence[Story]) -> str:
-    """How it ended, in the one word that a list of tabs has room for."""
+    """The end of a run, in the one word that a list of tabs has room for."""
     if state.css == "bad":
         return "FAIL"
     passed = stories and all(story.state == "passed" for story in stories)
     return "PASS" if passed else "PARTIAL"
 
 
-def _beside_worst(
-    views: Sequence[SuiteView], reasons: Sequence[Reason]
-) -> tuple[Sequence[Reason], Sequence[Reason], int]:
-    """The broken limits, which need only their names where the worst queries stand below; the
-    reasons of what lost nothing; and how many of these are shown.
+def _reasons(views: Sequence[SuiteView]) -> tuple[Sequence[Reason], Sequence[Reason], int]:
+    """The broken limits, the foremost other reasons, and how many more there are.
+
+    Limits need only their names where the worst queries stand below.
     """
+    reasons = [reason for view in views for reason in view.reasons(len(views) > 1)]
     lost = views[0].story.losers if len(views) == 1 else ()
     if not lost:
-        return (), reasons, REASONS
+        return (), _foremost(reasons, REASONS), len(reasons) - REASONS
     told = {views[0].queries.rows[query.id] for query in lost}
     limits = [r for r in reasons if r.query is None and r.state.word == "failed"]
     others = [r for r in reasons if r not in limits and r.query not in told]
-    return limits, others, FEWER
+    return limits, _foremost(others, FEWER), len(others) - FEWER
 
 
 def _foremost(reasons: Sequence[Reason], most: int) -> Sequence[Reason]:
-    """The few that stand under the headline, loudest first: some of every kind, so that no kind
-    crowds out another.
+    """The few that stand under the headline, loudest first.
+
+    There are some of every kind, so that no kind crowds out another.
     """
     kinds: dict[tuple[int, bool], list[Reason]] = {}
     for reason in reasons:
@@ -128,6 +135,7 @@ def _foremost(reasons: Sequence[Reason], most: int) -> Sequence[Reason]:
 def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> tuple[State, str]:
     """The verdict in words, and how many checks ended how."""
     unseen = [f"{counted(len(not_evaluated), 'suite')} not evaluated"] if not_evaluated else []
+    levels = {story.level for story in stories}
     if len(stories) == 1:
         verdict, words = stories[0].verdict, " · ".join([*stories[0].counts, *unseen])
         if not unseen:
@@ -135,18 +143,17 @@ def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> tuple[S
     else:
         verdict = _of_several(stories)
         words = " · ".join([*unseen, *caveats_of(stories)])
-    failed = any(story.state == "failed" for story in stories)
-    if unseen and stories and not failed:
+    if unseen and stories and "bad" not in levels:
         verdict = "Not everything was evaluated"
-    if failed or unseen:
+    if unseen or "bad" in levels:
         return State("bad", "✗", verdict), words
-    if not stories or any(story.level == "warn" for story in stories):
-        return State("warn", "⚠", verdict), words
-    return State("good", "✓", verdict), words
+    if levels == {"good"}:
+        return State("good", "✓", verdict), words
+    return State("warn", "⚠", verdict), words
 
 
 def _of_several(stories: Sequence[Story]) -> str:
-    """How many of several suites ended how, in a few words."""
+    """The number of suites of each end, in a few words."""
     if not stories:
         return "Nothing was judged"
     of_all = counted(len(stories), called(stories))

@@ -1,5 +1,6 @@
-"""What the page's script draws from: the query tables and what their rows open to, every text,
-document and grade once, packed by zlib and written in base64.
+"""The data that the page's script draws from, packed by zlib and written in base64.
+
+It has the query tables and what their rows open to, every text, document and grade once.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Index(dict[Any, int]):
 
 @dataclass
 class Shared:
-    """What many queries have in common: where they have it, its number stands."""
+    """The values that many queries have in common: where they have one, its number stands."""
 
     documents: Index = field(default_factory=Index)
     grades: Index = field(default_factory=Index)
@@ -123,20 +124,13 @@ def _rows(section: Section, shared: Shared) -> dict[str, Any]:
 
 
 def _column(column: Column) -> dict[str, Any]:
-    return {
-        "key": column.key,
-        "label": column.label,
-        "about": column.about,
-        "cells": column.cells,
-        "sides": [SIDES.index(side) for side in column.sides],
-        "order": column.order,
-        "listed": column.listed,
-    }
+    return {**column._asdict(), "sides": [SIDES.index(side) for side in column.sides]}
 
 
 def _details(section: Section, shared: Shared) -> list[dict[str, Any]]:
-    """What each row opens to. Only what there is: most queries have neither a fault nor a reason to
-    exist.
+    """The contents of each row.
+
+    Only what there is: most queries have neither a fault nor a reason to exist.
     """
     return [
         {name: told for name, told in _detail(detail, section.texts, shared).items() if told}

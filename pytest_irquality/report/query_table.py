@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pytest_irquality.report.query_view import QueryViews
-from pytest_irquality.report.views import Column, QueryRow, Table
+from pytest_irquality.report.views import Column, QueryRow, Table, Value
 from pytest_irquality.verdict.result import QueryResult
 
 LISTED = 3
@@ -16,13 +16,11 @@ Keys = Iterable["float | str | None"]
 
 
 def table(views: QueryViews, rows: Sequence[QueryRow]) -> Table:
-    """Text, tags and outcome are cells of their own kind in every row; the numbers are columns of
-    plain text.
-    """
-    queries, main = views.ordered, views.main
+    """The query table: text, tags and outcome in every row, and numbers as columns of text."""
+    queries, main = views.ordered, views.damage.column
     by_text = _order(query.text.casefold() for query in queries)
     by_tags = _order(" ".join(query.tags).casefold() or None for query in queries)
-    changes = [None if main is None else views.change(query, main) for query in queries]
+    changes = [query.change(main) for query in queries]
     return Table(
         (
             Column("query", "Query", "", (), by_text),
@@ -44,23 +42,28 @@ def _order(keys: Keys) -> tuple[int, ...]:
 
 def _values(views: QueryViews) -> Iterator[Column]:
     """A column for each measure; with a baseline two more: before it, and what changed behind."""
-    queries = views.ordered
     for n, measure in enumerate(views.result.shown):
         at = views.result.measures.index(measure)
-        main = at == views.main
-        cells = [views.value(query, measure) for query in queries]
-        if views.compared:
-            order = _order(query.before[at] if query.before else None for query in queries)
-            told = tuple(value.before for value in cells)
-            yield Column(f"{measure} before", "before", measure, told, order, listed=main)
-        order = _order(query.values[at] for query in queries)
-        told = tuple(value.now for value in cells)
-        yield Column(measure, measure, measure, told, order, listed=main or n < LISTED)
-        if views.compared:
-            order = _order(views.change(query, at) for query in queries)
-            told = tuple(value.change for value in cells)
-            sides = tuple(value.css for value in cells)
-            yield Column(f"{measure} change", "change", measure, told, order, sides, listed=main)
+        main = at == views.damage.column
+        values = [views.value(query, measure) for query in views.ordered]
+        order = _order(query.values[at] for query in views.ordered)
+        told = tuple(value.now for value in values)
+        column = Column(measure, measure, measure, told, order, listed=main or n < LISTED)
+        yield from _compared(views, column, at, values) if views.compared else (column,)
+
+
+def _compared(
+    views: QueryViews, column: Column, at: int, values: Sequence[Value]
+) -> Iterator[Column]:
+    """A measure between what it was and what changed."""
+    measure, listed = column.key, at == views.damage.column
+    order = _order(query.before[at] if query.before else None for query in views.ordered)
+    told = tuple(value.before for value in values)
+    yield Column(f"{measure} before", "before", measure, told, order, listed=listed)
+    yield column
+    order = _order(query.change(at) for query in views.ordered)
+    told, sides = tuple(value.change for value in values), tuple(value.css for value in values)
+    yield Column(f"{measure} change", "change", measure, told, order, sides, listed)
 
 
 def _latency(queries: Sequence[QueryResult], rows: Sequence[QueryRow]) -> Iterator[Column]:

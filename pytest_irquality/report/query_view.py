@@ -57,8 +57,9 @@ MOST_MISSING = 100  # documents that a query expects and did not find, as its de
 
 @dataclass(frozen=True)
 class QueryViews:
-    """The queries of a result, worst first, under a prefix that keeps their anchors apart on the
-    page.
+    """The queries of a result, worst first.
+
+    ``prefix`` keeps their anchors apart on the page.
     """
 
     result: SuiteResult
@@ -67,16 +68,16 @@ class QueryViews:
 
     @cached_property
     def ordered(self) -> tuple[QueryResult, ...]:
-        place = {query.id: n for n, query in enumerate(self.result.queries)}
+        damage, place = self.damage, {query.id: n for n, query in enumerate(self.result.queries)}
 
         def badness(query: QueryResult) -> tuple[int, float, float, float, int]:
-            value = query.values[self.main] if self.main is not None else None
+            value = query.values[damage.column] if damage.column is not None else None
             low = inf if value is None else value
             return (
                 loudness(self.outcomes[query.id]),
-                -self.damage.loss(query),
-                self.gain(query) or 0.0,
-                low * self.sign,
+                -damage.loss(query),
+                damage.gain(query) or 0.0,
+                low * damage.sign,
                 place[query.id],
             )
 
@@ -84,7 +85,7 @@ class QueryViews:
 
     @cached_property
     def rows(self) -> Mapping[str, int]:
-        """Where each query stands in ``ordered``, by id."""
+        """The place of each query in ``ordered``, by id."""
         return {query.id: n for n, query in enumerate(self.ordered)}
 
     @cached_property
@@ -95,28 +96,6 @@ class QueryViews:
     def compared(self) -> bool:
         return self.result.baseline is not None
 
-    @property
-    def main(self) -> int | None:
-        """The column of the measure that better and worse are told by."""
-        return self.damage.column
-
-    @property
-    def sign(self) -> int:
-        return self.damage.sign
-
-    def gain(self, query: QueryResult) -> float | None:
-        """By how much the main measure got better; None where one of the sides is missing."""
-        return self.damage.gain(query)
-
-    def change(self, query: QueryResult, column: int) -> float | None:
-        """What a measure did; None where one of the sides is missing."""
-        if query.before is None or query.compared is None:
-            return None
-        before, now = query.before[column], query.compared[column]
-        if before is None or now is None:
-            return None
-        return now - before if abs(now - before) > EQUAL else 0.0
-
     # -- outcomes ----------------------------------------------------------------------------------
 
     @cached_property
@@ -126,7 +105,7 @@ class QueryViews:
 
     @cached_property
     def guards(self) -> Mapping[str, Sequence[tuple[Verdict, Finding]]]:
-        """What the lines for each query demanded of it, where that is broken."""
+        """The broken demands of the lines for each query, by its id."""
         found: dict[str, list[tuple[Verdict, Finding]]] = {}
         for verdict in self.result.verdicts:
             if verdict.over.each_query:
@@ -137,7 +116,7 @@ class QueryViews:
 
     @cached_property
     def outcomes(self) -> Mapping[str, str]:
-        """How each query ended, by id."""
+        """The outcome of each query, by id."""
         return {query.id: self._outcome(query) for query in self.result.queries}
 
     def _outcome(self, query: QueryResult) -> str:
@@ -156,11 +135,11 @@ class QueryViews:
         return min(found, key=loudness)
 
     def kinds(self, query: QueryResult) -> tuple[str, ...]:
-        outcome, gain = self.outcomes[query.id], self.gain(query)
+        outcome, gain = self.outcomes[query.id], self.damage.gain(query)
         told = {
             "failed": outcome in BAD and outcome != "error",
-            "worse": gain is not None and gain < -EQUAL,
-            "better": gain is not None and gain > EQUAL,
+            "worse": (gain or 0.0) < 0,
+            "better": (gain or 0.0) > 0,
             "new": query.new,
             "known": outcome in EXPECTED,
             "zero": query.returned_nothing,
@@ -208,27 +187,26 @@ class QueryViews:
 
     def value(self, query: QueryResult, measure: str) -> Value:
         at, unit = self.result.measures.index(measure), self.result.unit(measure)
-        returned, change = query.values[at], self.change(query, at)
-        now = query.compared[at] if query.compared is not None else returned
-        before = query.before[at] if query.before is not None else None
-        if before is None or now is None or change is None:
-            then = figure(before, unit) if query.before is not None else ""
+        returned, sides, change = query.values[at], query.sides(at), query.change(at)
+        if sides is None:
+            now = query.compared[at] if query.compared is not None else returned
+            then = figure(query.before[at], unit) if query.before is not None else ""
             return Value(measure, figure(now, unit), then)
-        then, today = apart(before, now, unit)
-        if returned is not None and abs(returned - now) > EQUAL:
+        then, today = apart(*sides, unit)
+        if returned is not None and abs(returned - sides[1]) > EQUAL:
             today = f"{today} (as returned {figure(returned, unit)})"
         if not change:
             return Value(measure, today, then, "=")
         return Value(measure, today, then, signed(change, unit), side(change, self, measure))
 
     def said(self, query: QueryResult, own: Verdict | None, outcome: str) -> str:
-        """What the row says: why it is not green, or what there is to see."""
+        """The words of the row: why it is not green, or what there is to see."""
         if own is not None and own.outcome == outcome and own.outcome != "passed":
             words = reason(self.result, own)
             return cut(words.removeprefix(f"{quoted(query.text)}: "))  # which begins the row
         guards = [demand(self.result, finding) for _, finding in self.guards.get(query.id, ())]
-        if guards or query.fault is not None:
-            return cut([*guards, query.fault or ""][0])
+        if first := next(iter(guards), query.fault):
+            return cut(first)
         if moved := self.moved(query):
             return moved
         relevant = sum(document.relevant for document in query.ranking)
@@ -236,24 +214,15 @@ class QueryViews:
         return self.came(query) + of_them
 
     def moved(self, query: QueryResult) -> str:
-        """Which relevant document moved furthest, for a query whose value changed."""
-        if not self.gain(query):
+        """The relevant document that moved furthest, for a query whose value changed."""
+        if not self.damage.gain(query):
             return ""
-        lost = [d for d in query.ranking_before if d.relevant and d.rank is None]
-        relevant = [d for d in query.ranking if d.relevant]
-        came = [d for d in relevant if d.before is None]
-        went = [d for d in relevant if d.before is not None and d.rank != d.before]
-        if lost:
-            told = f"lost {_named(lost[0])} (was {lost[0].before})"
-        elif went:
-            furthest = max(went, key=lambda d: abs(_rise(d)))
-            ranks = f"{furthest.before} → {furthest.rank}"
-            told = f"{_named(furthest)} {_rose_or_fell(furthest)} {ranks}"
-        elif came:
-            told = f"found {_named(came[0])} at {came[0].rank}"
-        else:
+        lost = [d for d in query.ranking_before if d.lost]
+        moved = [d for d in query.ranking if d.relevant and d.rank != d.before]
+        if not lost and not moved:
             return ""
-        more = len(lost) + len(went) + len(came) - 1
+        told = _lost(lost[0]) if lost else _moved(max(moved, key=_distance))
+        more = len(lost) + len(moved) - 1
         return cut(f"{told} and {more} more moved" if more else told)
 
     def came(self, query: QueryResult) -> str:
@@ -264,7 +233,7 @@ class QueryViews:
     # -- details -----------------------------------------------------------------------------------
 
     def details(self) -> Iterator[Detail]:
-        """What the rows open to, one after the other."""
+        """The contents of the rows, one after the other."""
         return map(self.detail, self.ordered)
 
     def detail(self, query: QueryResult) -> Detail:
@@ -296,7 +265,7 @@ class QueryViews:
         return self.came(query)
 
     def ranked_before(self, query: QueryResult) -> str:
-        """What stands over the baseline's ranking; "" where there is no such column."""
+        """The title of the baseline's ranking; "" where there is no such column."""
         if query.before is None or not self.compared:
             return ""
         if query.ranking_before:
@@ -305,7 +274,7 @@ class QueryViews:
         return "the same ranking" if unchanged else "no results"
 
     def demands(self, query: QueryResult) -> Iterator[tuple[Verdict, Finding]]:
-        """What its own rules and the lines for each query demand of a query."""
+        """The demands on a query: those of its own rules, and of the lines for each query."""
         if own := self.own.get(query.id):
             for finding in own.findings:
                 yield own, finding
@@ -374,8 +343,9 @@ class QueryViews:
         return shown._replace(css=f"{shown.css} lost") if lost else shown
 
     def absent(self, document: ShownDocument, query: QueryResult) -> DocumentRow:
-        """A document that the shown ranking lacks: what it would have been worth, and where it is
-        instead.
+        """A document that the shown ranking lacks.
+
+        It says what that would have been worth, and where it is instead.
         """
         was = f", was {document.before}" if document.before is not None else ""
         css, symbol = ("lost", "✗") if document.rank is None else ("deep", "↓")
@@ -384,7 +354,7 @@ class QueryViews:
         return shown._replace(why=because(document), css=css)
 
     def told(self, query: QueryResult) -> Iterable[tuple[str, str]]:
-        """What the retriever itself says of documents, once each."""
+        """The retriever's own words on documents, once each."""
         said = {
             document.id: document.explanation
             for document in (*query.missing, *query.ranking_before, *query.ranking)
@@ -394,7 +364,7 @@ class QueryViews:
 
 
 def _listed(missing: int) -> str:
-    """How many of the missing documents are listed, where that is not all."""
+    """The number of missing documents that are listed, where that is not all."""
     return f"the first {MOST_MISSING} of {missing:,}" if missing > MOST_MISSING else ""
 
 
@@ -407,7 +377,7 @@ def side(change: float, views: QueryViews, measure: str) -> str:
 
 
 def state_of(verdict: Verdict, finding: Finding) -> State:
-    """How a single demand ended."""
+    """The state of a single demand."""
     if finding.ok:
         return STATES["passed"]
     if not finding.fails:
@@ -428,7 +398,7 @@ def _graded(grade: float | None, relevant: bool, top: float) -> tuple[str, str]:
 
 
 def _came(document: ShownDocument, query: QueryResult) -> str:
-    """Where a document of today's ranking was in the baseline."""
+    """The place in the baseline of a document of today's ranking."""
     if query.before is None:
         return ""
     if document.before is None:
@@ -438,12 +408,20 @@ def _came(document: ShownDocument, query: QueryResult) -> str:
     return f"{'▲' if document.rank < document.before else '▼'} was {document.before}"
 
 
-def _rise(document: ShownDocument) -> int:
-    return (document.before or 0) - (document.rank or 0)
+def _lost(document: ShownDocument) -> str:
+    return f"lost {_named(document)} (was {document.before})"
 
 
-def _rose_or_fell(document: ShownDocument) -> str:
-    return "rose" if _rise(document) > 0 else "fell"
+def _moved(document: ShownDocument) -> str:
+    if document.before is None:
+        return f"found {_named(document)} at {document.rank}"
+    rose_or_fell = "rose" if document.before > (document.rank or 0) else "fell"
+    return f"{_named(document)} {rose_or_fell} {document.before} → {document.rank}"
+
+
+def _distance(document: ShownDocument) -> int:
+    """The ranks that a document moved, 0 for one that is new."""
+    return abs(document.before - (document.rank or 0)) if document.before is not None else 0
 
 
 def _named(document: ShownDocument) -> str:

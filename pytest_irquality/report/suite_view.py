@@ -15,13 +15,14 @@ from pytest_irquality.report.means_view import MeansViews
 from pytest_irquality.report.query_table import table
 from pytest_irquality.report.query_view import QueryViews
 from pytest_irquality.report.views import (
+    LEVELS,
     STATES,
     MeasureName,
     Reason,
     Section,
     State,
 )
-from pytest_irquality.verdict.result import BAD, SuiteResult, Verdict
+from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.wording.numbers import counted, few, figure, share
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import warnings
@@ -33,13 +34,13 @@ MOVERS = 6
 LISTED = 20
 """Queries that the page shows where scripts do not run, and prints."""
 WORDS = {"failed": "fail", "partial": "partial", "passed": "pass"}
-SYMBOLS = {"bad": "✗", "warn": "⚠", "good": "✓"}
 
 
 @dataclass(frozen=True)
 class SuiteView:
-    """A result under a prefix that keeps its anchors apart from those of other results on the
-    page.
+    """A result as a section.
+
+    ``prefix`` keeps its anchors apart from those of other results on the page.
     """
 
     result: SuiteResult
@@ -70,12 +71,12 @@ class SuiteView:
     @property
     def state(self) -> State:
         level = self.story.level
-        return State(level, SYMBOLS[level], WORDS[self.story.state])
+        return State(level, LEVELS[level], WORDS[self.story.state])
 
     # -- the facts under the headline --------------------------------------------------------------
 
     def facts(self) -> Iterator[str]:
-        """What was judged, and what it was compared with."""
+        """The facts under the headline: what was judged, and what it was compared with."""
         result = self.result
         yield f"suite {result.path}"
         for name, text in result.remarks.items():
@@ -106,23 +107,22 @@ class SuiteView:
     # -- why it failed -----------------------------------------------------------------------------
 
     def reasons(self, several: bool) -> Iterator[Reason]:
-        """A reason for each check that ended badly, most damage first. Limits that are undecided
-        for one cause share one.
+        """A reason for each check that ended badly, most damage first.
+
+        Limits that are undecided for one cause share one.
         """
         undecided: dict[str, list[str]] = {}
         for verdict in self.result.verdicts:
             if verdict.outcome == "error" and verdict.query is None:
                 undecided.setdefault(reason(self.result, verdict), []).append(verdict.label)
         for verdict in self.story.damage.failures:
-            if verdict.outcome not in BAD:
-                continue
             words = reason(self.result, verdict)
-            if verdict.outcome == "error" and verdict.query is None:
+            if verdict.outcome == "error" and verdict.query is not None:
+                words = f"{self.queries.texts.get(verdict.query, verdict.query)!r}: {words}"
+            elif verdict.outcome == "error":
                 if words not in undecided:
                     continue  # reported with the first limit that has this cause
                 words = f"{few(undecided.pop(words))}: {words}"
-            elif verdict.outcome == "error" and verdict.query is not None:
-                words = f"{self.queries.texts.get(verdict.query, verdict.query)!r}: {words}"
             yield self.reason(verdict, words, self.title if several else "")
 
     def reason(self, verdict: Verdict, words: str, where: str) -> Reason:
@@ -188,7 +188,7 @@ class SuiteView:
 
     @property
     def coverage(self) -> str:
-        """How much of what was returned somebody judged."""
+        """The share of the returned results that somebody judged."""
         result = self.result
         if not result.returned:
             return ""
@@ -197,7 +197,7 @@ class SuiteView:
 
     @property
     def coverage_top(self) -> str:
-        """How many of the places that weigh most nobody has judged."""
+        """The share of the places that weigh most that nobody has judged."""
         top = [document for query in self.result.queries for document in query.ranking[:3]]
         unjudged = sum(document.grade is None for document in top)
         if not unjudged or not self.result.returned:

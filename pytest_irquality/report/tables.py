@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.verdict.findings import Finding
@@ -13,7 +13,7 @@ from pytest_irquality.wording.caveats import MARKS as CAVEATS, whole
 from pytest_irquality.wording.demands import bound
 from pytest_irquality.wording.numbers import digits_apart, figure, grouped, probability, signed
 from pytest_irquality.wording.story import Story
-from pytest_irquality.wording.words import cells, fit, fitted
+from pytest_irquality.wording.words import cells, columns, fit, fitted
 
 MARKS = {
     "passed": "✓",
@@ -32,8 +32,9 @@ MOST_ROWS = 12
 
 
 def rows_of(story: Story) -> Iterator[Cells]:
-    """The measures shown, and every limit that has no plain tick, most damage first; what holds is
-    counted elsewhere.
+    """The measures shown, and every limit that has no plain tick, most damage first.
+
+    Limits that hold are counted elsewhere.
     """
     result = story.result
     yield HEAD
@@ -86,17 +87,14 @@ def _extreme(finding: Finding) -> tuple[str, str]:
 
 
 def _outcome(verdict: Verdict) -> str:
-    """A verdict's mark; one that passed although something it demands is not so gets that of a
-    warning.
-    """
+    """A verdict's mark: that of a warning for one that passed although not all is so."""
     if verdict.caveat:
         return CAVEATS[verdict.caveat]
     return "!" if verdict.warned else MARKS[verdict.outcome]
 
 
 def _row(label: str, mean: Mean, limit: str, verdict: Verdict | None, on: str = "") -> Cells:
-    """A measure over the suite or a tag, with the digits that tell its figures from the limits
-    they break.
+    """A measure over the suite or a tag, with digits that tell its figures from broken limits.
 
     Where other queries are compared than are shown, both counts stand.
     """
@@ -113,10 +111,8 @@ def _row(label: str, mean: Mean, limit: str, verdict: Verdict | None, on: str = 
         counts = f"{change.worse}/{change.better}"
         if change.queries != mean.queries:
             n = f"{n}, {change.queries} compared"
-    value, on_change = mean.value, False
-    if change:
-        value, on_change = change.now, not whole(mean)
-    now = figure(value, mean.unit, _digits(broken, mean, on_change=on_change))
+    on_change = change is not None and not whole(mean)
+    now = figure(mean.now, mean.unit, _digits(broken, mean, on_change=on_change))
     n = "; ".join(filter(None, (n, whole(mean))))
     mark = _outcome(verdict) if verdict else ""
     return (label, before, now, moved, counts, limit, mark, ", ".join(filter(None, (n, on))))
@@ -135,59 +131,50 @@ def _digits(broken: Sequence[Finding], mean: Mean, on_change: bool) -> int:
 
 
 def aligned(rows: Sequence[Cells], width: int) -> Iterator[str]:
-    """Aligned columns in the width there is: without those that are empty, then without what is
-    dispensable.
+    """Aligned columns in the width there is, without those that are empty.
+
+    Where that is not enough, those that are dispensable go.
     """
-    kept = [n for n in range(len(HEAD)) if n in (0, 2) or any(row[n] for row in rows[1:])]
+    every = enumerate(zip(*rows, strict=True))
+    widths = {n: max(map(cells, column)) for n, column in every if n in (0, 2) or any(column[1:])}
     for column in DISPENSABLE:
-        if _wide(rows, kept) > width and column in kept:
-            kept.remove(column)
-    widths = [max(cells(row[n]) for row in rows) for n in kept]
-    over = _wide(rows, kept) - width
-    if over > 0:
+        if _wide(widths) > width:
+            widths.pop(column, None)
+    if (over := _wide(widths) - width) > 0:
         widths[0] = max(16, widths[0] - over)
     for row in rows:
-        line = "  ".join(
-            _aligned(row[n], column, right=0 < n < 5)
-            for n, column in zip(kept, widths, strict=True)
-        )
+        line = "  ".join(_aligned(row[n], n, column) for n, column in widths.items())
         yield fitted(terminal(f"  {line}".rstrip()), width)
 
 
-def _wide(rows: Sequence[Cells], kept: Sequence[int]) -> int:
-    return sum(max(cells(row[n]) for row in rows) + 2 for n in kept)
+def _wide(widths: Mapping[int, int]) -> int:
+    return sum(column + 2 for column in widths.values())
 
 
-def _aligned(text: str, width: int, *, right: bool) -> str:
+def _aligned(text: str, at: int, width: int) -> str:
+    """A cell in so many columns; the numbers are aligned to the right."""
     text = fit(text, width) if text else ""
     space = " " * (width - cells(text))
-    return f"{space}{text}" if right else f"{text}{space}"
+    return f"{space}{text}" if 0 < at < 5 else f"{text}{space}"
 
 
 # -- retrievers -----------------------------------------------------------------------------------
 
 
 def beside(table: SideBySide) -> Iterator[str]:
-    """The retrievers of a suite in columns: the best marked, the others with what sets them apart
-    from it.
-    """
+    """The retrievers of a suite in columns: the best marked, the others with their distance."""
     tested = any(side.p is not None for row in table.rows for side in row.sides)
     two_sided = ", p two-sided" if tested else ""
     yield f"{table.suite} ({table.path})  retrievers side by side, ★ the best{two_sided}"
     rows = [("measure", *table.retrievers)]
     for row in table.rows:
         alike = len({side.queries for side in row.sides}) == 1
-        rows.append((row.measure, *(_side(side, row.unit, alike) for side in row.sides)))
-    widths = [max(cells(row[n]) for row in rows) for n in range(len(rows[0]))]
-    for row_ in rows:
-        aligned = (
-            _aligned(cell, column, right=False) for cell, column in zip(row_, widths, strict=True)
-        )
-        yield f"  {'  '.join(aligned)}".rstrip()
+        rows.append((row.measure, *(one_side(side, row.unit, alike) for side in row.sides)))
+    yield from columns(rows)
 
 
-def _side(side: Side, unit: str, alike: bool) -> str:
-    """A value; where retrievers answered different queries, over how many."""
+def one_side(side: Side, unit: str, alike: bool = True) -> str:
+    """A value beside the best; where retrievers answered different queries, over how many."""
     value = figure(side.value, unit) + ("" if alike else f" over {side.queries}")
     if side.best:
         return f"{value} ★"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from pytest_irquality.edges.printable import terminal
@@ -17,7 +18,7 @@ from pytest_irquality.wording.caveats import whole, with_urgent
 from pytest_irquality.wording.numbers import apart, counted, few, figure, grouped
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import warnings
-from pytest_irquality.wording.story import Story, Worse, called, caveats_of, worst_first
+from pytest_irquality.wording.story import Step, Story, called, caveats_of, worst_first
 from pytest_irquality.wording.words import cells, fit, fitted, wrapped
 
 WORST = 5
@@ -26,8 +27,9 @@ LINES, LINES_EACH, FEWEST = 56, 112, 5
 
 
 class Block(NamedTuple):
-    """Some lines of the summary; where it gets too long, the least weighty (the largest ``rank``)
-    go first.
+    """Some lines of the summary.
+
+    Where it gets too long, the least weighty (the largest ``rank``) go first.
     """
 
     rank: int
@@ -37,36 +39,43 @@ class Block(NamedTuple):
 def summary(
     results: Sequence[SuiteResult], width: int, written: Sequence[str] = ()
 ) -> Iterator[str]:
-    """The story of every suite, the worst one and the headline last, where a terminal is read
-    first.
+    """The story of every suite, the worst and the headline last, where a terminal is read first.
 
     ``written`` are lines on the files that were written.
     """
     stories = worst_first(results)
-    alone = len(stories) == 1
-    beside_each_other = [list(beside(table)) for table in side_by_side(results)]
-    room = LINES_EACH - sum(map(len, beside_each_other)) - len(written)
-    budget = LINES if alone else max(FEWEST, room // max(len(stories), 1) - 2)
-    for lines in beside_each_other:
-        yield from (fitted(line, width) for line in lines)
-        yield ""
-    told = stories if alone else stories[: max(1, room // (FEWEST + 2))]
-    for story in reversed(stories):
-        if story not in told:
-            yield from _headline(story, width, alone=True)
-    for story in reversed(told):
-        yield from _within(list(_blocks(story, width, alone)), budget)
-        if not alone:
-            yield from _headline(story, width, alone)
-            yield ""
-    for audit in audits(results):
-        yield from (fitted(line, width) for line in audit)
-        yield ""
+    tables = [list(beside(table)) for table in side_by_side(results)]
+    yield from _fitted(tables, width)
+    if len(stories) == 1:
+        yield from _within(list(_blocks(stories[0], width, alone=True)), LINES)
+    else:
+        room = LINES_EACH - sum(map(len, tables)) - len(written)
+        yield from _several(stories, width, room)
+    yield from _fitted(audits(results), width)
     yield from written
-    if alone:
-        yield from _headline(stories[0], width, alone)
+    if len(stories) == 1:
+        yield from _headline(stories[0], width, alone=True)
     elif stories:
         yield from _wrapped_headline(overall(stories), width)
+
+
+def _fitted(tables: Iterable[Sequence[str]], width: int) -> Iterator[str]:
+    """Tables in the width there is, an empty line after each."""
+    for lines in tables:
+        yield from (fitted(line, width) for line in lines)
+        yield ""
+
+
+def _several(stories: Sequence[Story], width: int, room: int) -> Iterator[str]:
+    """Several suites, the worst one last: as many as there is room for, of the others a line."""
+    told = max(1, room // (FEWEST + 2))
+    budget = max(FEWEST, room // max(len(stories), 1) - 2)
+    for story in reversed(stories[told:]):
+        yield from _headline(story, width, alone=True)
+    for story in reversed(stories[:told]):
+        yield from _within(list(_blocks(story, width, alone=False)), budget)
+        yield from _headline(story, width, alone=False)
+        yield ""
 
 
 def quiet(results: Iterable[SuiteResult]) -> Iterator[str]:
@@ -85,7 +94,7 @@ def quiet(results: Iterable[SuiteResult]) -> Iterator[str]:
 
 
 def _worst_failure(story: Story) -> Iterator[str]:
-    """What did most damage of all that failed, and by how much."""
+    """The failure that did most damage, and how many more there are."""
     reasons = [why for _, why in story.failures()]
     if reasons:
         yield reasons[0]
@@ -94,9 +103,7 @@ def _worst_failure(story: Story) -> Iterator[str]:
 
 
 def _first_mean(story: Story) -> Iterator[str]:
-    """The first measure over the queries that are compared; beside it the value over all, where
-    that is another.
-    """
+    """The first measure over the queries that are compared, and over all, where that is another."""
     mean = story.result.mean(story.damage.measure)
     if mean is None or mean.value is None:
         return
@@ -124,59 +131,64 @@ def _within(blocks: Sequence[Block], budget: int) -> Iterator[str]:
 
 
 def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
-    result, worst = story.result, story.worst(WORST if alone else 3)
-
-    def lines(text: str, indent: str = "  ") -> tuple[str, ...]:
-        """A sentence over as many lines as it takes, those after the first one further in."""
-        first, *rest = wrapped(text, width - len(indent) - 2)
-        return tuple(terminal(line) for line in [indent + first, *(f"{indent}  {r}" for r in rest)])
-
-    def listed(rank: int, texts: Sequence[str], most: int, mark: str = "") -> Iterator[Block]:
-        for place, text in enumerate(texts[:most]):
-            yield Block(rank + place, lines(f"{mark}{text}"))
-        if len(texts) > most:
-            yield Block(rank + most, (f"  {mark}and {len(texts) - most} more, all in the report",))
-
+    result = story.result
     if not alone:
         yield Block(0, (terminal(fitted(f"{story.name} ({result.path})", width)),))
-    told = accepted(result)
-    if told:
-        yield Block(
-            0, tuple(line for n, text in enumerate(told) for line in lines(text, "  " if n else ""))
-        )
-    for remark in remarks_lines(result.remarks, ""):
-        yield Block(25, lines(remark))
-    if story.tally:
-        yield Block(2, lines("; ".join(filter(None, (story.tally, story.balance)))))
-    yield from listed(10, story.causes, 6)
-    if worst:
-        yield Block(3, tuple(_worst_lines(story, worst, width)))
+    told = enumerate(accepted(result))
+    yield Block(0, tuple(chain(*(_lines(text, width, "  " if n else "") for n, text in told))))
+    yield from (Block(25, _lines(remark, width)) for remark in remarks_lines(result.remarks, ""))
+    yield Block(2, _lines("; ".join(filter(None, (story.tally, story.balance))), width))
+    yield from _listed(10, story.causes, 6, width)
+    yield Block(3, tuple(_worst_lines(story, WORST if alone else 3, width)))
     if story.tags and story.state == "failed":
-        yield Block(14, lines(f"tags that lost most: {story.tags}"))
+        yield Block(14, _lines(f"tags that lost most: {story.tags}", width))
     yield Block(4, tuple(aligned(list(rows_of(story)), width)))
-    if story.held:
-        yield Block(12, lines(story.held))
-    yield from listed(6, story.rests_on, 5)
+    yield Block(12, _lines(story.held, width))
+    yield from _listed(6, story.rests_on, 5, width)
+    yield from _beside_story(story, width)
+    if alone:
+        yield from map(_step, story.steps)
+
+
+def _step(step: Step) -> Block:
+    command = (f"    {step.command}",) if step.command else ()
+    return Block(9, (f"  {step.words}:", *command))
+
+
+def _beside_story(story: Story, width: int) -> Iterator[Block]:
+    """Known issues, warnings, notes, and what was written and compared."""
+    result = story.result
     known = [
-        f"known issue {verdict.known_issue}: {reason(result, verdict)}"
+        fit(f"known issue {verdict.known_issue}: {reason(result, verdict)}", width - 4)
         for verdict in result.verdicts
         if verdict.outcome == "known"
     ]
-    yield from listed(20, [fit(text, width - 4) for text in known], 3)
-    yield from listed(15, [fit(text, width - 6) for text in warnings(result)], 3, "! ")
-    yield from listed(30, story.notes, 8)
-    for rank, made in ((16, wordings(result, width)), (17, unchanged_code(result, width))):
-        if made_lines := tuple(made):
-            yield Block(rank, made_lines)
-    written = [terminal(f"  {line}") for line in result.written]
-    yield Block(
-        5,
-        tuple(line if not line.startswith("   ") else fitted(line, width) for line in written[:12]),
-    )
-    yield Block(13, lines(story.compared_with))
-    for step in story.steps if alone else ():
-        command = (f"    {step.command}",) if step.command else ()
-        yield Block(9, (f"  {step.words}:", *command))
+    yield from _listed(20, known, 3, width)
+    yield from _listed(15, [fit(text, width - 6) for text in warnings(result)], 3, width, "! ")
+    yield from _listed(30, story.notes, 8, width)
+    yield Block(16, tuple(wordings(result, width)))
+    yield Block(17, tuple(unchanged_code(result, width)))
+    written = [terminal(f"  {line}") for line in result.written[:12]]
+    yield Block(5, tuple(fitted(n, width) if n.startswith("   ") else n for n in written))
+    yield Block(13, _lines(story.compared_with, width))
+
+
+def _lines(text: str, width: int, indent: str = "  ") -> tuple[str, ...]:
+    """A sentence over as many lines as it takes, those after the first one further in."""
+    if not text:
+        return ()
+    first, *rest = wrapped(text, width - len(indent) - 2)
+    return tuple(map(terminal, [indent + first, *(f"{indent}  {line}" for line in rest)]))
+
+
+def _listed(
+    rank: int, texts: Sequence[str], most: int, width: int, mark: str = ""
+) -> Iterator[Block]:
+    """The first of some texts, each less weighty than the one before."""
+    for place, text in enumerate(texts[:most]):
+        yield Block(rank + place, _lines(f"{mark}{text}", width))
+    if len(texts) > most:
+        yield Block(rank + most, (f"  {mark}and {len(texts) - most} more, all in the report",))
 
 
 def _headline(story: Story, width: int, alone: bool) -> Iterator[str]:
@@ -187,7 +199,7 @@ def _headline(story: Story, width: int, alone: bool) -> Iterator[str]:
 
 
 def _word(story: Story) -> str:
-    """How a suite ended, in the one word that a log is searched for."""
+    """The end of a suite, in the one word that a log is searched for."""
     return {"failed": "FAILED", "partial": "PARTIAL", "passed": "passed"}[story.state]
 
 
@@ -198,7 +210,7 @@ def _wrapped_headline(text: str, width: int) -> Iterator[str]:
 
 
 def overall(stories: Sequence[Story]) -> str:
-    """How many suites failed, and which is the worst; or which of them no tick can stand for."""
+    """The number of suites that failed, and the worst; or those that no tick can stand for."""
     of_all = counted(len(stories), called(stories))
     failed = [story for story in stories if story.state == "failed"]
     partial = [story.name for story in stories if story.state == "partial"]
@@ -213,8 +225,11 @@ def overall(stories: Sequence[Story]) -> str:
     return with_urgent(f"{mark} {of_all} passed", False, caveats)
 
 
-def _worst_lines(story: Story, worst: Sequence[Worse], width: int) -> Iterator[str]:
+def _worst_lines(story: Story, most: int, width: int) -> Iterator[str]:
     """The queries that lost most with the documents that moved, one line each."""
+    worst = story.worst(most)
+    if not worst:
+        return
     what = "lowest" if story.lowest else "lost most"
     yield fitted(f"  {what} {story.damage.measure}:", width)
     texts = [fit(worse.query.text, max(16, min(36, width // 3))) for worse in worst]

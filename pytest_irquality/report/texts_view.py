@@ -1,5 +1,6 @@
-"""The whole texts of results, as the page's script draws them: each once, with the places of
-passages in the units that the script counts in.
+"""The whole texts of results, as the page's script draws them, each once.
+
+Places of passages are in the units that the script counts in.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ def chunks(
     numbers: dict[Any, int],
     ids: dict[Any, int],
 ) -> list[Any]:
-    """A row for each document: the number of its text, that of its own id, and three numbers a
-    mark (first, behind its last, whether it is a whole passage); 0 where there is no text.
+    """A row for each document that has a text, 0 for one without; nothing where none has one.
 
-    ``numbers`` and ``ids`` give what is new its number. Nothing where no document has a text.
+    A row holds the number of its text, that of its own id, and three numbers a mark (first, behind
+    its last, whether it is a whole passage). ``numbers`` and ``ids`` give what is new its number.
     """
     rows: list[Any] = []
     if not texts:
@@ -44,12 +45,12 @@ def _place(text: str, mark: Mark) -> tuple[int, int, int]:
 
 
 def _units(text: str) -> int:
-    """How long a text is on the page, in UTF-16, by which scripts count."""
+    """The length of a text on the page, in UTF-16, by which scripts count."""
     return len(visible(text).encode("utf-16-le", "surrogatepass")) // 2
 
 
 def elsewhere(result: SuiteResult) -> str:
-    """Where the texts are that the page does not hold."""
+    """The place of the texts that the page does not hold."""
     files = [line.removeprefix(KEPT) for line in result.written if line.startswith(KEPT)]
     if files:
         return f"Texts are shown for the queries that lost most; this one's are in {files[0]}."

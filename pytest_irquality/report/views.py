@@ -1,5 +1,6 @@
-"""What the templates and the script of the HTML report are given: words and widths, nothing left to
-compute.
+"""Values that the templates and the script of the HTML report are given.
+
+They are words and widths, nothing left to compute.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ STATES: Mapping[str, State] = {
     "uncompared": State("quiet", "–", "nothing to compare"),
     "no rules": State("quiet", "·", "no rules"),
 }
+LEVELS = {"bad": "✗", "warn": "⚠", "good": "✓"}
 EXPECTED = ("known", "accepted")  # broken, and said to be
 LOUDEST_FIRST = (
     "failed",
@@ -55,7 +57,7 @@ def percent(part: float) -> str:
 
 
 def loudness(outcome: str) -> int:
-    """Where an outcome stands in a list that begins with the worst."""
+    """The place of an outcome in a list that begins with the worst."""
     return LOUDEST_FIRST.index(outcome)
 
 
@@ -67,8 +69,9 @@ class MeasureName(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """Percent of the width: how far it is filled, where the limit's tick stands and where the
-    baseline's.
+    """A bar in percent of its width: how far it is filled, and its ticks.
+
+    ``limit`` and ``before`` are the places of the limit's tick and of the baseline's.
     """
 
     css: str
@@ -78,8 +81,9 @@ class Bar(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """A line under the headline, linked to where the rest is told. ``query`` is its row in the
-    section, or None. ``label`` is what broke, in short.
+    """A line under the headline, linked to where the rest is told.
+
+    ``query`` is its row in the section, or None. ``label`` is what broke, in short.
     """
 
     state: State
@@ -108,8 +112,10 @@ class BoundRow(NamedTuple):
 
 
 class LimitView(NamedTuple):
-    """A limit. ``only``: its one demand, which then says all. Of several, ``rows`` are listed and
-    ``held_rows`` folded away under ``held_title``, since they hold.
+    """A limit as a card.
+
+    ``only``: its one demand, which then says all. Of several, ``rows`` are listed and ``held_rows``
+    folded away under ``held_title``, since they hold.
     """
 
     anchor: str
@@ -127,10 +133,10 @@ class LimitView(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A mean, marked where a limit on it is broken. ``over`` says of how many, where its row does
-    not.
+    """A mean, marked where a limit on it is broken.
 
-    ``best``: no retriever of the suite has a better one. ``note`` is how it stands beside the best.
+    ``over`` says of how many, where its row does not. ``best``: no retriever of the suite has a
+    better one. ``note`` is how it stands beside the best.
     """
 
     measure: str
@@ -146,8 +152,9 @@ class Cell(NamedTuple):
 
 
 class MeansRow(NamedTuple):
-    """A tag's means, or a suite's; of a suite also how many checks failed, what queries did and
-    how long calls took.
+    """The means of a tag or a suite.
+
+    That of a suite says too how many checks failed, what queries did and how long calls took.
     """
 
     name: str
@@ -161,8 +168,9 @@ class MeansRow(NamedTuple):
 
 
 class DocumentRow(NamedTuple):
-    """A document in a ranking. ``css`` is its grade's colour and ``grade`` that in words; ``move``
-    where it went.
+    """A document in a ranking.
+
+    ``css`` is its grade's colour and ``grade`` that in words; ``move`` where it went.
     """
 
     rank: int | str
@@ -184,9 +192,7 @@ class DemandRow(NamedTuple):
 
 
 class Value(NamedTuple):
-    """A measure's value for one query; ``before`` and ``change`` are "" where nothing is
-    compared.
-    """
+    """A measure's value for one query; ``before`` and ``change`` are "" without a comparison."""
 
     measure: str
     now: str
@@ -196,8 +202,10 @@ class Value(NamedTuple):
 
 
 class QueryRow(NamedTuple):
-    """A query's row. ``kinds`` are the filters that let it through; ``opened``: its detail is seen
-    at once where no script runs.
+    """A query's row.
+
+    ``kinds`` are the filters that let it through; ``opened``: its detail is seen at once where no
+    script runs.
     """
 
     anchor: str
@@ -213,7 +221,7 @@ class QueryRow(NamedTuple):
 
 
 class Detail(NamedTuple):
-    """What a query's row opens to."""
+    """The contents of a query's row."""
 
     whole: str
     remarks: tuple[tuple[str, str], ...]
@@ -250,9 +258,7 @@ class Chip:
 
 
 class ChangeBar(NamedTuple):
-    """Some neighbours among all queries in the order of their change, as a bar; ``find`` lists
-    them.
-    """
+    """A bar of neighbours among all queries in the order of their change; ``find`` lists them."""
 
     css: str
     x: float
@@ -264,7 +270,7 @@ class ChangeBar(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What every query's value of one measure did since the baseline, all in one row."""
+    """The changes of every query's value of one measure since the baseline, in one row."""
 
     measure: str
     said: str
@@ -297,8 +303,9 @@ class Table(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A measure over the last changes: lines in a box of 300 by 40, broken where others were
-    measured.
+    """A measure over the last changes: lines in a box of 300 by 40.
+
+    They are broken where others were measured.
     """
 
     measure: str
@@ -351,7 +358,7 @@ class Section(NamedTuple):
 
 
 class AuditView(NamedTuple):
-    """What the audit of one suite says."""
+    """The audit of one suite."""
 
     path: str
     anchor: str

@@ -47,20 +47,10 @@ class Damage:
         """1 where more is better, -1 where less is."""
         return -1 if self.result.higher_is_better(self.measure) is False else 1
 
-    def sides(self, query: QueryResult) -> tuple[float, float] | None:
-        """The measure before and now, ties in the baseline's order; None without a side."""
-        if self.column is None or query.before is None or query.compared is None:
-            return None
-        before, now = query.before[self.column], query.compared[self.column]
-        return None if before is None or now is None else (before, now)
-
     def gain(self, query: QueryResult) -> float | None:
         """By how much the measure got better, 0 for rounding errors; None without a side."""
-        sides = self.sides(query)
-        if sides is None:
-            return None
-        before, now = sides
-        return 0.0 if abs(now - before) <= EQUAL else self.sign * (now - before)
+        change = query.change(self.column)
+        return self.sign * change if change else change
 
     def loss(self, query: QueryResult) -> float:
         """What a query lost, times its weight; where nothing is compared, its distance from the

@@ -27,6 +27,7 @@ from pytest_irquality.verdict.findings import (
     Stages,
     Trail,
 )
+from pytest_irquality.verdict.statistics import EQUAL
 
 Outcome = Literal["passed", "failed", "error", "known", "accepted", "fixed", "not evaluated"]
 """``accepted``: worse than the merge base, and the change's own committed baseline says that this
@@ -205,6 +206,20 @@ class QueryResult:
     texts_left_out: bool = False
     answers: int = 1
 
+    def sides(self, column: int | None) -> tuple[float, float] | None:
+        """A measure before and now, ties in the baseline's order; None without a side."""
+        if column is None or self.before is None or self.compared is None:
+            return None
+        before, now = self.before[column], self.compared[column]
+        return None if before is None or now is None else (before, now)
+
+    def change(self, column: int | None) -> float | None:
+        """The change of a measure, 0 for rounding errors; None without a side."""
+        before, now = self.sides(column) or (None, None)
+        if before is None or now is None:
+            return None
+        return now - before if abs(now - before) > EQUAL else 0.0
+
     @property
     def returned_nothing(self) -> bool:
         """Whether it came back empty and should not have."""
@@ -227,6 +242,11 @@ class Mean:
     unit: str = ""
     higher_is_better: bool | None = True
     change: Change | None = None
+
+    @property
+    def now(self) -> float | None:
+        """Today's value over the queries that are compared, where any are."""
+        return self.change.now if self.change else self.value
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a change accepts, in the words with which every report begins."""
+"""The drop that a change accepts, in the words with which every report begins."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ REFUSED = "This change's own baseline would accept a drop, and ir_accepted = fai
 
 
 def accepted(result: SuiteResult) -> tuple[str, ...]:
-    """The figures against the merge base, then the queries and documents; nothing where nothing was
-    accepted.
+    """The figures against the merge base, then the queries and documents.
+
+    Nothing where nothing was accepted.
     """
     fact = next((fact for fact in result.facts if isinstance(fact, facts.Accepted)), None)
     return tuple(_lines(result, fact)) if fact else ()

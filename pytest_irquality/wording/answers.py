@@ -1,6 +1,4 @@
-"""What several answers to a query, and its other wordings, say: wavering and robustness in
-words.
-"""
+"""Wavering and robustness in words: several answers to a query, and its other wordings."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from pytest_irquality.verdict.findings import (
     WorstVariant,
 )
 from pytest_irquality.verdict.result import SuiteResult
-from pytest_irquality.wording.numbers import apart, counted, few, figure
+from pytest_irquality.wording.numbers import apart, counted, few, figure, signed
 from pytest_irquality.wording.words import quoted
 
 BY_HAND = "variants"
@@ -43,7 +41,7 @@ def kind_name(kind: str) -> str:
 
 
 def of_variants(finding: Finding, change: Change, unit: str) -> str:
-    """What variants score beside their queries."""
+    """The scores of variants beside those of their queries."""
     own, variants = apart(change.before, change.now, unit)
     if own == variants:
         return f"{finding.measure} is {own} for the queries and their {kind_name(finding.variants)}"
@@ -54,8 +52,9 @@ def of_variants(finding: Finding, change: Change, unit: str) -> str:
 
 
 def broken_by(finding: Finding, unit: str) -> str:
-    """The texts that lost most where a limit on variants is broken, as they may be copied under
-    ``variants``; else "".
+    """The texts that lost most where a limit on variants is broken; else "".
+
+    They stand as they may be copied under ``variants``.
     """
     if not finding.worst:
         return ""
@@ -64,7 +63,7 @@ def broken_by(finding: Finding, unit: str) -> str:
 
 
 def unanswered(result: SuiteResult, finding: Finding) -> str:
-    """Which variants were not answered, and why."""
+    """The variants that were not answered, and the cause."""
     assert finding.lacks is not None
     silent = f"{finding.lacks.reads} of {finding.lacks.holds} {kind_name(finding.variants)}"
     texts = few([quoted(variant.text) for variant in finding.worst[:NAMED]], finding.lost)
@@ -87,7 +86,7 @@ def _texts(kind: Robustness) -> str:
 
 
 def in_one_line_each(result: SuiteResult) -> Iterator[str]:
-    """What each kind of other wordings loses, and what unchanged code does."""
+    """The loss of each kind of other wordings, and the noise of unchanged code, a line each."""
     for kind in result.robustness:
         losses = [
             f"{loss.measure} {' → '.join(sides(result, loss))}" for loss in kind.losses[:NAMED]
@@ -103,7 +102,7 @@ def in_one_line_each(result: SuiteResult) -> Iterator[str]:
 
 
 def asked(kind: Robustness) -> str:
-    """How many variants of how many queries: ``24 typo variants of 8 queries``."""
+    """The numbers of variants and of their queries: ``24 typo variants of 8 queries``."""
     name = kind_name(kind.kind)
     many = counted(kind.variants, name.removesuffix("s"), name)
     said = f"{many} of {counted(kind.queries, 'query', 'queries')}"
@@ -123,17 +122,17 @@ def worst_of(result: SuiteResult, kind: Robustness) -> Iterator[str]:
 
 
 def sides(result: SuiteResult, loss: VariantLoss) -> tuple[str, str]:
-    """What the queries score themselves, and their variants."""
+    """The scores of the queries themselves, and of their variants."""
     return apart(loss.change.before, loss.change.now, result.unit(loss.measure))
 
 
 def lost_by(variant: WorstVariant, unit: str) -> str:
-    """What the query scores, and its variant: ``1.000 → 0.000``."""
+    """The scores of a query and its variant: ``1.000 → 0.000``."""
     return f"{figure(variant.own, unit)} → {figure(variant.value, unit)}"
 
 
 def wavering_said(result: SuiteResult) -> str:
-    """How many queries waver, and which most."""
+    """The number of queries that waver, and the one that wavers most."""
     noise = result.noise
     asked = counted(len(result.queries), "query", "queries")
     if noise is None or not noise.total:
@@ -145,7 +144,7 @@ def wavering_said(result: SuiteResult) -> str:
 
 
 def since_then(result: SuiteResult, kind: Robustness) -> Iterator[str]:
-    """What a kind did since the baseline, in the first measure that moved."""
+    """The change of a kind since the baseline, in the first measure that moved."""
     for loss in kind.losses:
         if said := since_baseline(loss, result.unit(loss.measure)):
             yield f"{loss.measure} {said}"
@@ -153,7 +152,7 @@ def since_then(result: SuiteResult, kind: Robustness) -> Iterator[str]:
 
 
 def since_baseline(loss: VariantLoss, unit: str) -> str:
-    """What the variants did since the baseline; "" where there is none, or nothing moved."""
+    """The change of variants since the baseline; "" where there is none, or nothing moved."""
     if loss.since is None or not (loss.since.better or loss.since.worse):
         return ""
     before, now = apart(loss.since.before, loss.since.now, unit)
@@ -161,20 +160,19 @@ def since_baseline(loss: VariantLoss, unit: str) -> str:
 
 
 def spread_of(spread: Spread, unit: str) -> str:
-    """How far the means of a side's answers or builds lie apart."""
-    said = f"{spread.measure}: today {_range(spread.low, spread.high, unit)}"
-    if spread.low_before is None or spread.high_before is None:
-        return said
-    return f"{said}, baseline {_range(spread.low_before, spread.high_before, unit)}"
+    """The distance between the means of a side's answers or builds."""
+    said = f"{spread.measure}: today {span(spread.low, spread.high, unit)}"
+    before = span(spread.low_before, spread.high_before, unit)
+    return f"{said}, baseline {before}" if before else said
 
 
 def common(wavering: Wavering) -> str:
-    """How much of the top results a query's answers share."""
+    """The share of the top results that a query's answers have in common."""
     return f"{wavering.overlap * 100:.0f} %"
 
 
 def units_said(noise: Noise) -> str:
-    """How many answers and builds there are, and what they cannot show."""
+    """The numbers of answers and builds, and what they cannot show."""
     said = f"unchanged code: {counted(noise.answers, 'answer')} to each query today"
     if noise.answers_before:
         said = f"{said}, {noise.answers_before} in the baseline"
@@ -189,6 +187,16 @@ def units_said(noise: Noise) -> str:
     return f"{said}, {whose}: repeats cannot show what a rebuild does"
 
 
-def _range(low: float, high: float, unit: str) -> str:
+def interval(change: Change, unit: str) -> str:
+    """The interval that a difference lies in: ``−0.170 to +0.030``; "" where it is not known."""
+    if change.low is None or change.high is None:
+        return ""
+    return f"{signed(change.low, unit)} to {signed(change.high, unit)}"
+
+
+def span(low: float | None, high: float | None, unit: str) -> str:
+    """The lowest and the highest of some values, once where they are equal; "" without values."""
+    if low is None or high is None:
+        return ""
     least, most = apart(low, high, unit)
     return least if least == most else f"{least} to {most}"

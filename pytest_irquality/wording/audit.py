@@ -1,4 +1,4 @@
-"""What an audit says: a few lines under a heading each, the same in every report."""
+"""The findings of an audit: a few lines under a heading each, the same in every report."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def audit_of(results: Sequence[SuiteResult]) -> dict[str, list[AuditPart]]:
 
 
 def _suite(results: Sequence[SuiteResult]) -> Iterator[AuditPart]:
-    """What is the suite's alone is said once; what depends on the retriever names it."""
+    """The parts of an audit: those of the suite once, those of a retriever with its name."""
     first = results[0].audit
     assert first is not None
     yield _exists(results)
@@ -197,9 +197,7 @@ def _per_retriever(
     said: Callable[[Audit], Iterator[str]],
     otherwise: str,
 ) -> Iterator[AuditPart]:
-    """The lines of each retriever, each line once; ``otherwise`` is what is said where there is
-    none.
-    """
+    """The lines of each retriever, each line once; ``otherwise`` is said where there are none."""
     by_line: dict[str, list[SuiteResult]] = {}
     for result in results:
         if result.audit:

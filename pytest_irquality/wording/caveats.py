@@ -1,4 +1,4 @@
-"""What a pass does not say: the few words that stand behind it in every headline."""
+"""Caveats: the few words that stand behind a pass in every headline."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ MARKS: Mapping[str, str] = {
 
 
 def whole(mean: Mean) -> str:
-    """Today's value, where it is another than the one that is compared: over more queries, or in
-    another order.
+    """Today's value, where it is another than the one that is compared; else "".
+
+    It is over more queries, or in another order.
     """
     change = mean.change
     if change is None or mean.value is None or abs(mean.value - change.now) <= EQUAL:
@@ -41,7 +42,7 @@ def caveats(result: SuiteResult) -> tuple[str, ...]:
 
 
 def urgent(result: SuiteResult) -> Iterator[str]:
-    """What stands in the headline of a red build, too."""
+    """The caveats that stand in the headline of a red build, too."""
     for fact in result.facts:
         if isinstance(fact, facts.ReturnedNothing) and fact.newly:
             more = counted(len(fact.newly), "more query returns", "more queries return")

@@ -1,4 +1,4 @@
-"""How many checks ended how, for headlines."""
+"""Counts of checks by their outcome, for headlines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytest_irquality.wording.numbers import counted, grouped
 
 
 def counts(result: SuiteResult) -> tuple[str, ...]:
-    """How many checks ended how: ``19 of 70 queries broke a rule``."""
+    """The number of checks of each outcome: ``19 of 70 queries broke a rule``."""
     found = list(_bad(result)) or list(_good(result))
     outcomes = [verdict.outcome for verdict in result.verdicts]
     if drops := outcomes.count("accepted"):

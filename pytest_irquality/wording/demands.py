@@ -1,4 +1,4 @@
-"""What each demand says, by its key: every rule, guard and bound has its words in ``WORDS``."""
+"""The words of each demand, by its key: ``WORDS`` has those of every rule, guard and bound."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _expect_no_results(result: SuiteResult, finding: Finding) -> str:
 
 
 def _guard(done: Sentence) -> Sentence:
-    """What a query did; or that none did, or that there is nothing to compare with."""
+    """The sentence of a guard: a query did it, none did, or nothing could be compared."""
 
     def sentence_of(result: SuiteResult, finding: Finding) -> str:
         if finding.lacks:
@@ -130,8 +130,9 @@ def _new_zero_results(result: SuiteResult, finding: Finding) -> str:
 
 
 def _value(holds: str, breaks: str) -> Sentence:
-    """Where a value is, in the words for one that holds and one that breaks: no pass is "below its
-    floor".
+    """The sentence of a bound on a value, in words for one that holds and one that breaks.
+
+    No pass is "below its floor".
     """
 
     def sentence_of(result: SuiteResult, finding: Finding) -> str:
@@ -168,7 +169,7 @@ def _change(result: SuiteResult, finding: Finding) -> str:
 
 
 def _worsened(finding: Finding, change: Change) -> str:
-    """How much of a worsening a limit allows, how sure it is, and how many queries share it."""
+    """The part of a worsening that a limit allows, how sure it is, and who shares it."""
     words, worsened = "", -change.difference if finding.demand.falls else change.difference
     beyond = finding.value is None or finding.value > (finding.limit or 0.0) + EQUAL
     if worsened > EQUAL:
@@ -190,7 +191,7 @@ def _beside_limit(finding: Finding, beyond: bool) -> str:
 
 
 def rose_or_fell(change: Change, unit: str) -> str:
-    """What a value did: ``fell 0.943 → 0.890``."""
+    """The movement of a value: ``fell 0.943 → 0.890``."""
     before, now = apart(change.before, change.now, unit)
     if abs(change.difference) <= EQUAL:
         return f"is unchanged at {now}"
@@ -213,7 +214,7 @@ def _certainty(change: Change, ok: bool) -> str:
 
 
 def _no_value(result: SuiteResult, finding: Finding) -> str:
-    """Why a limit has nothing to be held against."""
+    """The sentence of a limit that has nothing to be held against."""
     lacks, measure = finding.lacks, finding.measure
     if lacks is None:
         return f"{measure} is undefined"
@@ -230,7 +231,7 @@ def _undefined(result: SuiteResult, finding: Finding) -> str:
 
 
 def _nothing(result: SuiteResult, lacks: Lack) -> str:
-    """Why there is nothing to compare with, and what to do about it."""
+    """The reason that nothing can be compared, and the remedy."""
     return NOTHING[lacks.kind](result, lacks)
 
 
@@ -265,7 +266,7 @@ NOTHING: Mapping[LackKind, Callable[[SuiteResult, Lack], str]] = {
 
 
 def _trend(result: SuiteResult, finding: Finding) -> str:
-    """What many changes lost together, each against its own baseline."""
+    """The loss of many changes together, each against its own baseline."""
     assert finding.value is not None
     assert finding.limit is not None
     if not finding.queries:
@@ -281,7 +282,7 @@ def _trend(result: SuiteResult, finding: Finding) -> str:
 
 
 def _audited(one: str, many: str) -> Sentence:
-    """What is counted under ``audit``, of one and of several."""
+    """The sentence of a number under ``audit``, in words for one and for several."""
 
     def sentence_of(result: SuiteResult, finding: Finding) -> str:
         if finding.lacks:

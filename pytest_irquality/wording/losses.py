@@ -1,4 +1,4 @@
-"""Why a document or a passage was not found, in words."""
+"""The reasons why a document or a passage was not found, in words."""
 
 from __future__ import annotations
 
@@ -18,13 +18,17 @@ Document = RankedDocument | ShownDocument
 
 
 def loss(loss: Loss) -> str:
-    """Why a passage was not found, as the end of a sentence; "" where no result is near to it."""
+    """The reason why a passage was not found, as the end of a sentence.
+
+    It is "" where no result is near to it.
+    """
     return LOSSES[loss.kind](loss)
 
 
 def because(document: Document) -> str:
-    """Why a document is not where it should be, behind "it was not returned", which says all of a
-    passage that was not retrieved; "" where nothing is known.
+    """The reason why a document is not in its place; "" where nothing is known.
+
+    It stands behind "it was not returned", which says all of a passage that was not retrieved.
     """
     found = document.loss
     why = loss(found) if found else ""
@@ -33,7 +37,7 @@ def because(document: Document) -> str:
 
 
 def in_brackets(document: Document) -> str:
-    """Why a document is not where it should be, behind its name; "" where nothing is known."""
+    """The reason why a document is not in its place, in brackets; "" where nothing is known."""
     why = because(document)
     return f" ({why})" if why else ""
 
@@ -54,7 +58,7 @@ def _cut(loss: Loss) -> str:
 
 
 def _differs(loss: Loss) -> str:
-    """How much of it is there, and what is not: ``92 % of its words, without '14', with '30'``."""
+    """The words of a passage that are there: ``92 % of its words, without '14', with '30'``."""
     share = f"{100 * (loss.share or 0):.0f} % of its words"
     without = f", without {_words(loss.missing)}" if loss.missing else ""
     added = f", with {_words(loss.added)} between" if loss.added else ""

@@ -1,5 +1,6 @@
-"""Where documents are and where they went, in the same words everywhere. What is not there is "not
-returned".
+"""Places and moves of documents, in the same words everywhere.
+
+A document that is not there is "not returned".
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ LEFT_INDEX = "left the index"
 
 
 def in_answers(document: ShownDocument, query: QueryResult) -> str:
-    """How often a document was returned, where that is not always: ``in 2 of 3 answers``."""
+    """The number of answers that hold a document, if not all: ``in 2 of 3 answers``."""
     if document.in_answers is None or document.in_answers in (0, query.answers):
         return ""
     return f"in {document.in_answers} of {query.answers} answers"
@@ -35,19 +36,19 @@ def rank(document: Document) -> str:
 
 
 def place(document: Document) -> str:
-    """Where a document is: ``at rank 3``."""
+    """The place of a document: ``at rank 3``."""
     return rank(document) if document.rank is None else f"at rank {document.rank}"
 
 
 def seen(document: Document) -> str:
-    """Where a document is, as the end of a sentence: ``it is at rank 3``."""
+    """The place of a document, as the end of a sentence: ``it is at rank 3``."""
     if document.rank is not None:
         return f"it is at rank {document.rank}"
     return f"it {LEFT_INDEX}" if document.gone else f"it was {NOT_RETURNED}"
 
 
 def move(document: Document) -> str:
-    """Where a document was and is: ``sku-601 (Office chair) 1 → not returned``."""
+    """The move of a document: ``sku-601 (Office chair) 1 → not returned``."""
     before = NOT_RETURNED if document.before is None else document.before
     return f"{name(document)} {before} → {rank(document)}"
 
@@ -65,7 +66,7 @@ def moves(query: QueryResult, *, titled: bool = True) -> str:
 
 
 def shortcomings(query: QueryResult, *, titled: bool = True) -> str:
-    """Where the first relevant document is, if not on top, and those that are not returned."""
+    """The first relevant document, if it is not on top, and those that are not returned."""
     first = next((document for document in query.ranking if document.relevant), None)
     low = [first] if first and first.rank != 1 else []
     low += [document for document in query.missing if document.relevant]

@@ -1,4 +1,4 @@
-"""What each fact of a result says, in one line for every report."""
+"""The line that each fact of a result has in every report."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _(fact: facts.ReturnedNothing, result: SuiteResult) -> str:
 
 
 def _scoring(fact: facts.ReturnedNothing) -> str:
-    """What empty rankings count for."""
+    """The end of a sentence on empty rankings: their score, or that they are in no mean."""
     if not fact.undefined:
         return " and score 0"
     if fact.undefined == len(fact.queries):

@@ -27,16 +27,18 @@ def figure(value: float | None, unit: str = "", digits: int = 3) -> str:
 
 
 def apart(one: float, other: float, unit: str = "") -> tuple[str, str]:
-    """Two values of one measure, never printed alike where they differ: no message reads ``0.85 <
-    0.85``.
+    """Two values of one measure, never printed alike where they differ.
+
+    No message reads ``0.85 < 0.85``.
     """
     digits = digits_apart(one, other, unit)
     return figure(one, unit, digits), figure(other, unit, digits)
 
 
 def digits_apart(one: float, other: float, unit: str = "") -> int:
-    """How many digits it takes to tell two numbers apart, at least the usual three; none for
-    rounding errors.
+    """The number of digits that tells two numbers apart, at least the usual three.
+
+    Rounding errors are not told apart.
     """
     if abs(one - other) <= EQUAL:
         return 3

@@ -1,5 +1,6 @@
-"""Why a check ended as it did, in one line for every report; the worst of what it broke comes
-first.
+"""The reason of each verdict, in one line for every report.
+
+The worst of what a check broke comes first.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ NAMED = 5
 
 
 def reason(result: SuiteResult, verdict: Verdict) -> str:
-    """Why a check ended as it did, in one line; "" for one that passed."""
+    """The reason why a check ended as it did, in one line; "" for one that passed."""
     return REASONS[verdict.outcome](result, verdict)
 
 
 def _broken(result: SuiteResult, verdict: Verdict) -> str:
-    broken = Damage(result).broken(verdict) or _not_ok(verdict)
+    broken = Damage(result).broken(verdict)
+    broken = broken or [finding for finding in verdict.findings if not finding.ok]
     if not broken:
         return ""
     allowed = f"; {verdict.allowed} are allowed" if verdict.allowed else ""
@@ -36,11 +38,6 @@ def _broken(result: SuiteResult, verdict: Verdict) -> str:
     return f"{subject}{sentence(result, verdict, broken[0])}{beside}"
 
 
-def _not_ok(verdict: Verdict) -> Sequence[Finding]:
-    """What is not as demanded and does not fail by itself."""
-    return [finding for finding in verdict.findings if not finding.ok]
-
-
 def _many(result: SuiteResult, broken: Sequence[Finding]) -> str:
     """``200 queries lost all their relevant documents: 'a', 'b', 'c', 'd', 'e' and 195 more``."""
     named = few(_subjects(result, broken), named=NAMED)
@@ -48,7 +45,7 @@ def _many(result: SuiteResult, broken: Sequence[Finding]) -> str:
 
 
 def _more(result: SuiteResult, verdict: Verdict, broken: Sequence[Finding]) -> str:
-    """What else a check broke: by name where it is about tags or queries."""
+    """The rest of what a check broke: by name where it is about tags or queries."""
     rest = broken[1:]
     if rest and verdict.over.each:
         return few(_subjects(result, rest), named=NAMED - 1)

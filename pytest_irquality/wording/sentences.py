@@ -1,6 +1,4 @@
-"""What each fact says, once, for every report: demands, verdicts and what a reader must know beside
-them.
-"""
+"""Sentences of demands, warnings, and causes of faults: once, for every report."""
 
 from __future__ import annotations
 
@@ -16,8 +14,9 @@ from pytest_irquality.wording.words import query
 
 
 def causes(result: SuiteResult, ids: Iterable[str]) -> str:
-    """Why queries have no ranking; those that failed alike are reported once, and counted where
-    there are several.
+    """The causes why queries have no ranking.
+
+    Those that failed alike are reported once, and counted where there are several.
     """
     of_candidates = _of_candidates(result)
     faults = {
@@ -37,13 +36,13 @@ def _causes_of_candidates(result: SuiteResult) -> Sequence[Cause]:
 
 
 def _of_candidates(result: SuiteResult) -> Mapping[str, str]:
-    """Why the first stage of a query could not be asked, by its id."""
+    """The cause why the first stage of a query could not be asked, by its id."""
     causes = _causes_of_candidates(result)
     return {id: f"candidates: {cause.message}" for cause in causes for id in cause.queries}
 
 
 def warnings(result: SuiteResult) -> tuple[str, ...]:
-    """What is broken and only warns."""
+    """The sentences on what is broken and only warns."""
     return tuple(
         sentence(result, verdict, finding)
         for verdict, finding in result.findings
@@ -75,5 +74,5 @@ def sentence(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
 
 
 def demand(result: SuiteResult, finding: Finding) -> str:
-    """What was demanded, and what was seen; in how many answers, where there are several."""
+    """A demand with what was seen; in how many answers, where there are several."""
     return of(finding).sentence(result, finding) + in_answers(finding)

@@ -1,4 +1,4 @@
-"""What the first stage and the reranker made of documents, in words."""
+"""The fate of documents between the first stage and the ranking, in words."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pytest_irquality.wording.numbers import share
 
 
 def staged(candidate: Candidate | None, rank: int | None) -> str:
-    """Where a document got between the first stage and the ranking, as the end of a sentence; ""
-    where that is not known.
+    """The fate of a document between the first stage and the ranking; "" where it is not known.
+
+    It is the end of a sentence.
     """
     if candidate is None:
         return ""
@@ -23,8 +24,9 @@ def staged(candidate: Candidate | None, rank: int | None) -> str:
 
 
 def how_far(stages: Stages, k: int, before: Stages | None = None) -> str:
-    """How far relevant documents got: ``31 of 40 (78 %) in the top 10; 5 candidates that the
-    reranker sank (1 before); 4 never candidates``.
+    """The numbers of relevant documents that were found, and that each stage lost.
+
+    ``31 of 40 (78 %) in the top 10; 5 sunk by the reranker (1 before)``.
     """
     parts = [f"{share(stages.found, stages.relevant)} in the top {k}"]
     lost = (

@@ -1,7 +1,7 @@
-"""The story of a run, the same in every report: what got worse, how badly, why, what that rests
-on, what to do.
+"""The story of a run, the same in every report.
 
-Reports only lay it out. A part that does not apply is empty.
+It says what got worse, how badly, why, what that rests on, and what to do. Reports only lay it out.
+A part that does not apply is empty.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Worse(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What to do next, and the command that does it, if any."""
+    """A thing to do next, and the command that does it, if any."""
 
     words: str
     command: str = ""
@@ -105,7 +105,7 @@ class Story:
 
     @cached_property
     def damage(self) -> Damage:
-        """What each query lost, and the order of failures."""
+        """The loss of each query, and the order of failures."""
         return Damage(self.result)
 
     # -- the verdict -------------------------------------------------------------------------------
@@ -118,21 +118,22 @@ class Story:
 
     @property
     def state(self) -> State:
-        """How it ended."""
+        """The end of the run: failed, partial or passed."""
         if self.result.failed:
             return "failed"
         return "partial" if self.result.interrupted else "passed"
 
     @property
     def qualified(self) -> bool:
-        """Whether it passed, and yet no plain tick can stand for it: something was not compared,
-        or holds in the order of equal scores alone.
+        """A pass for which no plain tick can stand.
+
+        Something was not compared, or holds in the order of equal scores alone.
         """
         return self.state == "passed" and any(v.caveat for v in self.result.verdicts)
 
     @property
     def level(self) -> Level:
-        """What its colour and mark say: a tick is for what is ``good``."""
+        """The level that its colour and mark show: a tick is for ``good``."""
         if self.state == "failed":
             return "bad"
         return "warn" if self.state == "partial" or self.qualified else "good"
@@ -167,7 +168,7 @@ class Story:
 
     @property
     def counts(self) -> tuple[str, ...]:
-        """How many checks ended how: ``19 of 70 queries broke a rule``."""
+        """The number of checks of each outcome: ``19 of 70 queries broke a rule``."""
         return counts(self.result)
 
     @property
@@ -182,7 +183,7 @@ class Story:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What must be known with the verdict, whichever it is."""
+        """The caveats of the verdict, whichever it is."""
         return caveats(self.result)
 
     # -- how badly ---------------------------------------------------------------------------------
@@ -201,9 +202,7 @@ class Story:
 
     @property
     def balance(self) -> str:
-        """What was lost and won, what became of the mean, and in how few queries half of the loss
-        is.
-        """
+        """The losses and gains, the mean, and in how few queries half of the loss is."""
         damage = self.damage
         if not damage.worse and damage.won <= EQUAL:
             return ""
@@ -217,9 +216,7 @@ class Story:
         return "; ".join([*parts, *self._mean()])
 
     def _mean(self) -> Iterator[str]:
-        """What the mean did, beside the limit on it that is broken, and whether that may be
-        chance.
-        """
+        """The movement of the mean, the broken limit on it, and whether chance explains it."""
         measure = self.damage.measure
         mean = self.result.mean(measure)
         if mean is None or mean.change is None or abs(mean.change.difference) <= EQUAL:
@@ -241,13 +238,13 @@ class Story:
 
     @property
     def _resolution(self) -> facts.Resolution | None:
-        """What the suite can tell of a change."""
+        """The fact on what the suite can tell of a change."""
         found = (fact for fact in self.result.facts if isinstance(fact, facts.Resolution))
         return next(found, None)
 
     @property
     def compared_with(self) -> str:
-        """What both sides are, in short."""
+        """The two sides that are compared, in short."""
         before = self.result.baseline
         if before is None:
             return "compared with nothing: there is no baseline"
@@ -257,19 +254,15 @@ class Story:
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """What is known of the cause, the most telling first."""
+        """The known causes, the most telling first."""
         return tuple(self._causes())
 
     def _causes(self) -> Iterator[str]:
         result, damage = self.result, self.damage
-        if faulty := [query.id for query in result.queries if query.fault is not None]:
-            some = counted(len(faulty), "query", "queries")
-            why = causes(result, faulty)
-            yield (
-                f"{some} had no answer and count in no figure ({queries(result, faulty)}): {why}"
-            )
+        yield from self._unanswered()
+        news = [fact for fact in result.facts if not _as_before(fact)]
         for kind in CAUSES:
-            yield from (note(fact, result) for fact in result.facts if _causes(fact, kind))
+            yield from (note(fact, result) for fact in news if isinstance(fact, kind))
         if damage.vanished:
             gone = [f"{name(document)} in {times} queries" for document, times in damage.vanished]
             yield f"no longer returned: {few(gone)}"
@@ -277,6 +270,13 @@ class Story:
             rose = [f"{name(document)} in {times}" for document, times in damage.risen]
             yield f"rose in several queries that got worse: {few(rose)}"
         yield from self._slower()
+
+    def _unanswered(self) -> Iterator[str]:
+        result = self.result
+        if faulty := [query.id for query in result.queries if query.fault is not None]:
+            some, why = counted(len(faulty), "query", "queries"), causes(result, faulty)
+            which = queries(result, faulty)
+            yield f"{some} had no answer and count in no figure ({which}): {why}"
 
     def _slower(self) -> Iterator[str]:
         before, now = self.damage.latencies or (0.0, 0.0)
@@ -296,12 +296,12 @@ class Story:
 
     @property
     def lowest(self) -> bool:
-        """Whether the worst queries are those of the lowest value, not those that lost most."""
+        """Tell whether the worst queries are those of the lowest value: none lost anything."""
         failed = any(verdict.outcome == "failed" for verdict in self.result.verdicts)
         return failed and not self.damage.worse
 
     def more_than(self, most: int) -> int:
-        """How many more queries lost than so many."""
+        """The number of queries that lost, beyond so many."""
         return max(0, len(self.damage.worse) - most)
 
     def _low(self, query: QueryResult) -> Worse:
@@ -312,8 +312,8 @@ class Story:
         return Worse(query, value - 1, words, "", shortcomings(query), short)
 
     def worsened(self, query: QueryResult) -> Worse:
-        """What one query lost, and which documents moved."""
-        sides = self.damage.sides(query) or (0.0, 0.0)
+        """The loss of one query, and the documents that moved."""
+        sides = query.sides(self.damage.column) or (0.0, 0.0)
         unit = self.result.unit(self.damage.measure)
         change = sides[1] - sides[0]
         before, now = apart(*sides, unit)
@@ -337,7 +337,7 @@ class Story:
 
     @property
     def rests_on(self) -> tuple[str, ...]:
-        """What could overturn the verdict."""
+        """The facts that could overturn the verdict."""
         return tuple(self._rests_on())
 
     def _rests_on(self) -> Iterator[str]:
@@ -355,7 +355,7 @@ class Story:
             yield self.coverage
 
     def _noise(self) -> Iterator[str]:
-        """Whether the mean could have moved so far by chance; said already where it could not."""
+        """The note on chance, unless the mean surely moved, which is said already."""
         resolution = self._resolution
         if resolution is None or _got_surely_worse(resolution):
             return
@@ -364,7 +364,7 @@ class Story:
 
     @property
     def on_baseline(self) -> bool:
-        """Whether anything failed on a change from the baseline."""
+        """Tell whether anything failed on a change from the baseline."""
         return self.result.baseline is not None and any(
             _on_baseline(finding) for verdict in self.result.verdicts for finding in verdict.broken
         )
@@ -377,12 +377,12 @@ class Story:
 
     @property
     def small_print(self) -> tuple[str, ...]:
-        """What a report with room for it says besides."""
+        """Notes for a report that has room for them."""
         return () if self.on_baseline else tuple(self._unknown_noise())
 
     @property
     def coverage(self) -> str:
-        """How much of what was returned somebody judged."""
+        """The share of the returned results that nobody judged."""
         result, before = self.result, self.result.baseline
         if not result.returned:
             return ""
@@ -395,7 +395,7 @@ class Story:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What else a reader must know."""
+        """The other facts that a reader must know."""
         return tuple(
             note(fact, self.result)
             for fact in self.result.facts
@@ -405,8 +405,9 @@ class Story:
     # -- what broke --------------------------------------------------------------------------------
 
     def failures(self) -> tuple[tuple[Verdict, str], ...]:
-        """The failures with their reasons, most damage first; limits that are undecided for one
-        cause are one.
+        """The failures with their reasons, most damage first.
+
+        Limits that are undecided for one cause are one.
         """
         by_reason: dict[str, Verdict] = {}
         for verdict in self.damage.failures:
@@ -427,7 +428,7 @@ class Story:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """What to do next."""
+        """The things to do next."""
         return tuple(self._steps())
 
     def _steps(self) -> Iterator[Step]:
@@ -444,8 +445,9 @@ class Story:
 
 
 def _nearest(limits: Sequence[Verdict]) -> str:
-    """The limit that is nearest to breaking. Those on counts and times are left out: they would
-    not be nearer for their smaller units.
+    """The limit that is nearest to breaking.
+
+    Those on counts and times are left out: they would not be nearer for their smaller units.
     """
     demands = [
         (margin(finding), verdict, finding.subject)
@@ -460,17 +462,13 @@ def _nearest(limits: Sequence[Verdict]) -> str:
     return f"{verdict.label}{which}, {figure(max(left, 0.0))} left"
 
 
-def _causes(fact: Fact, kind: type[Fact]) -> bool:
-    return isinstance(fact, kind) and not _as_before(fact)
-
-
 def _as_before(fact: Fact) -> bool:
-    """Whether a fact is of queries that return nothing, as they did in the baseline."""
+    """Tell whether a fact is of queries that return nothing, as they did in the baseline."""
     return isinstance(fact, facts.ReturnedNothing) and bool(fact.compared) and not fact.newly
 
 
 def provenance(baseline: Baseline, now: datetime | None = None) -> str:
-    """What was compared with: ``.ir-baseline/shop.jsonl (commit 9e01b77, 2 days old)``."""
+    """A baseline with its age: ``.ir-baseline/shop.jsonl (commit 9e01b77, 2 days old)``."""
     time = baseline.time or ""
     when = age(time, now) if now else time[:10]
     commit = f"commit {revision(baseline.commit)}" if baseline.commit else ""
@@ -486,12 +484,12 @@ def worst_first(results: Sequence[SuiteResult]) -> tuple[Story, ...]:
 
 
 def called(stories: Sequence[Story]) -> str:
-    """What several results are called: suites, or the retrievers of one."""
+    """The name for several results: suites, or the retrievers of one."""
     return "retriever" if len({story.result.path for story in stories}) == 1 else "suite"
 
 
 def caveats_of(stories: Sequence[Story]) -> tuple[str, ...]:
-    """What must be known with the verdict on several suites, each once, as a headline takes it."""
+    """The caveats of several suites, each once, as a headline takes them."""
     by_caveat: dict[str, list[str]] = {}
     for story in stories:
         for caveat in story.caveats:
@@ -515,7 +513,7 @@ def _sum(total: float, unit: str) -> str:
 
 
 def _got_surely_worse(resolution: facts.Resolution) -> bool:
-    """Whether a measure fell by more than chance explains."""
+    """Tell whether a measure fell by more than chance explains."""
     return resolution.got_worse and resolution.decided and resolution.significant
 
 

@@ -27,9 +27,7 @@ def one_line(text: str, longest: int = QUOTED) -> str:
 
 
 def cells(text: str) -> int:
-    """How many columns of a terminal a text takes: two for wide characters, none for marks on
-    others.
-    """
+    """The columns of a terminal that a text takes: two for a wide character, none for a mark."""
     if text.isascii():
         return len(text)
     return sum(map(_cells, text))
@@ -78,6 +76,15 @@ def wrapped(text: str, width: int) -> Iterator[str]:
     yield line
 
 
+def columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows as lines of a terminal, each column as wide as its widest cell."""
+    widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        sized = zip(row, widths, strict=True)
+        line = "  ".join(f"{cell}{' ' * (width - cells(cell))}" for cell, width in sized)
+        yield f"  {line}".rstrip()
+
+
 def quoted(text: str) -> str:
     """A query's text as sentences quote it, never longer than a line."""
     return repr(cut(text, QUOTED))
@@ -95,7 +102,7 @@ def queries(result: SuiteResult, ids: Sequence[str]) -> str:
 
 
 def age(then: str, now: datetime) -> str:
-    """How long ago an ISO 8601 time was: ``2 days old``; "" where that cannot be told."""
+    """The age of an ISO 8601 time: ``2 days old``; "" where that cannot be told."""
     try:
         time = datetime.fromisoformat(then.replace("Z", "+00:00"))
     except ValueError:
@@ -127,9 +134,7 @@ def rerun(result: SuiteResult, check: str | None) -> str:
 
 
 def shell_word(word: str) -> str:
-    """A word as a shell takes it, also where it holds characters that would not survive being
-    copied.
-    """
+    """A word as a shell takes it, also one whose characters would not survive being copied."""
     if word.isprintable():
         return shlex.quote(word) if re.search(r"[^\w./-]", word) else word
     codes = (c if c.isprintable() and c not in "\\'" else f"\\U{ord(c):08x}" for c in word)

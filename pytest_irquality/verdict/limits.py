@@ -113,7 +113,7 @@ def _hold_change(sides: Comparison, measure: Measure, bound: Bound, subject: Sub
 
 def _within(bound: Bound, change: Change) -> bool:
     """Whether a change is allowed; one that may be chance is, where the bound asks for a test."""
-    if bound.worsening(change.before, change.now) <= bound.value + EQUAL:
+    if bound.left(bound.worsening(change.before, change.now), bound.value) >= -EQUAL:
         return True
     if not bound.tested:
         return False

@@ -23,11 +23,11 @@ def table(views: QueryViews, rows: Sequence[QueryRow]) -> Table:
     changes = [query.change(main) for query in queries]
     return Table(
         (
-            Column("query", "Query", "", (), by_text),
-            Column("tags", "Tags", "", (), by_tags),
+            Column("query", "Query", "", (), order=by_text),
+            Column("tags", "Tags", "", (), order=by_tags),
             *_values(views),
             *_latency(queries, rows),
-            Column("outcome", "Outcome", "", (), tuple(range(len(queries)))),
+            Column("outcome", "Outcome", "", (), order=tuple(range(len(queries)))),
         ),
         tuple(rows),
         tuple(changes),
@@ -48,7 +48,7 @@ def _values(views: QueryViews) -> Iterator[Column]:
         values = [views.value(query, measure) for query in views.ordered]
         order = _order(query.values[at] for query in views.ordered)
         told = tuple(value.now for value in values)
-        column = Column(measure, measure, measure, told, order, listed=main or n < LISTED)
+        column = Column(measure, measure, measure, told, order=order, listed=main or n < LISTED)
         yield from _compared(views, column, at, values) if views.compared else (column,)
 
 
@@ -59,15 +59,15 @@ def _compared(
     measure, listed = column.key, at == views.damage.column
     order = _order(query.before[at] if query.before else None for query in views.ordered)
     told = tuple(value.before for value in values)
-    yield Column(f"{measure} before", "before", measure, told, order, listed=listed)
+    yield Column(f"{measure} before", "before", measure, told, order=order, listed=listed)
     yield column
     order = _order(query.change(at) for query in views.ordered)
     told, sides = tuple(value.change for value in values), tuple(value.css for value in values)
-    yield Column(f"{measure} change", "change", measure, told, order, sides, listed)
+    yield Column(f"{measure} change", "change", measure, told, sides, order, listed)
 
 
 def _latency(queries: Sequence[QueryResult], rows: Sequence[QueryRow]) -> Iterator[Column]:
     if any(query.seconds is not None for query in queries):
         order = _order(query.seconds for query in queries)
         told = tuple(row.latency for row in rows)
-        yield Column("latency", "Latency", "", told, order, listed=False)
+        yield Column("latency", "Latency", "", told, order=order, listed=False)

@@ -69,7 +69,7 @@ def _limit_row(result: SuiteResult, verdict: Verdict) -> Cells:
     if len(verdict.broken) > 1:
         limit = ", ".join(filter(None, (limit, f"{grouped(len(verdict.broken))} broken")))
     mean = result.mean(worst.measure, worst.subject)
-    if mean and verdict.over.tags:
+    if mean and worst.subject and verdict.over.tags:
         on = f"worst: {worst.subject}" if verdict.over.each else ""
         return _row(verdict.label, mean, limit, verdict, on)
     value, change = _extreme(worst)

@@ -289,8 +289,8 @@ class Column(NamedTuple):
     label: str
     about: str
     cells: tuple[str, ...]
-    order: tuple[int, ...]
     sides: tuple[str, ...] = ()
+    order: tuple[int, ...] = ()
     listed: bool = True
 
 

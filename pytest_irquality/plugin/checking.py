@@ -23,7 +23,7 @@ from pytest_irquality.plugin.options import Options
 from pytest_irquality.suite import SuiteError
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.story import worst_first
+from pytest_irquality.wording.stories import worst_first
 from pytest_irquality.wording.words import OF_A_TEST
 
 CHECKED = pytest.StashKey[list[SuiteResult]]()

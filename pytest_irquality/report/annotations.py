@@ -16,7 +16,8 @@ from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.wording.numbers import counted
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import sentence
-from pytest_irquality.wording.story import Story, worst_first
+from pytest_irquality.wording.stories import worst_first
+from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import cut
 
 MOST = 10

@@ -10,6 +10,7 @@ from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.findings import Change, Finding
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.wording.answers import broken_by, interval, kind_name, lost_by
+from pytest_irquality.wording.losers import worsened
 from pytest_irquality.wording.losses import because, in_brackets
 from pytest_irquality.wording.moves import LEFT_INDEX, in_answers, name
 from pytest_irquality.wording.numbers import figure, grouped, probability, signed
@@ -137,7 +138,7 @@ def _title(story: Story, verdict: Verdict) -> str:
         return reason(story.result, verdict)
     if not story.damage.gain(query):
         return quoted(query.text)
-    worse = story.worsened(query)
+    worse = worsened(story.damage, query)
     return f"{quoted(query.text)}  {story.damage.measure} {worse.values}, {worse.lost}"
 
 
@@ -264,7 +265,7 @@ def _losers(story: Story, tag: str) -> Iterator[str]:
     if queries:
         yield f"  queries that lost most in {story.damage.measure}:"
     for query in queries[:WORST]:
-        worse = story.worsened(query)
+        worse = worsened(story.damage, query)
         moved = f"  {worse.moves}" if worse.moves else ""
         yield f"    {worse.values}  {one_line(query.text)} ({story.result.place(query)}){moved}"
     if len(queries) > WORST:

@@ -13,7 +13,6 @@ from pytest_irquality.edges.printable import (
     markdown_sentence,
 )
 from pytest_irquality.report.tables import one_side
-from pytest_irquality.report.text import overall
 from pytest_irquality.report.views import LEVELS, STATES
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, SuiteResult, Verdict
@@ -23,12 +22,14 @@ from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.answers import in_one_line_each
 from pytest_irquality.wording.caveats import MARKS as CAVEATS, whole
 from pytest_irquality.wording.demands import bound
+from pytest_irquality.wording.losers import Worse
 from pytest_irquality.wording.moves import in_answers, rank
 from pytest_irquality.wording.numbers import counted, figure, signed
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import demand, sentence, warnings
-from pytest_irquality.wording.story import Story, Worse, provenance, worst_first
-from pytest_irquality.wording.words import cut, rerun
+from pytest_irquality.wording.stories import overall, worst_first
+from pytest_irquality.wording.story import Story
+from pytest_irquality.wording.words import cut, provenance, rerun
 
 LONGEST = 65_000
 WORST = 5

@@ -26,7 +26,8 @@ from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
 from pytest_irquality.wording.caveats import with_urgent
 from pytest_irquality.wording.numbers import counted
-from pytest_irquality.wording.story import Story, called, caveats_of, worst_first
+from pytest_irquality.wording.stories import called, caveats_of, worst_first
+from pytest_irquality.wording.story import Story
 
 REASONS, FEWER = 6, 3
 """How many failures stand under the headline; fewer where the worst queries stand there, too."""

@@ -14,11 +14,12 @@ from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
 from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
-from pytest_irquality.wording.caveats import whole, with_urgent
-from pytest_irquality.wording.numbers import apart, counted, few, figure, grouped
+from pytest_irquality.wording.caveats import whole
+from pytest_irquality.wording.numbers import apart, counted, figure, grouped
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import warnings
-from pytest_irquality.wording.story import Step, Story, called, caveats_of, worst_first
+from pytest_irquality.wording.stories import overall, worst_first
+from pytest_irquality.wording.story import Step, Story
 from pytest_irquality.wording.words import cells, fit, fitted, wrapped
 
 WORST = 5
@@ -207,22 +208,6 @@ def _wrapped_headline(text: str, width: int) -> Iterator[str]:
     first, *rest = wrapped(text, width - 2)
     yield terminal(first)
     yield from (terminal(f"  {line}") for line in rest)
-
-
-def overall(stories: Sequence[Story]) -> str:
-    """The number of suites that failed, and the worst; or those that no tick can stand for."""
-    of_all = counted(len(stories), called(stories))
-    failed = [story for story in stories if story.state == "failed"]
-    partial = [story.name for story in stories if story.state == "partial"]
-    caveats = caveats_of(stories)
-    if failed:
-        worst = f"✗ FAILED  {len(failed)} of {of_all}, the worst is {failed[0].name}"
-        return with_urgent(worst, True, caveats)
-    if partial:
-        interrupted = f"! PARTIAL  {len(partial)} of {of_all} interrupted: {few(partial)}"
-        return with_urgent(interrupted, True, caveats)
-    mark = "!" if any(story.level == "warn" for story in stories) else "✓"
-    return with_urgent(f"{mark} {of_all} passed", False, caveats)
 
 
 def _worst_lines(story: Story, most: int, width: int) -> Iterator[str]:

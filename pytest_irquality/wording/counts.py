@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
+from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import SuiteResult, Verdict
-from pytest_irquality.wording.numbers import counted, grouped
+from pytest_irquality.wording.numbers import counted, figure, grouped
 
 
 def counts(result: SuiteResult) -> tuple[str, ...]:
@@ -25,6 +27,34 @@ def holding(result: SuiteResult) -> Sequence[Verdict]:
     """The limits that hold in all that they demand, over something that was compared."""
     passed = [v for v in result.verdicts if v.query is None and v.outcome == "passed"]
     return [verdict for verdict in passed if not verdict.caveat and not verdict.warned]
+
+
+def held(result: SuiteResult) -> str:
+    """The number of limits that hold: ``7 limits hold; nearest: ndcg@10, 0.012 left``."""
+    limits = holding(result)
+    if not limits:
+        return ""
+    number = counted(len(limits), "limit holds", "limits hold")
+    nearest = _nearest(limits)
+    return f"{number}; nearest: {nearest}" if nearest else number
+
+
+def _nearest(limits: Sequence[Verdict]) -> str:
+    """The limit that is nearest to breaking.
+
+    Those on counts and times are left out: they would not be nearer for their smaller units.
+    """
+    demands = [
+        (margin(finding), verdict, finding.subject)
+        for verdict in limits
+        for finding in verdict.findings
+        if finding.fails and finding.ok and finding.value is not None and not finding.unit
+    ]
+    if not demands:
+        return ""
+    left, verdict, subject = min(demands, key=itemgetter(0))
+    which = f" of {subject}" if verdict.over.each_tag and subject else ""
+    return f"{verdict.label}{which}, {figure(max(left, 0.0))} left"
 
 
 def _bad(result: SuiteResult) -> Iterator[str]:

@@ -8,60 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from itertools import chain
-from operator import itemgetter
 from typing import Literal, NamedTuple
 
-from pytest_irquality.storage.provenance import UPDATE, Baseline
+from pytest_irquality.storage.provenance import UPDATE
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.damage import Damage, overturned_by
 from pytest_irquality.verdict.facts import Fact
-from pytest_irquality.verdict.findings import Finding
-from pytest_irquality.verdict.limits import margin
-from pytest_irquality.verdict.result import (
-    BAD,
-    Outcome,
-    QueryResult,
-    SuiteResult,
-    Verdict,
-)
+from pytest_irquality.verdict.result import Outcome, QueryResult, SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.causes import CAUSES, as_before, known_causes
 from pytest_irquality.wording.caveats import caveats, with_urgent
-from pytest_irquality.wording.counts import counts, holding
+from pytest_irquality.wording.counts import counts, held
 from pytest_irquality.wording.demands import rose_or_fell
-from pytest_irquality.wording.moves import moves, name, shortcomings
+from pytest_irquality.wording.losers import Worse, low, worsened, worst_tags
 from pytest_irquality.wording.notes import note
-from pytest_irquality.wording.numbers import (
-    apart,
-    counted,
-    digits_apart,
-    few,
-    figure,
-    grouped,
-    probability,
-    share,
-    signed,
-)
+from pytest_irquality.wording.numbers import counted, figure, grouped, probability, share
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.sentences import causes
-from pytest_irquality.wording.words import age, queries, quoted, revision
+from pytest_irquality.wording.words import provenance, quoted
 
 ENDED: Mapping[Outcome, str] = {
     "error": "Some queries had no answer",
     "not evaluated": "Not everything was evaluated",
     "fixed": "A known issue is fixed",
 }
-SLOWER = 2.0
-"""How much longer calls must take to be worth a word."""
-CAUSES: tuple[type[Fact], ...] = (
-    facts.ReturnedNothing,
-    facts.ReturnsFewer,
-    facts.LeftIndex,
-    facts.OtherVersion,
-)
-"""Facts that may be why search got worse, the most telling first."""
 IN_STORY: tuple[type[Fact], ...] = (
     facts.Unanswered,
     *CAUSES,
@@ -77,17 +48,6 @@ IN_STORY: tuple[type[Fact], ...] = (
 """Facts that have a place of their own in the story; the others are notes."""
 State = Literal["failed", "partial", "passed"]
 Level = Literal["bad", "warn", "good"]
-
-
-class Worse(NamedTuple):
-    """A query that lost: by how much in words, from what to what, and which documents moved."""
-
-    query: QueryResult
-    change: float
-    lost: str
-    values: str
-    moves: str
-    moves_of_ids: str
 
 
 class Step(NamedTuple):
@@ -255,39 +215,12 @@ class Story:
     @property
     def causes(self) -> tuple[str, ...]:
         """The known causes, the most telling first."""
-        return tuple(self._causes())
-
-    def _causes(self) -> Iterator[str]:
-        result, damage = self.result, self.damage
-        yield from self._unanswered()
-        news = [fact for fact in result.facts if not _as_before(fact)]
-        for kind in CAUSES:
-            yield from (note(fact, result) for fact in news if isinstance(fact, kind))
-        if damage.vanished:
-            gone = [f"{name(document)} in {times} queries" for document, times in damage.vanished]
-            yield f"no longer returned: {few(gone)}"
-        if damage.risen:
-            rose = [f"{name(document)} in {times}" for document, times in damage.risen]
-            yield f"rose in several queries that got worse: {few(rose)}"
-        yield from self._slower()
-
-    def _unanswered(self) -> Iterator[str]:
-        result = self.result
-        if faulty := [query.id for query in result.queries if query.fault is not None]:
-            some, why = counted(len(faulty), "query", "queries"), causes(result, faulty)
-            which = queries(result, faulty)
-            yield f"{some} had no answer and count in no figure ({which}): {why}"
-
-    def _slower(self) -> Iterator[str]:
-        before, now = self.damage.latencies or (0.0, 0.0)
-        if 0 < before * SLOWER <= now:
-            then, today = apart(before, now, "seconds")
-            yield f"calls take longer: {today}, they took {then} (median)"
+        return tuple(known_causes(self.result, self.damage))
 
     def worst(self, most: int) -> tuple[Worse, ...]:
         """The queries that lost most; of a failure by which no query lost those that are lowest."""
-        in_words = self._low if self.lowest else self.worsened
-        return tuple(map(in_words, self.losers[:most]))
+        in_words = low if self.lowest else worsened
+        return tuple(in_words(self.damage, query) for query in self.losers[:most])
 
     @property
     def losers(self) -> Sequence[QueryResult]:
@@ -304,34 +237,10 @@ class Story:
         """The number of queries that lost, beyond so many."""
         return max(0, len(self.damage.worse) - most)
 
-    def _low(self, query: QueryResult) -> Worse:
-        """A query's value where nothing is compared, and what keeps it low."""
-        value = query.values[self.damage.column or 0] or 0.0
-        words = figure(value, self.result.unit(self.damage.measure))
-        short = shortcomings(query, titled=False)
-        return Worse(query, value - 1, words, "", shortcomings(query), short)
-
-    def worsened(self, query: QueryResult) -> Worse:
-        """The loss of one query, and the documents that moved."""
-        sides = query.sides(self.damage.column) or (0.0, 0.0)
-        unit = self.result.unit(self.damage.measure)
-        change = sides[1] - sides[0]
-        before, now = apart(*sides, unit)
-        lost = signed(change, unit, digits_apart(*sides, unit))
-        short = moves(query, titled=False)
-        return Worse(query, change, lost, f"{before} → {now}", moves(query), short)
-
     @property
     def tags(self) -> str:
         """The tags that lost most."""
-        measure, sign = self.damage.measure, self.damage.sign
-        lost = []
-        for mean in self.result.means:
-            if mean.tag is not None and mean.measure == measure and mean.change:
-                difference = mean.change.difference
-                if sign * difference < -EQUAL:
-                    lost.append((sign * difference, f"{mean.tag} {signed(difference, mean.unit)}"))
-        return few([words for _, words in sorted(lost)])
+        return worst_tags(self.damage)
 
     # -- what it rests on --------------------------------------------------------------------------
 
@@ -365,9 +274,8 @@ class Story:
     @property
     def on_baseline(self) -> bool:
         """Tell whether anything failed on a change from the baseline."""
-        return self.result.baseline is not None and any(
-            _on_baseline(finding) for verdict in self.result.verdicts for finding in verdict.broken
-        )
+        broken = (f for verdict in self.result.verdicts for f in verdict.broken if not f.variants)
+        return self.result.baseline is not None and any(f.demand.on_change for f in broken)
 
     def _unknown_noise(self) -> Iterator[str]:
         """That nobody knows what unchanged code does, and how to see it."""
@@ -399,7 +307,7 @@ class Story:
         return tuple(
             note(fact, self.result)
             for fact in self.result.facts
-            if not isinstance(fact, IN_STORY) or _as_before(fact)
+            if not isinstance(fact, IN_STORY) or as_before(fact)
         )
 
     # -- what broke --------------------------------------------------------------------------------
@@ -417,12 +325,7 @@ class Story:
     @property
     def held(self) -> str:
         """``7 limits hold; nearest: ndcg@10, 0.012 left``."""
-        limits = holding(self.result)
-        if not limits:
-            return ""
-        number = counted(len(limits), "limit holds", "limits hold")
-        nearest = _nearest(limits)
-        return f"{number}; nearest: {nearest}" if nearest else number
+        return held(self.result)
 
     # -- what next ---------------------------------------------------------------------------------
 
@@ -444,70 +347,6 @@ class Story:
             yield Step("grade what it rests on", "pytest --ir-suite --ir-judge=judge.html")
 
 
-def _nearest(limits: Sequence[Verdict]) -> str:
-    """The limit that is nearest to breaking.
-
-    Those on counts and times are left out: they would not be nearer for their smaller units.
-    """
-    demands = [
-        (margin(finding), verdict, finding.subject)
-        for verdict in limits
-        for finding in verdict.findings
-        if finding.fails and finding.ok and finding.value is not None and not finding.unit
-    ]
-    if not demands:
-        return ""
-    left, verdict, subject = min(demands, key=itemgetter(0))
-    which = f" of {subject}" if verdict.over.each_tag and subject else ""
-    return f"{verdict.label}{which}, {figure(max(left, 0.0))} left"
-
-
-def _as_before(fact: Fact) -> bool:
-    """Tell whether a fact is of queries that return nothing, as they did in the baseline."""
-    return isinstance(fact, facts.ReturnedNothing) and bool(fact.compared) and not fact.newly
-
-
-def provenance(baseline: Baseline, now: datetime | None = None) -> str:
-    """A baseline with its age: ``.ir-baseline/shop.jsonl (commit 9e01b77, 2 days old)``."""
-    time = baseline.time or ""
-    when = age(time, now) if now else time[:10]
-    commit = f"commit {revision(baseline.commit)}" if baseline.commit else ""
-    version = f"version {baseline.version}" if baseline.version else ""
-    known = ", ".join(filter(None, (commit, when, version)))
-    return f"{baseline.source} ({known})" if known else baseline.source
-
-
-def worst_first(results: Sequence[SuiteResult]) -> tuple[Story, ...]:
-    """The stories of several results, the most damaged first, those that passed last."""
-    stories = [Story(result) for result in results]
-    return tuple(sorted(stories, key=_badness, reverse=True))
-
-
-def called(stories: Sequence[Story]) -> str:
-    """The name for several results: suites, or the retrievers of one."""
-    return "retriever" if len({story.result.path for story in stories}) == 1 else "suite"
-
-
-def caveats_of(stories: Sequence[Story]) -> tuple[str, ...]:
-    """The caveats of several suites, each once, as a headline takes them."""
-    by_caveat: dict[str, list[str]] = {}
-    for story in stories:
-        for caveat in story.caveats:
-            by_caveat.setdefault(caveat, []).append(story.name)
-    each = []
-    for caveat, names in by_caveat.items():
-        whose = names[0] if len(names) == 1 else counted(len(names), called(stories))
-        each.append(f"{caveat} ({whose})")
-    if in_part := [story.name for story in stories if story.qualified and not story.caveats]:
-        each.append(f"not all was compared: see {few(in_part)}")
-    return (few(each),) if each else ()
-
-
-def _badness(story: Story) -> tuple[bool, float, int]:
-    failed = sum(verdict.outcome in BAD for verdict in story.result.verdicts)
-    return story.result.failed, story.damage.lost, failed
-
-
 def _sum(total: float, unit: str) -> str:
     return figure(total, unit, 2) if not unit else figure(total, unit)
 
@@ -515,7 +354,3 @@ def _sum(total: float, unit: str) -> str:
 def _got_surely_worse(resolution: facts.Resolution) -> bool:
     """Tell whether a measure fell by more than chance explains."""
     return resolution.got_worse and resolution.decided and resolution.significant
-
-
-def _on_baseline(finding: Finding) -> bool:
-    return not finding.variants and finding.demand.on_change

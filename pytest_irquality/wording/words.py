@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from unicodedata import category, combining, east_asian_width
 
+from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.numbers import apart, counted, few, figure
@@ -118,6 +119,16 @@ def revision(commit: str) -> str:
     """A commit with its hash cut short and whole what git says after it: ``-dirty``."""
     digest, *rest = commit.split("-", 1)
     return "-".join((digest[:12], *rest))
+
+
+def provenance(baseline: Baseline, now: datetime | None = None) -> str:
+    """A baseline with its age: ``.ir-baseline/shop.jsonl (commit 9e01b77, 2 days old)``."""
+    time = baseline.time or ""
+    when = age(time, now) if now else time[:10]
+    commit = f"commit {revision(baseline.commit)}" if baseline.commit else ""
+    version = f"version {baseline.version}" if baseline.version else ""
+    known = ", ".join(filter(None, (commit, when, version)))
+    return f"{baseline.source} ({known})" if known else baseline.source
 
 
 OF_A_TEST = " · "

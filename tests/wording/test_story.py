@@ -10,7 +10,8 @@ from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.findings import Change, Finding, RankedDocument
 from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.wording.moves import moves
-from pytest_irquality.wording.story import Story, worst_first
+from pytest_irquality.wording.stories import worst_first
+from pytest_irquality.wording.story import Story
 from tests.report.made import check, compared, floor, moved, query, suite
 
 

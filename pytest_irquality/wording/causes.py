@@ -1,0 +1,59 @@
+"""The known causes of what got worse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_irquality.verdict import facts
+from pytest_irquality.verdict.damage import Damage
+from pytest_irquality.verdict.facts import Fact
+from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.wording.moves import name
+from pytest_irquality.wording.notes import note
+from pytest_irquality.wording.numbers import apart, counted, few
+from pytest_irquality.wording.sentences import causes
+from pytest_irquality.wording.words import queries
+
+SLOWER = 2.0
+"""How much longer calls must take to be worth a word."""
+CAUSES: tuple[type[Fact], ...] = (
+    facts.ReturnedNothing,
+    facts.ReturnsFewer,
+    facts.LeftIndex,
+    facts.OtherVersion,
+)
+"""Facts that may be why search got worse, the most telling first."""
+
+
+def known_causes(result: SuiteResult, damage: Damage) -> Iterator[str]:
+    """The known causes, the most telling first."""
+    yield from _unanswered(result)
+    news = [fact for fact in result.facts if not as_before(fact)]
+    for kind in CAUSES:
+        yield from (note(fact, result) for fact in news if isinstance(fact, kind))
+    if damage.vanished:
+        gone = [f"{name(document)} in {times} queries" for document, times in damage.vanished]
+        yield f"no longer returned: {few(gone)}"
+    if damage.risen:
+        rose = [f"{name(document)} in {times}" for document, times in damage.risen]
+        yield f"rose in several queries that got worse: {few(rose)}"
+    yield from _slower(damage)
+
+
+def _unanswered(result: SuiteResult) -> Iterator[str]:
+    if faulty := [query.id for query in result.queries if query.fault is not None]:
+        some, why = counted(len(faulty), "query", "queries"), causes(result, faulty)
+        which = queries(result, faulty)
+        yield f"{some} had no answer and count in no figure ({which}): {why}"
+
+
+def _slower(damage: Damage) -> Iterator[str]:
+    before, now = damage.latencies or (0.0, 0.0)
+    if 0 < before * SLOWER <= now:
+        then, today = apart(before, now, "seconds")
+        yield f"calls take longer: {today}, they took {then} (median)"
+
+
+def as_before(fact: Fact) -> bool:
+    """Tell whether a fact is of queries that return nothing, as they did in the baseline."""
+    return isinstance(fact, facts.ReturnedNothing) and bool(fact.compared) and not fact.newly

@@ -21,7 +21,7 @@ DECIDING = "#decides"
 
 
 def to_grade(path: str, pools: Sequence[Pool]) -> str:
-    """How much nobody has graded, and of a page at that path the address of what decides."""
+    """The number of pairs to grade, and of a page at that path the address of what decides."""
     queries = [query for one in pools for query in one.queries]
     unjudged = [len(query.to_grade) for query in queries if query.to_grade]
     documents = counted(sum(unjudged), "document")
@@ -36,7 +36,7 @@ def to_grade(path: str, pools: Sequence[Pool]) -> str:
 
 
 def to_be_graded(path: str, pools: Sequence[Pool]) -> str:
-    """What a file of that name is to hold: a list, or else the page."""
+    """The text that a file of that name is to hold: a list, or else the page."""
     return judging_list(pools) if path.endswith(LIST) else judging_page(pools)
 
 

@@ -8,7 +8,7 @@ from pytest_irquality.edges.printable import terminal
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict
-from pytest_irquality.verdict.side_by_side import Side, SideBySide
+from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
 from pytest_irquality.wording.caveats import MARKS as CAVEATS, whole
 from pytest_irquality.wording.demands import bound
 from pytest_irquality.wording.numbers import digits_apart, figure, grouped, probability, signed
@@ -161,7 +161,12 @@ def _aligned(text: str, at: int, width: int) -> str:
 # -- retrievers -----------------------------------------------------------------------------------
 
 
-def beside(table: SideBySide) -> Iterator[str]:
+def retrievers(results: Sequence[SuiteResult]) -> list[list[str]]:
+    """A table for each suite that several retrievers answered."""
+    return [list(_beside(table)) for table in side_by_side(results)]
+
+
+def _beside(table: SideBySide) -> Iterator[str]:
     """The retrievers of a suite in columns: the best marked, the others with their distance."""
     tested = any(side.p is not None for row in table.rows for side in row.sides)
     two_sided = ", p two-sided" if tested else ""

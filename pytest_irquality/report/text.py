@@ -9,9 +9,8 @@ from typing import NamedTuple
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.report.answers_text import unchanged_code, wordings
 from pytest_irquality.report.failure import remarks_lines
-from pytest_irquality.report.tables import aligned, beside, rows_of
+from pytest_irquality.report.tables import aligned, retrievers, rows_of
 from pytest_irquality.verdict.result import SuiteResult
-from pytest_irquality.verdict.side_by_side import side_by_side
 from pytest_irquality.wording.accepted import accepted
 from pytest_irquality.wording.audit import audit_of
 from pytest_irquality.wording.caveats import whole
@@ -45,7 +44,7 @@ def summary(
     ``written`` are lines on the files that were written.
     """
     stories = worst_first(results)
-    tables = [list(beside(table)) for table in side_by_side(results)]
+    tables = retrievers(results)
     yield from _fitted(tables, width)
     if len(stories) == 1:
         yield from _within(list(_blocks(stories[0], width, alone=True)), LINES)

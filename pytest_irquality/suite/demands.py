@@ -45,7 +45,7 @@ class Demand:
 
     @property
     def can_fail(self) -> bool:
-        """Whether breaking it can fail its check."""
+        """True where breaking it can fail its check."""
         return False
 
     @classmethod
@@ -90,9 +90,9 @@ class Answered(Demand):
 class Scope:
     """The things that a check is over.
 
-    These are ``means`` of a measure, of the suite or of ``tags``, single ``queries``, ``changes`` in
-    the history, or ``answers``, whatever they are; none of these are variants and audits. ``each``:
-    every tag or query by itself.
+    These are ``means`` of a measure, of the suite or of ``tags``, single ``queries``, ``changes``
+    in the history, or ``answers``, whatever they are; none of these are variants and audits.
+    ``each``: every tag or query by itself.
     """
 
     means: bool = False
@@ -104,17 +104,17 @@ class Scope:
 
     @property
     def suite(self) -> bool:
-        """Whether it is over the mean of the whole suite."""
+        """True where it is over the mean of the whole suite."""
         return self.means and not self.tags
 
     @property
     def each_tag(self) -> bool:
-        """Whether it is over each tag."""
+        """True where it is over each tag."""
         return self.tags and self.each
 
     @property
     def each_query(self) -> bool:
-        """Whether it is over each query."""
+        """True where it is over each query."""
         return self.queries and self.each
 
 
@@ -152,11 +152,11 @@ class Guard(Demand):
 
     @property
     def can_fail(self) -> bool:
-        """Whether it does more than warn."""
+        """True where it does more than warn."""
         return self.most is not None
 
     def refuses(self, queries: int) -> bool:
-        """Whether so many queries may not do it."""
+        """Tell whether so many queries may not do it."""
         return self.most is not None and queries > self.most
 
     def has(self, top: Sequence[str], relevant: AbstractSet[str]) -> bool:

@@ -76,7 +76,7 @@ class Limits:
 
     @property
     def needs_relevant(self) -> bool:
-        """Whether other judgments could make them hold."""
+        """True where other judgments could make them hold."""
         return self.measure.needs_relevant
 
 
@@ -95,7 +95,7 @@ class TrendLimits(Limits):
 
     @property
     def needs_relevant(self) -> bool:
-        """Whether other judgments could make them hold: they are history."""
+        """False, whatever is judged: these are history."""
         return False
 
 
@@ -147,12 +147,15 @@ class Query(QuerySettings):
 
     @property
     def can_fail(self) -> bool:
-        """Whether it carries anything of its own that could fail."""
+        """True where it carries anything of its own that could fail."""
         return bool(self.rules) or any(limits.can_fail for limits in self.thresholds)
 
     @property
     def needs_relevant(self) -> bool:
-        """Whether other judgments could make all of it hold. Rules name their documents."""
+        """True where other judgments could make all of it hold.
+
+        Rules name their documents.
+        """
         return not self.rules and any(limits.needs_relevant for limits in self.thresholds)
 
     @property
@@ -188,7 +191,7 @@ class Check(NamedTuple):
 
     @property
     def over(self) -> Scope:
-        """What it is over."""
+        """The things that it is over."""
         return SCOPES[self.scope]
 
     @property
@@ -203,7 +206,7 @@ class Check(NamedTuple):
 
     @property
     def allowed(self) -> int:
-        """How many queries may break it, where it is a guard."""
+        """The number of queries that may break it, where it is a guard."""
         return (self.demand.most or 0) if isinstance(self.demand, Guard) else 0
 
     @property
@@ -357,7 +360,7 @@ class Suite(SuiteSettings):
 
     @property
     def gated(self) -> bool:
-        """Whether anything in it could fail."""
+        """True where anything in it could fail."""
         return any(check.demand.can_fail for check in self.checks)
 
     def with_trends(self) -> Suite:

@@ -88,7 +88,7 @@ class Rule(Demand):
 
     @property
     def can_fail(self) -> bool:
-        """Whether it does more than warn: always."""
+        """True: a rule never only warns."""
         return True
 
     @property

@@ -1,4 +1,7 @@
-"""What got worse and by how much: the order in which every report tells failures, worst first."""
+"""Damage: what got worse and by how much, in the order in which every report tells it.
+
+The worst comes first.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,9 @@ SEVERAL = 3
 
 @dataclass(frozen=True)
 class Damage:
-    """What each query of a result lost or won of the first measure under ``metrics`` that has a
-    good side.
+    """The losses and gains of each query of a result.
+
+    They are those of the first measure under ``metrics`` that has a good side.
     """
 
     result: SuiteResult
@@ -53,8 +57,9 @@ class Damage:
         return self.sign * change if change else change
 
     def loss(self, query: QueryResult) -> float:
-        """What a query lost, times its weight; where nothing is compared, its distance from the
-        best value, 1.
+        """The loss of a query, times its weight.
+
+        Where nothing is compared, it is the distance from the best value, 1.
         """
         gain = self.gain(query)
         if gain is not None:
@@ -72,7 +77,7 @@ class Damage:
 
     @cached_property
     def gains(self) -> Sequence[float]:
-        """What each compared query won, negative where it lost."""
+        """The gain of each compared query, negative where it lost."""
         gains = map(self.gain, self.result.queries)
         return [gain for gain in gains if gain is not None]
 
@@ -84,12 +89,12 @@ class Damage:
 
     @cached_property
     def lost(self) -> float:
-        """What all queries lost together, unweighted."""
+        """The loss of all queries together, unweighted."""
         return -sum(gain for gain in self.gains if gain < 0)
 
     @cached_property
     def won(self) -> float:
-        """What all queries won together, unweighted."""
+        """The gain of all queries together, unweighted."""
         return sum(gain for gain in self.gains if gain > 0)
 
     @property
@@ -105,8 +110,9 @@ class Damage:
 
     @property
     def lowest(self) -> Sequence[QueryResult]:
-        """Where no query lost: those that failed, or else all that are below the best value, the
-        lowest first.
+        """The queries with the lowest value, where no query lost, the lowest first.
+
+        They are those that failed, or else all that are below the best value.
         """
         if self.worse:
             return []
@@ -118,8 +124,9 @@ class Damage:
     # -- failures ----------------------------------------------------------------------------------
 
     def of(self, verdict: Verdict) -> float:
-        """What the queries lost that a check is about: its own, those of its broken tags, those
-        that break it.
+        """The loss of the queries that a check is about.
+
+        These are its own, those of its broken tags, or those that break it.
         """
         if verdict.query is not None:
             return self._of_query(verdict.query)
@@ -131,7 +138,7 @@ class Damage:
         return self._of_tags({finding.subject for finding in verdict.broken} - {""})
 
     def _of_tags(self, tags: AbstractSet[str]) -> float:
-        """What the queries of some tags lost, or all queries where there is no tag."""
+        """The loss of the queries of some tags, or of all queries where there is no tag."""
         return sum(
             self.loss(query)
             for query in self.result.queries
@@ -139,7 +146,7 @@ class Damage:
         )
 
     def broken(self, verdict: Verdict) -> Sequence[Finding]:
-        """What a check broke; of a limit on each tag or query the worst first."""
+        """The findings that a check broke; of a limit on each tag or query the worst first."""
         if len(verdict.broken) < 2:
             return verdict.broken
         if verdict.over.each_tag:
@@ -153,8 +160,9 @@ class Damage:
         return self.loss(query) if query else 0.0
 
     def place(self, verdict: Verdict) -> tuple[str, int]:
-        """The file and line that a failure is shown at: of a limit on each query those of the query
-        that lost most by it.
+        """The file and line that a failure is shown at.
+
+        Of a limit on each query they are those of the query that lost most by it.
         """
         at: Verdict | QueryResult = verdict
         if verdict.over.queries:
@@ -164,8 +172,9 @@ class Damage:
 
     @cached_property
     def failures(self) -> Sequence[Verdict]:
-        """The checks that ended badly, most damage first; what lost nothing follows in the file's
-        order.
+        """The checks that ended badly, most damage first.
+
+        Those that lost nothing follow in the file's order.
         """
         bad = [verdict for verdict in self.result.verdicts if verdict.outcome in BAD]
         return sorted(bad, key=self.of, reverse=True)
@@ -194,8 +203,9 @@ class Damage:
 
     @cached_property
     def vanished(self) -> Sequence[tuple[RankedDocument, int]]:
-        """Relevant documents that several queries returned before and none of these does now, with
-        how many.
+        """Relevant documents that several queries returned before, with how many.
+
+        None of these queries returns them now.
         """
         return _often(
             document for query in self.worse for document in query.missing if document.lost
@@ -235,8 +245,9 @@ def _often(documents: Iterator[ShownDocument]) -> Sequence[tuple[RankedDocument,
 
 
 def overturned_by(result: SuiteResult, damage: Damage) -> Mapping[str, QueryResult]:
-    """The failed limits on the whole suite's mean, by label, that would hold without one query,
-    and which.
+    """The failed limits on the whole suite's mean that would hold without one query.
+
+    They stand by label, each with the query.
     """
     on_means = (verdict for verdict in damage.failed_limits if verdict.over.suite)
     return {
@@ -248,7 +259,7 @@ def overturned_by(result: SuiteResult, damage: Damage) -> Mapping[str, QueryResu
 
 
 def _holds_without(query: QueryResult, broken: Finding, damage: Damage) -> bool:
-    """Whether a limit on a plain drop of an unweighted mean would hold without a query."""
+    """Tell whether a limit on a plain drop of an unweighted mean would hold without a query."""
     change, demand = broken.change, broken.demand
     is_plain_drop = demand.on_change and demand.falls and not demand.tested
     is_plain_mean = broken.unit != "share" and not broken.measure.startswith("weighted ")

@@ -1,7 +1,7 @@
-"""What one check found, and the values that findings and facts are made of: documents at ranks,
-changes of a measure, what several answers or other wordings of a query did.
+"""The findings of one check, and the values that findings and facts are made of.
 
-Numbers and ids only; the sentences about them are in ``wording/``.
+These are documents at ranks, changes of a measure, and what several answers or other wordings of a
+query did. Numbers and ids only; the sentences about them are in ``wording/``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ LossKind = Literal["cut", "changed", "further down", "in no chunk", "not retriev
 
 @dataclass(frozen=True)
 class Holder:
-    """A result, or a chunk of the corpus, that holds a part of a passage. ``rank`` None: it was not
-    returned.
+    """A result, or a chunk of the corpus, that holds a part of a passage.
+
+    ``rank`` None: it was not returned.
     """
 
     id: str
@@ -46,14 +47,15 @@ class Loss:
 
     @property
     def in_parts(self) -> bool:
-        """Whether results hold parts of it."""
+        """True where results hold parts of it."""
         return self.share is None and bool(self.holders)
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Where a document stands among the ``of`` candidates of its query. ``rank`` None: it is
-    none.
+    """The place of a document among the ``of`` candidates of its query.
+
+    ``rank`` None: it is none.
     """
 
     rank: int | None
@@ -62,8 +64,10 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Stages:
-    """How far relevant documents (or passages) got: of so many, ``found`` are in the top results,
-    ``sunk`` were candidates and are not in the top, ``never`` are neither.
+    """The numbers of relevant documents (or passages) that each stage kept or lost.
+
+    Of so many, ``found`` are in the top results, ``sunk`` were candidates and are not in the top,
+    ``never`` are neither.
     """
 
     relevant: int
@@ -145,9 +149,11 @@ LackKind = Literal[
 
 
 class Why(NamedTuple):
-    """What a lack means. ``excused``: it is nobody's fault, so the limit holds. ``new``: it is the
-    queries that are new. ``of_one``: other queries of the same limit may have what one lacks.
-    ``uncompared``: a limit fails by it for want of anything to compare with.
+    """The meaning of a lack.
+
+    ``excused``: it is nobody's fault, so the limit holds. ``new``: it is the queries that are new.
+    ``of_one``: other queries of the same limit may have what one lacks. ``uncompared``: a limit
+    fails by it for want of anything to compare with.
     """
 
     excused: bool = False
@@ -198,7 +204,7 @@ class Lack:
 
     @property
     def why(self) -> Why:
-        """What it means for the limit."""
+        """The meaning of it for the limit."""
         return LACKS[self.kind]
 
 
@@ -256,34 +262,36 @@ class Finding:
 
     @property
     def breaks(self) -> bool:
-        """Whether its check fails by it."""
+        """True where its check fails by it."""
         return self.fails and not self.ok
 
     @property
     def tied(self) -> bool:
-        """Whether it holds in the order of equal scores alone."""
+        """True where it holds in the order of equal scores alone."""
         return self.as_returned is not None
 
     @property
     def compared(self) -> bool:
-        """Whether some of the queries that it is on were compared."""
+        """True where some of the queries that it is on were compared."""
         return bool(self.of) and not self.lacks
 
     @property
     def measured(self) -> bool:
-        """Whether it is on something that was measured, and not on nothing."""
+        """True where it is on something that was measured, and not on nothing."""
         return bool(self.queries or not self.measure)
 
     @property
     def demand(self) -> type[Demand]:
-        """What is demanded."""
+        """The demand that it is on."""
         return DEMANDS[self.kind]
 
 
 @dataclass(frozen=True)
 class VariantLoss:
-    """What variants lose of a measure: ``change`` is from the queries themselves (before) to the
-    mean over their variants (now). ``since`` is what the variants did since the baseline.
+    """The loss of variants in a measure.
+
+    ``change`` is from the queries themselves (before) to the mean over their variants (now).
+    ``since`` is what the variants did since the baseline.
     """
 
     measure: str
@@ -331,7 +339,7 @@ class Wavering:
 
 @dataclass(frozen=True)
 class Spread:
-    """How far the means of a side's units (builds, or answers) of a measure lie apart."""
+    """The distance between the means of a side's units (builds, or answers) of a measure."""
 
     measure: str
     units: int
@@ -344,11 +352,11 @@ class Spread:
 
 @dataclass(frozen=True)
 class Noise:
-    """What unchanged code does. ``builds`` and ``builds_before``: of how many builds each side has
-    answers.
+    """The noise of unchanged code.
 
-    ``wavering`` are the queries whose answers of today differ, those that differ most first,
-    ``total`` how many there are.
+    ``builds`` and ``builds_before``: of how many builds each side has answers. ``wavering`` are the
+    queries whose answers of today differ, those that differ most first, ``total`` how many there
+    are.
     """
 
     answers: int
@@ -362,8 +370,9 @@ class Noise:
 
 @dataclass(frozen=True)
 class Cause:
-    """Why some queries have no ranking: the words of the first, and the ids of all that failed
-    alike.
+    """A cause why some queries have no ranking.
+
+    ``message`` has the words of the first, ``queries`` the ids of all that failed alike.
     """
 
     message: str
@@ -372,8 +381,9 @@ class Cause:
 
 @dataclass(frozen=True)
 class Point:
-    """A measure after one change. ``apart``: queries, judgments or depth are others than in the
-    point before.
+    """A measure after one change.
+
+    ``apart``: queries, judgments or depth are others than in the point before.
     """
 
     commit: str

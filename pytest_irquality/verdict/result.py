@@ -1,7 +1,7 @@
-"""What judging a run gives: plain values, so that one object is a report, a JSON file and a message
-through xdist.
+"""The result of judging a run, as plain values.
 
-No sentences: they are made in ``wording/``.
+So one object is a report, a JSON file and a message through xdist. No sentences: they are made in
+``wording/``.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Verdict:
 
     @property
     def over(self) -> Scope:
-        """What the check is over."""
+        """The things that the check is over."""
         return SCOPES[self.scope]
 
     @property
@@ -78,8 +78,9 @@ class Verdict:
 
     @property
     def warned(self) -> bool:
-        """Whether it passed although something it demands is not so: a warning, or what an update
-        makes good.
+        """True where it passed although something it demands is not so.
+
+        That is a warning, or what an update makes good.
         """
         return self.outcome == "passed" and not all(finding.ok for finding in self.findings)
 
@@ -101,7 +102,7 @@ class Verdict:
 
 
 def _uncompared(findings: Sequence[Finding]) -> Literal["", "new", "uncompared"]:
-    """Why nothing was compared, if nothing was, though all that was demanded holds."""
+    """The reason why nothing was compared, if nothing was, though all that was demanded holds."""
     lacks = [finding.lacks.why for finding in findings if finding.lacks and finding.ok]
     if not lacks or any(finding.compared for finding in findings):
         return ""
@@ -110,8 +111,9 @@ def _uncompared(findings: Sequence[Finding]) -> Literal["", "new", "uncompared"]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A passage in a text, by its first character and the one behind its last. ``whole`` is False
-    where it is a part of one.
+    """A passage in a text, by its first character and the one behind its last.
+
+    ``whole`` is False where it is a part of one.
     """
 
     start: int
@@ -121,8 +123,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The text of a result: the result's own ``id``, the number of the text among those of the
-    ``SuiteResult``, and the passages in it.
+    """The text of a result.
+
+    It has the result's own ``id``, the number of the text among those of the ``SuiteResult``, and
+    the passages in it.
     """
 
     id: str
@@ -159,7 +163,7 @@ class ShownDocument(NamedTuple):
 
     @property
     def lost(self) -> bool:
-        """Whether it is relevant, was in the baseline, and was not returned."""
+        """True where it is relevant, was in the baseline, and was not returned."""
         return self.relevant and self.rank is None and self.before is not None
 
 
@@ -222,7 +226,7 @@ class QueryResult:
 
     @property
     def returned_nothing(self) -> bool:
-        """Whether it came back empty and should not have."""
+        """True where it came back empty and should not have."""
         return not self.returned and self.fault is None and not self.expects_nothing
 
 
@@ -310,21 +314,21 @@ class SuiteResult:
 
     @property
     def is_of_a_test(self) -> bool:
-        """Whether a test has judged it, whose node id is then its ``retriever``."""
+        """True where a test has judged it, whose node id is then its ``retriever``."""
         return "::" in self.retriever
 
     @property
     def failed(self) -> bool:
-        """Whether any check ended otherwise than it should, or none could have."""
+        """True where any check ended otherwise than it should, or none could have."""
         return self.unnoticed or any(verdict.outcome in BAD for verdict in self.verdicts)
 
     @property
     def unnoticed(self) -> bool:
-        """Whether no check failed although no query returned anything."""
+        """True where no check failed although no query returned anything."""
         return any(isinstance(fact, Unnoticed) for fact in self.facts)
 
     def place(self, of: Verdict | QueryResult) -> str:
-        """Where a check or a query stands, as ``path:line``."""
+        """The place of a check or a query, as ``path:line``."""
         return f"{of.file or self.path}:{of.line}"
 
     @cached_property
@@ -346,7 +350,7 @@ class SuiteResult:
         return mean.unit if mean else ""
 
     def higher_is_better(self, measure: str) -> bool | None:
-        """Whether a high value of a measure is good; None where neither side is."""
+        """True where a high value of a measure is good; None where neither side is."""
         mean = self.mean(measure)
         return mean.higher_is_better if mean else True
 

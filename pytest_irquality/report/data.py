@@ -95,8 +95,9 @@ def document(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> st
 
 
 def _indented(value: Any, line: str = "\n") -> str:
-    """The same as ``json.dumps`` with ``indent=1``, for which the encoder in C is not used. What
-    holds nothing but plain values, which is most, is written by that one.
+    """JSON as ``json.dumps`` has it with ``indent=1``, for which it leaves the encoder in C unused.
+
+    Whatever holds nothing but plain values, which is most, is written by that one.
     """
     if isinstance(value, PLAIN):
         return _encoder()(value)
@@ -120,7 +121,7 @@ def _indented(value: Any, line: str = "\n") -> str:
 
 @cache
 def _encoder(comma: str = ", ") -> Callable[[Any], str]:
-    """What writes JSON with something between entries."""
+    """The writer of JSON with something between entries."""
     return json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(comma, ": ")).encode
 
 

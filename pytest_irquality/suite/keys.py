@@ -8,7 +8,7 @@ it out. ``tools/renew.py`` brings the JSON Schema and the reference page up to d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -254,10 +254,13 @@ def _query_or_file(document: Document, event: Event) -> WrittenQuery | WrittenFi
     place = document.place(event)
     if of_file:
         return filled(WrittenFile, found, document, event, "a file", place=place)
-    rules = {name: found.pop(name) for name in RULE_KEYS if name in found}
-    return filled(
-        WrittenQuery, found, document, event, "a query", rules=rules, place=place, places=places
-    )
+    more = {"rules": _taken(found, RULE_KEYS), "place": place, "places": places}
+    return filled(WrittenQuery, found, document, event, "a query", **more)
+
+
+def _taken(found: dict[str, object], keys: Iterable[str]) -> Mapping[str, object]:
+    """The values of some keys, which are taken out of those that were found."""
+    return {name: found.pop(name) for name in keys if name in found}
 
 
 def read_query(document: Document) -> WrittenQuery:

@@ -32,6 +32,7 @@ from pytest_irquality.suite.rules import RULES, Rule
 from pytest_irquality.suite.yaml import Place
 
 __all__ = [
+    "Answered",
     "Bound",
     "Check",
     "Guard",

@@ -14,15 +14,13 @@ from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.open import Allowed, Unreadable, read_text
 from pytest_irquality.metrics import Definition, Measure
 from pytest_irquality.metrics.catalogue import DEFINITIONS
-from pytest_irquality.suite.demands import Answered
 from pytest_irquality.suite.item_names import check_names
 from pytest_irquality.suite.key_tables import shared
 from pytest_irquality.suite.keys import SuiteSettings, WrittenQuery, WrittenSuite, read_suite
 from pytest_irquality.suite.limit_reader import LimitReader
-from pytest_irquality.suite.model import Check, Place, Query, Suite
+from pytest_irquality.suite.model import Answered, Check, Place, Query, Rule, Suite
 from pytest_irquality.suite.perturb import PERTURBATIONS, Perturbation
 from pytest_irquality.suite.query_reader import QueryReader
-from pytest_irquality.suite.rules import Rule
 from pytest_irquality.suite.yaml import Document, SuiteError, short
 
 if TYPE_CHECKING:

@@ -1,7 +1,13 @@
 """Suites as users write them: queries, judgments, rules and limits, read from YAML."""
 
 from pytest_irquality.edges.open import Allowed as Allowed, Unreadable as Unreadable
-from pytest_irquality.suite.demands import Demand as Demand, Guard as Guard
+from pytest_irquality.suite.demands import (
+    Answered as Answered,
+    Audited as Audited,
+    Demand as Demand,
+    Guard as Guard,
+    Scope as Scope,
+)
 from pytest_irquality.suite.judges import Judges as Judges, Settled as Settled
 from pytest_irquality.suite.keys import Corpus as Corpus, Ends as Ends, Retry as Retry
 from pytest_irquality.suite.lint import IRQualityWarning as IRQualityWarning

@@ -46,12 +46,11 @@ FILES = {
     "report.html": ("<!doctype html>", "</html>"),
     "grade.html": ("<!doctype html>", "</html>"),
     "report.md": ("## ", "\n"),
-    "todo.csv": ("query,docid,rating,rank,title\n", "\n"),
 }
 SUFFIXES = (".html", ".json", ".jsonl", ".md", ".csv", ".run")
 OPTIONS = (
     "--ir-update-baseline", "--ir-report=report.html", "--ir-json=report.json",
-    "--ir-markdown=report.md", "--ir-unjudged=todo.csv", "--ir-judge=grade.html",
+    "--ir-markdown=report.md", "--ir-judge=grade.html",
     "--ir-history=history.jsonl",
 )  # fmt: skip
 KEPT = ("runs", "run.run")

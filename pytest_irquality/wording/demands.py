@@ -287,7 +287,7 @@ def _audited(one: str, many: str) -> Sentence:
     def sentence_of(result: SuiteResult, finding: Finding) -> str:
         if finding.lacks:
             why = result.audit.no_answer if result.audit else ""
-            why = why or "the retriever has no exists(id)"
+            why = why or "the retriever has no exists(id), and no corpus these ids"
             return f"nobody can say which documents exist: {why}"
         within = "within" if finding.ok else "more than"
         number = counted(int(finding.value or 0), one, many)

@@ -490,8 +490,9 @@ def test_queries_of_one_id_and_other_words_are_not_taken_for_each_other(
 
 
 def test_who_has_graded_elsewhere_is_told_to_bring_the_file_in(show: Open, tmp_path: Path) -> None:
+    votes = (("Anna", 3.0, ""), ("Ben", 1.0, ""))
     documents = (
-        Pooled("a", 1, judges=("Anna",)),
+        Pooled("a", 1, judges=("Anna", "Ben"), disputed=votes),
         Pooled("b", 2, judges=("Ben", "")),
         Pooled("c", 3),
     )
@@ -503,11 +504,21 @@ def test_who_has_graded_elsewhere_is_told_to_bring_the_file_in(show: Open, tmp_p
         "The suite has 1 grade of Anna that this browser does not have:"
         " continue from the saved file, or the next one is without them."
     )
+    start(page, "Anna", "settle")
+    page.keyboard.press("a")
+    assert active(page) == "a", "where judges differ nothing is added"
+    page.keyboard.press("2")
+    kept(page)
+    page.reload()
+    page.locator(
+        "#resume", has_text="Welcome back. 1 grade is still here. The suite has 1"
+    ).wait_for()
     earlier = tmp_path / "earlier.csv"
-    earlier.write_text(f"{HEADER}q,q,a,3,,Anna,2026-01-01,\n")
+    earlier.write_text(f"{HEADER}q,q,a,3,1,Anna,2026-01-01,\n")
     page.set_input_files("#file", earlier)
     page.locator("#resume", has_text="Welcome back. 1 grade is still here.").wait_for()
-    assert "does not have" not in page.inner_text("#resume")
-    start(page)
+    page.wait_for_function("!document.querySelector('#resume').textContent.includes('does not')")
+    start(page, which="new")
     page.keyboard.press("1")
-    assert grades(saved(page)) == {("q", "a"): "3", ("q", "c"): "1"}
+    rows = {(row["doc_id"], row["rating"], row["decision"]) for row in table(saved(page))}
+    assert rows == {("a", "3", "2"), ("c", "1", "")}, "the later decision, and the grade beside it"

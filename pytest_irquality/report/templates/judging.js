@@ -411,6 +411,12 @@
     drawCount();
   };
 
+  const askMissing = () => {
+    if (state.mode === MODES.settle) return;
+    activate(here().cards.length - 1, true);
+    $("find").focus();
+  };
+
   const askWhy = () => {
     if (state.mode === MODES.settle) return;
     $("reason").value = "";
@@ -594,8 +600,12 @@
     $("name").value = judge;
     const mine = given.filter((one) => one.judge === judge);
     const before = new Map((await kept(judge)).map((one) => [keyOf(one), one]));
-    const fresh = mine.filter((one) => !(Date.parse(before.get(keyOf(one))?.date) > Date.parse(one.date)));
-    await store((grades) => fresh.forEach((one) => grades.put(one)));
+    const said = (record = {}) => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));
+    await store((grades) => mine.forEach((one) => {
+      const known = before.get(keyOf(one));
+      const later = Date.parse(known?.date) > Date.parse(one.date);
+      grades.put(later ? { ...one, ...said(known) } : { ...known, ...said(one) });
+    }));
     const others = given.length - mine.length;
     return `${many(mine.length, "row", "rows")} of ${judge} brought in${others ? `; ${many(others, "row", "rows")} of others left out` : ""}.`;
   };
@@ -622,7 +632,7 @@
     let found = [];
     try { found = judge ? await kept(judge) : []; } catch { warn(); }
     const graded = found.filter((one) => (one.grade ?? one.decision) !== undefined && isAsked(one)).length;
-    const here = new Set(found.map(keyOf));
+    const here = new Set(found.filter((one) => one.grade !== undefined).map(keyOf));
     const elsewhere = data.queries.flatMap((query) =>
       query.documents.filter((one) => one.judges.includes(judge) && !here.has(asKey(query, one.id)))).length;
     $("resume").textContent = [
@@ -664,7 +674,7 @@
     j: () => step(1), k: () => step(-1), "[": () => stepQuery(-1), "]": () => stepQuery(1), x: () => give(CANNOT_TELL),
     s: askWhy, u: undo, n: note, "?": () => $("help").showModal(),
     t: () => $("documents").querySelector(".active .more:not([hidden])")?.click(),
-    a: () => { activate(here().cards.length - 1, true); $("find")?.focus(); },
+    a: askMissing,
   };
 
   document.addEventListener("keydown", (event) => {

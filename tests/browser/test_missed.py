@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -84,12 +83,14 @@ def test_what_is_missing_is_found_by_title_or_id_among_20_000_documents(
     page.keyboard.press("a")
     page.wait_for_selector("#find:focus")
     assert "20\N{NARROW NO-BREAK SPACE}000 documents" in page.inner_text(".find")
-    took = []
-    for words in ("creme brulee 19994", "sku-7", "chair", "number 12", "e", "nothing of this kind"):
-        began = perf_counter()
+    for words, matches in (
+        ("chair", 8),
+        ("e", 8),
+        ("number 12345", 1),
+        ("nothing of this kind", 0),
+    ):
         page.fill("#find", words)
-        took.append(page.locator(".matches button").count() and perf_counter() - began)
-    assert max(took) < 1, "a coarse bound: benchmarks have the figures"
+        assert page.locator(".matches button").count() == matches + 1, "and the words as an id"
     page.fill("#find", "sku-7")
     assert page.locator(".matches small").first.inner_text() == "sku-7", "the id itself first"
     page.fill("#find", "creme 19994")
@@ -384,10 +385,8 @@ def test_two_thousand_documents_of_one_query(show: Open) -> None:
     page = start(show(page_of(query("q", 2000), query("none"), corpus=corpus(20_000))))
     page.locator("#queries button").nth(1).click()
     assert page.locator(".card").count() == 2001
-    began = perf_counter()
     for _ in range(50):
         page.keyboard.press("2")
-    assert perf_counter() - began < 20, "a coarse bound"
     assert page.inner_text("#count") == "50 of 2\N{NARROW NO-BREAK SPACE}001 graded"
     kept(page)
     page.reload()

@@ -136,3 +136,15 @@ def test_globs_end_whatever_the_folders_are(project: Path, monkeypatch: pytest.M
     with pytest.raises(Unreadable, match="longer than 4096"):
         matching("*" * 5000, project)
     assert [path.name for path in files_below(project, (".csv",))] == ["q.csv"]
+
+
+def test_a_folder_may_hold_as_many_files_as_the_bound_says(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.csv", "b.csv", "c.csv"):
+        (project / name).write_text("x")
+    monkeypatch.setattr(bounds, "ENTRIES", 3)
+    assert len(list(files_below(project, (".csv",)))) == 3
+    monkeypatch.setattr(bounds, "ENTRIES", 2)
+    with pytest.raises(Unreadable, match="holds more than 2 files"):
+        list(files_below(project, (".csv",)))

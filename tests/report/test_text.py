@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_irquality.report.failure import laid_out
+from pytest_irquality.report.failure import explain, laid_out
+from pytest_irquality.report.markdown import markdown_report
 from pytest_irquality.report.text import summary
 from pytest_irquality.verdict.facts import Remark
 from pytest_irquality.verdict.findings import Finding, RankedDocument
@@ -19,6 +20,7 @@ from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.words import cells, fit, wrapped
 from tests.conftest import Project
 from tests.report.made import check, compared, floor, moved, query, suite
+from tests.verdict.test_comparison import FIRST, judged, run_of, sunk, twenty
 
 EXAMPLE = Path(__file__).parents[2] / "example_project"
 WIDTHS = (80, 100, 120, 200)
@@ -235,3 +237,39 @@ queries:
     failure = text[text.index("_ head-mrr-10 _") : text.index("_ each_query-")]
     assert "1.000 → 0.000  desk (shop.ir.yaml:5)  d1 1 → not returned" in failure
     assert "office chair" not in failure
+
+
+def test_where_room_is_short_the_least_weighty_lines_go(tmp_path: Path) -> None:
+    text = twenty("thresholds: {mrr: {max_drop: 0.01}}\n")
+    result = judged(tmp_path, text, run_of(sunk(3)), run_of(FIRST))
+    many = [replace(result, suite=f"s{n}", path=f"s{n}.ir.yaml") for n in range(12)]
+    told = "\n".join(summary(many, 100)).split("s0 (s0.ir.yaml)\n")[1].split("✗ FAILED")[0]
+    lines = told.splitlines()
+    assert lines[0].startswith("  3 worse, 0 better")
+    assert lines[3].split()[:3] == ["mrr@10", "1.000", "0.900"]
+    assert "noise is unknown" not in told
+    assert "rankings changed" not in told
+    whole = "\n".join(summary([result], 100)).split("  run what failed again")[0].splitlines()
+    left = int(re.findall(r"… (\d+) more lines: see the report", told)[0])
+    assert len(lines) - 1 + left == len(whole)
+
+
+def test_what_is_listed_and_what_is_left_add_up(tmp_path: Path) -> None:
+    ids = [f"q{n}" for n in range(8)]
+    limits = "".join(
+        f"  {measure}@{k}: {{max_drop: 0.01}}\n" for measure in ("mrr", "ndcg") for k in (1, 2, 5)
+    )
+    text = twenty(f"thresholds:\n{limits}")
+    result = judged(tmp_path, text, run_of(sunk(8)), run_of(FIRST))
+    terminal = "\n".join(summary([result], 120))
+    listed = re.findall(r"^ +−\S+  (q\d+) ", terminal, re.M)
+    assert (listed, re.findall(r"^    and (\d+) more$", terminal, re.M)) == (ids[:5], ["3"])
+    told = explain(result, next(v for v in result.verdicts if "lost most" in explain(result, v)))
+    of_limit = told.split("queries that lost most in")[1].splitlines()[1:]
+    shown = [line for line in of_limit if re.search(r"  q\d+ \(", line)]
+    more = [int(n) for line in of_limit for n in re.findall(r"^    and (\d+) more$", line)]
+    assert (len(shown) + sum(more), len(more)) == (8, 1)
+    (broken,) = re.findall(r"^\*\*Limits\*\* (.*)$", markdown_report([result]), re.M)
+    named, rest = broken.count("✗"), re.findall(r"and (\d+) more", broken)
+    assert named + sum(map(int, rest)) == 6
+    assert rest

@@ -16,7 +16,7 @@ import pytest
 
 from pytest_irquality.retrieval import Answer, Ranking, Run, jobs, retrieve
 from pytest_irquality.retrieval.run import Fault
-from pytest_irquality.suite import Query, Suite
+from pytest_irquality.suite import Query, Retry, Suite
 
 
 def suite(queries: int = 8, **keys: Any) -> Suite:
@@ -446,3 +446,17 @@ def test_asking_again_keeps_titles_and_texts_of_both_passes_and_those_seen_first
     both = replace(more, rankings={**more.rankings, "c": Ranking(("d", "e"))})
     by_id = Run("", (both,))
     assert first.retried(by_id, {"a", "b"}).first.rankings["c"].ids == ("d", "e")
+
+
+def test_a_retriever_that_was_given_up_is_not_asked_again() -> None:
+    released = threading.Event()
+    asked: list[str] = []
+
+    def hang(query: str) -> None:
+        asked.append(query)
+        released.wait(60)
+
+    retry = Retry(times=3, on=("timeout",))
+    run = retrieve(suite(30, timeout=0.01, retry=retry), hang)
+    released.set()
+    assert (len(asked), run.retries) == (20, 0)

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_irquality import judge
 from pytest_irquality.metrics import Judgments
-from pytest_irquality.retrieval import Answer, Ranking, Run
+from pytest_irquality.retrieval import Answer, Ranking, Run, retrieve
 from pytest_irquality.retrieval.results import read_result, split_batch
 from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.suite import Query, Suite
@@ -536,3 +536,14 @@ def test_a_score_beyond_every_number_is_none() -> None:
     """Found by ``python -m tests.fuzz 60000 --seed 7``."""
     hits = read_result([{"id": "a", "score": 10**400}, {"id": "b", "score": 1}], 10)
     assert (hits.ids, hits.scores) == (("a", "b"), None)
+
+
+def test_a_document_that_comes_twice_keeps_its_first_title() -> None:
+    hits = [{"id": "a", "title": "First"}, {"id": "b", "title": "B"}, {"id": "a", "title": "Late"}]
+    assert read_result(hits, 5).titles == {"a": "First", "b": "B"}
+
+
+def test_a_title_is_that_of_the_first_query_that_brought_it() -> None:
+    suite = Suite("s", "s", (Query("a", "a"), Query("b", "b")))
+    run = retrieve(suite, lambda query: [{"id": "d", "title": f"of {query}"}])
+    assert run.first.titles == {"d": "of a"}

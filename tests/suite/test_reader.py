@@ -174,3 +174,14 @@ def test_control_and_direction_characters_reach_neither_names_nor_error_lines(
         load_suite(path, shown="\x1b.ir.yaml")
     assert str(error.value).isprintable()
     assert (error.value.line, error.value.column) == (1, 1)
+
+
+@pytest.mark.parametrize(("depth", "wrong"), [(20, False), (19, True)])
+def test_a_depth_may_be_that_of_the_deepest_reader(tmp_path: Path, depth: int, wrong: bool) -> None:
+    path = tmp_path / "s.ir.yaml"
+    path.write_text(f"{Q}metrics: [recall@20]\ndepth: {depth}\n", encoding="utf-8")
+    if wrong:
+        with pytest.raises(SuiteError, match="'depth' is 19, but recall@20 reads 20 results"):
+            load_suite(path)
+    else:
+        assert load_suite(path).depth == 20

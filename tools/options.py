@@ -49,7 +49,7 @@ def _tables() -> Iterator[str]:
     for title, options in groupby(Options.options(), key=lambda option: option.group):
         yield from (f"## {title[0].upper()}{title[1:]}", "", "| option | |", "|---|---|")
         for option in options:
-            metavar = option.arguments().get("metavar")
+            metavar = option.arguments.get("metavar")
             written = f"{option.flag}={metavar}" if metavar else option.flag
             yield f"| `{_cell(written)}` | {_cell(option.help)} |"
         yield ""

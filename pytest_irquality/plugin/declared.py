@@ -13,9 +13,9 @@ imports it.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, overload
 
 import pytest
 
@@ -112,59 +112,59 @@ class Setting(Generic[Value]):
 class Option(Setting[Value]):
     """An option of the command line.
 
+    ``metavar`` is what its help calls the value, where that is not what its kind calls it.
     ``implies_suites``: written on the command line itself it turns ``--ir-suite`` on.
     ``looks_at_once``: what is wrong with it is said before anything is collected, also where it
     stands in ``addopts``. ``in_base``: the process that answers for the base of ``run:REF`` takes
     it over.
     """
 
+    metavar: str = ""
     group: str = field(default=GENERAL, kw_only=True)
     implies_suites: bool = field(default=True, kw_only=True)
     looks_at_once: bool = field(default=False, kw_only=True)
     in_base: bool = field(default=False, kw_only=True)
+    kind: ClassVar[Mapping[str, Any]] = {"metavar": "PATH", "default": None}
+    """The arguments of ``argparse`` for an option of this kind."""
 
     @property
     def flag(self) -> str:
-        """How users write it: ``--ir-update-baseline``."""
+        """The way in which users write it: ``--ir-update-baseline``."""
         return f"--ir-{self.name.replace('_', '-')}"
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """The arguments of ``argparse`` for this option."""
+        return {**self.kind, "metavar": self.metavar} if self.metavar else self.kind
 
     def declare(self, parser: pytest.Parser) -> None:
         """Tell pytest's parser of it."""
         parser.getgroup(GROUPS[self.group], self.group).addoption(
-            self.flag, help=self.help, **self.arguments()
+            self.flag, help=self.help, **self.arguments
         )
 
-    def arguments(self) -> dict[str, Any]:
-        """What ``argparse`` is told of its kind."""
-        raise NotImplementedError
-
     def read(self, given: Declared) -> Value:
-        """What was given."""
+        """Give its value."""
         value: Value = getattr(given.given, self.key)
         return value
 
 
-@dataclass(eq=False)
 class Flag(Option[bool]):
     """An option that is there or not."""
 
-    def arguments(self) -> dict[str, Any]:
-        """It takes no value."""
-        return {"action": "store_true"}
+    kind: ClassVar[Mapping[str, Any]] = {"action": "store_true"}
 
 
 @dataclass(eq=False)
 class Text(Option["str | None"]):
-    """An option with a value, mostly a path, which ends in one of the ``suffixes`` where there are
-    any.
-    """
+    """An option with a value, mostly a path, which may have to end in one of the ``suffixes``."""
 
-    metavar: str = "PATH"
     suffixes: tuple[str, ...] = field(default=(), kw_only=True)
 
-    def arguments(self) -> dict[str, Any]:
-        """It takes one value."""
-        return {"metavar": self.metavar, "default": None, "type": self._fitting}
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """The arguments of ``argparse`` for this option."""
+        return {**super().arguments, "type": self._fitting}
 
     def _fitting(self, text: str) -> str:
         if self.suffixes and not text.endswith(self.suffixes):
@@ -173,24 +173,23 @@ class Text(Option["str | None"]):
         return text
 
 
-@dataclass(eq=False)
 class Texts(Option["list[str]"]):
     """An option that may be given several times."""
 
-    metavar: str = "PATH"
-
-    def arguments(self) -> dict[str, Any]:
-        """It takes one value each time."""
-        return {"metavar": self.metavar, "action": "append", "default": []}
+    kind: ClassVar[Mapping[str, Any]] = {"metavar": "PATH", "action": "append", "default": []}
 
 
-@dataclass(eq=False)
+def at_least_one(text: str) -> int:
+    """Read a whole number of at least 1, as an option is written."""
+    if text.isascii() and text.isdecimal() and int(text):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"it must be a whole number of at least 1, not {text!r}")
+
+
 class Count(Option["int | None"]):
     """An option that is a whole number of at least 1."""
 
-    def arguments(self) -> dict[str, Any]:
-        """It takes one number."""
-        return {"metavar": "N", "type": at_least_one, "default": None}
+    kind: ClassVar[Mapping[str, Any]] = {"metavar": "N", "type": at_least_one, "default": None}
 
 
 class SizedPath(NamedTuple):
@@ -200,18 +199,14 @@ class SizedPath(NamedTuple):
     size: int | None
 
 
-@dataclass(eq=False)
 class Sized(Option["SizedPath | None"]):
-    """An option with a path, behind which a size may stand."""
+    """An option with a path, behind which a size may stand.
 
-    metavar: str
-
-    def arguments(self) -> dict[str, Any]:
-        """It takes one value, which stays a text: workers of xdist are sent it."""
-        return {"metavar": self.metavar, "default": None}
+    Its value stays a text: workers of xdist are sent it.
+    """
 
     def read(self, given: Declared) -> SizedPath | None:
-        """What was given. Raises ``pytest.UsageError`` for a size that is none."""
+        """Give its value. Raises ``pytest.UsageError`` for a size that is none."""
         text = getattr(given.given, self.key)
         path, comma, size = (text or "").rpartition(",size=")
         if not comma:
@@ -222,33 +217,57 @@ class Sized(Option["SizedPath | None"]):
             raise pytest.UsageError(f"{self.flag}: size: {error}") from None
 
 
-def at_least_one(text: str) -> int:
-    """A whole number of at least 1, as an option is written."""
-    if text.isascii() and text.isdecimal() and int(text):
-        return int(text)
-    raise argparse.ArgumentTypeError(f"it must be a whole number of at least 1, not {text!r}")
-
-
 # -- ini keys --------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
-class IniCount(Setting["int | None"]):
+class Ini(Setting[Value]):
+    """A key of the ini file, of a ``kind`` that pytest knows."""
+
+    default: Any = ""
+    kind: Any = field(default="string", kw_only=True)
+
+    def declare(self, parser: pytest.Parser) -> None:
+        """Tell pytest's parser of it."""
+        parser.addini(self.key, type=self.kind, default=self.default, help=self.help)
+
+    def read(self, given: Declared) -> Value:
+        """Give its value."""
+        value: Value = given.config.getini(self.key)
+        return value
+
+
+class IniText(Ini[str]):
+    """A key that is a text, empty by default."""
+
+
+@dataclass(eq=False)
+class IniTexts(Ini["list[str]"]):
+    """A key that is a list of texts."""
+
+    default: Sequence[str] = ()
+    kind: Any = field(default="args", kw_only=True)
+
+    def read(self, given: Declared) -> list[str]:
+        """Give its value."""
+        return list(super().read(given))
+
+
+@dataclass(eq=False)
+class IniCount(Ini["int | None"]):
     """A key that is a whole number of at least 1. ``twin`` is the option that goes before it."""
 
-    twin: str = ""
+    default: None = None
+    kind: Any = field(default=INT, kw_only=True)
+    twin: str = field(kw_only=True)
 
     @property
     def key(self) -> str:
         """That of its twin, under which an attribute stands already."""
         return f"ir_{self.twin}"
 
-    def declare(self, parser: pytest.Parser) -> None:
-        """Tell pytest's parser of it."""
-        parser.addini(self.key, type=INT, default=None, help=self.help)
-
     def read(self, given: Declared) -> int | None:
-        """What was given. Raises ``pytest.UsageError`` where it is no such number."""
+        """Give its value. Raises ``pytest.UsageError`` where it is no such number."""
         try:
             value = given.config.getini(self.key)
         except (TypeError, ValueError, pytest.UsageError) as error:  # which ends in the value
@@ -265,47 +284,14 @@ class IniCount(Setting["int | None"]):
 
 
 @dataclass(eq=False)
-class IniText(Setting[str]):
-    """A key that is a text, empty by default."""
+class IniChoice(Ini[str]):
+    """A key that is one of a few words."""
 
-    def declare(self, parser: pytest.Parser) -> None:
-        """Tell pytest's parser of it."""
-        parser.addini(self.key, type="string", default="", help=self.help)
+    choices: Sequence[str] = field(kw_only=True)
 
     def read(self, given: Declared) -> str:
-        """What was given."""
-        return str(given.config.getini(self.key))
-
-
-@dataclass(eq=False)
-class IniTexts(Setting["list[str]"]):
-    """A key that is a list of texts."""
-
-    default: Sequence[str] = ()
-    kind: Literal["args", "linelist"] = "args"
-
-    def declare(self, parser: pytest.Parser) -> None:
-        """Tell pytest's parser of it."""
-        parser.addini(self.key, type=self.kind, default=list(self.default), help=self.help)
-
-    def read(self, given: Declared) -> list[str]:
-        """What was given."""
-        return list(given.config.getini(self.key))
-
-
-@dataclass(eq=False)
-class IniChoice(Setting[str]):
-    """A key that is one of a few words, the first of them by default."""
-
-    choices: tuple[str, ...] = ()
-
-    def declare(self, parser: pytest.Parser) -> None:
-        """Tell pytest's parser of it."""
-        parser.addini(self.key, type="string", default=self.choices[0], help=self.help)
-
-    def read(self, given: Declared) -> str:
-        """What was given. Raises ``pytest.UsageError`` where it is none of the words."""
-        value = str(given.config.getini(self.key))
+        """Give its value. Raises ``pytest.UsageError`` where it is none of the words."""
+        value = super().read(given)
         if value not in self.choices:
             wanted = " or ".join(self.choices)
             raise pytest.UsageError(f"ini key {self.key} must be {wanted}, not {value!r}")

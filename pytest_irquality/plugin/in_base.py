@@ -36,7 +36,7 @@ def take_over(config: pytest.Config) -> None:
     settings = json.loads(os.environ[guard.VARIABLE])
     option, folder = vars(config.option), Path(settings["folder"])
     option.update({name: value for name, value in QUIET.items() if name in option})
-    option.update({one.key: one.arguments().get("default", False) for one in Options.options()})
+    option.update({one.key: one.arguments.get("default", False) for one in Options.options()})
     option.update(
         settings["options"], ir_suite=True, ir_report="none", ir_save_runs=str(folder / RUNS)
     )

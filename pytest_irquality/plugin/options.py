@@ -117,7 +117,7 @@ class Options(Reports):
 
     ini_concurrency = IniCount(
         "Calls in flight where neither a suite nor --ir-concurrency says (default: 1).",
-        "concurrency",
+        twin="concurrency",
     )
     suite_files = IniTexts(
         "Globs of the names of suite files (default: " + " ".join(PATTERNS) + ").", PATTERNS
@@ -130,7 +130,8 @@ class Options(Reports):
     accepted = IniChoice(
         "What a drop is that the change's own committed baseline accepts, under git:REF and"
         " run:REF: fail, or what is green and loud (default: xfail).",
-        ("xfail", "fail"),
+        "xfail",
+        choices=("xfail", "fail"),
     )
     base_command = IniText(
         "What runs pytest on the code of the base's checkout, for --ir-baseline=run:REF (default:"

@@ -99,15 +99,15 @@ class Shelf:
         if not shelved.gone:
             return None
         for path in self.suites:
-            if path != but and not any(own_files(path)) and self._may_take(path, shelved):
+            if path == but or any(own_files(path)):
+                continue
+            try:
+                takes = shelved.shares_half(load_suite(path, allowed=self.allowed))
+            except (SuiteError, MeasureError, OSError):
+                takes = True  # nobody can tell, so the file stays
+            if takes:
                 return path
         return None
-
-    def _may_take(self, path: Path, shelved: Shelved) -> bool:
-        try:
-            return shelved.shares_half(load_suite(path, allowed=self.allowed))
-        except (SuiteError, MeasureError, OSError):
-            return True  # nobody can tell, so the file stays
 
 
 def shares_half(stored: StoredRun, suite: Suite) -> bool:
@@ -148,7 +148,11 @@ def in_tree(project: Project) -> Shelf:
     baselines: list[Shelved] = []
     suites: list[Path] = []
     for folder, inner, files in os.walk(project.root):
-        inner[:] = sorted(name for name in inner if name == FOLDER or not _passed_over(name))
+        inner[:] = sorted(
+            name
+            for name in inner
+            if name == FOLDER or not (name.startswith(".") or name in PASSED_OVER)
+        )
         here = Path(folder)
         for name in sorted(files):
             path = here / name
@@ -175,8 +179,6 @@ def _shelved(path: Path, project: Project) -> Iterator[Shelved]:
     yield Shelved(file, suite, header, not suite.is_file())
 
 
-def _passed_over(name: str) -> bool:
-    return name.startswith(".") or name in PASSED_OVER
 
 
 def in_commit(project: Project, repository: Repository, commit: str, source: str) -> Shelf:

@@ -35,7 +35,11 @@ def resumed(
     stages = {CANDIDATES: run.stages[CANDIDATES]} if staged else {}
     run = replace(run, scored={}, stages=stages)
     whole = _whole(found, run).intersection(needed)
-    return _only(run, whole, suite) if whole else None
+    variants = run.variants
+    if variants:
+        worded = {variant.id for variant in suite.reworded if variant.of in whole}
+        variants = replace(variants.only(worded), scored={})
+    return replace(run.only(whole), variants=variants) if whole else None
 
 
 def _whole(found: Found, run: Run) -> set[str]:
@@ -48,16 +52,6 @@ def _whole(found: Found, run: Run) -> set[str]:
         whole &= stage.answered
     variants = run.variants.answered if run.variants else ()
     return whole - {variant.of for variant in suite.reworded if variant.id not in variants}
-
-
-def _only(run: Run, ids: Collection[str], suite: Suite) -> Run:
-    """Give the run of some queries, with their variants and stages."""
-    variants = run.variants
-    if variants:
-        worded = {variant.id for variant in suite.reworded if variant.of in ids}
-        variants = replace(variants.only(worded), scored={})
-    stages = {name: stage.only(ids) for name, stage in run.stages.items()}
-    return replace(run.only(ids), variants=variants, stages=stages)
 
 
 def _is_whole(line: StoredQuery, id: str, suite: Suite) -> bool:

@@ -198,11 +198,12 @@ class Run:
         return {**faults, **self.faults}
 
     def only(self, queries: Collection[str]) -> Run:
-        """The run with the answers to these queries (ids) alone, and their faults."""
+        """The run with the answers to these queries (ids) alone, their faults and their stages."""
         return replace(
             self,
             answers=tuple(answer.only(queries) for answer in self.answers),
             faults={id: fault for id, fault in self.faults.items() if id in queries},
+            stages={name: stage.only(queries) for name, stage in self.stages.items()},
         )
 
     def retried(self, again: Run, readers: Collection[str]) -> Run:

@@ -179,8 +179,6 @@ def _shelved(path: Path, project: Project) -> Iterator[Shelved]:
     yield Shelved(file, suite, header, not suite.is_file())
 
 
-
-
 def in_commit(project: Project, repository: Repository, commit: str, source: str) -> Shelf:
     """Give what lay in the project at a commit.
 

@@ -327,7 +327,9 @@ def together(runs: Sequence[StoredRun]) -> StoredRun:
     first, *others = _numbered(runs)
     lines: dict[str, StoredQuery] = {}
     for id, line in first.items():
-        theirs = [other[id] for other in others if id in other and line.same_question(other[id])]
+        theirs = [
+            other[id] for other in others if id in other and line.question == other[id].question
+        ]
         if len(theirs) == len(others):
             lines[id] = _one_line([line, *theirs])
     versions = {run.header.version for run in runs}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from pytest_irquality.edges.open import Allowed, Unreadable, open_bytes
 from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.retrieval.results import apart
 from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run
-from pytest_irquality.storage.matching import Matching, asks
+from pytest_irquality.storage.matching import Matching, Question
 from pytest_irquality.suite.model import Query, Suite
 
 Opener = Callable[[Path, "Allowed | None"], BinaryIO]
@@ -130,9 +130,11 @@ class StoredQuery:
         ids = tuple(names.get(id, id) for id in self.ranking.ids)
         return replace(self, ranking=replace(self.ranking, ids=ids))
 
-    def same_question(self, other: StoredQuery) -> bool:
-        """Tell whether both ask the same text with the same params."""
-        return asks(self) == asks(other)
+    @property
+    def question(self) -> Question:
+        """The words and params that it asks, to compare with another's."""
+        params = json.dumps(self.params, sort_keys=True, default=str) if self.params else ""
+        return self.text, params
 
     def same_ranking(self, other: StoredQuery) -> bool:
         """Tell whether both got the same documents in the same order for the same question.
@@ -140,7 +142,11 @@ class StoredQuery:
         Scores and titles may wobble.
         """
         ids = [query.ranking.ids if query.ranking else None for query in (self, other)]
-        same = ids[0] == ids[1] and (*self.texts,) == (*other.texts,) and self.same_question(other)
+        same = (
+            ids[0] == ids[1]
+            and (*self.texts,) == (*other.texts,)
+            and self.question == other.question
+        )
         return (
             same
             and self._same_candidates(other)
@@ -172,11 +178,11 @@ class StoredRun:
         same = {id: self.queries[of] for id, of in matching.same.items()}
         readers = suite.readers
         run = replace(self._answers(same, readers), stages=self._stages(same, readers))
-        lines = {asks(line): line for line in self.queries.values() if line.of}
+        lines = {line.question: line for line in self.queries.values() if line.of}
         reworded = {
             variant.id: line
             for variant in suite.reworded
-            if (line := lines.get(asks(asked(suite, variant)))) is not None
+            if (line := lines.get(asked(suite, variant).question)) is not None
         }
         return replace(run, variants=self._answers(reworded, readers)) if reworded else run
 
@@ -229,8 +235,10 @@ class StoredRun:
 
     def matching(self, suite: Suite) -> Matching:
         """Pair its queries with those of today."""
-        lines = [line for line in self.queries.values() if not line.of]
-        return Matching(lines, [asked(suite, query) for query in suite.queries])
+        return Matching(
+            {id: line.question for id, line in self.queries.items() if not line.of},
+            {query.id: asked(suite, query).question for query in suite.queries},
+        )
 
 
 def _answer(lines: Mapping[str, StoredQuery], readers: Collection[str]) -> Answer:
@@ -284,20 +292,20 @@ def answered(suite: Suite, query: Query, run: Run) -> StoredQuery:
 
 
 def stored_run(suite: Suite, run: Run, header: Header) -> StoredRun:
-    """A run as it is to be written: every query that was asked, in the suite's order."""
-    return StoredRun(
-        header, {**_lines_of(suite, suite.queries, run), **stored_variants(suite, run)}
-    )
+    """A run as it is to be written."""
+    return StoredRun(header, stored_lines(suite, run))
 
 
-def stored_variants(suite: Suite, run: Run) -> Mapping[str, StoredQuery]:
-    """The lines of the queries' other wordings, as far as they were asked."""
-    return _lines_of(suite, suite.reworded, run.variants) if run.variants else {}
-
-
-def _lines_of(suite: Suite, queries: Iterable[Query], run: Run) -> Mapping[str, StoredQuery]:
-    known = run.answered | run.faults.keys()
-    return {query.id: answered(suite, query, run) for query in queries if query.id in known}
+def stored_lines(suite: Suite, run: Run) -> Mapping[str, StoredQuery]:
+    """Every query that was asked, then their other wordings, in the suite's order."""
+    asked = [(query, run) for query in suite.queries]
+    if run.variants:
+        asked += [(variant, run.variants) for variant in suite.reworded]
+    return {
+        query.id: answered(suite, query, side)
+        for query, side in asked
+        if query.id in side.answered or query.id in side.faults
+    }
 
 
 def digest(suite: Suite) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.retrieval.run import Run
@@ -14,8 +14,7 @@ from pytest_irquality.storage.stored import (
     Header,
     StoredQuery,
     StoredRun,
-    answered,
-    stored_variants,
+    stored_lines,
 )
 from pytest_irquality.storage.target import Target
 from pytest_irquality.suite.model import Suite
@@ -34,45 +33,47 @@ def update(
     goes, unless another suite or one of the ``siblings``, the suite's other retrievers, has none
     but this. Raises ``OSError``.
     """
-    target, file = found.target, files.file(found.target)
+    suite, file = found.target.suite, files.file(found.target)
     before = _under_todays_ids(found)
-    lines = _updated(target.suite, before, run)
-    variants = _variants_to_keep(found, run)
-    unanswered = len(target.suite.queries) - len(lines.kept)
+    kept = _kept(suite, before, run)
+    lines = {id: line for id, line in kept.items() if not line.of}
+    unanswered = len(suite.queries) - len(lines)
     if found.damage and unanswered:
         yield (
             f"NOT WRITTEN: {found.damage} (which takes an answer to every query: {unanswered} had"
             " none)"
         )
         return
-    if not lines.kept and not before:
+    if not lines and not before:
         yield f"baseline not written: {file.shown}: no query was answered"
         return
     header = _header(found, lines, run)
     changes = [*_changes(found, before, lines, header.depth)]
-    if not changes and variants != _variants_of(found.stored):
+    if not changes and _variants(kept) != _variants(before):
         changes = ["other wordings changed"]
     stay = f"; {len(run.faults)} could not be answered, and stay as they were" if run.faults else ""
     if changes:
-        write_run(file.path, StoredRun(header, {**lines.kept, **variants}), file.allowed)
+        write_run(file.path, StoredRun(header, kept), file.allowed)
         yield f"baseline written: {file.shown}: {', '.join(changes)}{stay}"
     else:
-        yield f"baseline unchanged: {file.shown}: {_rankings(len(lines.kept))}{stay}"
+        yield f"baseline unchanged: {file.shown}: {_rankings(len(lines))}{stay}"
     if file.path.is_file():
         yield from _put_away(found, files, siblings)
 
 
-def _header(found: Found, lines: _Lines, run: Run) -> Header:
+def _header(found: Found, lines: Mapping[str, StoredQuery], run: Run) -> Header:
     """Make the first line.
 
     Nothing in it changes from update to update, nor with the folder that pytest was called in:
     branches must merge.
     """
-    suite, old = found.target.suite, found.stored
-    depth = suite.depth
-    if old and not lines.kept.keys() <= run.answered:
+    suite, old, depth = found.target.suite, found.stored, found.target.suite.depth
+    candidates = None
+    if any(line.candidates for line in lines.values()):
+        candidates = suite.depth_of(CANDIDATES)
+    if old and not lines.keys() <= run.answered:  # some stay as they were
         depth = min(depth, old.header.depth)
-    candidates = _depth_of_candidates(suite, old, lines.kept)
+        candidates = candidates and min(candidates, old.header.candidates or candidates)
     name = found.target.file.name
     return Header(suite.name, name, depth, run.retriever, candidates=candidates)
 
@@ -93,58 +94,44 @@ def _put_away(found: Found, files: BaselineFiles, siblings: Sequence[Target]) ->
     yield f"removed: {taken.file.shown}"
 
 
-@dataclass
-class _Lines:
-    """The lines that an update keeps.
+def _kept(suite: Suite, before: Mapping[str, StoredQuery], run: Run) -> Mapping[str, StoredQuery]:
+    """Give the lines of all queries, then those of their other wordings.
 
-    So many of them have another ranking than before, and so many are new or in other words.
+    An old line stays as long as its ranking is the same, or nothing was answered: scores wobble
+    from machine to machine.
     """
-
-    kept: dict[str, StoredQuery] = field(default_factory=dict)
-    changed: int = 0
-    new: int = 0
-
-
-def _updated(suite: Suite, before: Mapping[str, StoredQuery], run: Run) -> _Lines:
-    lines = _Lines()
-    for query in suite.queries:
-        fresh, old = None, before.get(query.id)
-        if query.id in run.answered:
-            fresh = _to_keep(suite, answered(suite, query, run), run)
-        line = _line_to_keep(old, fresh)
-        if line is None:
-            continue
-        lines.kept[query.id] = line
-        if line is not old:
-            if old is not None and old.same_question(line):
-                lines.changed += 1
-            else:
-                lines.new += 1
+    fresh = stored_lines(suite, run)
+    lines = {}
+    for query in (*suite.queries, *suite.reworded):
+        old, new = before.get(query.id), fresh.get(query.id)
+        if new is None or new.ranking is None:
+            line = old
+        else:
+            new = _to_keep(suite, new, run)
+            line = old if old and old.same_ranking(new) else new
+        if line is not None:
+            lines[query.id] = line
     return lines
 
 
-def _line_to_keep(old: StoredQuery | None, fresh: StoredQuery | None) -> StoredQuery | None:
-    """Choose the old line as long as its ranking is the same, or nothing was answered.
-
-    Scores wobble from machine to machine.
-    """
-    if fresh is None or (old is not None and old.same_ranking(fresh)):
-        return old
-    return fresh
-
-
 def _changes(
-    found: Found, before: Mapping[str, StoredQuery], lines: _Lines, depth: int
+    found: Found,
+    before: Mapping[str, StoredQuery],
+    lines: Mapping[str, StoredQuery],
+    depth: int,
 ) -> Iterator[str]:
     """Say what an update changes, in a few words each."""
     if found.damage:
-        yield f"{len(lines.kept)} rankings, all anew, since the file could not be read"
+        yield f"{len(lines)} rankings, all anew, since the file could not be read"
         return
-    if lines.changed:
-        yield f"{_rankings(lines.changed)} changed"
-    if lines.new:
-        yield f"{lines.new} new"
-    if removed := len(before.keys() - lines.kept.keys()):
+    anew = [line for id, line in lines.items() if line is not before.get(id)]
+    same = [line for line in anew if line.id in before]
+    changed = sum(before[line.id].question == line.question for line in same)
+    if changed:
+        yield f"{_rankings(changed)} changed"
+    if new := len(anew) - changed:
+        yield f"{new} new"
+    if removed := sum(not line.of and id not in lines for id, line in before.items()):
         yield f"{removed} removed"
     old = found.stored
     if old and found.matching.renamed:
@@ -159,38 +146,8 @@ def _rankings(number: int) -> str:
     return f"{number} ranking" if number == 1 else f"{number} rankings"
 
 
-def _variants_of(old: StoredRun | None) -> Mapping[str, StoredQuery]:
-    return {id: line for id, line in old.queries.items() if line.of} if old else {}
-
-
-def _variants_to_keep(found: Found, run: Run) -> Mapping[str, StoredQuery]:
-    """Give the lines of today's other wordings.
-
-    The old ones stay where nothing changed or nothing was asked.
-    """
-    suite, was = found.target.suite, _variants_of(found.stored)
-    fresh = {
-        id: _without_time(line)
-        for id, line in stored_variants(suite, run).items()
-        if line.ranking is not None
-    }
-    ids = [variant.id for variant in suite.reworded]
-    lines = {id: _line_to_keep(was.get(id), fresh.get(id)) for id in ids}
-    return {id: line for id, line in lines.items() if line is not None}
-
-
-def _depth_of_candidates(
-    suite: Suite, old: StoredRun | None, queries: Mapping[str, StoredQuery]
-) -> int | None:
-    """Give how many candidates were asked for: the fewest, where some that are kept are old."""
-    held = [query.candidates for query in queries.values() if query.candidates]
-    if not held:
-        return None
-    then = old.header.candidates if old else None
-    before = [query.candidates for query in old.queries.values()] if old else []
-    if then is None or not any(one in before for one in held):
-        return suite.depth_of(CANDIDATES)
-    return min(then, suite.depth_of(CANDIDATES))
+def _variants(lines: Mapping[str, StoredQuery]) -> Mapping[str, StoredQuery]:
+    return {id: line for id, line in lines.items() if line.of}
 
 
 def _to_keep(suite: Suite, query: StoredQuery, run: Run) -> StoredQuery:
@@ -199,6 +156,8 @@ def _to_keep(suite: Suite, query: StoredQuery, run: Run) -> StoredQuery:
     It has no times, which never are the same, but what the ranking scores today, and candidates
     only where the suite measures them, without their titles.
     """
+    if query.of:
+        return _without_time(query)
     candidates = query.candidates
     if candidates and (candidates.ranking is None or CANDIDATES not in suite.stages):
         candidates = None
@@ -228,5 +187,5 @@ def _under_todays_ids(found: Found) -> Mapping[str, StoredQuery]:
     queries, same = found.stored.queries, found.matching.same
     was = {id: replace(queries[stored], id=id) for id, stored in same.items()}
     matched = {*same.values()}
-    rest = {id: query for id, query in queries.items() if id not in matched and not query.of}
+    rest = {id: query for id, query in queries.items() if id not in matched}
     return {**rest, **was}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
@@ -12,16 +10,9 @@ from pytest_irquality.storage.matching import Matching
 from tests.conftest import Project
 
 
-@dataclass(frozen=True)
-class Asked:
-    id: str
-    text: str
-    params: dict[str, Any] = field(default_factory=dict)
-
-
 def test_ids_first_then_texts_in_the_order_of_the_files() -> None:
-    stored = [Asked("1", "lamp"), Asked("2", "desk"), Asked("3", "desk"), Asked("4", "rug")]
-    today = [Asked("9", "desk"), Asked("2", "desk"), Asked("1", "new"), Asked("5", "lamp")]
+    stored = {"1": ("lamp", ""), "2": ("desk", ""), "3": ("desk", ""), "4": ("rug", "")}
+    today = {"9": ("desk", ""), "2": ("desk", ""), "1": ("new", ""), "5": ("lamp", "")}
     matching = Matching(stored, today)
     assert matching.same == {"9": "3", "2": "2", "5": "1"}
     assert matching.renamed == ("9", "5")
@@ -29,8 +20,8 @@ def test_ids_first_then_texts_in_the_order_of_the_files() -> None:
 
 
 def test_a_text_may_stand_there_with_other_params() -> None:
-    stored = [Asked("a", "desk", {"lang": "en"}), Asked("b", "desk", {"lang": "de"})]
-    today = [Asked("1", "desk", {"lang": "de"}), Asked("2", "desk", {"lang": "fr"})]
+    stored = {"a": ("desk", "en"), "b": ("desk", "de")}
+    today = {"1": ("desk", "de"), "2": ("desk", "fr")}
     matching = Matching(stored, today)
     assert matching.same == {"1": "b"}
     assert matching.edited == {"2": "a"}
@@ -38,19 +29,21 @@ def test_a_text_may_stand_there_with_other_params() -> None:
 
 
 @pytest.mark.parametrize(
-    ("today", "edited"),
+    ("id", "today", "edited"),
     [
-        (Asked("q1", "something else"), True),
-        (Asked("x", "Oak standing desk"), True),
-        (Asked("x", "standing desk oak", {"k": 1}), True),
-        (Asked("x", "the oak standing desk"), True),
-        (Asked("x", "oak table"), False),
-        (Asked("x", ""), False),
+        ("q1", ("something else", ""), True),
+        ("x", ("Oak standing desk", ""), True),
+        ("x", ("standing desk oak", "1"), True),
+        ("x", ("the oak standing desk", ""), True),
+        ("x", ("oak table", ""), False),
+        ("x", ("", ""), False),
     ],
     ids=str,
 )
-def test_what_is_another_wording_and_what_is_new(today: Asked, edited: bool) -> None:
-    matching = Matching([Asked("q1", "oak standing desk")], [today])
+def test_what_is_another_wording_and_what_is_new(
+    id: str, today: tuple[str, str], edited: bool
+) -> None:
+    matching = Matching({"q1": ("oak standing desk", "")}, {id: today})
     assert matching.same == {}
     assert bool(matching.edited) == edited
     assert matching.gone == (() if edited else ("oak standing desk",))

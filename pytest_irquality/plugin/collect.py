@@ -24,10 +24,11 @@ from pytest_irquality.metrics import Definition, MeasureError
 from pytest_irquality.metrics.catalogue import with_own
 from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.plugin.internals import (
+    MadeModule,
     function_at,
     hide_source,
-    made_of,
     named_on_command_line,
+    retriever_of,
 )
 from pytest_irquality.plugin.items import CheckItem
 from pytest_irquality.plugin.options import Options, shown_path
@@ -45,8 +46,6 @@ from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS, Perturbation
 
 PLAN = pytest.StashKey[Plan]()
 COLLECTED = pytest.StashKey[set[Path]]()
-CHECK = "check"
-"""The function of a suite's module, as pytest sees it."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -200,7 +199,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.OK
 
 
-class SuiteModule(pytest.Module):
+class SuiteModule(MadeModule):
     """A suite file, collected like a Python module of one function, of which every check is a case.
 
     ``items`` are all there are, selected or not.
@@ -209,29 +208,17 @@ class SuiteModule(pytest.Module):
     suite: Suite
     judging: Judging
     items: Sequence[CheckItem] = ()
-    _made: types.ModuleType | None = None
 
-    def _getobj(self) -> types.ModuleType:
-        if self._made is None:  # pytest may ask more than once
-            self._made = self._make()
-        return self._made
-
-    def _make(self) -> types.ModuleType:
+    def made(self) -> types.ModuleType:
+        """Read the suite, and make its module."""
         self.suite = self._as_asked(self._load())
         plan = self.config.stash[PLAN]
         self.judging = Judging(self.session, self.suite, self.path, plan)
-        module = types.ModuleType(slug(self.suite.name))
-        module.__file__ = str(self.path)
         # usefixtures rather than an argument: a parametrised retriever gives every item its [bm25],
         # [hybrid].
-        vars(module)["pytestmark"] = [
-            pytest.mark.ir_suite,
-            pytest.mark.usefixtures(self.suite.retriever),
-        ]
-        function = function_at(self.path, 1, CHECK)
-        function.__module__ = module.__name__
-        vars(module)[CHECK] = function
-        return module
+        retriever = pytest.mark.usefixtures(self.suite.retriever)
+        function = function_at(self.path, 1, "check")
+        return self.module_of(function, slug(self.suite.name), pytest.mark.ir_suite, retriever)
 
     def _load(self) -> Suite:
         """The suite as its file says it."""
@@ -279,14 +266,6 @@ class SuiteModule(pytest.Module):
                 kinds[str(name)] = make
         return kinds
 
-    def funcnamefilter(self, name: str) -> bool:
-        """Only what was made here is a test, whatever ``python_functions`` says."""
-        return name == CHECK
-
-    def classnamefilter(self, name: str) -> bool:
-        """There are no classes here."""
-        return False
-
     @no_cycles()
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """An item for each check and retriever. Doubts about the suite become warnings."""
@@ -294,7 +273,7 @@ class SuiteModule(pytest.Module):
         _ = self.obj
         self._warn()
         cases = [item for item in super().collect() if isinstance(item, pytest.Function)]
-        retrievers = [made_of(case, self.suite.retriever) for case in cases]
+        retrievers = [retriever_of(case, self.suite.retriever) for case in cases]
         self.judging.retrievers = list(dict.fromkeys(retrievers))
         self.items = [
             CheckItem.of(self, self.judging, check, case, retriever)

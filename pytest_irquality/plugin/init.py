@@ -9,7 +9,6 @@ import types
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,6 +17,7 @@ from pytest_irquality.edges.printable import GRADED_COLUMNS
 from pytest_irquality.edges.project import Project
 from pytest_irquality.edges.write import write_new, write_text
 from pytest_irquality.pipeline.corpus import chunks_of, on_a_page
+from pytest_irquality.plugin.internals import MadeModule
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.report.judging import LIST, to_be_graded, to_grade
 from pytest_irquality.retrieval import RetrieverError, Run, retrieve
@@ -40,21 +40,20 @@ SUFFIX = ".ir.yaml"
 SAID = pytest.StashKey[str]()
 
 
-class FirstSuite(pytest.Module):
+class FirstSuite(MadeModule):
     """A list of queries, collected as one test: that a first suite can be made of it."""
 
-    _made: types.ModuleType | None = None
     queries: Sequence[Logged]
+    runs: list[Run]
 
-    def __init__(self, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **more)
-        self.runs: list[Run] = []
+    def made(self) -> types.ModuleType:
+        """Read the queries, and make the module."""
 
-    def _getobj(self) -> types.ModuleType:
-        if self._made is None:  # pytest may ask more than once
-            self.queries = self._read()
-            self._made = self._make()
-        return self._made
+        def write_first_suite(_ir_first: None) -> None:
+            pass
+
+        self.queries, self.runs = self._read(), []
+        return self.module_of(write_first_suite, "ir_init", pytest.mark.usefixtures("retriever"))
 
     def _read(self) -> Sequence[Logged]:
         file = self.path.name
@@ -66,24 +65,6 @@ class FirstSuite(pytest.Module):
         if not queries:
             raise self.CollectError(f"{file}:1:1: no query in it")
         return queries
-
-    def _make(self) -> types.ModuleType:
-        def write_first_suite(_ir_first: None) -> None:
-            pass
-
-        module = types.ModuleType("ir_init")
-        module.__file__ = str(self.path)
-        vars(module)["pytestmark"] = [pytest.mark.usefixtures("retriever")]
-        vars(module)[write_first_suite.__name__] = write_first_suite
-        return module
-
-    def funcnamefilter(self, name: str) -> bool:
-        """Only what was made here is a test."""
-        return name == "write_first_suite"
-
-    def classnamefilter(self, name: str) -> bool:
-        """There are no classes here."""
-        return False
 
 
 def target(queries: Path) -> Path:

@@ -1,8 +1,6 @@
 """Every hold on pytest's inside, in one place, with the test that would notice its loss.
 
-Besides these, ``SuiteModule`` and ``FirstSuite`` override ``Module._getobj``, of which pytest's
-source says that subclasses may (every test that collects a suite), and ``Broken`` is shown as a
-builtin, as pytest does with its own ``Failed``
+Besides these ``Broken`` is shown as a builtin, as pytest does with its own ``Failed``
 (``test_faults.py::test_the_short_summary_names_no_module``).
 """
 
@@ -34,7 +32,38 @@ NOTHING_AWAITED = r"requested an async fixture '(\w+)'"
 """Words of pytest's own error, of which we say what helps (``test_async.py``)."""
 
 
-def made_of(item: pytest.Function, fixture: str) -> str:
+class MadeModule(pytest.Module):
+    """A file that is no Python, collected as a module of one function, which is made of it.
+
+    pytest's source says that subclasses may override ``_getobj`` (every test that collects a
+    suite).
+    """
+
+    _made: types.ModuleType | None = None
+
+    def _getobj(self) -> types.ModuleType:
+        if self._made is None:  # pytest may ask more than once
+            self._made = self.made()
+        return self._made
+
+    def made(self) -> types.ModuleType:
+        """Make the module, by ``module_of``."""
+        raise NotImplementedError
+
+    def module_of(self, function: Any, name: str, *marks: pytest.MarkDecorator) -> types.ModuleType:
+        """Make a module of a function."""
+        module = types.ModuleType(name)
+        module.__file__ = str(self.path)
+        function.__module__ = name
+        vars(module).update({"pytestmark": [*marks], function.__name__: function})
+        return module
+
+    def funcnamefilter(self, name: str) -> bool:
+        """Take its one function for a test, whatever ``python_functions`` says."""
+        return True
+
+
+def retriever_of(item: pytest.Function, fixture: str) -> str:
     """Give ``bm25`` of ``ndcg-10[bm25-1-2]``: the parameters of a fixture and its own fixtures.
 
     ``callspec`` and its ``_idlist`` hold the parameters and their ids in one order,
@@ -164,18 +193,15 @@ def at(path: Path, line: int, name: str) -> Callable[[BaseException], NoReturn]:
     Crash locations, ``--pdb`` and annotations go there. The function is one line long, so that its
     only line is its first (``test_parameters.py``).
     """
-    function: Callable[[BaseException], NoReturn]
-    function = _placed(lambda error: _raise(error), path, line, name)  # noqa: PLW0108 - a frame of its own
-    return function
+    return _placed(lambda error: _raise(error), path, line, name)  # noqa: PLW0108 - a frame of its own
 
 
-def function_at(path: Path, line: int, name: str) -> Callable[[], None]:
+def function_at(path: Path, line: int, name: str) -> types.FunctionType:
     """A function that does nothing, and whose place is a line of a file."""
-    function: Callable[[], None] = _placed(lambda: None, path, line, name)
-    return function
+    return _placed(lambda: None, path, line, name)
 
 
-def _placed(function: Any, path: Path, line: int, name: str) -> Any:
+def _placed(function: Any, path: Path, line: int, name: str) -> types.FunctionType:
     code = function.__code__.replace(co_filename=str(path), co_firstlineno=line, co_name=name)
     return types.FunctionType(code, function.__globals__, name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,10 +31,11 @@ class Project:
     named: Sequence[Path] = ()
 
     def shown(self, path: Path) -> str:
-        """Name a file as messages do."""
-        if path.is_relative_to(self.start):
-            return path.relative_to(self.start).as_posix()
-        return str(path)
+        """Name a file as messages do: from ``start``."""
+        try:
+            return Path(os.path.relpath(path, self.start)).as_posix()
+        except ValueError:  # another drive
+            return path.as_posix()
 
     def allowed(self, suite: Path | None = None) -> Allowed:
         """Give the folders that files of the project may lie in, or what a suite's file names."""

@@ -140,6 +140,7 @@ def check(
         outside=[start / name for name in outside],
         named=[file.parent],
     )
+    plan = Plan(project, updating=update_baseline)
     try:
         read = load_suite(
             file,
@@ -147,20 +148,16 @@ def check(
             definitions=with_own(list(measures)),
             allowed=project.allowed(file),
         )
-    except MeasureError as error:
+        if baseline:
+            given = [] if baseline is True else [str(baseline)]
+            plan.compared = compared_with(given, project, updating=update_baseline)
+            plan.compared.refuse_unknown()
+    except (MeasureError, StoredRunError) as error:
         raise NotJudged(str(error)) from None
     for place, text in lint(read):
         at = str(start / place.path if place.path else file)
         warnings.warn_explicit(IRQualityWarning(text), None, at, place.line)
     asked = _asked(read, retriever, retrievers, rankings)
-    plan = Plan(project, updating=update_baseline)
-    if baseline:
-        given = [] if baseline is True else [str(baseline)]
-        try:
-            plan.compared = compared_with(given, project, updating=update_baseline)
-            plan.compared.refuse_unknown()
-        except StoredRunError as error:
-            raise NotJudged(str(error)) from None
     return CheckResult(tuple(_judge_all(plan, file, plan.guarded(read, file), asked, concurrency)))
 
 

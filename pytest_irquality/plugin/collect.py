@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import types
 import warnings
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from glob import has_magic
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ from pytest_irquality.plugin.internals import (
     retriever_of,
 )
 from pytest_irquality.plugin.items import CheckItem
-from pytest_irquality.plugin.options import Options, shown_path
+from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.outcomes import Judging
 from pytest_irquality.storage.elsewhere import suites_with_baselines
 from pytest_irquality.storage.kept import KeptRuns
@@ -39,6 +40,7 @@ from pytest_irquality.storage.saved import SavedRuns
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.sources import compared_with, must_exist
 from pytest_irquality.storage.stored import StoredRunError
+from pytest_irquality.storage.trec import is_trec
 from pytest_irquality.suite import Suite, SuiteError, load_suite
 from pytest_irquality.suite.item_names import slug
 from pytest_irquality.suite.lint import IRQualityWarning, lint
@@ -53,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Raises ``pytest.UsageError`` where the options contradict each other, or name nothing.
     """
-    options, shard = Options(config), _shard(Options(config))
+    options, shard = Options(config), None
     project = Project(
         config.invocation_params.dir,
         config.rootpath,
@@ -66,10 +68,15 @@ def pytest_configure(config: pytest.Config) -> None:
         compared = compared_with(options.baseline, project, updating=options.update_baseline)
     except StoredRunError as error:
         raise pytest.UsageError(str(error)) from None
+    _refuse_contradictions(options)
+    if options.shard:
+        try:
+            shard = Shard.parse(options.shard)
+        except ValueError as error:
+            raise pytest.UsageError(f"--ir-shard: {error}") from None
     saved = None
     if options.save_runs:
         saved = SavedRuns(options.save_runs, project, shard, options.resume)
-    _refuse_resuming(options, saved)
     config.stash[PLAN] = Plan(
         project,
         compared,
@@ -83,33 +90,20 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
-def _refuse_resuming(options: Options, saved: SavedRuns | None) -> None:
-    """Raise ``pytest.UsageError`` where a run is to be gone on with, and none is kept."""
-    if not options.resume:
-        return
-    if saved is None or saved.is_one_file:
-        raise pytest.UsageError(
-            "--ir-resume goes on with the runs of a folder: name it by --ir-save-runs=DIR"
-        )
-    if options.runs:
-        raise pytest.UsageError("--ir-resume asks the retriever, and --ir-runs does not: leave one")
-
-
-def _shard(options: Options) -> Shard | None:
-    if not options.shard:
-        return None
-    for other, given in (
-        (Options.runs, options.runs),
-        (Options.update_baseline, options.update_baseline),
-    ):
-        if given:
-            raise pytest.UsageError(
-                f"--ir-shard asks a share of the queries, and {other.flag} is for all of them"
-            )
-    try:
-        return Shard.parse(options.shard)
-    except ValueError as error:
-        raise pytest.UsageError(f"--ir-shard: {error}") from None
+def _refuse_contradictions(options: Options) -> None:
+    """Raise ``pytest.UsageError`` where an option has no meaning beside another, or without one."""
+    for_all = options.runs and Options.runs.flag
+    if options.update_baseline:
+        for_all = Options.update_baseline.flag
+    wrong = ""
+    if options.shard and for_all:
+        wrong = f"--ir-shard asks a share of the queries, and {for_all} is for all of them"
+    elif options.resume and (not options.save_runs or is_trec(Path(options.save_runs))):
+        wrong = "--ir-resume goes on with the runs of a folder: name it by --ir-save-runs=DIR"
+    elif options.resume and options.runs:
+        wrong = "--ir-resume asks the retriever, and --ir-runs does not: leave one"
+    if wrong:
+        raise pytest.UsageError(wrong)
 
 
 def _named_folders(config: pytest.Config) -> Iterator[Path]:
@@ -131,7 +125,7 @@ def pytest_collection_modifyitems(
         items[:] = here
     for module in _modules(items):
         if module.suite.baseline_retriever:
-            items[:] = _compared_first(module, list(items))
+            items[:] = _compared_first(module, items)
 
 
 def _is_in(shard: Shard, item: pytest.Item) -> bool:
@@ -151,26 +145,20 @@ def _modules(items: Iterable[pytest.Item]) -> list[SuiteModule]:
     return [parent for parent in parents if isinstance(parent, SuiteModule)]
 
 
-def _compared_first(module: SuiteModule, items: Collection[pytest.Item]) -> Iterator[pytest.Item]:
+def _compared_first(module: SuiteModule, items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Give the items, first those of the retriever that others are compared with.
 
     They are selected with the others.
     """
     base = module.suite.baseline_retriever
-    own = {item for item in items if isinstance(item, CheckItem) and item.parent is module}
-    checks = {item.check.name for item in own if item.retriever != base}
+    own = {*module.items}.intersection(items)
+    selected = {item.check.name for item in own}
     first = [
-        item
-        for item in module.items
-        if item.retriever == base and (item in own or item.check.name in checks)
+        item for item in module.items if item.retriever == base and item.check.name in selected
     ]
-    moved = set(first)
-    for item in items:
-        if item.parent is module:
-            yield from first
-            first = []
-        if item not in moved:
-            yield item
+    before = [*takewhile(lambda item: item.parent is not module, items)]
+    placed = {*before, *first}
+    return [*before, *first, *(item for item in items if item not in placed)]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -222,7 +210,7 @@ class SuiteModule(MadeModule):
 
     def _load(self) -> Suite:
         """The suite as its file says it."""
-        path = shown_path(self.config, self.path)
+        path = self.config.stash[PLAN].project.shown(self.path)
         if terminal(path) != path or "::" in path:
             raise self.CollectError(
                 f"{terminal(path)}: a suite's path may hold no '::' and nothing that a terminal or"
@@ -324,9 +312,9 @@ def hidden_suites(config: pytest.Config) -> Iterator[str]:
     named = {config.rootpath / name: "the ini key ir_suite_files names it" for name in plain}
     named |= dict.fromkeys(suites_with_baselines(config.rootpath), "it has a baseline in git")
     for path, why in named.items():
-        asked = any(path.resolve().is_relative_to(folder) for folder in folders)
-        if asked and path.is_file() and path not in collected:
-            file = shown_path(config, path)
+        hidden = path.is_file() and path not in collected
+        if hidden and any(path.resolve().is_relative_to(folder) for folder in folders):
+            file = config.stash[PLAN].project.shown(path)
             yield (
                 f"{file} was NOT COLLECTED, though {why}: pytest passes over its folder"
                 " (norecursedirs)"

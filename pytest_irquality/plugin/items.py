@@ -308,8 +308,9 @@ def _briefly(error: BaseException) -> str:
 # -- what is said of it ----------------------------------------------------------------------------
 
 
-def _short(error: BaseException | None) -> str | None:
+def _short(raised: pytest.ExceptionInfo[BaseException] | None) -> str | None:
     """Give the short summary's words on an error of ours, beside the check's name."""
+    error = raised and raised.value
     if isinstance(error, Broken) and error.short:
         return error.short
     return str(error).split("\n", 1)[0] if isinstance(error, Failure) else None
@@ -329,7 +330,7 @@ def pytest_runtest_makereport(
         return report
     if not report.passed:
         said_safely(report, terminal)
-        first_line_only(report, _short(call.excinfo.value if call.excinfo else None))
+        first_line_only(report, _short(call.excinfo))
     if report.when != "setup":
         return report
     judging, told = item.judging, vars(report)

@@ -6,7 +6,6 @@ report.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -192,14 +191,3 @@ def is_suite(config: pytest.Config, path: Path, named: bool) -> bool:
     options = Options(config)
     matches = any(map(path.match, options.suite_files))
     return (options.suite and (named or matches)) or (named and matches)
-
-
-def shown_path(config: pytest.Config, path: Path) -> str:
-    """How messages name a file: from where pytest was called."""
-    start = config.invocation_params.dir
-    if path.is_relative_to(start):
-        return path.relative_to(start).as_posix()
-    try:
-        return Path(os.path.relpath(path, start)).as_posix()
-    except ValueError:  # another drive
-        return path.as_posix()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -80,17 +81,16 @@ class Session:
         """
         if not any(str(arg).startswith("--ir-suite") for arg in config.invocation_params.args):
             return []
-        found = [item.path for item in items if isinstance(item, CheckItem)]
+        found = [item.path.resolve() for item in items if isinstance(item, CheckItem)]
         patterns = self.options.suite_files
         lines = [f"irquality: {text}" for text in hidden_suites(config)]
         for named in named_on_command_line(config):
             folder = named.resolve()
-            empty = folder.is_dir() and not any(
-                path.resolve().is_relative_to(folder) for path in found
-            )
+            if not folder.is_dir() or any(path.is_relative_to(folder) for path in found):
+                continue
             # A suite may be there and deselected, so what was not collected is looked for on the
             # disk.
-            if empty and not any(next(folder.rglob(pattern), None) for pattern in patterns):
+            if not any(next(folder.rglob(pattern), None) for pattern in patterns):
                 where = os.path.relpath(named, config.invocation_params.dir)
                 none = f"no file there matches {' '.join(patterns)}"
                 lines.append(f"irquality: no suite in {where}: {none}")
@@ -208,8 +208,10 @@ class Session:
         gathered = Gathered(results, self.missing, by_importance(self.pools, results))
         for report in Options.reports():
             self._write(report, gathered)
-        if self.options.history:
-            self._record(self.options.history)
+        if name := self.options.history:
+            entries = [result.entry for result in results if result.entry is not None]
+            add = partial(record, Path(self.config.invocation_params.dir, name), name, entries)
+            self._try(name, add, f"history: {name}: {counted(len(entries), 'line')}")
 
     def _write(self, report: Report, gathered: Gathered) -> None:
         """Write a report where its option says, and where the job's summary is."""
@@ -219,38 +221,30 @@ class Session:
         gathered = gathered._replace(path=path or "")
         text = report.make(gathered)
         if path is not None:
-            amount = report.amount(gathered)
-            self._write_text(report, path, text, f"{report.what}: {path}{amount and f': {amount}'}")
+            asked, amount = report.read(self.options) is not None, report.amount(gathered)
+            # The default is nobody's choice, so it may be a link that a stranger has put there.
+            allowed = None if asked else Allowed.project(self.config.rootpath)
+            file = Path(self.config.invocation_params.dir, path)
+            done = f"{report.what}: {path}{amount and f': {amount}'}"
+            self._try(path, partial(write_text, file, text, allowed), done, asked=asked)
         if also:
-            self._append(Path(also), text)
+            self._try("the job's summary", partial(append, Path(also), text), asked=False)
 
-    def _write_text(self, report: Report, path: str, text: str, done: str) -> None:
-        asked = report.read(self.options) is not None
-        # The default is nobody's choice, so it may be a link that a stranger has put there.
-        allowed = None if asked else Allowed.project(self.config.rootpath)
+    def _try(
+        self, what: str, write: Callable[[], object], done: str = "", *, asked: bool = True
+    ) -> None:
+        """Write something, and note that it is ``done``, or why not.
+
+        The session fails where that was ``asked`` for.
+        """
         try:
-            write_text(Path(self.config.invocation_params.dir, path), text, allowed)
-        except OSError as error:
-            line = f"NOT WRITTEN: {path}: {error.strerror or error}"
+            write()
+        except (OSError, HistoryError) as error:
+            line = f"NOT WRITTEN: {what}: {getattr(error, 'strerror', None) or error}"
             self.written.append(line)
             self.not_written += [line] if asked else []
         else:
-            self.written.append(done)
-
-    def _record(self, name: str) -> None:
-        entries = [result.entry for result in self.ordered if result.entry is not None]
-        try:
-            record(Path(self.config.invocation_params.dir, name), name, entries)
-        except (OSError, HistoryError) as error:
-            self.not_written.append(f"NOT WRITTEN: {name}: {error}")
-        else:
-            self.written.append(f"history: {name}: {counted(len(entries), 'line')}")
-
-    def _append(self, summary: Path, text: str) -> None:
-        try:
-            append(summary, text)
-        except OSError as error:
-            self.written.append(f"NOT WRITTEN: the job's summary: {error.strerror or error}")
+            self.written += [done] if done else []
 
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter, exitstatus: int
@@ -271,7 +265,7 @@ class Session:
             written = [*self.written, *missing]
             lines = list(summary(results, width_of(self.config), written))
         for line in lines:
-            bad = "✗" in line or "FAILED" in line or "NOT " in line
+            bad = any(word in line for word in ("✗", "FAILED", "NOT "))
             terminalreporter.write_line(terminal(line), red=bad)
         for command in self._annotations(results):
             terminalreporter.write_line(command)

@@ -8,6 +8,7 @@ gone and asked the same. It never takes the baseline of a suite that still exist
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -26,7 +27,7 @@ from pytest_irquality.suite.model import Suite
 
 FOLDER = ".ir-baseline"
 SUITE_SUFFIXES = (".ir.yaml", ".ir.yml", ".yaml", ".yml")
-PASSED_OVER = {"__pycache__", "node_modules", "site-packages", "venv"}
+PASSED_OVER = re.compile(r"\.|(__pycache__|node_modules|site-packages|venv)$")
 HALF = 0.5
 
 
@@ -148,11 +149,7 @@ def in_tree(project: Project) -> Shelf:
     baselines: list[Shelved] = []
     suites: list[Path] = []
     for folder, inner, files in os.walk(project.root):
-        inner[:] = sorted(
-            name
-            for name in inner
-            if name == FOLDER or not (name.startswith(".") or name in PASSED_OVER)
-        )
+        inner[:] = sorted(name for name in inner if name == FOLDER or not PASSED_OVER.match(name))
         here = Path(folder)
         for name in sorted(files):
             path = here / name

@@ -1,0 +1,128 @@
+"""Every source of runs, asked by the plugin, by ``check`` and by ``ir_check``: one way, one answer."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_irquality import NotJudged, check
+from pytest_irquality.report.data import document
+from tests.conftest import Project
+from tests.repository import git
+
+SUITE = """
+queries:
+  - {query: chair, relevant: [d1], must_find: {d1: 3}}
+  - {query: desk, relevant: [d2]}
+  - {query: lamp, relevant: [d3], must_not_find: [d9]}
+thresholds: {ndcg@10: {max_drop: 0.05}, mrr@10: 0.9}
+"""
+GOOD = {"chair": ["d1", "d2"], "desk": ["d2"], "lamp": ["d3", "d1"]}
+WORSE = {"chair": ["d2", "d1"], "desk": ["d2"], "lamp": ["d9", "d3"]}
+BASELINE = Path(".ir-baseline/shop.jsonl")
+
+
+@pytest.fixture
+def shop(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A suite in git with a baseline, and a search that got worse since."""
+    monkeypatch.chdir(project.path)
+    suite = project.suite(SUITE)
+    check(suite, GOOD.get, update_baseline=True)
+    project.answers(GOOD)
+    for name in ("runs", "shop.run"):
+        assert project.run(f"--ir-save-runs={name}", "shop.ir.yaml").ret == 0
+    shutil.copytree("runs", "again")
+    again = Path("again/shop.jsonl")
+    again.write_text(again.read_text().replace('"seconds":', '"seconds":1'))
+    git(project.path, "init", "-q", "-b", "main")
+    git(project.path, "add", "shop.ir.yaml", ".ir-baseline", "conftest.py")
+    git(project.path, "commit", "-qm", "a baseline")
+    project.answers(WORSE)
+    return project
+
+
+def rename() -> None:
+    old = BASELINE.read_text()
+    BASELINE.unlink()
+    BASELINE.with_name("store.jsonl").write_text(old.replace("shop.ir.yaml", "store.ir.yaml"))
+
+
+def damage() -> None:
+    BASELINE.write_text(BASELINE.read_text()[:-20])
+
+
+def in_a_test(baseline: str | bool) -> list[str]:
+    """Write a test that asks ``ir_check``, and give the option by which the suite's items ask."""
+    Path("test_shop.py").write_text(
+        "def test_it(ir_check):\n"
+        f"    ir_check('shop.ir.yaml', {WORSE!r}.get, baseline={baseline!r})\n"
+    )
+    return [f"--ir-baseline={baseline}"] if isinstance(baseline, str) else []
+
+
+def plain(suite: dict[str, Any]) -> dict[str, Any]:
+    """A suite's part of the JSON, without the test's name and the times of calls."""
+    text = json.dumps({**suite, "retriever": ""}, sort_keys=True)
+    timeless: dict[str, Any] = json.loads(
+        text, object_hook=lambda one: {**one, "seconds": None, "latency": None}
+    )
+    return timeless
+
+
+@pytest.mark.parametrize(
+    ("baseline", "first", "source"),
+    [
+        (True, None, ".ir-baseline/shop.jsonl"),
+        (True, rename, ".ir-baseline/store.jsonl"),
+        (".ir-baseline/shop.jsonl", None, ".ir-baseline/shop.jsonl"),
+        (".ir-baseline", None, ".ir-baseline/shop.jsonl"),
+        ("runs", None, "runs/shop.jsonl"),
+        ("shop.run", None, "shop.run"),
+        ("git:main", None, "git:main .ir-baseline/shop.jsonl"),
+        ("git:main", damage, "git:main .ir-baseline/shop.jsonl"),
+    ],
+)
+def test_three_ways_lead_to_one_verdict(
+    shop: Project, baseline: str | bool, first: Callable[[], None] | None, source: str
+) -> None:
+    if first:
+        first()
+    (result,) = check("shop.ir.yaml", WORSE.get, baseline=baseline).results
+    by_check = json.loads(document([result], []))["suites"][0]
+    shop.run("shop.ir.yaml", "test_shop.py", *in_a_test(baseline))
+    by_items, by_test = sorted(shop.data["suites"], key=lambda suite: suite["retriever"])
+    assert by_check["baseline"]["source"] == source
+    assert {one["outcome"] for one in by_check["verdicts"]} == {"passed", "failed"}
+    assert plain(by_items) == plain(by_check)
+    for suite in (by_test, by_check):
+        suite["notes"] = []  # which name commands of the suite's own items, or of the test
+    assert plain(by_test) == plain(by_check)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "first", "said"),
+    [
+        (True, damage, ".ir-baseline/shop.jsonl:12: not a line of JSON"),
+        ("conftest.py", None, "conftest.py:1: "),
+        ("nowhere", None, "--ir-baseline nowhere: there is no such file or folder"),
+        ("git:nowhere", None, "--ir-baseline git:nowhere: git knows no revision 'nowhere' here"),
+    ],
+)
+def test_what_is_wrong_with_a_source_is_said_in_the_same_words(
+    shop: Project, baseline: str | bool, first: Callable[[], None] | None, said: str
+) -> None:
+    if first:
+        first()
+    with pytest.raises(NotJudged) as raised:
+        check("shop.ir.yaml", WORSE.get, baseline=baseline)
+    assert str(raised.value).startswith(said)
+    options = in_a_test(baseline)
+    for asked in (["test_shop.py"], ["shop.ir.yaml", *options]):
+        result = shop.run(*asked)
+        assert result.ret != 0
+        assert str(raised.value) in result.stdout.str() + result.stderr.str()

@@ -308,12 +308,13 @@ def hidden_suites(config: pytest.Config) -> Iterator[str]:
     if hasattr(config, "workerinput") or not collected.isdisjoint(named_on_command_line(config)):
         return
     folders = [path.resolve() for path in named_on_command_line(config)]
-    plain = [name for name in Options(config).suite_files if not has_magic(name)]
-    named = {config.rootpath / name: "the ini key ir_suite_files names it" for name in plain}
-    named |= dict.fromkeys(suites_with_baselines(config.rootpath), "it has a baseline in git")
-    for path, why in named.items():
+    reasons = dict.fromkeys(suites_with_baselines(config.rootpath), "it has a baseline in git")
+    for name in Options(config).suite_files:
+        if not has_magic(name):
+            reasons.setdefault(config.rootpath / name, "the ini key ir_suite_files names it")
+    for path, why in reasons.items():
         hidden = path.is_file() and path not in collected
-        if hidden and any(path.resolve().is_relative_to(folder) for folder in folders):
+        if hidden and not {path.resolve(), *path.resolve().parents}.isdisjoint(folders):
             file = config.stash[PLAN].project.shown(path)
             yield (
                 f"{file} was NOT COLLECTED, though {why}: pytest passes over its folder"

@@ -58,8 +58,11 @@ class _Shown:
         if now < self.due or done in (0, total):
             return
         self.due = now + self.pause
-        pace = f"{_rate(done, now - self.start)}, {_left(total, done, now - self.start)} left"
-        self.write(f"{done} of {total} queries, {pace}")
+        seconds = now - self.start
+        rate = f"{done / seconds:.0f}/s" if done >= seconds else f"{60 * done / seconds:.0f}/min"
+        left = round(seconds * (total - done) / done)
+        time_left = f"{left} s" if left < 100 else f"{round(left / 60)} min"
+        self.write(f"{done} of {total} queries, {rate}, {time_left} left")
 
     def watch(self) -> None:
         """Say what is waited for, once of each long wait: the test's own thread is in the call."""
@@ -88,12 +91,3 @@ class _Shown:
         sys.stdout.write("\b" * len(self.line) + text.ljust(len(self.line)) + back)
         sys.stdout.flush()
         self.line = text
-
-
-def _rate(done: int, seconds: float) -> str:
-    return f"{done / seconds:.0f}/s" if done >= seconds else f"{60 * done / seconds:.0f}/min"
-
-
-def _left(total: int, done: int, seconds: float) -> str:
-    left = round(seconds * (total - done) / done)
-    return f"{left} s" if left < 100 else f"{round(left / 60)} min"

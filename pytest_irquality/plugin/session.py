@@ -81,12 +81,13 @@ class Session:
         """
         if not any(str(arg).startswith("--ir-suite") for arg in config.invocation_params.args):
             return []
-        found = [item.path.resolve() for item in items if isinstance(item, CheckItem)]
+        suites = {item.path.resolve() for item in items if isinstance(item, CheckItem)}
+        found = {folder for path in suites for folder in path.parents}
         patterns = self.options.suite_files
         lines = [f"irquality: {text}" for text in hidden_suites(config)]
         for named in named_on_command_line(config):
             folder = named.resolve()
-            if not folder.is_dir() or any(path.is_relative_to(folder) for path in found):
+            if not folder.is_dir() or folder in found:
                 continue
             # A suite may be there and deselected, so what was not collected is looked for on the
             # disk.

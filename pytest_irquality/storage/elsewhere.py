@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
 from pytest_irquality.edges.git import Repository
@@ -81,7 +80,11 @@ class Shelf:
             for retriever in dict.fromkeys(as_it_was):
                 found = [one for one in some if one.header.retriever == retriever]
                 if len(found) > 1:
-                    raise StoredRunError(_two(target.suite, found))
+                    two = " and ".join(f"{one.file.shown} ({one.of})" for one in found[:2])
+                    raise StoredRunError(
+                        f"{target.suite.path} has no baseline under its name, and two may be its:"
+                        f" {two}; rename or delete one"
+                    )
                 if found:
                     return found[0]
         return None
@@ -155,7 +158,7 @@ def in_tree(project: Project) -> Shelf:
             path = here / name
             if here.name == FOLDER and path.suffix == ".jsonl":
                 baselines += _shelved(path, project)
-            elif any(fnmatch(name, pattern) for pattern in project.patterns):
+            elif any(map(path.match, project.patterns)):
                 suites.append(path)
     return Shelf(baselines, suites, project.allowed())
 
@@ -196,11 +199,3 @@ def in_commit(project: Project, repository: Repository, commit: str, source: str
         gone = suite not in head or not suite.is_file()
         baselines.append(Shelved(RunFile(file, name), suite, stored.header, gone, stored))
     return Shelf(baselines)
-
-
-def _two(suite: Suite, found: Iterable[Shelved]) -> str:
-    first, second, *_ = found
-    return (
-        f"{suite.path} has no baseline under its name, and two may be its: {first.file.shown}"
-        f" ({first.of}) and {second.file.shown} ({second.of}); rename or delete one"
-    )

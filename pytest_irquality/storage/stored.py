@@ -311,16 +311,14 @@ def stored_lines(suite: Suite, run: Run) -> Mapping[str, StoredQuery]:
 def digest(suite: Suite) -> str:
     """A short hash of what the suite asks: ids, texts and params of its queries, in any order."""
     questions = sorted(
-        _canonical([query.id, query.text, {**suite.params, **query.params}])
+        json.dumps(
+            [query.id, query.text, {**suite.params, **query.params}], sort_keys=True, default=str
+        )
         for query in suite.queries
     )
     return hashlib.sha256(
         "\n".join([suite.match, *questions]).encode("utf-8", "surrogatepass")
     ).hexdigest()[:16]
-
-
-def _canonical(value: object) -> str:
-    return json.dumps(value, sort_keys=True, default=str)
 
 
 @contextmanager

@@ -36,7 +36,7 @@ def update(
     suite, file = found.target.suite, files.file(found.target)
     before = _under_todays_ids(found)
     kept = _kept(suite, before, run)
-    lines = {id: line for id, line in kept.items() if not line.of}
+    lines = _queries(kept)
     unanswered = len(suite.queries) - len(lines)
     if found.damage and unanswered:
         yield (
@@ -49,7 +49,7 @@ def update(
         return
     header = _header(found, lines, run)
     changes = [*_changes(found, before, lines, header.depth)]
-    if not changes and _variants(kept) != _variants(before):
+    if not changes and kept != {id: line for id, line in before.items() if line.of or id in lines}:
         changes = ["other wordings changed"]
     stay = f"; {len(run.faults)} could not be answered, and stay as they were" if run.faults else ""
     if changes:
@@ -124,30 +124,31 @@ def _changes(
     if found.damage:
         yield f"{len(lines)} rankings, all anew, since the file could not be read"
         return
+    asked = {id: line.question for id, line in before.items()}
     anew = [line for id, line in lines.items() if line is not before.get(id)]
-    same = [line for line in anew if line.id in before]
-    changed = sum(before[line.id].question == line.question for line in same)
-    if changed:
-        yield f"{_rankings(changed)} changed"
-    if new := len(anew) - changed:
-        yield f"{new} new"
-    if removed := sum(not line.of and id not in lines for id, line in before.items()):
-        yield f"{removed} removed"
-    old = found.stored
-    if old and found.matching.renamed:
-        yield f"{len(found.matching.renamed)} under a new id"
-    if found.of:
-        yield f"taken over from {found.of}"
-    if old and old.header.depth != depth:
-        yield f"depth {old.header.depth} → {depth}"
+    changed = [line for line in anew if line.question == asked.get(line.id)]
+    removed = _queries(before).keys() - lines.keys()
+    renamed = found.matching.renamed if found.stored else ()
+    old_depth = found.stored.header.depth if found.stored else depth
+    for some, said in (
+        (changed, f"{_rankings(len(changed))} changed"),
+        (len(anew) - len(changed), f"{len(anew) - len(changed)} new"),
+        (removed, f"{len(removed)} removed"),
+        (renamed, f"{len(renamed)} under a new id"),
+        (found.of, f"taken over from {found.of}"),
+        (old_depth != depth, f"depth {old_depth} → {depth}"),
+    ):
+        if some:
+            yield said
 
 
 def _rankings(number: int) -> str:
     return f"{number} ranking" if number == 1 else f"{number} rankings"
 
 
-def _variants(lines: Mapping[str, StoredQuery]) -> Mapping[str, StoredQuery]:
-    return {id: line for id, line in lines.items() if line.of}
+def _queries(lines: Mapping[str, StoredQuery]) -> Mapping[str, StoredQuery]:
+    """Leave the lines of queries' other wordings out."""
+    return {id: line for id, line in lines.items() if not line.of}
 
 
 def _to_keep(suite: Suite, query: StoredQuery, run: Run) -> StoredQuery:

@@ -27,8 +27,7 @@ def resumed(
     if stored is None:
         return None
     _refuse_other_code(found, commit, version)
-    shallow = staged and (stored.header.candidates or 0) < suite.depth_of(CANDIDATES)
-    if shallow or stored.header.depth < suite.depth or stored.lacks_texts(suite):
+    if stored.lacks(suite, staged=staged):
         return None
     run = found.run
     assert run is not None

@@ -95,15 +95,16 @@ def _refuse_contradictions(options: Options) -> None:
     for_all = options.runs and Options.runs.flag
     if options.update_baseline:
         for_all = Options.update_baseline.flag
-    wrong = ""
     if options.shard and for_all:
-        wrong = f"--ir-shard asks a share of the queries, and {for_all} is for all of them"
-    elif options.resume and (not options.save_runs or is_trec(Path(options.save_runs))):
-        wrong = "--ir-resume goes on with the runs of a folder: name it by --ir-save-runs=DIR"
-    elif options.resume and options.runs:
-        wrong = "--ir-resume asks the retriever, and --ir-runs does not: leave one"
-    if wrong:
-        raise pytest.UsageError(wrong)
+        raise pytest.UsageError(
+            f"--ir-shard asks a share of the queries, and {for_all} is for all of them"
+        )
+    if options.resume and (not options.save_runs or is_trec(Path(options.save_runs))):
+        raise pytest.UsageError(
+            "--ir-resume goes on with the runs of a folder: name it by --ir-save-runs=DIR"
+        )
+    if options.resume and options.runs:
+        raise pytest.UsageError("--ir-resume asks the retriever, and --ir-runs does not: leave one")
 
 
 def _named_folders(config: pytest.Config) -> Iterator[Path]:

@@ -87,11 +87,10 @@ class Session:
         lines = [f"irquality: {text}" for text in hidden_suites(config)]
         for named in named_on_command_line(config):
             folder = named.resolve()
-            if not folder.is_dir() or folder in found:
-                continue
             # A suite may be there and deselected, so what was not collected is looked for on the
             # disk.
-            if not any(next(folder.rglob(pattern), None) for pattern in patterns):
+            inside = (next(folder.rglob(pattern), None) for pattern in patterns)
+            if folder.is_dir() and folder not in found and not any(inside):
                 where = os.path.relpath(named, config.invocation_params.dir)
                 none = f"no file there matches {' '.join(patterns)}"
                 lines.append(f"irquality: no suite in {where}: {none}")

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from pytest_irquality.edges.open import Allowed, Unreadable, files_below
 from pytest_irquality.edges.project import Project
-from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.retrieval.run import Answer, Ranking, Run
 from pytest_irquality.storage.found import NAMED, Found, Source
 from pytest_irquality.storage.jsonl import read_run
@@ -208,8 +207,9 @@ class KeptRuns(Source):
             stored = join(target.suite, runs) if shares else runs[0][1]
         except StoredRunError as error:
             raise StoredRunError(f"{error}{self._unread}") from None
-        if self.option == JUDGED:
-            _refuse_less(stored, target)
+        lacks = stored.lacks(target.suite, staged=bool(stored.header.candidates))
+        if lacks and self.option == JUDGED:
+            raise StoredRunError(f"the kept run of {target.name} has {lacks}: retrieve it again")
         return stored
 
     def _read_trec(
@@ -270,22 +270,6 @@ def _many(target: Target, found: Sequence[KeptFile]) -> str:
         f"more than one TREC run may be that of {target.name}: {files}; name one"
         f" {_trec_names(target)[0]}.run, or give it alone"
     )
-
-
-def _refuse_less(stored: StoredRun, target: Target) -> None:
-    """Raise ``StoredRunError`` where a kept run is less than what a suite asks for."""
-    suite, header, lacks = target.suite, stored.header, ""
-    if header.depth < suite.depth:
-        lacks = f"{header.depth} results a query, and the suite asks for {suite.depth}"
-    elif header.candidates and header.candidates < suite.depth_of(CANDIDATES):
-        lacks = (
-            f"{header.candidates} candidates a query, and the suite reads"
-            f" {suite.depth_of(CANDIDATES)}"
-        )
-    elif stored.lacks_texts(suite):
-        lacks = "no texts, which 'match: text' needs"
-    if lacks:
-        raise StoredRunError(f"the kept run of {target.name} has {lacks}: retrieve it again")
 
 
 # -- several builds --------------------------------------------------------------------------------

@@ -233,6 +233,19 @@ class StoredRun:
         lines = (query for query in self.queries.values() if (query.of or query.id) not in by_ids)
         return any(query.ranking and query.ranking.ids and not query.texts for query in lines)
 
+    def lacks(self, suite: Suite, *, staged: bool) -> str:
+        """Say what it lacks of all that a suite asks for; "" where nothing.
+
+        ``staged``: candidates are asked for, too.
+        """
+        depth, candidates = self.header.depth, self.header.candidates or 0
+        if depth < suite.depth:
+            return f"{depth} results a query, and the suite asks for {suite.depth}"
+        if staged and candidates < suite.depth_of(CANDIDATES):
+            most = suite.depth_of(CANDIDATES)
+            return f"{candidates} candidates a query, and the suite reads {most}"
+        return "no texts, which 'match: text' needs" if self.lacks_texts(suite) else ""
+
     def matching(self, suite: Suite) -> Matching:
         """Pair its queries with those of today."""
         return Matching(

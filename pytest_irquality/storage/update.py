@@ -37,15 +37,8 @@ def update(
     before = _under_todays_ids(found)
     kept = _kept(suite, before, run)
     lines = _queries(kept)
-    unanswered = len(suite.queries) - len(lines)
-    if found.damage and unanswered:
-        yield (
-            f"NOT WRITTEN: {found.damage} (which takes an answer to every query: {unanswered} had"
-            " none)"
-        )
-        return
-    if not lines and not before:
-        yield f"baseline not written: {file.shown}: no query was answered"
+    if refusal := _refusal(found, lines, before, file.shown):
+        yield refusal
         return
     header = _header(found, lines, run)
     changes = [*_changes(found, before, lines, header.depth)]
@@ -59,6 +52,22 @@ def update(
         yield f"baseline unchanged: {file.shown}: {_rankings(len(lines))}{stay}"
     if file.path.is_file():
         yield from _put_away(found, files, siblings)
+
+
+def _refusal(
+    found: Found,
+    lines: Mapping[str, StoredQuery],
+    before: Mapping[str, StoredQuery],
+    shown: str,
+) -> str:
+    """Say why nothing is written; "" where something is."""
+    unanswered = len(found.target.suite.queries) - len(lines)
+    if found.damage and unanswered:
+        every = f"which takes an answer to every query: {unanswered} had none"
+        return f"NOT WRITTEN: {found.damage} ({every})"
+    if not lines and not before:
+        return f"baseline not written: {shown}: no query was answered"
+    return ""
 
 
 def _header(found: Found, lines: Mapping[str, StoredQuery], run: Run) -> Header:
@@ -128,13 +137,14 @@ def _changes(
     anew = [line for id, line in lines.items() if line is not before.get(id)]
     changed = [line for line in anew if line.question == asked.get(line.id)]
     removed = _queries(before).keys() - lines.keys()
-    renamed = found.matching.renamed if found.stored else ()
-    old_depth = found.stored.header.depth if found.stored else depth
+    renamed, old_depth = 0, depth
+    if found.stored:
+        renamed, old_depth = len(found.matching.renamed), found.stored.header.depth
     for some, said in (
         (changed, f"{_rankings(len(changed))} changed"),
         (len(anew) - len(changed), f"{len(anew) - len(changed)} new"),
         (removed, f"{len(removed)} removed"),
-        (renamed, f"{len(renamed)} under a new id"),
+        (renamed, f"{renamed} under a new id"),
         (found.of, f"taken over from {found.of}"),
         (old_depth != depth, f"depth {old_depth} → {depth}"),
     ):

@@ -16,7 +16,9 @@ from pytest_irquality.pipeline.resuming import resumed
 from pytest_irquality.retrieval import RetrieverError, Run, retrieve
 from pytest_irquality.retrieval.retrieve import Progress
 from pytest_irquality.retrieval.wrappers import UnreadableResult
-from pytest_irquality.storage import Found, StoredRunError, Target
+from pytest_irquality.storage import StoredRunError
+from pytest_irquality.storage.found import Found
+from pytest_irquality.storage.target import Target
 from pytest_irquality.suite import Check, SuiteError
 from pytest_irquality.verdict import Accepting, SuiteResult, judge
 

@@ -1,6 +1,5 @@
 """Runs as they are kept and read back: files of ours and TREC's, shares, baselines."""
 
-from pytest_irquality.storage.found import Found as Found
 from pytest_irquality.storage.history import Entry as Entry
 from pytest_irquality.storage.jsonl import read_run as read_run
 from pytest_irquality.storage.matching import Matching as Matching, Question as Question
@@ -12,4 +11,3 @@ from pytest_irquality.storage.stored import (
     StoredRun as StoredRun,
     StoredRunError as StoredRunError,
 )
-from pytest_irquality.storage.target import Target as Target

@@ -7,10 +7,16 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 WORD = re.compile(r"\w+")
-Question = tuple[str, str]
-"""The text of a query, and the params of its call in a form to compare with another's."""
+
+
+class Question(NamedTuple):
+    """The text of a query, and the params of its call in a form to compare with another's."""
+
+    text: str
+    params: str
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,7 @@ class StoredQuery:
     def question(self) -> Question:
         """The words and params that it asks, to compare with another's."""
         params = json.dumps(self.params, sort_keys=True, default=str) if self.params else ""
-        return self.text, params
+        return Question(self.text, params)
 
     def same_ranking(self, other: StoredQuery) -> bool:
         """Tell whether both got the same documents in the same order for the same question.

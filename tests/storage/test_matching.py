@@ -6,13 +6,23 @@ import json
 
 import pytest
 
-from pytest_irquality.storage.matching import Matching
+from pytest_irquality.storage.matching import Matching, Question
 from tests.conftest import Project
 
 
 def test_ids_first_then_texts_in_the_order_of_the_files() -> None:
-    stored = {"1": ("lamp", ""), "2": ("desk", ""), "3": ("desk", ""), "4": ("rug", "")}
-    today = {"9": ("desk", ""), "2": ("desk", ""), "1": ("new", ""), "5": ("lamp", "")}
+    stored = {
+        "1": Question("lamp", ""),
+        "2": Question("desk", ""),
+        "3": Question("desk", ""),
+        "4": Question("rug", ""),
+    }
+    today = {
+        "9": Question("desk", ""),
+        "2": Question("desk", ""),
+        "1": Question("new", ""),
+        "5": Question("lamp", ""),
+    }
     matching = Matching(stored, today)
     assert matching.same == {"9": "3", "2": "2", "5": "1"}
     assert matching.renamed == ("9", "5")
@@ -20,8 +30,8 @@ def test_ids_first_then_texts_in_the_order_of_the_files() -> None:
 
 
 def test_a_text_may_stand_there_with_other_params() -> None:
-    stored = {"a": ("desk", "en"), "b": ("desk", "de")}
-    today = {"1": ("desk", "de"), "2": ("desk", "fr")}
+    stored = {"a": Question("desk", "en"), "b": Question("desk", "de")}
+    today = {"1": Question("desk", "de"), "2": Question("desk", "fr")}
     matching = Matching(stored, today)
     assert matching.same == {"1": "b"}
     assert matching.edited == {"2": "a"}
@@ -31,19 +41,17 @@ def test_a_text_may_stand_there_with_other_params() -> None:
 @pytest.mark.parametrize(
     ("id", "today", "edited"),
     [
-        ("q1", ("something else", ""), True),
-        ("x", ("Oak standing desk", ""), True),
-        ("x", ("standing desk oak", "1"), True),
-        ("x", ("the oak standing desk", ""), True),
-        ("x", ("oak table", ""), False),
-        ("x", ("", ""), False),
+        ("q1", Question("something else", ""), True),
+        ("x", Question("Oak standing desk", ""), True),
+        ("x", Question("standing desk oak", "1"), True),
+        ("x", Question("the oak standing desk", ""), True),
+        ("x", Question("oak table", ""), False),
+        ("x", Question("", ""), False),
     ],
     ids=str,
 )
-def test_what_is_another_wording_and_what_is_new(
-    id: str, today: tuple[str, str], edited: bool
-) -> None:
-    matching = Matching({"q1": ("oak standing desk", "")}, {id: today})
+def test_what_is_another_wording_and_what_is_new(id: str, today: Question, edited: bool) -> None:
+    matching = Matching({"q1": Question("oak standing desk", "")}, {id: today})
     assert matching.same == {}
     assert bool(matching.edited) == edited
     assert matching.gone == (() if edited else ("oak standing desk",))

@@ -185,3 +185,10 @@ def test_a_depth_may_be_that_of_the_deepest_reader(tmp_path: Path, depth: int, w
             load_suite(path)
     else:
         assert load_suite(path).depth == 20
+
+
+def test_each_tag_needs_a_tag(tmp_path: Path) -> None:
+    path = tmp_path / "s.ir.yaml"
+    path.write_text(f"{Q}each_tag: {{recall@10: {{min: 0.5}}}}\n", encoding="utf-8")
+    with pytest.raises(SuiteError, match="2:1: 'each_tag' in a suite where no query has a tag"):
+        load_suite(path)

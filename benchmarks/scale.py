@@ -43,7 +43,7 @@ FROM_MEMORY = """
 import functools, json, time
 started = time.perf_counter()
 import pytest
-from pytest_irquality.verdict import measured
+from pytest_irquality.verdict import scoring
 spent = {"retriever": 0.0, "metrics": 0.0}
 
 def timed(name, function):
@@ -56,7 +56,8 @@ def timed(name, function):
             spent[name] += time.perf_counter() - start
     return call
 
-measured.evaluate = timed("metrics", measured.evaluate)
+for name in ("see", "scored", "evaluate"):
+    setattr(scoring, name, timed("metrics", getattr(scoring, name)))
 
 def build():
     with open("rankings.json") as file:

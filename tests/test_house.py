@@ -64,10 +64,10 @@ COMPLEX = {
 }  # fmt: skip
 """Functions over a complexity of 10."""
 OTHERS = {
-    "complex": {"pipeline": 1, "plugin": 2, "report": 10, "storage": 3, "verdict": 31, "wording": 1},
-    "long": {"verdict": 1},
+    "complex": {"pipeline": 1, "plugin": 2, "report": 10, "storage": 3, "verdict": 24, "wording": 1},
+    "long": {},
     "imports": {"pipeline": 3, "plugin": 3, "report": 1, "verdict": 2, "wording": 1},
-    "docstrings": {"plugin": 20, "verdict": 131},
+    "docstrings": {"plugin": 20, "verdict": 12},
 }  # fmt: skip
 TWICE = {"accepted.py", "audit.py", "demands.py", "judgments.py", "losses.py", "reasons.py"}
 """Names that several files have."""

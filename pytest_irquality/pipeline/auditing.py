@@ -15,9 +15,9 @@ from pytest_irquality.suite import Check, Suite, SuiteError
 from pytest_irquality.suite.demands import Audited
 from pytest_irquality.verdict.audit import audit, judged_documents
 from pytest_irquality.verdict.audit_facts import Audit
+from pytest_irquality.verdict.comparison import compare
 from pytest_irquality.verdict.findings import Finding, Lack
 from pytest_irquality.verdict.judge import judge
-from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.passages import by_passages
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 
@@ -50,7 +50,7 @@ def audited(
         except (ExistsError, SuiteError, UnreadableResult) as error:
             no_answer = str(error)
     then = before and by_passages(suite, before, today=run)
-    now = Measured(suite, by_passages(suite, run), then)
+    now = compare(suite, by_passages(suite, run), then)
     found = audit(now, result, judged, exists=exists, no_answer=no_answer)
     verdicts = [
         _verdict(check, check.demand, found)

@@ -352,6 +352,11 @@ class Suite(SuiteSettings):
         return max(FEWEST_CANDIDATES, self.depth, *read)
 
     @cached_property
+    def most_relevant(self) -> int:
+        """The largest number of relevant documents that a query has: how deep R-precision reads."""
+        return max((len(query.judgments.relevant) for query in self.queries), default=0)
+
+    @cached_property
     def limited(self) -> tuple[Measure, ...]:
         """Every measure that is held to a limit."""
         measures = [check.limits.measure for check in (*self.checks, *self.trends) if check.limits]

@@ -201,11 +201,10 @@ def _parted(checks: Iterable[Check]) -> tuple[list[Check], list[Check]]:
 def _depths_read(suite: Suite) -> Iterator[tuple[int, str]]:
     """The numbers of results that are read, each with what reads them."""
     yield suite.top_k, "top_k"
-    relevant = (len(query.judgments.relevant) for query in suite.queries)
-    by_relevant = any(measure.definition.reach == "relevant" for measure in suite.measures)
-    most_relevant = max(relevant) if by_relevant else 0
     for measure in suite.measures:
         if not measure.stage:
+            by_relevant = measure.definition.reach == "relevant"
+            most_relevant = suite.most_relevant if by_relevant else 0
             yield measure.depth(most_relevant) or suite.top_k, str(measure)
     yield from _ranks_read(suite)
 

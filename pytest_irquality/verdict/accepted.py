@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import cycle, islice
 from math import fsum, sqrt
 from statistics import fmean
 
-from pytest_irquality.metrics.measure import CANDIDATES
+from pytest_irquality.metrics import Measure, Scores
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.verdict import facts
+from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.findings import Finding, RankedDocument
-from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.noise import squares
+from pytest_irquality.verdict.scoring import ScoredSides
+from pytest_irquality.verdict.sides import Sides
 from pytest_irquality.verdict.statistics import EQUAL, student
 
 NAMED = 5  # queries that are told with their documents
@@ -34,20 +36,22 @@ class Accepting:
 
 
 def may_be_accepted(finding: Finding, compares: frozenset[str]) -> bool:
-    """Whether a finding is on a change. ``compares`` are the measures that read the baseline's
-    ranking. What variants lose, they lose from today's queries.
+    """Tell whether a finding is on a change.
+
+    ``compares`` are the measures that read the baseline's ranking. What variants lose, they lose
+    from today's queries.
     """
     if finding.variants:
         return False
     return finding.demand.on_change or finding.measure in compares
 
 
-def judged_with(now: Measured, committed: Run) -> Run:
+def judged_with(now: Comparison, committed: Run) -> Run:
     """The merge base's answers, with those that are committed anew where today's are just these.
 
     Where the merge base cannot be compared with at all, or not as deep, all of the committed ones.
     """
-    base = now.baseline_run
+    base = now.sides.baseline_run
     shallow = base and base.depth and committed.depth and base.depth < committed.depth
     if base is None or shallow or not base.answered:
         return committed
@@ -60,112 +64,110 @@ def judged_with(now: Measured, committed: Run) -> Run:
         for answer, anew in pairs
     )
     stages = dict(base.stages)
-    if now.candidates and CANDIDATES in committed.stages:
-        stages[CANDIDATES] = judged_with(now.candidates, committed.stages[CANDIDATES])
+    for name in now.sides.stages.keys() & committed.stages.keys():
+        stage = replace(now, sides=now.sides.stages[name])
+        stages[name] = judged_with(stage, committed.stages[name])
     return replace(base, answers=answers, stages=stages)
 
 
-def as_committed(now: Measured, committed: Run) -> Sequence[str]:
+def as_committed(now: Comparison, committed: Run) -> Sequence[str]:
     """The queries that return what HEAD committed for them, ties aside, in the suite's order.
 
     Where a side has several answers, of which none is like another, a query counts whose values are
     not lower than the committed ones by more than the noise.
     """
-    beside = replace(now, baseline_run=committed)
-    if not beside.several:
-        return [id for id in beside.before if id not in beside.moved]
-    sides = [_Column(beside, place) for place in range(len(beside.suite.measures))]
-    columns = [side for side in sides if side.better]
-    return [id for id in beside.before if _returned_so(beside, columns, id)]
+    sides = replace(now.sides, baseline_run=committed)
+    if not sides.tells_noise:
+        return [id for id in sides.before if id not in sides.changed]
+    scores = ScoredSides(sides, now.scoring)
+    measures = [
+        measure
+        for measure in sides.suite.measures
+        if measure.unit != "seconds" and measure.higher_is_better is not None
+    ]
+    columns = [_column(scores, measure) for measure in measures]
+    return [id for id in sides.before if _returned_so(sides, columns, id)]
 
 
-def _returned_so(beside: Measured, columns: Sequence[_Column], id: str) -> bool:
-    told = [column.no_worse(id) for column in columns if column.has(id)]
-    if told:
-        return all(told)
+def _returned_so(sides: Sides, columns: Sequence[_Column], id: str) -> bool:
+    judged = [column for column in columns if column.now[id] and column.then[id]]
+    if judged:
+        return all(column.no_worse(id) for column in judged)
     # Nobody judged anything of it: then each answer must be one of those that were committed.
-    depth = beside.compared_depth
-    known = {answer.aligned[id][:depth] for answer in beside.answers_before}
-    return all(answer.aligned[id][:depth] in known for answer in beside.answers)
+    depth = sides.compared_depth
+    known = {answer.aligned[id][:depth] for answer in sides.answers_before}
+    return all(answer.aligned[id][:depth] in known for answer in sides.answers)
+
+
+Values = Mapping[str, Sequence[float]]
 
 
 @dataclass(frozen=True)
 class _Column:
-    """The values of one measure over all answers of both sides."""
+    """The values of one measure in all answers of both sides, by query id, more being better."""
 
-    beside: Measured
-    place: int
-
-    @property
-    def better(self) -> int:
-        """1 where a high value is good, -1 where a low one is, 0 where neither is or it is time."""
-        measure = self.beside.suite.measures[self.place]
-        if measure.unit == "seconds" or measure.higher_is_better is None:
-            return 0
-        return 1 if measure.higher_is_better else -1
-
-    def values(self, answers: Sequence[Measured], id: str) -> list[float]:
-        rows = (answer.scores_compared.values.get(id) for answer in answers)
-        values = (row[self.place] for row in rows if row)
-        return [value for value in values if value is not None]
-
-    def has(self, id: str) -> bool:
-        """Whether the query has a value on both sides."""
-        now, then = self.beside.answers, self.beside.answers_before
-        return bool(self.values(now, id) and self.values(then, id))
+    now: Values
+    then: Values
 
     @cached_property
     def spread(self) -> tuple[float, int]:
-        """The variance of what was committed within a query, over all of them; its degrees of
-        freedom.
+        """The variance of what was committed within a query, and its degrees of freedom.
+
+        It is over all queries.
 
         Today's own answers are not asked: what wavers only since the change is no noise.
         """
-        rows = [self.values(self.beside.answers_before, id) for id in self.beside.before]
-        freedom = sum(len(row) - 1 for row in rows if row)
-        return fsum(map(squares, filter(None, rows))) / max(freedom, 1), freedom
+        rows = [*filter(None, self.then.values())]
+        freedom = sum(len(row) - 1 for row in rows)
+        return fsum(map(squares, rows)) / max(freedom, 1), freedom
 
     def no_worse(self, id: str) -> bool:
-        """Whether today's mean of a query is not lower than the committed one by more than the
-        noise.
-        """
-        now = self.values(self.beside.answers, id)
-        then = self.values(self.beside.answers_before, id)
-        drop = self.better * (fmean(then) - fmean(now))
+        """Tell whether a query's mean fell by no more than the noise since it was committed."""
+        now, then = self.now[id], self.then[id]
         variance, freedom = self.spread
         if len(then) > 1:
             variance = max(variance, squares(then) / (len(then) - 1))
         noise = 0.0
         if variance:
             noise = student(freedom) * sqrt(variance * (1 / len(then) + 1 / len(now)))
-        return drop <= noise + EQUAL
+        return fmean(then) - fmean(now) <= noise + EQUAL
 
 
-def acceptance(now: Measured, accepting: Accepting, source: str) -> facts.Accepted:
-    """What is accepted: the queries that were committed with another ranking, the documents that
-    moved in the first.
+def _column(scores: ScoredSides, measure: Measure) -> _Column:
+    sign = -1.0 if measure.higher_is_better is False else 1.0
+
+    def values(answers: Sequence[Scores]) -> Values:
+        given = {id: [one.value(id, measure) for one in answers] for id in scores.sides.before}
+        return {id: [sign * one for one in row if one is not None] for id, row in given.items()}
+
+    return _Column(values(scores.answers_compared), values(scores.answers_before))
+
+
+def acceptance(now: Comparison, accepting: Accepting, source: str) -> facts.Accepted:
+    """The drops that are accepted.
+
+    They are told by the queries that were committed with another ranking, and the documents that
+    moved in the first of these.
     """
-    base = now.baseline_run.answered if now.baseline_run else ()
-    beside = Measured(now.suite, now.run, now.baseline_run)
+    sides = now.sides
+    base = sides.baseline_run.answered if sides.baseline_run else ()
     queries = tuple(
-        id for id in as_committed(now, accepting.run) if id not in base or id in beside.moved
+        id for id in as_committed(now, accepting.run) if id not in base or id in sides.changed
     )
-    moved = tuple((id, tuple(_moved(beside, id))) for id in queries[:NAMED] if id in base)
-    return facts.Accepted(source, queries, moved, accepting.lacks, accepting.refused)
+    elsewhere = tuple((id, tuple(_elsewhere(now, id))) for id in queries[:NAMED] if id in base)
+    return facts.Accepted(source, queries, elsewhere, accepting.lacks, accepting.refused)
 
 
-def _moved(beside: Measured, id: str) -> Iterator[RankedDocument]:
-    """The documents that people judged relevant and that stand elsewhere now, or else the first
-    that do.
-    """
-    then, now = (
+def _elsewhere(now: Comparison, id: str) -> Iterator[RankedDocument]:
+    """The relevant documents that stand elsewhere now, or else the first that do."""
+    then, today = (
         {document: rank for rank, document in enumerate(ranking, 1)}
-        for ranking in (beside.before[id], beside.aligned[id])
+        for ranking in (now.sides.before[id], now.sides.aligned[id])
     )
-    relevant = beside.suite.by_id[id].judgments.relevant
-    elsewhere = [document for document in [*then, *now] if then.get(document) != now.get(document)]
+    relevant = now.suite.by_id[id].judgments.relevant
+    elsewhere = [
+        document for document in [*then, *today] if then.get(document) != today.get(document)
+    ]
     shown = [document for document in elsewhere if document in relevant] or elsewhere
     for document in list(dict.fromkeys(shown))[:3]:
-        yield RankedDocument(
-            document, now.get(document), then.get(document), title=beside.title(document)
-        )
+        yield now.standing.document(document, today.get(document), then.get(document))

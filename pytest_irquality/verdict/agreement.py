@@ -1,4 +1,4 @@
-"""How far judges agree: Krippendorff's alpha for ordered labels, with a bootstrap interval.
+"""Krippendorff's alpha for ordered labels, with a bootstrap interval.
 
 It counts how many grades lie between two labels, so that the distance from ``ok`` to ``good`` is
 nobody's guess.
@@ -21,8 +21,9 @@ ENOUGH = 100  # resamples in which the figure is defined, for an interval to mea
 
 
 def alpha(times: Mapping[Pattern, int]) -> float | None:
-    """Agreement, of how often a pair was given each pattern of grades: 1 where all agree, 0 where
-    they agree as by chance.
+    """Agreement of judges: 1 where all agree, 0 where they agree as by chance.
+
+    ``times`` says how often a pair was given each pattern of grades.
 
     Pairs that fewer than two judges graded say nothing. None where no label differs from another.
     """
@@ -73,5 +74,5 @@ def quantile(ordered: Sequence[float], share: float) -> float:
 
 
 def patterns_of(graded: Iterable[Sequence[float]]) -> Counter[Pattern]:
-    """How often each pattern of grades was given."""
+    """Count how often each pattern of grades was given."""
     return Counter(map(tuple, graded))

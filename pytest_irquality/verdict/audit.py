@@ -1,5 +1,6 @@
-"""Is the suite still true, and does it guard anything? Facts only; nothing here asks or opens
-anything.
+"""The audit of a suite: what of it is no longer true, and what guards nothing.
+
+Facts only; nothing here asks or opens anything.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from pytest_irquality.verdict.audit_facts import (
     Skipped,
     WeakLimit,
 )
-from pytest_irquality.verdict.measured import Measured, counts_zero, defined_for
+from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.opinions import opinions
 from pytest_irquality.verdict.result import SuiteResult, Verdict
+from pytest_irquality.verdict.scoring import ScoredSides, counts_zero, defined_for
+from pytest_irquality.verdict.sides import Sides
 from pytest_irquality.verdict.statistics import SMALLEST_SHOWN, standard_error
 
 LOST_SHARE = 10  # one query in so many loses everything
@@ -36,7 +39,7 @@ Judged = Callable[[Suite, Run, Sequence[Check]], SuiteResult]
 
 
 def audit(
-    now: Measured,
+    now: Comparison,
     result: SuiteResult,
     judged: Judged,
     *,
@@ -72,8 +75,9 @@ def audit(
 
 
 def judged_documents(suite: Suite) -> list[str]:
-    """Every document that somebody graded or a rule demands, once; no passages, which have no
-    ids.
+    """Every document that somebody graded or a rule demands, once.
+
+    No passages, which have no ids.
     """
     documents = (
         document
@@ -90,11 +94,12 @@ def _demanded(query: Query) -> Iterator[str]:
         yield from rule.relied_on
 
 
-def dead(now: Measured, exists: Mapping[str, bool]) -> Iterator[Dead]:
-    """Those that no longer exist, the ones that decide most queries first. What a query returned
-    today exists, whatever is said of it.
+def dead(now: Comparison, exists: Mapping[str, bool]) -> Iterator[Dead]:
+    """Judged documents that no longer exist, the ones that decide most queries first.
+
+    What a query returned today exists, whatever is said of it.
     """
-    returned = {document for ids in now.rankings.values() for document in ids}
+    returned = {document for ids in now.sides.rankings.values() for document in ids}
     found = []
     for document, is_there in exists.items():
         if not is_there and document not in returned:
@@ -103,26 +108,27 @@ def dead(now: Measured, exists: Mapping[str, bool]) -> Iterator[Dead]:
                 for query in now.suite.queries
                 if document in query.judgments.relevant or document in _demanded(query)
             ]
-            found.append(Dead(document, now.title(document) or "", tuple(decided)))
+            found.append(Dead(document, now.standing.titles.get(document, ""), tuple(decided)))
     yield from sorted(found, key=lambda one: (-len(one.queries), one.document))
 
 
-def never_met(now: Measured) -> Iterator[NeverMet]:
-    """Judged pairs of the queries that were answered, which neither the run nor the baseline holds
-    at any depth; relevant ones first.
+def never_met(now: Comparison) -> Iterator[NeverMet]:
+    """Judged pairs that neither the run nor the baseline holds at any depth.
+
+    They are of queries that were answered; relevant ones come first.
     """
     found = []
     for query in now.suite.queries:
-        if query.id in now.rankings and not now.suite.reads_texts(query):
+        if query.id in now.sides.rankings and not now.suite.reads_texts(query):
             met, relevant = _met(now, query.id), query.judgments.relevant
             never = (document for document in query.judgments.grades if document not in met)
             found += [NeverMet(query.text, one, one in relevant) for one in never]
     yield from sorted(found, key=lambda one: not one.relevant)
 
 
-def _met(now: Measured, query: str) -> Set[str]:
+def _met(now: Comparison, query: str) -> Set[str]:
     """All that any answer of both sides to a query holds."""
-    sides = (side.answers for side in (now.run, now.baseline_run) if side)
+    sides = (side.answers for side in (now.sides.run, now.sides.baseline_run) if side)
     rankings = (answer.rankings.get(query) for answer in chain.from_iterable(sides))
     return {id for ranking in rankings if ranking for id in ranking.ids}
 
@@ -130,7 +136,7 @@ def _met(now: Measured, query: str) -> Set[str]:
 # -- what protects what ----------------------------------------------------------------------------
 
 
-def unprotected(now: Measured, toothless: Set[str]) -> Iterator[Query]:
+def unprotected(now: Comparison, toothless: Set[str]) -> Iterator[Query]:
     """The queries on which no rule, limit or guard could fail."""
     suite = now.suite
     of_many = [check for check in suite.checks if not check.query and check.name not in toothless]
@@ -139,9 +145,9 @@ def unprotected(now: Measured, toothless: Set[str]) -> Iterator[Query]:
             yield query
 
 
-def _protects(now: Measured, check: Check, query: Query) -> bool:
-    """Whether a check over many queries could fail on account of this one."""
-    compared, relevant = query.id in now.before, bool(query.judgments.relevant)
+def _protects(now: Comparison, check: Check, query: Query) -> bool:
+    """Tell whether a check over many queries could fail on account of this one."""
+    compared, relevant = query.id in now.sides.before, bool(query.judgments.relevant)
     if check.tag not in (None, *query.tags) or (check.over.each_tag and not query.tags):
         return False
     match check.demand:
@@ -154,9 +160,9 @@ def _protects(now: Measured, check: Check, query: Query) -> bool:
     return False
 
 
-def _could_break(now: Measured, limits: Limits, query: Query) -> bool:
-    """Whether bounds are on a value of this query, or on its change."""
-    measure, compared = limits.measure, query.id in now.before
+def _could_break(now: Comparison, limits: Limits, query: Query) -> bool:
+    """Tell whether bounds are on a value of this query, or on its change."""
+    measure, compared = limits.measure, query.id in now.sides.before
     if measure.unit == "seconds" or not defined_for(now.suite, measure, query):
         return False
     return any(bound.fails and (compared or not bound.on_change) for bound in limits.bounds)
@@ -165,9 +171,10 @@ def _could_break(now: Measured, limits: Limits, query: Query) -> bool:
 # -- limits that could not tell --------------------------------------------------------------------
 
 
-def weak_limits(now: Measured, result: SuiteResult, judged: Judged) -> Iterator[WeakLimit]:
-    """The limits that hold whichever query in ten loses every relevant document: those lose them
-    whose loss costs the measure most. Only limits that hold today can be weak.
+def weak_limits(now: Comparison, result: SuiteResult, judged: Judged) -> Iterator[WeakLimit]:
+    """The limits that hold whichever query in ten loses every relevant document.
+
+    Those lose them whose loss costs the measure most. Only limits that hold today can be weak.
     """
     passed = {verdict.check for verdict in result.verdicts if verdict.outcome == "passed"}
     for check in now.suite.checks:
@@ -175,19 +182,22 @@ def weak_limits(now: Measured, result: SuiteResult, judged: Judged) -> Iterator[
             yield from _weak(now, check, check.limits, judged)
 
 
-def _weak(now: Measured, check: Check, limits: Limits, judged: Judged) -> Iterator[WeakLimit]:
+def _weak(now: Comparison, check: Check, limits: Limits, judged: Judged) -> Iterator[WeakLimit]:
     """One entry for each floor that would hold, or one where no bound would break."""
     measure = limits.measure
-    staged, tells_losses = now.staged(measure), measure.needs_relevant or counts_zero(measure)
+    staged, tells_losses = (
+        now.scores.stage_of(measure),
+        measure.needs_relevant or counts_zero(measure),
+    )
     if staged is None or not tells_losses or not limits.can_fail:
         return
-    seen = _seen_by(check, measure, staged)
+    seen = _seen_by(check, measure, staged.sides)
     if not seen:
         return
     losing = _losing(staged, measure, seen, check)
-    lost_run = _without(staged, measure, losing, staged.run)
+    lost_run = _without(staged.sides, measure, losing)
     if measure.stage:
-        lost_run = replace(now.run, stages={measure.stage: lost_run})
+        lost_run = replace(now.sides.run, stages={measure.stage: lost_run})
     only = replace(now.suite, metrics=(measure,), checks=(check,), default_guard=False)
     then = judged(only, lost_run, [check]).verdicts[0]
     weak = WeakLimit(
@@ -201,7 +211,7 @@ def _weak(now: Measured, check: Check, limits: Limits, judged: Judged) -> Iterat
     )
     floor = next((bound for bound in limits.bounds if bound.floor), None)
     if floor and check.over.means and not check.over.each:
-        value = now.aggregate(measure, now.suite.needed(check)).value
+        value = now.scores.aggregate(measure, now.suite.needed(check)).value
         yield from _loose(weak, floor, value, then)
     elif weak.toothless:
         yield weak
@@ -218,7 +228,7 @@ def _loose(
         yield replace(weak, floor=floor.value, value=value, lost=lost, write=write)
 
 
-def _seen_by(check: Check, measure: Measure, staged: Measured) -> Sequence[Query]:
+def _seen_by(check: Check, measure: Measure, staged: Sides) -> Sequence[Query]:
     """The queries that a limit reads: those that were answered and define its measure."""
     suite = staged.suite
     queries = [query for query in suite.needed(check) if query.id in staged.rankings]
@@ -228,24 +238,26 @@ def _seen_by(check: Check, measure: Measure, staged: Measured) -> Sequence[Query
 
 
 def _losing(
-    now: Measured, measure: Measure, seen: Sequence[Query], check: Check
+    scored: ScoredSides, measure: Measure, seen: Sequence[Query], check: Check
 ) -> Collection[str]:
-    """A tenth of these queries (ids), of each tag where each is held to the limit: those whose loss
-    costs most.
+    """A tenth of these queries (ids), those whose loss costs most.
+
+    Where each tag is held to the limit, a tenth of each.
     """
-    place = now.suite.column_of[measure]
+    suite = scored.sides.suite
+    place = suite.column_of[measure]
 
     def worth(query: Query) -> float:
-        value = now.scores.values[query.id][place]
+        value = scored.now.values[query.id][place]
         if value is None or counts_zero(measure):
-            return 0.0 if now.rankings[query.id] else -inf
+            return 0.0 if scored.sides.rankings[query.id] else -inf
         return measure.sign * value * query.weight
 
     groups: list[Sequence[Query]] = [seen]
     if check.over.each_tag:
         known = {query.id for query in seen}
         groups = [
-            [query for query in tagged if query.id in known] for tagged in now.suite.tags.values()
+            [query for query in tagged if query.id in known] for tagged in suite.tags.values()
         ]
     losing: set[str] = set()
     for group in groups:
@@ -254,17 +266,17 @@ def _losing(
     return losing
 
 
-def _without(now: Measured, measure: Measure, losing: Collection[str], run: Run) -> Run:
+def _without(sides: Sides, measure: Measure, losing: Collection[str]) -> Run:
     """The run in which these queries found nothing relevant."""
     answers = []
-    for answer in run.answers:
+    for answer in sides.run.answers:
         rankings = dict(answer.rankings)
         for id in losing & rankings.keys():
-            query = now.suite.by_id[id]
-            everything = counts_zero(measure) or now.suite.reads_texts(query)
+            query = sides.suite.by_id[id]
+            everything = counts_zero(measure) or sides.suite.reads_texts(query)
             rankings[id] = _stripped(rankings[id], query, everything)
         answers.append(replace(answer, rankings=rankings))
-    return replace(run, answers=tuple(answers), variants=None)
+    return replace(sides.run, answers=tuple(answers), variants=None)
 
 
 def _stripped(ranking: Ranking, query: Query, everything: bool) -> Ranking:
@@ -285,7 +297,7 @@ def floor_between(lost: float, value: float) -> float | None:
     return None
 
 
-def resolution(now: Measured) -> Iterator[Resolution]:
+def resolution(now: Comparison) -> Iterator[Resolution]:
     """For each limit on a mean over the suite or a tag, what its queries can show."""
     subjects: dict[tuple[str, str | None], tuple[Check, Measure]] = {}
     for check in now.suite.checks:
@@ -296,11 +308,11 @@ def resolution(now: Measured) -> Iterator[Resolution]:
     yield from filter(None, (_resolution(now, *subject) for subject in subjects.values()))
 
 
-def _resolution(now: Measured, check: Check, measure: Measure) -> Resolution | None:
+def _resolution(now: Comparison, check: Check, measure: Measure) -> Resolution | None:
     """From how far the changes of its queries spread; where none changed, the values."""
     place = now.suite.column_of[measure]
-    queries = [query for query in now.suite.needed(check) if query.id in now.rankings]
-    values = [now.scores.values[query.id][place] for query in queries]
+    queries = [query for query in now.suite.needed(check) if query.id in now.sides.rankings]
+    values = [now.scores.now.values[query.id][place] for query in queries]
     differences = [_difference(now, query, place) for query in queries]
     for spread, assumed in ((differences, False), (values, True)):
         known = [value for value in spread if value is not None]
@@ -312,9 +324,9 @@ def _resolution(now: Measured, check: Check, measure: Measure) -> Resolution | N
     return None
 
 
-def _difference(now: Measured, query: Query, place: int) -> float | None:
-    if query.id not in now.before:
+def _difference(now: Comparison, query: Query, place: int) -> float | None:
+    if query.id not in now.sides.before:
         return None
-    before = now.scores_before.values[query.id][place]
-    after = now.scores_compared.values[query.id][place]
+    before = now.scores.before.values[query.id][place]
+    after = now.scores.compared.values[query.id][place]
     return None if before is None or after is None else after - before

@@ -38,9 +38,10 @@ class Disputed:
 
 @dataclass(frozen=True)
 class Opinions:
-    """What several judges of a suite say: all of them, each two where there are more, and where
-    they differ most. ``after`` is how far all agree once the ``settled`` pairs have the grade
-    decided on.
+    """Agreement of a suite's judges: of all, and of each two where there are more.
+
+    ``disputed`` are the pairs on which they differ most. ``after`` is how far all agree once the
+    ``settled`` pairs have the grade decided on.
     """
 
     two: tuple[Agreement, ...]
@@ -62,8 +63,9 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Dead:
-    """A judged document that no longer exists, and the queries (texts) that it decides: that find
-    it relevant, or demand it.
+    """A judged document that no longer exists.
+
+    ``queries`` (texts) are those that it decides: that find it relevant, or demand it.
     """
 
     document: str
@@ -82,8 +84,9 @@ class NeverMet:
 
 @dataclass(frozen=True)
 class WeakLimit:
-    """A limit that holds although one query in ten of those it sees lost every relevant document
-    (or, of ``zero_results``, returned nothing).
+    """A limit that holds although one query in ten of those it sees lost everything.
+
+    Lost is every relevant document or, of ``zero_results``, every result.
 
     ``toothless``: so do all bounds of its line. Of a floor, ``value`` is today's, ``lost`` what is
     left in that case, and ``write`` a floor that would have told.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pytest_irquality.retrieval.run import Fault
 from pytest_irquality.storage.history import Entry
-from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.demands import Guard
 from pytest_irquality.suite.model import Check, Limits, Query, Suite, TrendLimits, VariantLimits
 from pytest_irquality.suite.rules import Ranks, Rule
@@ -17,10 +16,10 @@ from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.findings import Finding, Lack, RankedDocument
 from pytest_irquality.verdict.guards import hold_guard
 from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare, undecided
-from pytest_irquality.verdict.measured import Measured, defined_for
-from pytest_irquality.verdict.medians import median_rank
 from pytest_irquality.verdict.result import Outcome, Verdict
 from pytest_irquality.verdict.robustness import Variants, measured_variants
+from pytest_irquality.verdict.scoring import defined_for
+from pytest_irquality.verdict.sides import Sides, median_rank
 from pytest_irquality.verdict.trend import trend
 
 
@@ -32,25 +31,24 @@ class CheckJudge:
     ``history`` holds the entries of past changes, today's last, for limits on many changes.
     """
 
-    sides: Comparison
-    baseline: Baseline | None
+    comparison: Comparison
     updating: bool
     history: Sequence[Entry] = ()
 
     @property
-    def now(self) -> Measured:
-        """What was measured, with what it is compared with."""
-        return self.sides.measured
+    def sides(self) -> Sides:
+        """The rankings of today and of the baseline."""
+        return self.comparison.sides
 
     @property
     def suite(self) -> Suite:
         """The suite that the checks are of."""
-        return self.now.suite
+        return self.comparison.suite
 
     @cached_property
     def variants(self) -> Mapping[str, Variants]:
-        """What other wordings of the queries gave, by the kind of rewording."""
-        return measured_variants(self.now)
+        """The variants of the queries, measured, by their kind."""
+        return measured_variants(self.comparison)
 
     @cached_property
     def comparing(self) -> frozenset[str]:
@@ -94,7 +92,7 @@ class CheckJudge:
     def decided(
         self, findings: tuple[Finding, ...], issue: str | None
     ) -> tuple[Outcome, tuple[Finding, ...]]:
-        """What findings and a known issue come to, and the findings as they count."""
+        """The outcome of findings and a known issue, and the findings as they count."""
         anything_broken = any(finding.breaks for finding in findings)
         if self.updating:
             findings = tuple(map(self.while_updating, findings))
@@ -108,26 +106,29 @@ class CheckJudge:
 
     # -- which queries a check can see -------------------------------------------------------------
 
-    def candidates_of(self, check: Check) -> Measured | None:
-        """The candidates, where a check has limits on them and they are known."""
-        of_candidates = any(limits.measure.stage for limits in check.all_limits)
-        return self.now.candidates if of_candidates else None
+    def stages_of(self, check: Check) -> Sequence[Sides]:
+        """The stages before the ranking that a check has limits on, as far as they are known."""
+        names = {limits.measure.stage for limits in check.all_limits}
+        return [stage for name, stage in self.sides.stages.items() if name in names]
 
     def faults(self, check: Check) -> Mapping[str, Fault]:
-        """Why queries have no ranking, or no candidates where the check needs them."""
-        run = self.now.run
-        return run.unanswered if self.candidates_of(check) else run.faults
+        """The reasons why queries have no ranking, or nothing of a stage that the check needs."""
+        faults: dict[str, Fault] = {}
+        for stage in self.stages_of(check):
+            faults.update(stage.run.faults)
+        return {**faults, **self.sides.run.faults}
 
     def answered(self, check: Check) -> Collection[str]:
-        """The queries that have a ranking, and candidates where the check needs them."""
-        answered = self.now.run.answered
-        candidates = self.candidates_of(check)
-        return answered & candidates.run.answered if candidates else answered
+        """The queries that have a ranking, and an answer of each stage that the check needs."""
+        answered: Set[str] = self.sides.run.answered
+        for stage in self.stages_of(check):
+            answered &= stage.run.answered
+        return answered
 
     # -- its findings ------------------------------------------------------------------------------
 
     def findings(self, check: Check, needed: Sequence[Query]) -> Iterator[Finding]:
-        """What a check demands, each demand with whether it holds."""
+        """A finding for each demand of a check."""
         match check.demand:
             case Query() as query:
                 for rule in query.rules:
@@ -138,8 +139,7 @@ class CheckJudge:
                 for query in needed:
                     yield from self.rule_of_all(rule, query)
             case Guard() as guard:
-                has_baseline = self.baseline is not None
-                yield from hold_guard(guard, self.sides, has_baseline, self.updating)
+                yield from hold_guard(guard, self.comparison, self.updating)
             case TrendLimits() as limits:
                 for bound in limits.bounds:
                     yield trend(self.history, limits.measure, bound, limits.over)
@@ -149,11 +149,12 @@ class CheckJudge:
                 yield from self.limits(limits, check)
 
     def rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
-        """A finding for each part of a rule, over all answers to its query; ``broken_in`` counts
-        those that break it. Some that do only warn, unless the rule says that one is too many.
+        """A finding for each part of a rule, over all answers to its query.
+
+        ``broken_in`` counts those that break it. Some that do only warn, unless the rule says that
+        one is too many.
         """
-        answers = [self.now] if self.now.has_order else self.now.answers
-        ranks = [answer.ranks(query) for answer in answers]
+        ranks = [answer.ranks(query.id) for answer in self.sides.answers]
         for part in rule.parts(ranks):
             broken = [its for its in ranks if not rule.holds(part, its)]
             finding = Finding(
@@ -173,30 +174,31 @@ class CheckJudge:
     ) -> tuple[RankedDocument, ...]:
         """The documents of a part of a rule, each at the median of its ranks."""
         return tuple(
-            RankedDocument(
-                document,
-                median_rank([ranks.get(document) for ranks in answers]),
+            replace(
+                self.comparison.standing.document(
+                    document, median_rank([ranks.get(document) for ranks in answers])
+                ),
                 limit=rule.documents[document] if rule.on_ranks else None,
-                title=self.now.title(document),
             )
             for document in part
         )
 
     def rule_of_all(self, rule: Rule, query: Query) -> Iterator[Finding]:
         """A rule of the whole suite on one of its queries."""
-        if query.id in self.now.rankings:
+        if query.id in self.sides.rankings:
             for finding in self.rule(rule, query):
                 yield replace(finding, queries=1)
 
     def limits(self, limits: Limits, check: Check) -> Iterator[Finding]:
-        """The findings of a line; the bounds that lack a baseline are reported once, not for each
-        of its subjects.
+        """The findings of a line.
+
+        The bounds that lack a baseline are reported once, not for each of its subjects.
         """
-        if self.now.staged(limits.measure) is None:
+        if self.sides.stage_of(limits.measure) is None:
             for bound in limits.bounds:
                 yield undecided(limits.measure, bound, "", Lack("candidates"))
             return
-        missing = list(nothing_to_compare(self.sides, limits))
+        missing = list(nothing_to_compare(self.comparison, limits))
         for finding in missing:
             # An update makes the baseline that is missing.
             yield replace(finding, ok=finding.ok or self.updating)
@@ -230,33 +232,37 @@ class CheckJudge:
         queries = self.suite.tagged(tag)
         if not self.defines(limits, queries):
             queries = ()
-        change = self.sides.over(limits.measure, tag)
-        returned = self.sides.as_returned(limits.measure, queries)
-        return hold(self.sides, limits, Subject(tag or "", queries, change, returned))
+        change = self.comparison.over(limits.measure, tag)
+        returned = self.comparison.as_returned(limits.measure, queries)
+        return hold(self.comparison, limits, Subject(tag or "", queries, change, returned))
 
     def over_each_tag(self, limits: Limits) -> Iterator[Finding]:
-        """Tags that no judgment could ever define are passed over; where that leaves none, the line
+        """Limits on the mean over each tag.
+
+        Tags that no judgment could ever define are passed over; where that leaves none, the line
         fails.
         """
         tags = [tag for tag, queries in self.suite.tags.items() if self.defines(limits, queries)]
         for tag in tags:
             yield from self.over_all(limits, tag)
         if not tags:
-            yield from hold(self.sides, limits, Subject("", ()))
+            yield from hold(self.comparison, limits, Subject("", ()))
 
     def over_queries(self, limits: Limits, queries: Sequence[Query]) -> Iterator[Finding]:
         """Every broken bound; where none is, the one that came nearest."""
         findings: list[Finding] = []
         for query in queries:
-            if query.id in self.now.rankings:
-                change = self.sides.change(limits.measure, [query])
-                returned = self.sides.as_returned(limits.measure, [query])
-                findings += hold(self.sides, limits, Subject(query.id, [query], change, returned))
+            if query.id in self.sides.rankings:
+                change = self.comparison.change(limits.measure, [query])
+                returned = self.comparison.as_returned(limits.measure, [query])
+                findings += hold(
+                    self.comparison, limits, Subject(query.id, [query], change, returned)
+                )
         if not findings:
-            findings += hold(self.sides, limits, Subject("", queries))
+            findings += hold(self.comparison, limits, Subject("", queries))
         for bound in limits.bounds:
             of_bound = [finding for finding in findings if finding.kind == bound.key]
-            nothing = self.sides.nothing_compared(queries, limits.measure)
+            nothing = self.comparison.nothing_compared(queries, limits.measure)
             yield from _worst(_compared(of_bound, nothing))
 
     def defines(self, limits: Limits, queries: Sequence[Query]) -> bool:
@@ -281,8 +287,9 @@ def _compared(findings: Sequence[Finding], nothing: Lack) -> Sequence[Finding]:
 
 
 def _worst(findings: Sequence[Finding]) -> Sequence[Finding]:
-    """Every broken demand; where none is, those that ties alone hold up, or else the one that came
-    nearest.
+    """Every broken demand, or else the one that came nearest to breaking.
+
+    Before that go those that ties alone hold up.
     """
     broken = [finding for finding in findings if not finding.ok]
     if broken:
@@ -294,7 +301,7 @@ def _worst(findings: Sequence[Finding]) -> Sequence[Finding]:
 
 
 def _outcome(findings: Sequence[Finding], issue: str | None, anything_broken: bool) -> Outcome:
-    """What findings come to. ``anything_broken``: also what fails nothing while updating.
+    """The outcome of findings. ``anything_broken``: also what fails nothing while updating.
 
     A known issue is about what was measured: it excuses no missing baseline, and it is not fixed
     where nothing was measured.
@@ -310,5 +317,5 @@ def _outcome(findings: Sequence[Finding], issue: str | None, anything_broken: bo
 
 
 def _wavers(finding: Finding) -> bool:
-    """Whether some answers break a demand and others do not."""
+    """Tell whether some answers break a demand and others do not."""
     return not finding.ok and finding.answers > 1

@@ -1,24 +1,24 @@
-"""What changed between the baseline and today, measure by measure, and how sure one can be of
-it.
-"""
+"""Changes between the baseline and today, by measure, and how sure one can be of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import fsum
 from typing import NamedTuple
 
-from pytest_irquality.metrics import Measure
-from pytest_irquality.metrics.measure import CANDIDATES
+from pytest_irquality.metrics import Measure, evaluate
+from pytest_irquality.retrieval.run import JUDGMENTS, Run
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.suite.model import Check, Query
+from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.findings import Change, Lack
-from pytest_irquality.verdict.measured import Measured, counts, counts_zero
 from pytest_irquality.verdict.noise import drop_noise
+from pytest_irquality.verdict.scoring import ScoredSides, Scoring, counts, counts_zero
+from pytest_irquality.verdict.sides import Sides
+from pytest_irquality.verdict.standing import Standing
 from pytest_irquality.verdict.statistics import detectable, holm, interval, sign_flip, win_tie_loss
-from pytest_irquality.verdict.wavering import unit_means, units_before, units_now
+from pytest_irquality.verdict.wavering import unit_means
 
 SIGNIFICANT = 0.05
 ROUNDED = 1e-5  # values that a baseline keeps are rounded to six digits
@@ -37,102 +37,125 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Both sides of a measured run, and the limits on significant drops that it is tested for.
+    """Both sides, and what changed between them; what they score, and where documents stand.
 
     ``baseline`` is what is known of the side before.
     """
 
-    measured: Measured
-    checks: tuple[Check, ...] = ()
+    sides: Sides
+    scoring: Scoring
     baseline: Baseline | None = None
 
+    @property
+    def suite(self) -> Suite:
+        """The suite that asks, judges and limits."""
+        return self.sides.suite
+
+    @cached_property
+    def scores(self) -> ScoredSides:
+        """The scores of both sides."""
+        return ScoredSides(self.sides, self.scoring)
+
+    @cached_property
+    def standing(self) -> Standing:
+        """The places of documents on both sides."""
+        return Standing(self.sides)
+
+    # -- what lacks --------------------------------------------------------------------------------
+
     def missing_baseline(self, measure: Measure) -> Lack | None:
-        """Why the measure cannot be compared."""
-        if self.measured.baseline_run is None:
+        """Say why the measure cannot be compared, if it cannot."""
+        if self.sides.baseline_run is None:
             return Lack("baseline")
-        staged = self.measured.staged(measure)
-        run = staged.baseline_run if staged else None
-        if staged is None or run is None:
+        stage = self.sides.stage_of(measure)
+        run = stage.baseline_run if stage else None
+        if stage is None or run is None:
             return Lack("kept candidates")
-        needed = measure.depth(self.measured.most_relevant) or staged.depth
+        needed = measure.depth(self.suite.most_relevant) or stage.depth
         if run.depth is not None and run.depth < needed:
             return Lack("depth", needed, run.depth)
-        return Lack("documents") if self.measured.renumbered else None
+        return Lack("documents") if self.sides.renumbered else None
 
     def nothing_compared(self, queries: Iterable[Query], measure: Measure | None = None) -> Lack:
-        """Why none of some queries could be compared. Only where all of them are new that is no
-        fault of anybody's.
+        """Say why none of some queries could be compared.
+
+        Only where all of them are new that is no fault of anybody's.
         """
-        staged = (self.measured.staged(measure) if measure else None) or self.measured
-        run, baseline, queries = self.measured.baseline_run, self.baseline, [*queries]
-        if not queries:
+        ids = [query.id for query in queries]
+        if not ids:
             return Lack("defined")
-        edited = {*baseline.edited} if baseline else set()
-        if found := tuple(query.id for query in queries if query.id in edited):
-            return Lack("edited", queries=found)
-        known = run.answered if run else ()
-        both = [query.id for query in queries if query.id in self.measured.before]
-        if any(id not in staged.before for id in both):
+        edited = tuple(id for id in ids if self.baseline and id in self.baseline.edited)
+        if edited:
+            return Lack("edited", queries=edited)
+        stage = (self.sides.stage_of(measure) if measure else None) or self.sides
+        both = self.sides.before.keys() & ids
+        if not stage.before.keys() >= both:
             return Lack("kept candidates")
-        if both and staged.moved.keys().isdisjoint(both):
+        if both and stage.changed.keys().isdisjoint(both):
             return Lack("unchanged")
-        others = bool(self.measured.before) and self.measured.suite.baseline_retriever is None
-        new_suite = baseline is not None and baseline.new != ""
-        if (others or new_suite) and not any(query.id in known for query in queries):
-            return Lack("new")
-        return Lack("compared")
+        return Lack("new" if self._are_new(ids) else "compared")
+
+    def _are_new(self, queries: Iterable[str]) -> bool:
+        """Tell whether these are in no baseline that holds others, or all of the suite is new."""
+        holds_others = bool(self.sides.before) and self.suite.baseline_retriever is None
+        is_new_suite = self.baseline is not None and self.baseline.new != ""
+        run = self.sides.baseline_run
+        is_known = run is not None and not run.answered.isdisjoint(queries)
+        return (holds_others or is_new_suite) and not is_known
 
     def limited(self, measure: Measure, queries: Iterable[Query]) -> int:
-        """How many of some queries a limit on the measure's change is on: those that have a value
-        today.
+        """The number of some queries that a limit on the measure's change is on.
+
+        These are the ones that have a value today.
         """
-        column = self.measured.suite.column_of[measure]
-        values = self.measured.scores.values
+        column = self.suite.column_of[measure]
+        values = self.scores.now.values
         return sum(
             values[query.id][column] is not None
             for query in queries
             if query.id in values and counts(measure, query) and _weight(measure, query)
         )
 
-    @cached_property
-    def _reordered(self) -> Mapping[str, frozenset[str]]:
-        """The queries in another order as returned, by stage."""
-        candidates = self.measured.candidates
-        of_candidates = candidates.reordered if candidates else ()
-        return {"": frozenset(self.measured.reordered), CANDIDATES: frozenset(of_candidates)}
+    # -- changes -----------------------------------------------------------------------------------
 
     def as_returned(self, measure: Measure, queries: Iterable[Query]) -> Change | None:
-        """The change where no tie is put in the baseline's order; None where that makes no
-        difference.
-        """
-        queries, moved = [*queries], self._reordered[measure.stage]
-        if not any(query.id in moved for query in queries):
+        """The change with ties as they were returned; None where that makes no difference."""
+        queries = [*queries]
+        if not self._is_reordered(measure, queries):
             return None
         return self.change(measure, queries, tested=True, returned=True)
 
     def agreement_as_returned(self, measure: Measure, queries: Iterable[Query]) -> float | None:
-        """A measure that compares both rankings, in the order as returned; None where that makes no
-        difference.
+        """A measure that compares both rankings, of those as returned.
+
+        None where that makes no difference.
         """
-        if not measure.definition.compares:
+        queries = [*queries]
+        stage = self.sides.stage_of(measure)
+        if not (stage and measure.definition.compares and self._is_reordered(measure, queries)):
             return None
-        moved = self._reordered[measure.stage]
-        if not any(query.id in moved for query in queries):
-            return None
-        ids = [query.id for query in queries if query.id in self.measured.before]
-        weights = self.measured.suite.weights
-        return self.measured.scores_returned.aggregate(measure, ids, weights).value
+        rankings = {
+            query.id: stage.rankings[query.id]
+            for query in queries
+            if query.id in stage.before and counts(measure, query)
+        }
+        scores = evaluate({}, rankings, [measure], before=stage.before)
+        return scores.aggregate(measure, weights=self.suite.weights).value
+
+    def _is_reordered(self, measure: Measure, queries: Iterable[Query]) -> bool:
+        stage = self.sides.stage_of(measure)
+        return stage is not None and any(query.id in stage.reordered for query in queries)
 
     def pairs(
         self, measure: Measure, queries: Iterable[Query], returned: bool = False
     ) -> Sequence[Pair]:
-        """The values of the queries that have one on both sides. ``returned``: ties in today's
-        order.
+        """The values of the queries that have one on both sides.
+
+        ``returned``: ties in today's order.
         """
-        measured = self.measured
-        column = measured.suite.column_of[measure]
-        then = measured.scores_before.values
-        today = (measured.scores_returned if returned else measured.scores_compared).values
+        column = self.suite.column_of[measure]
+        then = self.scores.before.values
+        today = (self.scores.now if returned else self.scores.compared).values
         may_expect_nothing, weighted = counts_zero(measure), measure.weighted
         found = []
         for query in queries:
@@ -150,14 +173,12 @@ class Comparison:
         tested: bool = False,
         returned: bool = False,
     ) -> Change | None:
-        """What the measure did over some queries; None where no query has it on both sides, or it
-        is no mean.
+        """The measure's change over some queries.
+
+        None where no query has it on both sides, or it is no mean.
         """
-        if (
-            measure.unit == "seconds"
-            or measure.definition.compares
-            or self.missing_baseline(measure)
-        ):
+        is_no_mean = measure.unit == "seconds" or measure.definition.compares
+        if is_no_mean or self.missing_baseline(measure):
             return None
         pairs = self.pairs(measure, queries, returned)
         change = change_of(measure, pairs, tested=tested)
@@ -166,45 +187,60 @@ class Comparison:
         return replace(change, noise=self.noise(measure, pairs))
 
     def noise(self, measure: Measure, pairs: Iterable[Pair]) -> float | None:
-        """The largest worsening that unchanged code gives nineteen times in twenty, where answers
-        tell.
+        """The largest worsening that unchanged code gives nineteen times in twenty.
+
+        None where too few answers tell.
         """
-        if not self.measured.several or measure.stage:
+        sides, scores = self.sides, self.scores
+        if not sides.tells_noise or measure.stage:
             return None
-        now, before = units_now(self.measured), units_before(self.measured)
         weights = {pair.query: pair.weight for pair in pairs if pair.weight}
+        before = sides.answers_before.units(scores.answers_before)
+        now = sides.answers.units(scores.answers_compared)
         return drop_noise(unit_means(before, measure, weights), unit_means(now, measure, weights))
 
     def judged_otherwise(self, measure: Measure) -> Change | None:
-        """What changed judgments alone did: the baseline's rankings as they scored when they were
-        saved, and today.
+        """The change by changed judgments alone.
+
+        It is from what the baseline's rankings scored when they were saved to what they score
+        today.
         """
-        measured, name = self.measured, str(measure)
-        scored = measured.baseline_run.scored if measured.baseline_run else {}
-        column = measured.suite.column_of[measure]
+        name, column = str(measure), self.suite.column_of[measure]
         pairs = []
-        for id, row in measured.scores_before.values.items():
-            today, then = row[column], scored.get(id, {}).get(name)
+        for id, row in self.scores.before.values.items():
+            today, then = row[column], self._scored_then.get(id, {}).get(name)
             if today is not None and then is not None:
-                weight = measured.suite.by_id[id].weight if measure.weighted else 1.0
-                pairs.append(Pair(id, then, today, weight))
+                pairs.append(Pair(id, then, today, _weight(measure, self.suite.by_id[id])))
         total = fsum(pair.weight for pair in pairs)
         if not total:
             return None
-        before = fsum(pair.before * pair.weight for pair in pairs) / total
-        today = fsum(pair.now * pair.weight for pair in pairs) / total
         differences = [pair.now - pair.before for pair in pairs]
         better, equal, worse = win_tie_loss(differences, tolerance=ROUNDED)
-        return Change(before, today, len(pairs), better, worse, equal)
+        return Change(*_values(pairs, total), len(pairs), better, worse, equal)
+
+    @cached_property
+    def new_judgments(self) -> int:
+        """The number of judgments added to the compared queries since the baseline."""
+        scored = self._scored_then
+        return sum(
+            len(self.suite.by_id[id].judgments.grades) - int(scored[id][JUDGMENTS])
+            for id in self.sides.before
+            if JUDGMENTS in scored.get(id, {})
+        )
+
+    @property
+    def _scored_then(self) -> Mapping[str, Mapping[str, float]]:
+        return self.sides.baseline_run.scored if self.sides.baseline_run else {}
 
     def over(self, measure: Measure, tag: str | None) -> Change | None:
-        """The change over the suite or a tag; tested over the suite, and wherever a limit rests on
-        the test.
+        """The change over the suite or a tag.
+
+        It is tested over the suite, and wherever a limit rests on the test.
         """
         if (measure, tag) in self._tested:
             return self._tested[measure, tag]
         if (measure, tag) not in self._known:
-            queries = self.measured.suite.tagged(tag)
+            queries = self.suite.tagged(tag)
             self._known[measure, tag] = self.change(measure, queries, tested=tag is None)
         return self._known[measure, tag]
 
@@ -218,35 +254,52 @@ class Comparison:
 
         Selected or not, as far as their queries were asked: no verdict is another one under ``-k``.
         """
-        suite, asked = self.measured.suite, {query.id for query in self.measured.asked}
-        subjects: dict[Of, Change] = {}
-        for check in suite.checks:
-            if (
-                check.limits
-                and check.limits.tested
-                and asked.issuperset(query.id for query in suite.needed(check))
-            ):
-                tags = list(suite.tags) if check.over.each_tag else [check.tag]
-                for tag in tags:
-                    measure = check.limits.measure
-                    if change := self.change(measure, suite.tagged(tag), tested=True):
-                        subjects[measure, tag] = change
-        corrected = holm([1.0 if change.p is None else change.p for change in subjects.values()])
+        changes: dict[Of, Change] = {}
+        for measure, tag in self._under_tests():
+            if change := self.change(measure, self.suite.tagged(tag), tested=True):
+                changes[measure, tag] = change
+        corrected = holm([1.0 if change.p is None else change.p for change in changes.values()])
         return {
-            subject: replace(change, adjusted=None if change.p is None else adjusted)
-            for (subject, change), adjusted in zip(subjects.items(), corrected, strict=True)
+            of: change if change.p is None else replace(change, adjusted=adjusted)
+            for (of, change), adjusted in zip(changes.items(), corrected, strict=True)
         }
+
+    def _under_tests(self) -> Iterator[Of]:
+        """Every measure of the suite, or of a tag, that a limit rests on a test of."""
+        asked = {query.id for query in self.sides.asked}
+        for check in self.suite.checks:
+            if check.limits and check.limits.tested:
+                needed = (query.id for query in self.suite.needed(check))
+                if asked.issuperset(needed):
+                    for tag in self.suite.tags if check.over.each_tag else [check.tag]:
+                        yield check.limits.measure, tag
+
+
+def compare(
+    suite: Suite, run: Run, before: Run | None, baseline: Baseline | None = None
+) -> Comparison:
+    """A run beside the baseline's, if there is one."""
+    return Comparison(Sides(suite, run, before), Scoring(suite), baseline)
 
 
 def _weight(measure: Measure, query: Query) -> float:
     return query.weight if measure.weighted else 1.0
 
 
+def _values(pairs: Sequence[Pair], total: float) -> tuple[float, float]:
+    """The values of both sides over some pairs."""
+    return (
+        fsum(pair.before * pair.weight for pair in pairs) / total,
+        fsum(pair.now * pair.weight for pair in pairs) / total,
+    )
+
+
 def _ends(
     measure: Measure, gains: Sequence[float], before: float, p: float | None
 ) -> tuple[float, float] | tuple[None, None]:
-    """An interval for the change: never beyond what the measure can be, nor one that contradicts
-    the test.
+    """An interval for the change.
+
+    It never goes beyond what the measure can be, and never contradicts the test.
     """
     ends = interval(gains) if measure.aggregate == "mean" else None
     if ends is None:
@@ -259,13 +312,12 @@ def _ends(
 
 
 def change_of(measure: Measure, pairs: Iterable[Pair], *, tested: bool = False) -> Change | None:
-    """What a measure did over pairs of values, one pair a query; None where there are none."""
+    """The change of a measure over pairs, one a query; None where there are none."""
     pairs = [pair for pair in pairs if pair.weight]
     if not pairs:
         return None
     total = 1.0 if measure.aggregate == "sum" else fsum(pair.weight for pair in pairs)
-    before = fsum(pair.before * pair.weight for pair in pairs) / total
-    now = fsum(pair.now * pair.weight for pair in pairs) / total
+    before, now = _values(pairs, total)
     # What each query adds to the change, scaled so that their mean is the whole change, for the
     # better if positive.
     scale = measure.sign * len(pairs) / total

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Deferred(Sequence[T]):
-    """As good as the tuple that ``make(*of)`` gives, which is called once, when somebody looks.
+    """A sequence as good as the tuple ``make(*of)``, which is made when somebody looks.
 
     A judge cannot know what will be read: a passing run without reports shows no document at all.
     Whatever ``make`` reads must not change, as nothing in a verdict does.
@@ -24,7 +24,7 @@ class Deferred(Sequence[T]):
 
     @property
     def made(self) -> tuple[T, ...]:
-        """All of it."""
+        """The tuple."""
         if self._make is not None:
             self._made = self._make(*self._of)
             self._make, self._of = None, ()

@@ -1,4 +1,4 @@
-"""What a reader of a result must know beside its verdicts, as facts.
+"""Facts that a reader of a result must know beside its verdicts.
 
 Each kind of fact has one sentence in ``wording/notes.py``.
 """
@@ -14,8 +14,9 @@ from pytest_irquality.verdict.findings import Cause, Change, Loss, RankedDocumen
 
 
 class Fact(Tagged):
-    """What a reader of the figures must know beside the verdicts. Each kind has one sentence in
-    wording/.
+    """Something that a reader of the figures must know beside the verdicts.
+
+    Each kind has one sentence in ``wording/``.
     """
 
 
@@ -24,8 +25,9 @@ class Fact(Tagged):
 
 @dataclass(frozen=True)
 class Remark(Fact):
-    """Something about the input, in words already: what a file holds beside what was used, which
-    share this is.
+    """Something about the input, in words already.
+
+    Such as what a file holds beside what was used, or which share this is.
     """
 
     text: str
@@ -33,7 +35,7 @@ class Remark(Fact):
 
 @dataclass(frozen=True)
 class Loud(Remark):
-    """One that no pass may stand without; ``short`` is for the headline."""
+    """A remark that no pass may stand without; ``short`` is for the headline."""
 
     short: str = ""
 
@@ -55,9 +57,7 @@ class Selected(Fact):
 
 @dataclass(frozen=True)
 class Unanswered(Fact):
-    """Queries (ids) of ``total`` that could not be answered. ``allowed`` is what the suite lets
-    pass.
-    """
+    """Queries (ids) of ``total`` without an answer; the suite lets ``allowed`` pass."""
 
     queries: tuple[str, ...]
     total: int
@@ -82,8 +82,9 @@ class ReturnedNothing(Fact):
 
 @dataclass(frozen=True)
 class ReturnsFewer(Fact):
-    """Queries (ids) of ``total`` compared ones that return fewer results than before; those of one,
-    as an example.
+    """Queries (ids) of ``total`` compared ones that return fewer results than before.
+
+    ``before`` and ``now`` are the numbers of one of them, as an example.
     """
 
     queries: tuple[str, ...]
@@ -94,9 +95,7 @@ class ReturnsFewer(Fact):
 
 @dataclass(frozen=True)
 class WithoutRelevant(Fact):
-    """So many queries of ``total`` have no relevant document; ``score_0`` or else they are in no
-    mean.
-    """
+    """So many queries of ``total`` lack relevant documents: they ``score_0`` or nothing."""
 
     queries: int
     total: int
@@ -105,8 +104,9 @@ class WithoutRelevant(Fact):
 
 @dataclass(frozen=True)
 class ReturnedTwice(Fact):
-    """So many queries of ``total`` returned a document more than once; ``document`` in ``query`` is
-    the first.
+    """So many queries of ``total`` returned a document twice, ``query`` its ``document``.
+
+    The first is ``document`` in ``query``.
     """
 
     queries: int
@@ -117,8 +117,9 @@ class ReturnedTwice(Fact):
 
 @dataclass(frozen=True)
 class UnknownIds(Fact):
-    """No returned document is one that the suite names. ``like`` is what the returned ids look
-    like, if anything.
+    """No returned document is one of the suite's; ``like`` is what their ids look like.
+
+    ``like`` is what the returned ids look like, if anything.
     """
 
     returned: tuple[str, ...]
@@ -156,8 +157,9 @@ class LowestSince(Fact):
 
 @dataclass(frozen=True)
 class NewSuite(Fact):
-    """The revision asked for has no such suite. ``first``: it has, and this change brings its first
-    baseline.
+    """The revision asked for has no such suite.
+
+    ``first``: it has, and this change brings its first baseline.
     """
 
     source: str
@@ -174,8 +176,9 @@ class TakenOver(Fact):
 
 @dataclass(frozen=True)
 class NewQueries(Fact):
-    """Queries (ids) of ``total`` that the baseline has not. ``retriever``: it is another retriever
-    of this run.
+    """Queries (ids) of ``total`` that the baseline has not.
+
+    ``retriever``: it is another retriever of this run.
     """
 
     queries: tuple[str, ...]
@@ -221,8 +224,9 @@ class NoiseUnknown(Fact):
 
 @dataclass(frozen=True)
 class TiesMoved(Fact):
-    """So many rankings of ``total`` differ in the order of equal scores only; ``documents`` of the
-    first, ``query``.
+    """So many rankings of ``total`` differ in the order of equal scores only.
+
+    ``documents`` are those of the first, ``query``.
     """
 
     rankings: int
@@ -233,8 +237,7 @@ class TiesMoved(Fact):
 
 @dataclass(frozen=True)
 class JudgmentsChanged(Fact):
-    """The baseline's own ``rankings`` score otherwise than when they were saved, those of so many
-    ``queries``.
+    """The baseline's ``rankings`` of so many ``queries`` score otherwise than when they were saved.
 
     ``new`` is how many judgments all of these rankings' queries have more than then.
     """
@@ -250,11 +253,10 @@ class JudgmentsChanged(Fact):
 
 @dataclass(frozen=True)
 class Resolution(Fact):
-    """What the suite can tell of a measure's change. ``worth`` is the most that one query adds to
-    the mean.
+    """The smallest change of a measure that the suite can tell.
 
-    ``decided`` is False where too few queries changed for any test; ``apart`` where failures rest
-    on other things.
+    ``worth`` is the most that one query adds to the mean. ``decided`` is False where too few
+    queries changed for any test; ``apart`` where failures rest on other things.
     """
 
     measure: str
@@ -286,9 +288,7 @@ class Unjudged:
 
 @dataclass(frozen=True)
 class JudgeFirst(Fact):
-    """The unjudged documents of the top results, those that weigh most first: a few of
-    ``total``.
-    """
+    """Unjudged documents of the top results, the weightiest first: a few of ``total``."""
 
     documents: tuple[Unjudged, ...]
     total: int
@@ -303,8 +303,10 @@ class InNoRanking(Fact):
 
 @dataclass(frozen=True)
 class NeverFound(Fact):
-    """So many relevant documents of ``total`` are in no ranking, nor in the baseline's where
-    ``compared``. ``recall`` names the measure that is of these alone, where one is shown.
+    """So many relevant documents of ``total`` are in no ranking.
+
+    Nor are they in the baseline's where ``compared``. ``recall`` names the measure that is of these
+    alone, where one is shown.
     """
 
     documents: int
@@ -315,8 +317,9 @@ class NeverFound(Fact):
 
 @dataclass(frozen=True)
 class LeftIndex(Fact):
-    """Documents of which the retriever says that it has them no more, and the queries (ids) that
-    miss them; ``at_least``: not all were asked for.
+    """Documents that the retriever says it has no more.
+
+    ``queries`` (ids) miss them; ``at_least``: not all were asked for.
     """
 
     documents: tuple[RankedDocument, ...]
@@ -326,9 +329,7 @@ class LeftIndex(Fact):
 
 @dataclass(frozen=True)
 class SeveralJudges(Fact):
-    """So many ``pairs`` of a query and a document were graded by more than one of the ``judges``;
-    ``counts`` is what then counts.
-    """
+    """So many ``pairs`` have grades of several ``judges``; ``counts`` is what then counts."""
 
     pairs: int
     judges: tuple[str, ...]
@@ -337,8 +338,9 @@ class SeveralJudges(Fact):
 
 @dataclass(frozen=True)
 class OtherJudge(Fact):
-    """Checks (labels) that would pass, and that would fail, under this judge's grades alone, on
-    ``pairs`` that the judge graded otherwise.
+    """Checks (labels) that would end otherwise under this judge's grades alone.
+
+    The judge graded so many ``pairs`` otherwise.
     """
 
     judge: str
@@ -366,8 +368,7 @@ class InNoChunk(Fact):
 
 @dataclass(frozen=True)
 class FewerThanAsked(Fact):
-    """So many queries of ``total`` have fewer than ``k`` results, so that no measure at k can see
-    k.
+    """So many queries of ``total`` have fewer than ``k`` results.
 
     ``results`` is the most that any has; where ``collapsed``, the fewest: there more were returned,
     several of one document.
@@ -382,9 +383,10 @@ class FewerThanAsked(Fact):
 
 @dataclass(frozen=True)
 class LostInStages(Fact):
-    """How far the relevant documents of so many ``queries`` got, to the first ``k`` results, where
-    up to ``depth`` candidates are known; ``before``: the same of the baseline, over the same
-    queries, where it holds candidates of all of them.
+    """The stages that the relevant documents of so many ``queries`` got to.
+
+    The last are the first ``k`` results; up to ``depth`` candidates are known. ``before`` is about
+    the baseline, over the queries of ``now``, where it holds candidates of all of them.
     """
 
     queries: int
@@ -396,8 +398,9 @@ class LostInStages(Fact):
 
 @dataclass(frozen=True)
 class CandidatesUnknown(Fact):
-    """Queries (ids) of ``total`` whose candidates could not be had, and why, those that failed
-    alike together. They are in no measure of candidates.
+    """Queries (ids) of ``total`` whose candidates could not be had, and why.
+
+    Those that failed alike stand together. They are in no measure of candidates.
     """
 
     queries: tuple[str, ...]
@@ -407,9 +410,7 @@ class CandidatesUnknown(Fact):
 
 @dataclass(frozen=True)
 class Retried(Fact):
-    """So many calls were made again after a failure that the suite retries; their waits are in no
-    latency.
-    """
+    """So many calls were made again after a failure; their waits are in no latency."""
 
     calls: int
 
@@ -429,17 +430,16 @@ class NothingGated(Fact):
 
 @dataclass(frozen=True)
 class Unnoticed(Fact):
-    """None of the suite's ``queries`` returned anything, and every check held all the same, or is
-    a known issue.
-    """
+    """No query of so many returned anything, and every check held or is a known issue."""
 
     queries: int
 
 
 @dataclass(frozen=True)
 class Disputed(Fact):
-    """So many queries had other answers in another process; the labels of checks whose verdicts
-    differ.
+    """So many queries had other answers in another process.
+
+    ``checks`` are the labels of those whose verdicts differ.
     """
 
     queries: int

@@ -78,8 +78,9 @@ class Stages:
 
 @dataclass(frozen=True)
 class RankedDocument:
-    """A document that a fact speaks of. ``rank`` None: it was not returned. ``before`` is its rank
-    in the baseline.
+    """A document that a fact speaks of.
+
+    ``rank`` None: it was not returned. ``before`` is its rank in the baseline.
 
     ``limit`` is the worst rank that a rule accepts, or the last one that a rule forbids.
     ``in_answers`` is how many of a query's answers hold it, where there are several.

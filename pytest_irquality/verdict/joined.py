@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
-from pytest_irquality.verdict.facts import Disputed, Fact
+from pytest_irquality.verdict.facts import Disputed
 from pytest_irquality.verdict.result import Outcome, QueryResult, SuiteResult, Verdict
 
 WORSE: tuple[Outcome, ...] = (
@@ -21,8 +22,7 @@ WORSE: tuple[Outcome, ...] = (
 
 
 def joined(results: Sequence[SuiteResult]) -> tuple[SuiteResult, tuple[Verdict, ...]]:
-    """The worst of them, whatever their order, and those of its verdicts that not all of them
-    share.
+    """The worst of some results, whatever their order, and the verdicts that differ among them.
 
     Every process has asked all queries and judged all checks, so equal answers make equal results
     but for times. Where they differ, the figures are those of the result with most to complain of,
@@ -30,28 +30,28 @@ def joined(results: Sequence[SuiteResult]) -> tuple[SuiteResult, tuple[Verdict, 
     """
     ordered = sorted(results, key=_badness)
     worst = ordered[-1]
-    by_check: dict[str, list[Verdict]] = {}
-    for verdict in (verdict for result in ordered for verdict in result.verdicts):
-        by_check.setdefault(verdict.check, []).append(verdict)
-    verdicts = tuple(
-        max(some, key=lambda verdict: WORSE.index(verdict.outcome)) for some in by_check.values()
-    )
-    disputed = tuple(v for v in verdicts if len({other.outcome for other in by_check[v.check]}) > 1)
-    answers = [[_answer(query) for query in result.queries] for result in results]
+    by_check: defaultdict[str, list[Verdict]] = defaultdict(list)
+    for verdict in chain.from_iterable(result.verdicts for result in ordered):
+        by_check[verdict.check].append(verdict)
+    verdicts = tuple(max(some, key=_how_bad) for some in by_check.values())
+    disputed = tuple(one for one in verdicts if len({*map(_how_bad, by_check[one.check])}) > 1)
+    answers = [map(_answer, result.queries) for result in results]
     differ = sum(len(set(some)) > 1 for some in zip_longest(*answers))
-    facts: list[Fact] = list(worst.facts)
+    facts = worst.facts
     if differ or disputed:
-        facts.insert(0, Disputed(differ, tuple(verdict.label for verdict in disputed)))
-    written = dict.fromkeys(line for result in results for line in result.written)
-    return replace(worst, verdicts=verdicts, facts=tuple(facts), written=tuple(written)), disputed
+        facts = (Disputed(differ, tuple(verdict.label for verdict in disputed)), *facts)
+    written = dict.fromkeys(chain.from_iterable(result.written for result in results))
+    return replace(worst, verdicts=verdicts, facts=facts, written=tuple(written)), disputed
 
 
 def _badness(result: SuiteResult) -> tuple[list[int], str]:
-    counts = [
-        sum(verdict.outcome == outcome for verdict in result.verdicts)
-        for outcome in reversed(WORSE)
-    ]
-    return counts, repr([_answer(query) for query in result.queries])
+    outcomes = Counter(verdict.outcome for verdict in result.verdicts)
+    counts = [outcomes[outcome] for outcome in reversed(WORSE)]
+    return counts, repr([*map(_answer, result.queries)])
+
+
+def _how_bad(verdict: Verdict) -> int:
+    return WORSE.index(verdict.outcome)
 
 
 def _answer(query: QueryResult) -> Hashable:

@@ -1,6 +1,4 @@
-"""Limits: the value of a measure, or its change since the baseline, held against each bound of a
-line.
-"""
+"""Limits: the value of a measure, or its change, held against each bound of a line."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from pytest_irquality.verdict.statistics import EQUAL
 
 
 class Subject(NamedTuple):
-    """What a limit is held against: the whole suite (name ""), a tag or a query.
+    """The subject of a limit: the whole suite (name ""), a tag or a query.
 
     No ``queries``: there are none that the judgments could define the measure for. ``as_returned``
     is the change in the order as returned, where that is another one.
@@ -29,33 +27,35 @@ class Subject(NamedTuple):
     as_returned: Change | None = None
 
 
-def hold(sides: Comparison, limits: Limits, subject: Subject) -> Iterator[Finding]:
+def hold(comparison: Comparison, limits: Limits, subject: Subject) -> Iterator[Finding]:
     """A finding for each bound of a line on one subject."""
     for bound in limits.bounds:
         held = _hold_change if bound.on_change else _hold_value
-        yield held(sides, limits.measure, bound, subject)
+        yield held(comparison, limits.measure, bound, subject)
 
 
-def nothing_to_compare(sides: Comparison, limits: Limits) -> Iterator[Finding]:
-    """What stands in place of the bounds on a change, once a line, where there is no baseline to
-    take it from.
+def nothing_to_compare(comparison: Comparison, limits: Limits) -> Iterator[Finding]:
+    """Findings in place of bounds on a change, where there is no baseline to take it from.
+
+    There is one for each bound, once a line.
     """
-    lacks = sides.missing_baseline(limits.measure)
+    lacks = comparison.missing_baseline(limits.measure)
     for bound in limits.bounds:
         if lacks and (bound.on_change or limits.measure.definition.compares):
             yield undecided(limits.measure, bound, "", lacks)
 
 
 def margin(finding: Finding) -> float:
-    """How far a finding is from breaking, the worst lowest."""
+    """The distance of a finding from breaking, the worst lowest."""
     if finding.value is None or finding.limit is None:
         return -inf if not finding.ok else inf
     return finding.demand.left(finding.value, finding.limit)
 
 
 def undecided(measure: Measure, bound: Bound, subject: str, lacks: Lack, of: int = 0) -> Finding:
-    """A limit that has no value to be held against. It holds only where there is nothing yet that
-    it could be.
+    """A limit that has no value to be held against.
+
+    It holds only where there is nothing yet that it could be.
     """
     return _finding(measure, bound, subject, lacks.why.excused, lacks=lacks, of=of)
 
@@ -66,17 +66,19 @@ def _finding(measure: Measure, bound: Bound, subject: str, ok: bool, **more: Any
     return Finding(subject, bound.key, ok, bound.fails, **more)
 
 
-def _hold_value(sides: Comparison, measure: Measure, bound: Bound, subject: Subject) -> Finding:
+def _hold_value(
+    comparison: Comparison, measure: Measure, bound: Bound, subject: Subject
+) -> Finding:
     queries, compares = subject.queries, measure.definition.compares
-    total = sides.measured.aggregate(measure, queries)
+    total = comparison.scores.aggregate(measure, queries)
     value = total.value
     if value is None:
-        lacks = sides.nothing_compared(queries, measure) if compares else Lack("defined")
+        lacks = comparison.nothing_compared(queries, measure) if compares else Lack("defined")
         return undecided(measure, bound, subject.name, lacks, len(queries))
     if bound.share:
         value /= max(total.n, 1)
     ok = bound.left(value, bound.value) >= -EQUAL
-    returned = sides.agreement_as_returned(measure, queries)
+    returned = comparison.agreement_as_returned(measure, queries)
     tied = ok and returned is not None and bound.left(returned, bound.value) < -EQUAL
     return _finding(
         measure,
@@ -90,11 +92,13 @@ def _hold_value(sides: Comparison, measure: Measure, bound: Bound, subject: Subj
     )
 
 
-def _hold_change(sides: Comparison, measure: Measure, bound: Bound, subject: Subject) -> Finding:
+def _hold_change(
+    comparison: Comparison, measure: Measure, bound: Bound, subject: Subject
+) -> Finding:
     change, returned = subject.change, subject.as_returned
-    of = sides.limited(measure, subject.queries)
+    of = comparison.limited(measure, subject.queries)
     if change is None:
-        lacks = sides.nothing_compared(subject.queries, measure)
+        lacks = comparison.nothing_compared(subject.queries, measure)
         return undecided(measure, bound, subject.name, lacks, of)
     value, ok = bound.worsening(change.before, change.now), _within(bound, change)
     tied = ok and returned is not None and not _within(bound, returned)
@@ -112,7 +116,10 @@ def _hold_change(sides: Comparison, measure: Measure, bound: Bound, subject: Sub
 
 
 def _within(bound: Bound, change: Change) -> bool:
-    """Whether a change is allowed; one that may be chance is, where the bound asks for a test."""
+    """Tell whether a change is allowed.
+
+    One that may be chance is, where the bound asks for a test.
+    """
     if bound.left(bound.worsening(change.before, change.now), bound.value) >= -EQUAL:
         return True
     if not bound.tested:

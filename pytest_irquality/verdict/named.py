@@ -47,8 +47,10 @@ def _lost(query: QueryResult) -> list[str]:
 
 
 def not_returned(result: SuiteResult, by_query: ByQuery) -> Sequence[str]:
-    """The documents to look up: those that failures name, the others that the baseline had, and
-    the others that the queries miss on which a failure rests.
+    """The documents to look up.
+
+    They are those that failures name, the others that the baseline had, and the others that the
+    queries miss on which a failure rests.
 
     What any query returns is there, whatever is said of it.
     """

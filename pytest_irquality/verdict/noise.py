@@ -1,5 +1,4 @@
-"""What unchanged code does: how far the answers of one side differ among themselves, and what
-exceeds that.
+"""Rules on how far answers of unchanged code differ, and on what exceeds that.
 
 A *unit* is a build of a side, or, where a side has one build, a repeated answer. ``b`` and ``n``
 count the units of the baseline and of today. Each rule here was simulated on real engines
@@ -18,8 +17,9 @@ ENOUGH_UNITS = 3  # of both sides together, to know how far they spread
 
 
 def drop_noise(before: Sequence[float], now: Sequence[float]) -> float | None:
-    """How large a drop of the mean unchanged code gives once in twenty; None where too few units
-    tell.
+    """The drop of the mean that unchanged code gives once in twenty.
+
+    None where too few units tell.
 
     ``before`` and ``now`` are the means of each unit. Student's two-sample interval with pooled
     variance.
@@ -39,7 +39,7 @@ def squares(values: Sequence[float]) -> float:
 
 
 def exceeds_wavering(lost: int, wavering: int, b: int, n: int) -> bool:
-    """Whether as many queries were lost as wavering alone would hardly lose.
+    """Tell whether more queries were lost than wavering alone would lose.
 
     ``lost`` were found in every unit of the baseline and in none of today's. ``wavering`` others
     were found in exactly ``b`` of the ``b + n`` units, and could by chance have fallen so; each

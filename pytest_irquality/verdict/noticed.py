@@ -1,4 +1,4 @@
-"""What a reader of the figures must know beside the verdicts, as facts."""
+"""Facts that a run gives rise to, beside its verdicts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.demands import Audited
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict import facts
+from pytest_irquality.verdict.accepted import acceptance
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.facts import Fact
 from pytest_irquality.verdict.findings import Cause, Change, Loss, RankedDocument, Stages
-from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.result import Verdict
+from pytest_irquality.verdict.sides import Sides, causes_of
+from pytest_irquality.verdict.standing import Standing
+from pytest_irquality.verdict.trend import lowest_since
+from pytest_irquality.verdict.verdicts import Verdicts
 
 FEW = 3
 OF_GRADED = ("recall", "r_cap", "set_recall")
@@ -29,101 +33,111 @@ MADE_UP: Mapping[Literal["row numbers", "made up"], re.Pattern[str]] = {
 }
 
 
-def noticed(
-    sides: Comparison,
-    baseline: Baseline | None,
-    verdicts: Sequence[Verdict],
-    pardoned: Sequence[str],
-    nowhere: Mapping[str, Loss],
-) -> Iterator[Fact]:
-    """Every fact, the most general first. ``pardoned``: what would hold if unjudged documents were
-    left out.
+def noticed(judged: Verdicts, nowhere: Mapping[str, Loss]) -> Iterator[Fact]:
+    """Every fact, the most general first.
+
+    ``nowhere`` are the passages that stand in no chunk of the corpus.
     """
-    now = sides.measured
-    yield from _retrieval(now)
-    yield from _unknown_ids(now)
-    if now.run.retries:
-        yield facts.Retried(now.run.retries)
-    yield from _stages(now)
-    yield from _few_results(now)
-    yield from _in_no_chunk(now, nowhere)
-    yield from map(facts.Remark, now.suite.notes)
+    comparison, accepting = judged.comparison, judged.accepting
+    sides, baseline = comparison.sides, comparison.baseline
+    if accepting and any(verdict.accepted for verdict in judged.all):
+        yield acceptance(comparison, accepting, baseline.source if baseline else "")
+    yield from _lowest(judged)
+    yield from _retrieval(comparison)
+    yield from _unknown_ids(sides)
+    if sides.run.retries:
+        yield facts.Retried(sides.run.retries)
+    yield from _stages(comparison.standing)
+    yield from _few_results(sides)
+    yield from _in_no_chunk(sides.suite, nowhere)
+    yield from map(facts.Remark, sides.suite.notes)
     if baseline is not None:
-        yield from _queries_on_one_side(now, baseline)
-        yield from _movement(now)
-        yield from _judgments(sides)
-        yield from _resolution(sides, verdicts)
-    yield from _unjudged(now, pardoned)
-    if not now.run.faults and len(now.asked) == len(now.suite.queries):
-        yield from _in_no_ranking(now)
-    if not now.suite.gated:
+        yield from _queries_on_one_side(sides, baseline)
+        yield from _movement(comparison)
+        yield from _judgments(comparison)
+        yield from _resolution(comparison, judged.all)
+    yield from _unjudged(comparison, judged.pardoned)
+    if not sides.run.faults and len(sides.asked) == len(sides.suite.queries):
+        yield from _in_no_ranking(comparison)
+    if not sides.suite.gated:
         yield facts.NothingGated()
-    elif _unnoticed(now, verdicts):
-        yield facts.Unnoticed(len(now.asked))
+    elif _unnoticed(sides, judged.all):
+        yield facts.Unnoticed(len(sides.asked))
 
 
-def _unnoticed(now: Measured, verdicts: Sequence[Verdict]) -> bool:
-    """Whether an engine that finds nothing for anything breaks no check of the whole suite but what
-    was broken before.
+def _lowest(judged: Verdicts) -> Iterator[Fact]:
+    """The measures that have not been as bad for several changes."""
+    measures = judged.comparison.suite.measures
+    better = {str(measure): measure.higher_is_better for measure in measures}
+    for trail in judged.trails:
+        if fact := lowest_since(trail, better[trail.measure]):
+            yield fact
+
+
+def _unnoticed(sides: Sides, verdicts: Sequence[Verdict]) -> bool:
+    """Tell whether no check minds that nothing was returned for any query.
+
+    A check that was broken before may.
     """
-    checks = {check.name for check in now.suite.checks if not isinstance(check.demand, Audited)}
-    whole = checks == {verdict.check for verdict in verdicts} and not now.run.interrupted
+    checks = {check.name for check in sides.suite.checks if not isinstance(check.demand, Audited)}
+    whole = checks == {verdict.check for verdict in verdicts} and not sides.run.interrupted
     held = all(verdict.outcome in ("passed", "known") for verdict in verdicts)
-    return whole and held and not now.run.faults and not any(now.rankings.values())
+    return whole and held and not sides.run.faults and not any(sides.rankings.values())
 
 
-def _retrieval(now: Measured) -> Iterator[Fact]:
-    suite, asked = now.suite, now.asked
-    if now.run.interrupted:
+def _retrieval(comparison: Comparison) -> Iterator[Fact]:
+    sides, suite = comparison.sides, comparison.suite
+    asked = sides.asked
+    if sides.run.interrupted:
         yield facts.Interrupted(len(asked))
     elif len(asked) < len(suite.queries):
         yield facts.Selected(len(asked), len(suite.queries))
-    if now.run.faults:
-        yield facts.Unanswered(tuple(now.run.faults), len(asked), suite.max_errors)
-    if now.empty:
-        yield _returned_nothing(now)
-    yield from _returns_fewer(now)
+    if sides.run.faults:
+        yield facts.Unanswered(tuple(sides.run.faults), len(asked), suite.max_errors)
+    if sides.empty:
+        yield _returned_nothing(sides)
+    yield from _returns_fewer(sides)
     undefined = [q for q in asked if not q.expects_nothing and not q.judgments.relevant]
     if undefined:
         yield facts.WithoutRelevant(len(undefined), len(asked), suite.undefined == "zero")
-    if now.duplicated:
-        id, twice = next(iter(now.duplicated.items()))
-        yield facts.ReturnedTwice(len(now.duplicated), len(asked), id, _document(now, twice[0]))
+    if sides.duplicated:
+        id, twice = next(iter(sides.duplicated.items()))
+        yield facts.ReturnedTwice(
+            len(sides.duplicated), len(asked), id, comparison.standing.document(twice[0])
+        )
 
 
-def _returns_fewer(now: Measured) -> Iterator[Fact]:
+def _returns_fewer(sides: Sides) -> Iterator[Fact]:
     """The queries that return fewer results than before; the first is the example."""
-    counts = {id: (now.returned_before(id) or 0, now.returned(id) or 0) for id in now.before}
-    fewer = [id for id, (before, today) in counts.items() if 0 < today < before]
+    before, now = sides.answers_before.returned, sides.answers.returned
+    fewer = [id for id, many in before.items() if 0 < now[id] < many]
     if fewer:
-        before, today = counts[fewer[0]]
-        yield facts.ReturnsFewer(tuple(fewer), len(now.before), before, today)
+        first = fewer[0]
+        yield facts.ReturnsFewer(tuple(fewer), len(before), before[first], now[first])
 
 
-def _returned_nothing(now: Measured) -> Fact:
+def _returned_nothing(sides: Sides) -> Fact:
     """The queries that came back empty, with what the baseline says of each."""
-    ids = _ids(now.empty)
-    undefined = sum(not query.judgments.relevant for query in now.empty)
+    ids = _ids(sides.empty)
+    undefined = sum(not query.judgments.relevant for query in sides.empty)
     return facts.ReturnedNothing(
         ids,
-        len(now.asked),
-        newly=tuple(id for id in ids if now.returned_before(id)),
-        compared=sum(id in now.before for id in ids),
-        undefined=undefined if now.suite.undefined == "skip" else 0,
+        len(sides.asked),
+        newly=tuple(id for id in ids if sides.answers_before.returned.get(id)),
+        compared=sum(id in sides.before for id in ids),
+        undefined=undefined if sides.suite.undefined == "skip" else 0,
     )
 
 
-def _unknown_ids(now: Measured) -> Iterator[Fact]:
-    """That retriever and suite speak of documents by different ids, as it seems where they have
-    none in common.
-    """
-    for query in now.suite.queries:
-        if not query.judgments.grades.keys().isdisjoint(now.rankings.get(query.id, ())):
+def _unknown_ids(sides: Sides) -> Iterator[Fact]:
+    """The ids of retriever and suite, where they have none in common."""
+    for query in sides.suite.queries:
+        if not query.judgments.grades.keys().isdisjoint(sides.rankings.get(query.id, ())):
             return  # the first, as a rule
-    known, returned = _ids_of(now.suite), dict.fromkeys(chain(*now.rankings.values()))
-    if now.suite.match == "text" or not known or not returned:
+    known, returned = _ids_of(sides.suite), dict.fromkeys(chain(*sides.rankings.values()))
+    if sides.suite.match == "text" or not known or not returned:
         return
-    if known.keys().isdisjoint(chain(returned, *now.before.values())):
+    if known.keys().isdisjoint(chain(returned, *sides.before.values())):
         yield facts.UnknownIds(tuple(returned)[:FEW], tuple(known)[:FEW], _like(returned, known))
 
 
@@ -137,20 +151,18 @@ def _ids_of(suite: Suite) -> Mapping[str, None]:
 def _like(
     returned: Mapping[str, None], known: Mapping[str, None]
 ) -> Literal["", "row numbers", "made up"]:
-    """What all returned ids look like and none of the suite's does."""
+    """The look that all returned ids have and none of the suite's."""
     for words, pattern in MADE_UP.items():
         if all(map(pattern.fullmatch, returned)) and not any(map(pattern.fullmatch, known)):
             return words
     return ""
 
 
-def _few_results(now: Measured) -> Iterator[Fact]:
-    """That measures see fewer results than their cutoff says, and that some of these hold
-    nothing.
-    """
-    k, depth = now.suite.top_k, now.suite.depth
-    raw = {id: now.run.first.rankings[id].raw for id, ids in now.rankings.items() if ids}
-    documents = {id: len(now.rankings[id]) for id in raw}
+def _few_results(sides: Sides) -> Iterator[Fact]:
+    """Queries with fewer results than the cutoff of measures, and results without text."""
+    k, depth = sides.suite.top_k, sides.suite.depth
+    raw = {id: sides.run.first.rankings[id].raw for id, ids in sides.rankings.items() if ids}
+    documents = {id: len(sides.rankings[id]) for id in raw}
     # Enough results, and too few documents: several results are chunks of one.
     collapsed = [n for id, n in documents.items() if n < k <= len(raw[id][:depth])]
     if collapsed:
@@ -159,35 +171,37 @@ def _few_results(now: Measured) -> Iterator[Fact]:
     elif len(documents) > 1 and max(documents.values()) < k:
         most = max(documents.values())
         yield facts.FewerThanAsked(len(documents), len(documents), k, most, False)
-    yield from _empty_chunks(now, raw.values())
+    yield from _empty_chunks(sides, raw.values())
 
 
-def _empty_chunks(now: Measured, raw: Collection[Sequence[str]]) -> Iterator[Fact]:
-    without_text = {result for result, text in now.run.first.texts.items() if text == ""}
+def _empty_chunks(sides: Sides, raw: Collection[Sequence[str]]) -> Iterator[Fact]:
+    without_text = {result for result, text in sides.run.first.texts.items() if text == ""}
     if without_text:
         empty = [sum(map(without_text.__contains__, results)) for results in raw]
         if any(empty):
             yield facts.EmptyChunks(sum(empty), len(empty) - empty.count(0))
 
 
-def _stages(now: Measured) -> Iterator[Fact]:
-    """Where relevant documents were lost, over all queries whose candidates are known."""
-    if now.candidates is None:
+def _stages(standing: Standing) -> Iterator[Fact]:
+    """The stages at which relevant documents were lost, over all queries with known candidates."""
+    if standing.candidates is None:
         return
-    if unknown := now.candidates.run.faults.keys() - now.run.faults.keys():
-        asked = tuple(query.id for query in now.asked if query.id in unknown)
-        causes = tuple(_causes_of(unknown, now.candidates.causes))
-        yield facts.CandidatesUnknown(asked, len(now.asked), causes)
-    yield from _lost_in_stages(now, now.candidates.depth)
+    sides, stage = standing.sides, standing.candidates
+    if unknown := stage.run.faults.keys() - sides.run.faults.keys():
+        asked = tuple(query.id for query in sides.asked if query.id in unknown)
+        causes = tuple(_causes_of(unknown, causes_of(stage.run.faults)))
+        yield facts.CandidatesUnknown(asked, len(sides.asked), causes)
+    yield from _lost_in_stages(standing, stage.depth)
 
 
-def _lost_in_stages(now: Measured, depth: int) -> Iterator[Fact]:
-    both = [(now.stages(query), now.stages_before(query)) for query in now.asked]
+def _lost_in_stages(standing: Standing, depth: int) -> Iterator[Fact]:
+    sides = standing.sides
+    both = [(standing.stages(query), standing.stages_before(query)) for query in sides.asked]
     today = [stages for stages, _ in both if stages]
     then = [before for stages, before in both if stages and before]
     if today:
         before = _together(then) if len(then) == len(today) else None
-        yield facts.LostInStages(len(today), now.suite.top_k, depth, _together(today), before)
+        yield facts.LostInStages(len(today), sides.suite.top_k, depth, _together(today), before)
 
 
 def _causes_of(queries: Set[str], causes: Sequence[Cause]) -> Iterator[Cause]:
@@ -206,12 +220,12 @@ def _together(stages: Sequence[Stages]) -> Stages:
     )
 
 
-def _in_no_chunk(now: Measured, nowhere: Mapping[str, Loss]) -> Iterator[Fact]:
+def _in_no_chunk(suite: Suite, nowhere: Mapping[str, Loss]) -> Iterator[Fact]:
     asked: dict[str, str] = {}
-    for query in now.suite.queries:
-        if now.suite.reads_texts(query):
+    for query in suite.queries:
+        if suite.reads_texts(query):
             for name in query.judgments.relevant:
-                if now.suite.by_text(query) or name in query.passages:
+                if suite.by_text(query) or name in query.passages:
                     asked.setdefault(name, query.id)
     lost = [
         facts.Nowhere(asked[passage], passage, loss)
@@ -222,18 +236,18 @@ def _in_no_chunk(now: Measured, nowhere: Mapping[str, Loss]) -> Iterator[Fact]:
         yield facts.InNoChunk(tuple(lost), len(asked))
 
 
-def _queries_on_one_side(now: Measured, baseline: Baseline) -> Iterator[Fact]:
+def _queries_on_one_side(sides: Sides, baseline: Baseline) -> Iterator[Fact]:
     if baseline.new:
         yield facts.NewSuite(baseline.source, first=baseline.new == "baseline")
         return
     if baseline.of:
         yield facts.TakenOver(baseline.source, baseline.of)
-    new = [query for query in now.asked if now.is_new(query) and query.id in now.rankings]
-    other = now.suite.baseline_retriever is not None
+    new = [query for query in sides.asked if sides.is_new(query) and query.id in sides.rankings]
+    other = sides.suite.baseline_retriever is not None
     if new:
-        yield facts.NewQueries(_ids(new), len(now.rankings), baseline.source, other)
+        yield facts.NewQueries(_ids(new), len(sides.rankings), baseline.source, other)
     if not other:
-        yield from _other_version(now.run.version, baseline.version)
+        yield from _other_version(sides.run.version, baseline.version)
     if baseline.renamed:
         yield facts.Renamed(baseline.renamed)
     if baseline.left:
@@ -245,52 +259,57 @@ def _other_version(today: str | None, before: str | None) -> Iterator[Fact]:
         yield facts.OtherVersion(today, before)
 
 
-def _movement(now: Measured) -> Iterator[Fact]:
-    """How many rankings changed; those that differ in the order of ties only apart."""
-    total, depth = len(now.before), now.compared_depth
+def _movement(comparison: Comparison) -> Iterator[Fact]:
+    """The number of changed rankings, and of those that differ in the order of ties only."""
+    sides = comparison.sides
+    total, depth = len(sides.before), sides.compared_depth
     if not total:
         return
-    yield facts.Moved(len(now.moved), total)
-    if now.several:  # of which no two need have one order
+    yield facts.Moved(len(sides.changed), total)
+    if sides.tells_noise:  # of which no two need have one order
         return
-    if now.moved and now.suite.baseline_retriever is None:
+    if sides.changed and sides.suite.baseline_retriever is None:
         yield facts.NoiseUnknown()
     tied = [
         id
-        for id, ids in now.before.items()
-        if id not in now.moved and ids[:depth] != now.rankings[id][:depth]
+        for id, ids in sides.before.items()
+        if id not in sides.changed and ids[:depth] != sides.rankings[id][:depth]
     ]
     if tied:
-        yield facts.TiesMoved(len(tied), total, tied[0], tuple(_swapped(now, tied[0], depth)))
+        yield facts.TiesMoved(
+            len(tied), total, tied[0], tuple(_swapped(comparison, tied[0], depth))
+        )
 
 
-def _swapped(now: Measured, query: str, depth: int) -> Iterator[RankedDocument]:
+def _swapped(comparison: Comparison, query: str, depth: int) -> Iterator[RankedDocument]:
     """The documents of the baseline's ranking that stand elsewhere in today's."""
-    ranks = {document: rank for rank, document in enumerate(now.rankings[query][:depth], 1)}
-    for rank, document in enumerate(now.before[query][:depth], 1):
+    sides = comparison.sides
+    ranks = {document: rank for rank, document in enumerate(sides.rankings[query][:depth], 1)}
+    for rank, document in enumerate(sides.before[query][:depth], 1):
         if ranks.get(document) != rank:
-            yield _document(now, document, ranks.get(document), rank)
+            yield comparison.standing.document(document, ranks.get(document), rank)
 
 
-def _judgments(sides: Comparison) -> Iterator[Fact]:
-    """What changed because judgments did: the baseline's own rankings score otherwise than when
-    they were saved.
+def _judgments(comparison: Comparison) -> Iterator[Fact]:
+    """The change that is due to judgments.
+
+    The baseline's own rankings score otherwise than when they were saved.
     """
-    for measure in sides.measured.suite.measures:
-        change = sides.judged_otherwise(measure)
+    for measure in comparison.suite.measures:
+        change = comparison.judged_otherwise(measure)
         if change and (queries := change.better + change.worse):
             name, then, today = str(measure), change.before, change.now
-            new = sides.measured.new_judgments
+            new = comparison.new_judgments
             yield facts.JudgmentsChanged(
                 name, measure.unit, then, today, queries, change.queries, new
             )
             return
 
 
-def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[Fact]:
-    """What this suite can and cannot tell of the first measure that changed."""
-    for measure in sides.measured.suite.measures:
-        change = sides.over(measure, None)
+def _resolution(comparison: Comparison, verdicts: Sequence[Verdict]) -> Iterator[Fact]:
+    """The changes that this suite can and cannot tell, of the first measure that changed."""
+    for measure in comparison.suite.measures:
+        change = comparison.over(measure, None)
         if change is None or change.p is None:
             continue
         failed = [verdict for verdict in verdicts if verdict.outcome == "failed"]
@@ -299,7 +318,7 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[Fact
         yield facts.Resolution(
             measure=str(measure),
             change=change,
-            worth=_worth(sides, measure),
+            worth=_worth(comparison, measure),
             got_worse=_got_worse(measure, change),
             decided=0.5 ** (change.better + change.worse) < SIGNIFICANT,
             significant=(change.p if change.adjusted is None else change.adjusted) < SIGNIFICANT,
@@ -308,12 +327,12 @@ def _resolution(sides: Comparison, verdicts: Sequence[Verdict]) -> Iterator[Fact
         return
 
 
-def _worth(sides: Comparison, measure: Measure) -> float | None:
+def _worth(comparison: Comparison, measure: Measure) -> float | None:
     """The most that one query can add to the measure's mean; None where there is no most."""
     low, high = measure.range
     if measure.aggregate != "mean" or high - low == inf:
         return None
-    weights = [pair.weight for pair in sides.pairs(measure, sides.measured.suite.queries)]
+    weights = [pair.weight for pair in comparison.pairs(measure, comparison.suite.queries)]
     return (high - low) * max(weights) / fsum(weights)
 
 
@@ -321,17 +340,15 @@ def _got_worse(measure: Measure, change: Change) -> bool:
     return change.difference < 0 if measure.higher_is_better else change.difference > 0
 
 
-def _unjudged(now: Measured, pardoned: Sequence[str]) -> Iterator[Fact]:
-    """Whether the verdict rests on documents that nobody judged, and which of them to judge
-    first.
-    """
+def _unjudged(comparison: Comparison, pardoned: Sequence[str]) -> Iterator[Fact]:
+    """The verdicts that rest on documents that nobody judged, and which to judge first."""
     if not pardoned:
         return
     yield facts.RestsOnUnjudged(tuple(pardoned))
     ranks: dict[str, list[int]] = {}
-    for id, ids in now.rankings.items():
-        grades = now.suite.by_id[id].judgments.grades
-        for rank, document in enumerate(ids[: now.suite.top_k], 1):
+    for id, ids in comparison.sides.rankings.items():
+        grades = comparison.suite.by_id[id].judgments.grades
+        for rank, document in enumerate(ids[: comparison.suite.top_k], 1):
             if document not in grades:
                 ranks.setdefault(document, []).append(rank)
 
@@ -339,20 +356,24 @@ def _unjudged(now: Measured, pardoned: Sequence[str]) -> Iterator[Fact]:
         return -sum(1 / rank for rank in ranks[document]), document
 
     first = [
-        facts.Unjudged(_document(now, document, min(ranks[document])), len(ranks[document]))
+        facts.Unjudged(
+            comparison.standing.document(document, min(ranks[document])), len(ranks[document])
+        )
         for document in sorted(ranks, key=heaviest_first)[:FEW]
     ]
     yield facts.JudgeFirst(tuple(first), len(ranks))
 
 
-def _in_no_ranking(now: Measured) -> Iterator[Fact]:
-    """Relevant documents that the baseline found and no ranking holds any more: they may have left
-    the index.
+def _in_no_ranking(comparison: Comparison) -> Iterator[Fact]:
+    """Relevant documents that the baseline found and no ranking holds any more.
+
+    They may have left the index.
     """
+    now, scoring = comparison.sides, comparison.scoring
     relevant = set(chain(*(query.judgments.relevant for query in now.asked)))
     # Most stand in their own query's ranking, where scoring found them; only others are looked for.
-    hits = now.hits
-    sought = relevant.difference(*map(hits.ranks, range(len(hits.queries))))
+    first = now.answers[0]
+    sought = relevant.difference(*(scoring.judged_ranks(first, id) for id in first.rankings))
     # A document that an equal score replaced at the cut is not lost.
     aligned = (ids for id, ids in now.aligned.items() if ids is not now.rankings[id])
     unchanged = {id for id, ids in now.before.items() if ids is now.rankings[id]}
@@ -361,7 +382,7 @@ def _in_no_ranking(now: Measured) -> Iterator[Fact]:
     returned |= _returned(sought, now.run, now.rankings, unchanged)
     before = on_both_sides | _returned(sought, now.baseline_run, now.before, unchanged)
     if lost := sorted(before - returned):
-        yield facts.InNoRanking(tuple(_document(now, document) for document in lost))
+        yield facts.InNoRanking(tuple(comparison.standing.document(document) for document in lost))
     never = len(sought - returned - before)
     recall = next((str(one) for one in now.suite.metrics if one.definition.name in OF_GRADED), "")
     if now.suite.readers:
@@ -377,7 +398,8 @@ def _returned(
     rankings: Mapping[str, Sequence[str]],
     but_for: set[str],
 ) -> set[str]:
-    """Which of some documents and passages stand in some rankings, or are held by a result.
+    """The documents and passages of some that stand in rankings, or are held by a result.
+
     ``but_for`` are the queries whose rankings were looked through already.
     """
     if run is None:
@@ -399,9 +421,3 @@ def _among(names: set[str], rankings: Iterable[Iterable[str]]) -> set[str]:
 
 def _ids(queries: Sequence[Query]) -> tuple[str, ...]:
     return tuple(query.id for query in queries)
-
-
-def _document(
-    now: Measured, id: str, rank: int | None = None, before: int | None = None
-) -> RankedDocument:
-    return RankedDocument(id, rank, before, title=now.title(id))

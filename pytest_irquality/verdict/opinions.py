@@ -1,6 +1,4 @@
-"""Second opinions: how far the judges of a suite agree, and which verdicts would be another under
-the grades of one of them.
-"""
+"""Second opinions: the agreement of judges, and verdicts under the grades of one of them."""
 
 from __future__ import annotations
 
@@ -70,8 +68,7 @@ def _agreement(judges: Sequence[str], grades: Sequence[Mapping[str, float]]) -> 
 
 
 def with_other_judges(suite: Suite, result: SuiteResult, rejudge: Rejudge) -> SuiteResult:
-    """The result with what is to be known of a suite that several people judged: the checks that
-    would end otherwise under one judge alone.
+    """The result with the checks that would end otherwise under one judge alone.
 
     Only the pairs that this judge graded are replaced. What was not judged, or is a known issue,
     cannot end otherwise.
@@ -107,8 +104,9 @@ def _sharing(suite: Suite) -> Mapping[str, None]:
 
 
 def as_judged_by(suite: Suite, judge: str) -> tuple[Suite, int]:
-    """The suite with this judge's grade for every pair that this judge graded, and how many of
-    those now have another grade or another relevance.
+    """The suite with this judge's grade for every pair that this judge graded.
+
+    And how many of those now have another grade or another relevance.
     """
     judged: dict[str, Judgments] = {}
     pairs = 0

@@ -1,5 +1,6 @@
-"""``match: text``: a run with passages in place of ids, so that all that follows knows only
-documents and ranks.
+"""Passages in place of ids, for ``match: text``.
+
+All that follows knows only documents and ranks.
 
 A passage is found at the rank of the first result whose text holds it, whatever chunk that is. The
 result then stands for the passage: of several that it is the first to hold, for the one with the
@@ -16,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from math import inf
 
-from pytest_irquality.metrics import Judgments, Scores, evaluate
+from pytest_irquality.metrics import Hits, Judgments, Measure, Scores, evaluate
 from pytest_irquality.passages import find, normal
 from pytest_irquality.retrieval.results import document_of
 from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run
@@ -28,7 +29,7 @@ MARK = " (id)"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a query looks for, with its grades: passages in texts, and documents by id."""
+    """The passages that a query looks for in texts, and the documents by id, with grades."""
 
     passages: Mapping[str, float]
     documents: Mapping[str, float]
@@ -36,7 +37,7 @@ class Wanted:
 
 
 def wanted_by(suite: Suite, query: Query) -> Wanted | None:
-    """What a query looks for, None where it goes by ids alone."""
+    """The passages and documents that a query looks for, None where it goes by ids alone."""
     by_text = suite.by_text(query)
     if not by_text and not query.passages:
         return None
@@ -49,8 +50,9 @@ def wanted_by(suite: Suite, query: Query) -> Wanted | None:
 
 
 def by_passages(suite: Suite, run: Run, today: Run | None = None) -> Run:
-    """The run with passages for ids where results hold them; the run itself where the suite goes by
-    ids.
+    """The run with passages for ids where results hold them.
+
+    The run itself where the suite goes by ids.
 
     A query with a result of which no text is known has a fault: a run file of ids alone cannot be
     matched. A chunk of a baseline goes by the id that ``today`` has for its text, so that new ids
@@ -96,27 +98,30 @@ def _in_answer(
         by_text = {id for id, found in wanted.items() if not found.ids_too}
         answer = _by_ids_of(today, answer, by_text)
     passages = {passage for found in wanted.values() for passage in found.passages}
-    answer = _apart_from(passages, answer, wanted.keys())
+    answer = _marked(passages, answer, wanted.keys())
     rankings = dict(answer.rankings)
     faults: dict[str, Fault] = {}
-    for id, found in wanted.items():
-        if id not in rankings:
-            continue
-        ranking = rankings[id]
-        without_text = next((result for result in ranking.ids if result not in answer.texts), None)
-        if without_text is None:
-            rankings[id] = _by_what_it_holds(found, ranking, answer.texts, depth)
-        else:
+    for id in [id for id in wanted if id in rankings]:
+        if fault := _without_text(rankings[id], answer.texts):
             del rankings[id]
-            message = f"needs the text of each result, and of {without_text} there is none"
-            faults[id] = Fault(f"'match: text' {message}")
+            faults[id] = fault
+        else:
+            rankings[id] = _by_what_it_holds(wanted[id], rankings[id], answer.texts, depth)
     chunks = _chunks_of(rankings[id] for id in wanted if id in rankings)
     return replace(answer, rankings=rankings, titles={**answer.titles, **chunks}), faults
 
 
+def _without_text(ranking: Ranking, texts: Mapping[str, str]) -> Fault | None:
+    for id in ranking.ids:
+        if id not in texts:
+            return Fault(f"'match: text' needs the text of each result, and of {id} there is none")
+    return None
+
+
 def _chunks_of(rankings: Iterable[Ranking]) -> Mapping[str, str]:
-    """Where each passage was found, as its title: ``in chunk-7``; nothing where queries found it in
-    several chunks.
+    """The chunk of each passage, as its title: ``in chunk-7``.
+
+    Nothing where queries found it in several chunks.
     """
     chunks: dict[str, set[str]] = {}
     for ranking in rankings:
@@ -128,8 +133,9 @@ def _chunks_of(rankings: Iterable[Ranking]) -> Mapping[str, str]:
 def _by_what_it_holds(
     wanted: Wanted, ranking: Ranking, texts: Mapping[str, str], depth: int
 ) -> Ranking:
-    """The ranking with the best passage or document that each result is the first to bring for its
-    id.
+    """The ranking with the passage or document that each result brings.
+
+    Each result brings the best of those that no better one has brought.
     """
     grades = {**wanted.documents, **wanted.passages}
     left = {passage: normal(passage) for passage in wanted.passages}
@@ -139,18 +145,24 @@ def _by_what_it_holds(
     holders: dict[str, str] = {}
     for id in dict.fromkeys(ranking.ids[:depth]):
         text = normal(texts[id])
-        found = [passage for passage, words in left.items() if find(words, text)]
-        document = documents[id]
-        is_new = document in wanted.documents and document not in names.values()
-        held = [*found, *([document] if is_new and document not in besides else [])]
-        if not held:
-            continue
-        names[id] = max(held, key=grades.__getitem__)
-        besides.update({other: names[id] for other in held if other != names[id]})
-        holders.update(dict.fromkeys(found, id))
-        for passage in found:
+        held = [passage for passage, words in left.items() if find(words, text)]
+        for passage in held:
             del left[passage]
-    ids = tuple(names.get(id) or besides.get(documents[id], documents[id]) for id in ranking.ids)
+            holders[passage] = id
+        document = documents[id]
+        was_brought = document in besides or document in names.values()
+        if document in wanted.documents and not was_brought:
+            held.append(document)
+        if held:
+            names[id] = max(held, key=grades.__getitem__)
+            besides.update({other: names[id] for other in held if other != names[id]})
+
+    def stands_for(id: str) -> str:
+        """The name of what a result brings; else its document, be it where another brought that."""
+        document = documents[id]
+        return names.get(id, besides.get(document, document))
+
+    ids = tuple(map(stands_for, ranking.ids))
     return replace(ranking, ids=ids, besides=besides, holders=holders, own=ranking.ids)
 
 
@@ -170,7 +182,7 @@ def _by_ids_of(today: Answer, answer: Answer, queries: Set[str]) -> Answer:
     return _renamed(answer, names, queries)
 
 
-def _apart_from(passages: Set[str], answer: Answer, queries: Iterable[str]) -> Answer:
+def _marked(passages: Set[str], answer: Answer, queries: Iterable[str]) -> Answer:
     """The answer with every id marked that is also a passage, so that it is not taken for one.
 
     What the mark is depends on the passages alone: both sides of a comparison mark alike. No
@@ -211,13 +223,12 @@ def ranks_of(ids: Sequence[str], ranking: Ranking) -> dict[str, int]:
     return ranks
 
 
-def one_gain_each(suite: Suite, answer: Answer, rankings: Iterable[str]) -> Mapping[str, Judgments]:
+def one_gain_each(suite: Suite, answer: Answer) -> Mapping[str, Judgments]:
     """The judgments by query, without the passages that share a result with a better one.
 
     Such a result has one gain, so the best ranking has no more: two chunks made one never cost.
     """
-    known = answer.rankings
-    shared = {id: known[id].besides for id in rankings if known[id].besides}
+    shared = {id: ranking.besides for id, ranking in answer.rankings.items() if ranking.besides}
     if not shared:
         return suite.qrels
     fewer = {}
@@ -228,29 +239,26 @@ def one_gain_each(suite: Suite, answer: Answer, rankings: Iterable[str]) -> Mapp
     return {**suite.qrels, **fewer}
 
 
-def recall_counts_passages(
-    suite: Suite,
-    answer: Answer,
-    queries: Iterable[str],
-    rankings: Mapping[str, Sequence[str]],
-    scores: Scores,
-) -> Scores:
+def recall_counts_passages(suite: Suite, answer: Answer, hits: Hits, scores: Scores) -> Scores:
     """The scores, but where a result holds several passages recall has found each of them."""
-    places = [
-        place
-        for place, measure in enumerate(suite.measures)
-        if measure.definition.name in COUNT_PASSAGES
-    ]
     values = dict(scores.values)
-    for id in (id for id in queries if places and answer.rankings[id].besides):
-        ranks, row = ranks_of(rankings[id], answer.rankings[id]), list(values[id])
-        for place in places:
-            measure = suite.measures[place]
-            k = measure.k or 0
-            found = [document for document, rank in ranks.items() if rank <= k]
-            deep = replace(measure, k=max(k, len(found)))
-            row[place] = evaluate(
-                suite.qrels, {id: found}, [deep], undefined=suite.undefined
-            ).values[id][0]
+    for id, ids in zip(hits.queries, hits.rankings, strict=True):
+        if not answer.rankings[id].besides:
+            continue
+        ranks, row = ranks_of(ids, answer.rankings[id]), list(values[id])
+        for place, measure in enumerate(suite.measures):
+            if measure.definition.name in COUNT_PASSAGES:
+                row[place] = _of_all_found(suite, id, measure, ranks)
         values[id] = tuple(row)
     return Scores(scores.measures, values)
+
+
+def _of_all_found(
+    suite: Suite, query: str, measure: Measure, ranks: Mapping[str, int]
+) -> float | None:
+    """A measure of everything found up to its cutoff, be it several at one rank."""
+    k = measure.k or 0
+    found = [document for document, rank in ranks.items() if rank <= k]
+    deep = replace(measure, k=max(k, len(found)))
+    scores = evaluate(suite.qrels, {query: found}, [deep], undefined=suite.undefined)
+    return scores.value(query, deep)

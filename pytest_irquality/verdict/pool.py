@@ -1,5 +1,7 @@
-"""What there is to grade: everything that retrievers, baselines and kept runs returned, and which
-queries matter most. Which of them returned a document, and where, is told to no judge.
+"""The pool: all that retrievers, baselines and kept runs returned, to be graded.
+
+It says which queries matter most. Which retriever returned a document, and where, is told to no
+judge.
 
 A document at rank r adds at most 1 / log2(r + 1) to a query's score, and that over n to a mean of n
 queries. Of the distance between a value and its limit that is a share, at most all of it; the
@@ -27,7 +29,8 @@ NEAREST = 1e-9
 
 @dataclass(frozen=True)
 class Pooled:
-    """A document that something returned for a query, or that a judge with a name graded for it;
+    """A document that something returned for a query, or that a named judge graded for it.
+
     ``rank`` is the best that it had anywhere, None where nothing returned it.
 
     ``judges`` are those who graded it (``""`` where nobody in particular did), empty where none
@@ -46,8 +49,10 @@ class Pooled:
 
 @dataclass(frozen=True)
 class PooledQuery:
-    """A query and its documents. ``found``: a relevant one is known. ``skipped`` are the judges who
-    skipped it. ``decides``: one of its grades could turn the verdict.
+    """A query and its documents.
+
+    ``found``: a relevant one is known. ``skipped`` are the judges who skipped it. ``decides``: one
+    of its grades could turn the verdict.
     """
 
     id: str
@@ -66,20 +71,21 @@ class PooledQuery:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing returned anything for it."""
+        """True where nothing returned anything for it."""
         return all(document.rank is None for document in self.documents)
 
     @property
     def lacking(self) -> bool:
-        """Whether there is nothing to grade for it although no relevant document is known."""
+        """True where nothing is left to grade, and no relevant document is known."""
         return not (self.found or self.skipped or self.to_grade)
 
 
 @dataclass(frozen=True)
 class Pool:
-    """What a suite's retrievers returned; ``scale`` are the grades to give, lowest first, in
-    words, of which those from ``good`` on are relevant. ``corpus`` are all documents, with their
-    texts cut short, where they are at hand.
+    """The results of a suite's retrievers, to be graded.
+
+    ``scale`` are the grades to give, lowest first, in words, of which those from ``good`` on are
+    relevant. ``corpus`` are all documents, with their texts cut short, where they are at hand.
     """
 
     path: str
@@ -90,7 +96,7 @@ class Pool:
     corpus: tuple[tuple[str, str, str], ...] = ()
 
     def joined(self, other: Pool) -> Pool:
-        """The same suite's pool with what another of its retrievers returned."""
+        """The pool with what another of the suite's retrievers returned."""
         more = {query.id: query for query in other.queries}
         both = []
         for query in self.queries:
@@ -190,8 +196,9 @@ def _union(one: PooledQuery, other: PooledQuery) -> tuple[Pooled, ...]:
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit that sees a query: the mean is of ``queries``, and so far from it. ``turns``: the
-    verdict would be another with this limit's.
+    """A limit that sees a query: the mean is of ``queries``, and so far from it.
+
+    ``turns``: the verdict would be another with this limit's.
     """
 
     queries: int
@@ -199,7 +206,7 @@ class Limit:
     turns: bool
 
     def moved_by(self, rank: int) -> float:
-        """Which share of the distance a grade at that rank could make up at most."""
+        """The share of the distance that a grade at that rank could make up at most."""
         return min(1.0, 1 / log2(rank + 1) / self.queries / self.distance)
 
 
@@ -209,8 +216,9 @@ NONE: Weight = (False, -1.0, -inf)
 
 
 def by_importance(pools: Iterable[Pool], results: Sequence[SuiteResult]) -> tuple[Pool, ...]:
-    """One pool for each suite, the queries first whose grades matter most, their documents in an
-    order that tells nothing.
+    """One pool for each suite, the queries first whose grades matter most.
+
+    Their documents are in an order that tells nothing.
     """
     joined: dict[str, Pool] = {}
     for one in pools:
@@ -254,7 +262,7 @@ def _ordered(one: Pool, results: Sequence[SuiteResult]) -> Pool:
 
 
 def _shuffled(query: PooledQuery) -> tuple[Pooled, ...]:
-    """Its documents in an order of chance, the same each time."""
+    """The documents of a query in an order of chance, the same each time."""
 
     def chance(document: Pooled) -> bytes:
         return sha256(f"{query.id}\n{document.id}".encode("utf-8", "surrogatepass")).digest()
@@ -263,8 +271,10 @@ def _shuffled(query: PooledQuery) -> tuple[Pooled, ...]:
 
 
 def _limits(result: SuiteResult, failed: bool) -> Iterator[tuple[str, Limit]]:
-    """Each limit that grades could move, with each query that it sees. Where the verdict is
-    ``failed`` those turn it that are broken, and where it passed those that hold.
+    """Each limit that grades could move, with each query that it sees.
+
+    Where the verdict is ``failed`` those turn it that are broken, and where it passed those that
+    hold.
     """
     everyone = [query.id for query in result.queries]
     tagged: dict[str, list[str]] = {}

@@ -1,52 +1,54 @@
-"""What a person is shown of one query: its top documents with grades, and those it missed."""
+"""One query as people are shown it: its top documents with grades, and those it missed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
-from operator import itemgetter
+from operator import getitem
 from statistics import fmean
 
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Query
+from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.deferred import Deferred
 from pytest_irquality.verdict.losses import Losses
-from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.result import QueryResult, ShownDocument
+from pytest_irquality.verdict.sides import Sides
 
 LEAST_LISTED = 10
 MOST_LISTED = 20
 NOTHING = Ranking(())
 
-FIRST, SECOND, THIRD = map(itemgetter, range(3))
-
 Listed = Sequence[ShownDocument]
 
 
-def query_result(now: Measured, query: Query, check: str | None, losses: Losses) -> QueryResult:
+def query_result(
+    comparison: Comparison, query: Query, check: str | None, losses: Losses
+) -> QueryResult:
     """One query as reports show it. ``check`` is the name of its own item."""
-    run, then = now.run, now.baseline_run
+    sides, scores = comparison.sides, comparison.scores
+    run, then = sides.run, sides.baseline_run
     fault = run.faults.get(query.id)
-    is_compared = query.id in now.before and not now.renumbered
-    undefined = (None,) * len(now.suite.measures)
-    ranking, missing, ranking_before = _lists(now, query, losses)
+    is_compared = query.id in sides.before and not sides.renumbered
+    undefined = (None,) * len(sides.suite.measures)
+    ranking, missing, ranking_before = _lists(comparison, query, losses)
     return QueryResult(
         id=query.id,
         text=query.text,
         line=query.place.line,
         file=query.place.path,
-        values=now.scores.values.get(query.id, undefined),
+        values=scores.now.values.get(query.id, undefined),
         ranking=ranking,
         missing=missing,
-        returned=now.returned(query.id) or 0,
-        returned_before=now.returned_before(query.id),
+        returned=sides.answers.returned.get(query.id, 0),
+        returned_before=sides.answers_before.returned.get(query.id),
         expects_nothing=query.expects_nothing,
         fault=fault.message if fault else None,
-        before=now.scores_before.values[query.id] if is_compared else None,
-        compared=now.scores_compared.values[query.id] if is_compared else None,
+        before=scores.before.values[query.id] if is_compared else None,
+        compared=scores.compared.values[query.id] if is_compared else None,
         ranking_before=ranking_before if then else (),
-        stages=now.stages(query),
-        new=now.is_new(query),
+        stages=comparison.standing.stages(query),
+        new=sides.is_new(query),
         check=check,
         tags=query.tags,
         remarks=query.remarks,
@@ -57,56 +59,63 @@ def query_result(now: Measured, query: Query, check: str | None, losses: Losses)
     )
 
 
-def _lists(now: Measured, query: Query, losses: Losses) -> Sequence[Listed]:
+def _lists(comparison: Comparison, query: Query, losses: Losses) -> Sequence[Listed]:
     """Today's ranking, what it misses, and the baseline's ranking, each made when it is read.
 
     Why passages are missing is looked into at once, and for the first of them alone: their order
     counts.
     """
-    if _has_reasons(now, query):
-        return _all_lists(now, query, losses)
-    lists = Deferred(_all_lists, now, query, losses)
-    return Deferred(FIRST, lists), Deferred(SECOND, lists), Deferred(THIRD, lists)
+    if _has_reasons(comparison.sides, query):
+        return _all_lists(comparison, query, losses)
+    lists = Deferred(_all_lists, comparison, query, losses)
+    return [Deferred(getitem, lists, place) for place in range(3)]
 
 
-def _all_lists(now: Measured, query: Query, losses: Losses) -> tuple[Listed, ...]:
-    return _Documents(now, query, losses).lists()
+def _all_lists(comparison: Comparison, query: Query, losses: Losses) -> tuple[Listed, ...]:
+    documents = _Documents(comparison, query, losses)
+    return documents.first(), documents.beyond(), documents.first_before()
 
 
 class _Documents:
     """The documents of one query as they are shown.
 
     Suites show tens of thousands of them, so what those of a query share is looked up once. Most
-    queries are plain: they go by ids, have one answer, and no document comes twice.
+    queries are plain: they go by ids, have one answer, and no document comes twice. Only a single
+    answer gives a document a score; of several each document says how many hold it.
     """
 
-    def __init__(self, now: Measured, query: Query, losses: Losses) -> None:
-        self.now = now
+    def __init__(self, comparison: Comparison, query: Query, losses: Losses) -> None:
+        sides, id = comparison.sides, query.id
+        now, then = sides.answers, sides.answers_before
+        self.comparison, self.sides = comparison, sides
         self.query = query
         self.losses = losses
         self.grades = query.judgments.grades
         self.relevant = query.judgments.relevant
-        self.most = min(max(LEAST_LISTED, now.suite.top_k), MOST_LISTED)
-        self.ids, self.before = now.top(query), now.top_before(query)
-        self.ranking = now.run.first.rankings.get(query.id, NOTHING)
-        self.several = not now.has_order  # whose scores differ as their ranks do
-        self.often = now.often(query)
-        self.scores = () if self.several else self.ranking.scores or ()
-        self.is_in_order = self.ranking.distinct and not self.ranking.besides
-        goes_by_ids = not now.suite.reads_texts(query) and now.suite.match != "text"
-        self.is_plain = self.is_in_order and goes_by_ids and not self.several
-        self.has_reasons = _has_reasons(now, query)
-        self.is_as_before = self.is_plain and not now.several and self.before == self.ids
-        # Where judged documents stand is known; finding any other reads the whole ranking.
-        is_new = self.is_plain and not now.several and not self.before
-        one_ranking = self.is_as_before or is_new
-        is_known = one_ranking and not query.rules
-        self.ranks = now.ranks_of_judged(query) if is_known else now.ranks(query)
-        self.ranks_before = {} if one_ranking else now.ranks_before(query.id)
+        self.most = min(max(LEAST_LISTED, sides.suite.top_k), MOST_LISTED)
+        self.ids, self.before = now.shown(id), then.shown(id)
+        self.ranking = sides.run.first.rankings.get(id, NOTHING)
+        self.scores = self.ranking.scores or () if sides.has_order else ()
+        self.often = {} if sides.has_order else now.often(id)
+        is_in_order = self.ranking.distinct and not self.ranking.besides
+        goes_by_ids = not sides.suite.reads_texts(query) and sides.suite.match != "text"
+        self.is_plain = is_in_order and goes_by_ids and not sides.tells_noise
+        self.is_as_before = self.is_plain and self.before == self.ids
+        is_one_ranking = self.is_as_before or (self.is_plain and not self.before)
+        self.ranks_before = {} if is_one_ranking else then.ranks(id)
+        self.ranks = self._judged_ranks() if is_one_ranking else now.ranks(id)
 
-    def lists(self) -> tuple[Listed, ...]:
-        """Today's ranking, what it misses, and the baseline's ranking."""
-        return self.first(), self.beyond(), self.first_before()
+    def _judged_ranks(self) -> Mapping[str, int]:
+        """The ranks of the judged documents alone, where no rule asks for others.
+
+        They are known, and to find any other reads the whole ranking.
+        """
+        id = self.query.id
+        if self.query.rules:
+            return self.sides.answers.ranks(id)
+        if id not in self.sides.rankings:
+            return {}
+        return self.comparison.scoring.judged_ranks(self.sides.answers[0], id)
 
     def first(self) -> tuple[ShownDocument, ...]:
         """Today's first ones, with the passages that they hold besides, by rank."""
@@ -121,18 +130,20 @@ class _Documents:
         return self.shown((self.ranks[id], id) for id in both)
 
     def beyond(self) -> tuple[ShownDocument, ...]:
-        """What is expected and not among the first ones: the best first, then what rules name."""
+        """Expected documents that are not among the first: the best, then what rules name."""
         expected = sorted(self.relevant)
         expected.sort(key=self.grades.__getitem__, reverse=True)
         for rule in self.query.rules:
             expected += rule.wanted
         ranked = [(self.ranks.get(id), id) for id in dict.fromkeys(expected)]
         documents = self.shown((rank, id) for rank, id in ranked if (rank or inf) > self.most)
-        return tuple(map(self.with_reason, documents)) if self.has_reasons else documents
+        if not _has_reasons(self.sides, self.query):
+            return documents
+        return tuple(map(self.with_reason, documents))
 
     def first_before(self) -> tuple[ShownDocument, ...]:
         """The baseline's first ones; nothing where they are those of today."""
-        then = self.now.baseline_run
+        then = self.sides.baseline_run
         if then is None or not self.before:
             return ()
         ids, own_before = self.before[: self.most], then.first.rankings[self.query.id].own
@@ -142,11 +153,13 @@ class _Documents:
         ):
             return ()
         documents = self.shown((self.ranks.get(id), id) for id in ids)
-        return tuple(map(self.was_there, documents)) if self.has_reasons else documents
+        if not _has_reasons(self.sides, self.query):
+            return documents
+        return tuple(map(self.was_there, documents))
 
     def shown(self, ranked: Iterable[tuple[int | None, str]]) -> tuple[ShownDocument, ...]:
         """Documents with their ranks as they are shown."""
-        title_of, grade_of = self.now.titles.get, self.grades.get
+        title_of, grade_of = self.comparison.standing.titles.get, self.grades.get
         relevant, scores = self.relevant, self.scores
         rank_before_of, is_as_before = self.ranks_before.get, self.is_as_before
         documents = []
@@ -165,47 +178,60 @@ class _Documents:
         return tuple(documents if self.is_plain else map(self.with_more, documents))
 
     def with_more(self, document: ShownDocument) -> ShownDocument:
-        """One with what only passages, documents that came twice and several answers have."""
+        """A document with what only passages, repeated documents and several answers have."""
         id, grade = document.id, document.grade
-        if grade is None and self.now.lacks_passages(id):
+        if grade is None and self.holds_no_passage(id):
             grade = 0.0
         return document._replace(
             grade=grade,
             score=self.score(document),
-            in_answers=self.often.get(id, 0) if self.several else None,
+            in_answers=None if self.sides.has_order else self.often.get(id, 0),
         )
 
+    def holds_no_passage(self, document: str) -> bool:
+        """Tell whether it is a result that stands for no passage.
+
+        Under ``match: text`` that is known, not unjudged.
+        """
+        if self.sides.suite.match != "text":
+            return False
+        runs = (self.sides.run, self.sides.baseline_run)
+        return any(document in run.first.texts for run in runs if run)
+
     def score(self, document: ShownDocument) -> float | None:
-        """What the retriever gave it; a passage has that of the result that it stands in."""
-        if self.is_in_order or document.rank is None or not self.scores:
+        """The retriever's score; a passage has that of the result that it stands in."""
+        if document.rank is None or not self.scores:
             return document.score
         own = self.ranking.besides.get(document.id, document.id)
         return self.scores[self.ranking.ids.index(own)]
 
     def with_reason(self, document: ShownDocument) -> ShownDocument:
-        """One with why it is not among the first."""
+        """A document with why it is not among the first."""
         return document._replace(
             loss=self.losses.of(self.query, document.id),
-            candidate=self.now.candidate(self.query, document.id),
+            candidate=self.comparison.standing.candidate(self.query, document.id),
         )
 
     def was_there(self, document: ShownDocument) -> ShownDocument:
-        """One of the baseline with why it is lost; a passage with the chunk that it stood in."""
+        """A document of the baseline with why it is lost.
+
+        A passage comes with the chunk that it stood in.
+        """
         if document.relevant and document.rank is None:
             document = self.with_reason(document)
-        then = self.now.baseline_run
-        reads_texts = self.now.suite.reads_texts(self.query)
+        then = self.sides.baseline_run
+        reads_texts = self.sides.suite.reads_texts(self.query)
         place = then.first.titles.get(document.id) if then and reads_texts else None
         return document._replace(title=place) if place else document
 
 
-def _has_reasons(now: Measured, query: Query) -> bool:
-    """Whether there may be a reason why a document is missing."""
-    return now.suite.reads_texts(query) or now.candidates is not None
+def _has_reasons(sides: Sides, query: Query) -> bool:
+    """Tell whether there may be a reason why a document is missing."""
+    return sides.suite.reads_texts(query) or bool(sides.stages)
 
 
 def _seconds(run: Run, query: Query) -> float | None:
-    """How long a call took, the mean over a query's answers."""
+    """The time of a call, the mean over a query's answers."""
     calls = [answer.rankings.get(query.id) for answer in run.answers]
     took = [call.seconds for call in calls if call is not None and call.seconds is not None]
     return fmean(took) if took else None

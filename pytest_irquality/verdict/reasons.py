@@ -1,4 +1,7 @@
-"""What a retriever said of documents, laid over a result: it can change no verdict."""
+"""Explanations that a retriever gave of documents, laid over a result.
+
+They can change no verdict.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,9 @@ from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteRes
 
 @dataclass(frozen=True)
 class Reasons:
-    """Explanations by query and document, and the documents that are ``gone``, which nothing has
-    returned.
+    """Explanations by query and document, and the documents that are ``gone``.
+
+    Nothing has returned these.
 
     ``complete``: all that could be gone were looked up. ``passages`` are names of passages, which
     stand in no index themselves.

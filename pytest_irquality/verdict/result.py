@@ -169,8 +169,9 @@ class ShownDocument(NamedTuple):
 
 @dataclass(frozen=True)
 class QueryResult:
-    """One query: its values in the order of ``SuiteResult.measures``, its top documents, those it
-    missed.
+    """One query: its values, its top documents, and those it missed.
+
+    ``values`` are in the order of ``SuiteResult.measures``.
 
     ``before`` holds the baseline's values, scored with today's judgments, and ``compared`` those of
     today with ties in the baseline's order: a change is ``compared - before``. Both are None where

@@ -1,4 +1,4 @@
-"""What a query's other wordings lose: its variants measured beside the query itself, kind by kind.
+"""Losses by other wordings: variants measured beside their queries, kind by kind.
 
 The variants of a kind are measured as a suite of their own, by the same means as every suite. What
 is compared is one pair a query: its own value, and the mean over its variants, whose noise is the
@@ -14,10 +14,11 @@ from math import fsum
 
 from pytest_irquality.metrics import Measure
 from pytest_irquality.suite.model import Limits, Query, Suite
-from pytest_irquality.verdict.comparison import Comparison, Pair, change_of
+from pytest_irquality.verdict.comparison import Comparison, Pair, change_of, compare
 from pytest_irquality.verdict.findings import Finding, Lack, Robustness, VariantLoss, WorstVariant
 from pytest_irquality.verdict.limits import Subject, hold
-from pytest_irquality.verdict.measured import Measured, counts
+from pytest_irquality.verdict.scoring import counts
+from pytest_irquality.verdict.sides import causes_of
 from pytest_irquality.verdict.statistics import EQUAL
 
 WORST = 5
@@ -28,24 +29,26 @@ class Variants:
     """The variants of one kind, measured, beside the queries that they are of."""
 
     kind: str
-    queries: Measured
-    variants: Measured
+    queries: Comparison
+    variants: Comparison
 
     @cached_property
     def of(self) -> Mapping[str, Sequence[Query]]:
         """The variants of each query that were answered, by the query's id."""
         found: dict[str, list[Query]] = {}
         for variant in self.variants.suite.queries:
-            if variant.id in self.variants.rankings and variant.of in self.queries.rankings:
+            asked = variant.of in self.queries.sides.rankings
+            if asked and variant.id in self.variants.sides.rankings:
                 found.setdefault(variant.of, []).append(variant)
         return found
 
     def pairs(self, measure: Measure, queries: Iterable[Query]) -> Sequence[Pair]:
-        """Each query's own value, and the mean over its variants. One that scores 0 itself has
-        nothing to lose.
+        """Each query's own value, and the mean over its variants.
+
+        One that scores 0 itself has nothing to lose.
         """
         column = self.queries.suite.column_of[measure]
-        own, reworded = self.queries.scores.values, self.variants.scores.values
+        own, reworded = self.queries.scores.now.values, self.variants.scores.now.values
         pairs = []
         for query in queries:
             if query.id not in self.of or not counts(measure, query):
@@ -61,8 +64,9 @@ class Variants:
         return pairs
 
     def hold(self, limits: Limits, subject: str, queries: Iterable[Query]) -> Iterator[Finding]:
-        """A finding for each bound: drops are from the queries themselves, floors and ceilings hold
-        the variants.
+        """A finding for each bound.
+
+        Drops are from the queries themselves, floors and ceilings hold the variants.
         """
         queries = list(queries)
         pairs = self.pairs(limits.measure, queries)
@@ -70,7 +74,7 @@ class Variants:
         wanted = [variant for query in queries for variant in self.of.get(query.id, ())]
         about = Subject(subject, wanted, change)
         unanswered = self._unanswered(queries)
-        for finding in hold(Comparison(self.variants), limits, about):
+        for finding in hold(self.variants, limits, about):
             lacks = finding.lacks
             if change is None and lacks:
                 lacks = Lack("variants")
@@ -92,21 +96,22 @@ class Variants:
             )
 
     def _unanswered(self, queries: Iterable[Query]) -> Sequence[WorstVariant]:
-        """The variants of some queries that were not answered, or that a kept run does not have. A
-        limit over the others alone could pass although these would break it.
+        """The variants of some queries that were not answered, or that a kept run lacks.
+
+        A limit over the others alone could pass although these would break it.
         """
-        ids = {query.id for query in queries if query.id in self.queries.rankings}
+        ids = {query.id for query in queries if query.id in self.queries.sides.rankings}
         return [
             WorstVariant(variant.of, variant.text, 0.0, 0.0)
             for variant in self.variants.suite.queries
-            if variant.of in ids and variant.id not in self.variants.rankings
+            if variant.of in ids and variant.id not in self.variants.sides.rankings
         ]
 
     def loss(self, measure: Measure) -> VariantLoss | None:
-        """What the kind loses of a measure, and what it did since the baseline."""
+        """The loss of a measure by the kind, and its change since the baseline."""
         pairs = self.pairs(measure, self.queries.suite.queries)
         change = change_of(measure, pairs)
-        since = Comparison(self.variants).change(measure, self.variants.suite.queries)
+        since = self.variants.change(measure, self.variants.suite.queries)
         if change is None:
             return None
         worst = tuple(self._lost(measure, pairs)[:WORST])
@@ -121,7 +126,8 @@ class Variants:
             if measure.unit != "seconds" and not measure.definition.compares
         ]
         texts: dict[str, list[str]] = {}
-        for variant in self.variants.asked:
+        faults = self.variants.sides.run.faults
+        for variant in self.variants.sides.asked:
             texts.setdefault(variant.of, []).append(variant.text)
         return Robustness(
             self.kind,
@@ -129,9 +135,9 @@ class Variants:
             len(texts),
             tuple(filter(None, map(self.loss, measures))),
             tuple(WorstVariant(variant.of, variant.text, 1.0, 0.0) for variant in self.empty),
-            len(self.variants.run.faults),
+            len(faults),
             {query: tuple(of) for query, of in texts.items()},
-            next((cause.message for cause in self.variants.causes), ""),
+            next((cause.message for cause in causes_of(faults)), ""),
         )
 
     def _lost(self, measure: Measure, pairs: Iterable[Pair]) -> Sequence[WorstVariant]:
@@ -140,7 +146,7 @@ class Variants:
         lost = []
         for pair in pairs:
             for variant in self.of[pair.query]:
-                value = self.variants.scores.values[variant.id][column]
+                value = self.variants.scores.now.values[variant.id][column]
                 loss = 0.0 if value is None else measure.sign * (pair.before - value)
                 if loss > EQUAL and value is not None:
                     lost.append((-loss, WorstVariant(pair.query, variant.text, pair.before, value)))
@@ -151,19 +157,22 @@ class Variants:
     def empty(self) -> tuple[Query, ...]:
         """The variants that find nothing, of queries that find something."""
         return tuple(
-            variant for variant in self.variants.empty if self.queries.returned(variant.of)
+            variant
+            for variant in self.variants.sides.empty
+            if self.queries.sides.answers.returned.get(variant.of)
         )
 
 
-def measured_variants(measured: Measured) -> Mapping[str, Variants]:
+def measured_variants(queries: Comparison) -> Mapping[str, Variants]:
     """The variants of each kind that was asked."""
-    run, before = measured.run.variants, measured.baseline_run and measured.baseline_run.variants
+    run, then = queries.sides.run.variants, queries.sides.baseline_run
     if run is None:
         return {}
-    return {
-        kind: Variants(kind, measured, Measured(_suite_of(measured.suite, queries), run, before))
-        for kind, queries in measured.suite.variants_of.items()
-    }
+    found = {}
+    for kind, variants in queries.suite.variants_of.items():
+        suite = _suite_of(queries.suite, variants)
+        found[kind] = Variants(kind, queries, compare(suite, run, then and then.variants))
+    return found
 
 
 def _suite_of(suite: Suite, variants: tuple[Query, ...]) -> Suite:

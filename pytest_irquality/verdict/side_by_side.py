@@ -1,5 +1,6 @@
-"""The retrievers of one suite beside each other: what each scored, which is best, and whether by
-more than chance.
+"""The retrievers of one suite beside each other.
+
+What each scored, which is best, and whether by more than chance.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pytest_irquality.verdict.statistics import EQUAL, holm, sign_flip, win_tie_
 
 @dataclass(frozen=True)
 class Side:
-    """What one retriever scored, over the ``queries`` that it has a value for.
+    """One retriever's value, over the ``queries`` that it has one for.
 
     All retrievers that share the best value are ``best``. The others are held against it (the
     first, where several share it) over the queries that both define, of which ``better``, ``equal``
@@ -33,8 +34,9 @@ class Side:
 
 @dataclass(frozen=True)
 class MeasureSides:
-    """One measure over the whole suite, a side for each retriever. No side is best where no
-    direction is better.
+    """One measure over the whole suite, a side for each retriever.
+
+    No side is best where no direction is better.
     """
 
     measure: str
@@ -45,8 +47,9 @@ class MeasureSides:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """A suite judged for several retrievers, a row for each measure shown, in each a side for every
-    retriever.
+    """A suite judged for several retrievers.
+
+    It has a row for each measure shown, in each a side for every retriever.
     """
 
     suite: str
@@ -56,8 +59,9 @@ class SideBySide:
 
 
 def side_by_side(results: Iterable[SuiteResult]) -> tuple[SideBySide, ...]:
-    """A table for each suite that has results of more than one retriever, both in the order of the
-    results.
+    """A table for each suite that has results of more than one retriever.
+
+    Both are in the order of the results.
     """
     suites: dict[str, list[SuiteResult]] = {}
     for result in results:
@@ -104,7 +108,7 @@ def _compared(sides: Sequence[Side], gains: Sequence[Mapping[str, float]]) -> li
 
 
 def _gains(result: SuiteResult, column: int, sign: float) -> dict[str, float]:
-    """What every query adds to the mean, more being better."""
+    """The contribution of every query to the mean, more being better."""
     weighted = result.measures[column].startswith("weighted ")
 
     def weight(query: QueryResult) -> float:

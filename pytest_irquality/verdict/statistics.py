@@ -33,8 +33,7 @@ SMALLEST_SHOWN = (
 
 
 def sign_flip(differences: Sequence[float], *, two_sided: bool = False) -> float:
-    """The p of a paired sign-flip (randomisation) test that the mean got worse, or that it changed
-    at all.
+    """The p of a paired sign-flip test that the mean got worse, or changed at all.
 
     If nothing but chance was at work, each difference might as well have had the other sign: p is
     the share of all patterns of signs whose mean is as low as the one observed. Up to 24 queries
@@ -62,8 +61,9 @@ def sign_flip(differences: Sequence[float], *, two_sided: bool = False) -> float
 
 
 def on_grid(differences: Sequence[float], unit: float) -> tuple[list[int], int]:
-    """Sizes of the differences in whole units, and the sum of those for the better: what the
-    patterns must not pass.
+    """Sizes of the differences in whole units, and the sum of those for the better.
+
+    The sum is what the patterns must not pass.
 
     A pattern of signs is a choice of sizes that count for the better; its mean is as low as the
     observed one where their sum is. The sum is raised by all that rounding may have taken from an
@@ -154,8 +154,9 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 
 def interval(differences: Sequence[float]) -> tuple[float, float] | None:
-    """The 90 % interval of Student's t for the mean; None for fewer than five differences, or where
-    all are the same.
+    """The 90 % interval of Student's t for the mean.
+
+    None for fewer than five differences, or where all are the same.
 
     Each of its ends is held to 5 %, as the one-sided test is.
     """
@@ -167,8 +168,9 @@ def interval(differences: Sequence[float]) -> tuple[float, float] | None:
 
 
 def detectable(differences: Sequence[float]) -> float | None:
-    """The smallest worsening of the mean that so many queries would show, four times in five; None
-    as in `interval`.
+    """The smallest worsening of the mean that so many queries show, four times in five.
+
+    None as in `interval`.
     """
     error = standard_error(differences)
     return None if error is None else SMALLEST_SHOWN * error
@@ -185,8 +187,10 @@ def standard_error(differences: Sequence[float]) -> float | None:
 
 @lru_cache(maxsize=256)
 def student(freedom: int, confidence: float = 0.95) -> float:
-    """The two-sided quantile of Student's t, by halving an interval until the numbers are one; of
-    many degrees of freedom by Fisher and Cornish's expansion around the normal.
+    """The two-sided quantile of Student's t.
+
+    It is found by halving an interval until the numbers are one; of many degrees of freedom by
+    Fisher and Cornish's expansion around the normal.
     """
     if freedom > MANY:
         z = NormalDist().inv_cdf((1 + confidence) / 2)
@@ -209,8 +213,9 @@ def student(freedom: int, confidence: float = 0.95) -> float:
 
 
 def student_within(t: float, freedom: int) -> float:
-    """P(|T| < t), from the closed form for whole degrees of freedom (Abramowitz and Stegun, 26.7.3
-    and 26.7.4).
+    """P(|T| < t), from the closed form for whole degrees of freedom.
+
+    (Abramowitz and Stegun, 26.7.3 and 26.7.4.)
     """
     angle = atan(t / sqrt(freedom))
     squared = cos(angle) ** 2
@@ -224,7 +229,7 @@ def student_within(t: float, freedom: int) -> float:
 
 
 def win_tie_loss(differences: Sequence[float], tolerance: float = EQUAL) -> tuple[int, int, int]:
-    """How many are better, equal and worse."""
+    """The numbers of differences that are better, equal and worse."""
     better = sum(difference > tolerance for difference in differences)
     worse = sum(difference < -tolerance for difference in differences)
     return better, len(differences) - better - worse, worse

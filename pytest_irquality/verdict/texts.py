@@ -1,5 +1,6 @@
-"""The whole texts that reports show: for the queries that were damaged most, each text once, with
-the places of the passages in it.
+"""Whole texts that reports show, for the queries that were damaged most.
+
+Each text stands once, with the places of the passages in it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from difflib import SequenceMatcher
 from pytest_irquality.passages import find, normal, placed_words
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.verdict.damage import Damage
-from pytest_irquality.verdict.measured import Measured
 from pytest_irquality.verdict.passages import wanted_by
 from pytest_irquality.verdict.result import (
     BAD,
@@ -21,6 +21,7 @@ from pytest_irquality.verdict.result import (
     ShownDocument,
     SuiteResult,
 )
+from pytest_irquality.verdict.sides import Sides
 
 MOST_QUERIES = 200
 MOST_CHARACTERS = 6_000_000  # of all texts together
@@ -28,16 +29,16 @@ LONGEST = 50_000  # characters of one text
 FEWEST_WORDS = 2  # of a part of a passage that is worth a mark in the middle of a text
 
 
-def with_texts(result: SuiteResult, now: Measured) -> SuiteResult:
+def with_texts(result: SuiteResult, sides: Sides) -> SuiteResult:
     """The result with the texts of its most damaged queries, as far as queries look for passages.
 
     Those that failed come first, and of them those that lost most.
     """
-    suite = now.suite
+    suite = sides.suite
     readers = [q for q in result.queries if suite.reads_texts(suite.by_id[q.id]) and q.ranking]
     if not readers:
         return result
-    texts = _Texts(now)
+    texts = _Texts(sides)
     shown: dict[str, QueryResult] = {}
     for query in most_damaged(result, readers)[:MOST_QUERIES]:
         if texts.characters > MOST_CHARACTERS:
@@ -64,17 +65,17 @@ def most_damaged(result: SuiteResult, queries: Iterable[QueryResult]) -> Sequenc
 class _Texts:
     """Texts by their numbers, each once."""
 
-    now: Measured
+    sides: Sides
     numbers: dict[str, int] = field(default_factory=dict)
     characters: int = 0
 
     def shown(self, query: QueryResult) -> QueryResult:
         """A query with the texts of both rankings."""
-        asked = self.now.suite.by_id[query.id]
-        wanted = wanted_by(self.now.suite, asked)
+        asked = self.sides.suite.by_id[query.id]
+        wanted = wanted_by(self.sides.suite, asked)
         passages = [*wanted.passages] if wanted else []
         parts = _parts(query.missing)
-        before = self.now.baseline_run
+        before = self.sides.baseline_run
 
         def side(documents: Iterable[ShownDocument], run: Run | None) -> tuple[ShownDocument, ...]:
             ranking = run.first.rankings.get(query.id) if run else None
@@ -90,7 +91,7 @@ class _Texts:
 
         return replace(
             query,
-            ranking=side(query.ranking, self.now.run),
+            ranking=side(query.ranking, self.sides.run),
             ranking_before=side(query.ranking_before, before),
         )
 
@@ -131,8 +132,9 @@ def _parts(missing: Iterable[ShownDocument]) -> Mapping[str, Sequence[str]]:
 
 
 def marked(text: str, passages: Iterable[str], in_part: Collection[str]) -> tuple[Mark, ...]:
-    """Where passages stand in a text, and the longest part there of those that it holds in part;
-    marks do not overlap.
+    """The places of passages in a text.
+
+    And of the longest part there of each that it holds in part. Marks do not overlap.
     """
     form = normal(text)
     places = []

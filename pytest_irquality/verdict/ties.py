@@ -1,5 +1,6 @@
-"""Ties put in the baseline's order, so that an engine that breaks them otherwise never counts as
-drift.
+"""Ties in the baseline's order.
+
+So an engine that breaks them otherwise never counts as drift.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ def in_baseline_order(
 
 
 def made_up(rankings: Iterable[Ranking]) -> bool:
-    """Whether scores tell no ties, being alike at each rank of all rankings: ones throughout, or 1
-    / rank.
+    """Tell whether scores tell no ties, being alike at each rank of all rankings.
+
+    They are ones throughout, or 1 / rank.
     """
     given = [ranking.scores for ranking in rankings if ranking.scores]
     longest = max(given, key=len, default=())
@@ -51,8 +53,9 @@ def made_up(rankings: Iterable[Ranking]) -> bool:
 
 
 def end_in_one_score(rankings: Iterable[Ranking]) -> bool:
-    """Whether all end in the same score: where scores are scaled to between 1 and 0, the last is 0
-    whatever it is.
+    """Tell whether all end in one score.
+
+    Where scores are scaled to between 1 and 0, the last is 0 whatever it is.
     """
     given = [ranking.scores[-1] for ranking in rankings if ranking.scores]
     return len(given) > 1 and len({*given}) == 1
@@ -61,9 +64,7 @@ def end_in_one_score(rankings: Iterable[Ranking]) -> bool:
 def _exchanged(
     ids: tuple[str, ...], today: Mapping[str, int], then: Mapping[str, int]
 ) -> tuple[str, ...]:
-    """The ranking with each group of documents that share a tie on both sides in the baseline's
-    order.
-    """
+    """The ranking with documents that share a tie on both sides in the baseline's order."""
     order = {document: place for place, document in enumerate(then)}
     groups: dict[tuple[int, int], list[int]] = {}
     for place, document in enumerate(ids):
@@ -82,7 +83,7 @@ def _has_ties(scores: Sequence[float]) -> bool:
 
 
 def _may_end_alike(ids: tuple[str, ...], old: tuple[str, ...], now: Ranking) -> bool:
-    """Whether as many documents have the last one's score as stand below what both have alike."""
+    """Tell whether the last score's documents are as many as stand below what is alike."""
     assert now.scores is not None
     alike = next((place for place, pair in enumerate(zip(ids, old)) if ne(*pair)), len(ids))  # noqa: B905
     return now.scores.count(now.scores[now.ids.index(ids[-1])]) >= len(ids) - alike
@@ -95,7 +96,7 @@ def _end_alike(
     then: Mapping[str, float],
     scaled: bool,
 ) -> bool:
-    """Whether both end within one tie, and all above it is the same, scores included.
+    """Tell whether both end within one tie, and all above it is alike, scores included.
 
     Which documents of such a tie are returned is the engine's whim. One that the other side has
     under another score is not of the tie, and its coming or going no whim.

@@ -1,4 +1,4 @@
-"""What many changes did together, each of which was small enough to pass."""
+"""Sums of many changes, each of which was small enough to pass."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Past:
-    """The entries of a suite and retriever, oldest first, and the commit that is judged now with
-    its time.
+    """The entries of a suite and retriever, oldest first.
+
+    ``commit`` and ``time`` are those of what is judged now.
     """
 
     entries: Sequence[Entry]
@@ -35,25 +36,27 @@ class Past:
     time: str
 
     def with_now(self, now: Entry) -> Sequence[Entry]:
-        """Today's at the end, without an earlier run of the same change."""
+        """The entries with today's at the end, without an earlier run of its change."""
         place = place_of(self.entries, now)
         return [*self.entries[:place], *self.entries[place + 1 :], now]
 
 
-def measured_now(sides: Comparison, past: Past) -> Entry:
-    """What is known of today's run before anything is judged."""
-    now, suite = sides.measured, sides.measured.suite
+def measured_now(comparison: Comparison, past: Past) -> Entry:
+    """An entry with what is known of today's run before anything is judged."""
+    suite, run = comparison.suite, comparison.sides.run
     measures = [measure for measure in suite.measures if measure.unit != "seconds"]
 
     def values(queries: Sequence[Query]) -> dict[str, tuple[float, int]]:
-        totals = {str(measure): now.aggregate(measure, queries) for measure in measures}
+        totals = {
+            str(measure): comparison.scores.aggregate(measure, queries) for measure in measures
+        }
         return {name: (t.value, t.n) for name, t in totals.items() if t.value is not None}
 
-    changes = {str(measure): sides.over(measure, None) for measure in measures}
-    base = now.baseline_run
+    changes = {str(measure): comparison.over(measure, None) for measure in measures}
+    base = comparison.sides.baseline_run
     return Entry(
         suite.path,
-        now.run.retriever,
+        run.retriever,
         past.commit,
         past.time,
         digest(suite),
@@ -67,8 +70,9 @@ def measured_now(sides: Comparison, past: Past) -> Entry:
 
 
 def steps(entries: Sequence[Entry], measure: str, over: int) -> Sequence[tuple[str, float]]:
-    """What each of the last changes did to a measure, with its commit, since the last that was
-    accepted.
+    """The effect of each of the last changes on a measure, with its commit.
+
+    Only those since the last that was accepted.
 
     Runs that were compared with one and the same baseline count once, as the last of them: their
     changes hold each other.
@@ -83,8 +87,9 @@ def steps(entries: Sequence[Entry], measure: str, over: int) -> Sequence[tuple[s
 
 
 def trend(entries: Sequence[Entry], measure: Measure, bound: Bound, over: int) -> Finding:
-    """A finding on the sum of the last changes; ``since`` is the first of them that lost
-    anything.
+    """A finding on the sum of the last changes.
+
+    ``since`` is the first of them that lost anything.
     """
     losses = [
         (commit, -measure.sign * change) for commit, change in steps(entries, str(measure), over)
@@ -122,8 +127,9 @@ def trails(entries: Sequence[Entry], limits: Mapping[str, float | None]) -> Sequ
 
 
 def lowest_since(trail: Trail, higher: bool | None) -> LowestSince | None:
-    """The last change after which the measure was as bad as now, and how many changes ago; only
-    where it fell.
+    """The last change after which the measure was as bad as now, and how long ago that was.
+
+    Only where it fell.
     """
     sign = -1.0 if higher is False else 1.0
     *earlier, now = [sign * point.value for point in trail.points]

@@ -1,0 +1,351 @@
+"""Rankings of both sides as they are judged.
+
+Today's stand beside the baseline's where there is one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple, TypeVar
+
+from pytest_irquality.metrics import Measure
+from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run
+from pytest_irquality.suite.model import Query, Suite
+from pytest_irquality.verdict.findings import Cause
+from pytest_irquality.verdict.passages import ranks_of
+from pytest_irquality.verdict.ties import end_in_one_score, in_baseline_order, made_up
+
+KNOWN = 0.1  # the least share of a baseline's documents that today's index or judgments know
+
+Ids = tuple[str, ...]
+Ranks = Mapping[str, int]
+T = TypeVar("T")
+
+
+class JudgedAnswer(NamedTuple):
+    """One of a side's answers, with its rankings as they are judged.
+
+    They stand as they were returned, cut to the depth that is looked at, a document that came twice
+    where it first stood.
+
+    ``aligned`` are those of the queries on both sides, with ties in the order of the baseline's
+    first answer: what drops, guards and churn look at.
+    """
+
+    given: Answer
+    rankings: Mapping[str, Ids]
+    aligned: Mapping[str, Ids]
+
+    def ranks(self, query: str) -> Ranks:
+        """The rank of each document that a query returned, and of the passages in them."""
+        return ranks_of(self.rankings[query], self.given.rankings[query])
+
+
+class Side(tuple[JudgedAnswer, ...]):
+    """The answers of one side, all to the same queries.
+
+    Over several of them a document has the median of its ranks.
+    """
+
+    @property
+    def builds(self) -> int:
+        """The number of builds of the index that the answers are of."""
+        return len({answer.given.build for answer in self})
+
+    @cached_property
+    def returned(self) -> Mapping[str, int]:
+        """The number of documents that each query returned, at most, in any answer."""
+        most: dict[str, int] = {}
+        for answer in self:
+            for id, ids in answer.rankings.items():
+                most[id] = max(most.get(id, 0), len(ids))
+        return most
+
+    def ranks(self, query: str) -> Ranks:
+        """The rank of each document that a query returned, and of the passages in them.
+
+        Empty for a query without an answer.
+        """
+        return median_ranks([answer.ranks(query) for answer in self.to(query)])
+
+    def often(self, query: str) -> Mapping[str, int]:
+        """The number of a query's answers that hold each document."""
+        return counted_in(answer.ranks(query) for answer in self.to(query))
+
+    def shown(self, query: str) -> Ids:
+        """The documents of a query in the order that people are shown.
+
+        They stand as returned, or by the median of their ranks.
+        """
+        rankings = [answer.rankings[query] for answer in self.to(query)]
+        if len(rankings) == 1:
+            return rankings[0]
+        ranks = [{document: rank for rank, document in enumerate(ids, 1)} for ids in rankings]
+        return tuple(median_ranks(ranks))
+
+    def units(self, of_each: Iterable[T]) -> Sequence[Sequence[T]]:
+        """Sort what there is of each answer into units: builds, or the answers of one build."""
+        if self.builds < 2:
+            return [[one] for one in of_each]
+        builds: dict[int, list[T]] = {}
+        for answer, one in zip(self, of_each, strict=True):
+            builds.setdefault(answer.given.build, []).append(one)
+        return list(builds.values())
+
+    def to(self, query: str) -> Sequence[JudgedAnswer]:
+        """The answers to a query: all of them or none."""
+        return self if self and query in self[0].rankings else ()
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Today's run and the baseline's, of the ranking or of a ``stage`` before it.
+
+    A single answer has an order of its own (``has_order``): only of
+    it can be said that ties stand otherwise, and which score a document has. Several answers tell
+    how far unchanged code wavers (``tells_noise``): what they differ in is no change.
+    """
+
+    suite: Suite
+    run: Run
+    baseline_run: Run | None = None
+    stage: str = ""
+
+    @property
+    def has_order(self) -> bool:
+        """True where each query of today has one answer, whose ranking its values are of."""
+        return len(self.run.answers) == 1
+
+    @cached_property
+    def tells_noise(self) -> bool:
+        """True where a side has several answers to a query, which unchanged code gave."""
+        return any(len(run.answers) > 1 for run in (self.run, self.baseline_run) if run)
+
+    @cached_property
+    def stages(self) -> Mapping[str, Sides]:
+        """Both sides of each stage before the ranking, as far as today's retriever tells.
+
+        A baseline that holds no query yet holds nothing of stages either, and lacks none.
+        """
+        then = self.baseline_run
+        if then is None:
+            before: Mapping[str, Run] = {}
+        else:
+            before = then.stages if then.answered else dict.fromkeys(self.run.stages, then)
+        return {
+            name: Sides(self.suite, run, before.get(name), name)
+            for name, run in self.run.stages.items()
+        }
+
+    def stage_of(self, measure: Measure) -> Sides | None:
+        """The sides that a measure is taken of.
+
+        None where that is a stage of which nothing is known.
+        """
+        return self.stages.get(measure.stage) if measure.stage else self
+
+    # -- what was asked, and what came -------------------------------------------------------------
+
+    @cached_property
+    def depth(self) -> int:
+        """The number of a query's results that are looked at."""
+        return self.suite.depth_of(self.stage)
+
+    @cached_property
+    def compared_depth(self) -> int:
+        """The depth of the shallower side."""
+        then = self.baseline_run.depth if self.baseline_run else None
+        return min(self.depth, then or self.depth)
+
+    @cached_property
+    def asked(self) -> Sequence[Query]:
+        """The queries that were asked, answered or not."""
+        known = self.run.answered | self.run.faults.keys()
+        return [query for query in self.suite.queries if query.id in known]
+
+    @cached_property
+    def empty(self) -> Sequence[Query]:
+        """The queries that returned nothing and should have, in every answer."""
+        returned = self.answers.returned
+        return [q for q in self.asked if not q.expects_nothing and returned.get(q.id) == 0]
+
+    @cached_property
+    def duplicated(self) -> Mapping[str, list[str]]:
+        """The documents that a ranking holds more than once, by query.
+
+        The ranking is that of any answer.
+        """
+        found: dict[str, list[str]] = {}
+        for answer in self.run.answers:
+            for id, ranking in answer.rankings.items():
+                ids = () if ranking.distinct else ranking.ids[: self.depth]
+                if len({*ids}) < len(ids) and id not in found:
+                    found[id] = [document for document, times in Counter(ids).items() if times > 1]
+        return found
+
+    # -- rankings ----------------------------------------------------------------------------------
+
+    @cached_property
+    def rankings(self) -> Mapping[str, Ids]:
+        """Today's first answer to each query, in the suite's order."""
+        rankings, depth = self.run.first.rankings, self.depth
+        asked = (query.id for query in self.suite.queries)
+        return {id: rankings[id].collapsed(depth) for id in asked if id in rankings}
+
+    @cached_property
+    def before(self) -> Mapping[str, Ids]:
+        """The baseline's first answer to the queries on both sides.
+
+        A ranking that is today's own is the same object.
+        """
+        today, then = self.run.first.rankings, self._then
+        return {
+            id: ids if then[id].ids == today[id].ids else then[id].collapsed(self.depth)
+            for id, ids in self.rankings.items()
+            if id in then
+        }
+
+    @property
+    def aligned(self) -> Mapping[str, Ids]:
+        """Today's first answer to the queries on both sides, ties in the baseline's order."""
+        return self.answers[0].aligned
+
+    @cached_property
+    def answers(self) -> Side:
+        """Today's answers."""
+        return self._side(self.run, self.rankings)
+
+    @cached_property
+    def answers_before(self) -> Side:
+        """The baseline's answers to the queries on both sides."""
+        return self._side(self.baseline_run, self.before) if self.baseline_run else Side()
+
+    def _side(self, run: Run, first: Mapping[str, Ids]) -> Side:
+        """The answers of a run to the queries of its ``first`` one."""
+        rankings = [first]
+        for answer in run.answers[1:]:
+            rankings.append({id: answer.rankings[id].collapsed(self.depth) for id in first})
+        return Side(
+            JudgedAnswer(answer, ranked, self._aligned(answer, ranked))
+            for answer, ranked in zip(run.answers, rankings, strict=True)
+        )
+
+    @property
+    def _then(self) -> Mapping[str, Ranking]:
+        return self.baseline_run.first.rankings if self.baseline_run else {}
+
+    @cached_property
+    def _tells_ties_before(self) -> bool:
+        return not made_up(self._then.values())
+
+    def _aligned(self, answer: Answer, rankings: Mapping[str, Ids]) -> Mapping[str, Ids]:
+        given = answer.rankings.values()
+        if not self.before or rankings is self.before:
+            return self.before
+        if made_up(given) or not self._tells_ties_before:
+            return {id: rankings[id] for id in self.before}
+        depth, scaled, then = self.compared_depth, end_in_one_score(given), self._then
+        return {
+            id: in_baseline_order(
+                rankings[id], answer.rankings[id], ids, then[id], depth, scaled=scaled
+            )
+            for id, ids in self.before.items()
+        }
+
+    # -- what differs ------------------------------------------------------------------------------
+
+    @cached_property
+    def reordered(self) -> frozenset[str]:
+        """The ids of the queries that have another order as returned than the one that is compared.
+
+        Several answers are compared as their means, which have no order.
+        """
+        if not self.has_order:
+            return frozenset()
+        return frozenset(id for id, ids in self.aligned.items() if ids != self.rankings[id])
+
+    @cached_property
+    def changed(self) -> Mapping[str, None]:
+        """The queries whose rankings changed, ties aside.
+
+        They are looked at as deep as both sides were asked for. Of several answers those count that
+        came now and not before, or the other way.
+        """
+        depth = self.compared_depth
+        changed: dict[str, None] = {}
+        for id in self.before:
+            now = [answer.aligned[id][:depth] for answer in self.answers]
+            then = [answer.aligned[id][:depth] for answer in self.answers_before]
+            if now != then and {*now} != {*then}:
+                changed[id] = None
+        return changed
+
+    @cached_property
+    def renumbered(self) -> bool:
+        """True where the baseline seems to hold other document ids.
+
+        Then hardly any of them is returned or judged today.
+        """
+        suite = self.suite
+        by_id = (id for id in self.before if not suite.reads_texts(suite.by_id[id]))
+        top = {document for id in by_id for document in self.before[id][: suite.top_k]}
+        judged = (query.judgments.grades for query in suite.queries)
+        known: set[str] = set()
+        for ids in chain(self.rankings.values(), judged):
+            if len(known) >= KNOWN * len(top):  # also where passages are found by their words
+                return False
+            known.update(top.intersection(ids))
+        return len(known) < KNOWN * len(top)
+
+    def is_new(self, query: Query) -> bool:
+        """Tell whether there is a baseline, but none of this query."""
+        return self.baseline_run is not None and query.id not in self.baseline_run.answered
+
+
+def causes_of(faults: Mapping[str, Fault]) -> Sequence[Cause]:
+    """The reasons why queries have no ranking, the most frequent first.
+
+    Those that failed alike stand together.
+    """
+    alike: dict[str, list[str]] = {}
+    for id, fault in faults.items():
+        alike.setdefault(fault.cause, []).append(id)
+    groups = sorted(alike.values(), key=len, reverse=True)
+    return [Cause(faults[ids[0]].message, tuple(ids)) for ids in groups]
+
+
+# -- several answers -------------------------------------------------------------------------------
+
+
+def median_rank(ranks: Sequence[int | None]) -> int | None:
+    """The middle rank, the better of two; a document that was not returned ranks last."""
+    ordered = sorted(ranks, key=lambda rank: (rank is None, rank or 0))
+    return ordered[(len(ordered) - 1) // 2] if ordered else None
+
+
+def median_ranks(answers: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    """The middle rank of every document, best first.
+
+    Those that fewer than half of the answers hold have none.
+    """
+    if len(answers) == 1:
+        return dict(answers[0])
+    found: dict[str, int] = {}
+    for document in counted_in(answers):
+        rank = median_rank([ranks.get(document) for ranks in answers])
+        if rank is not None:
+            found[document] = rank
+    return dict(sorted(found.items(), key=lambda item: item[1]))
+
+
+def counted_in(answers: Iterable[Iterable[str]]) -> dict[str, int]:
+    """The number of answers that hold each document."""
+    often: dict[str, int] = {}
+    for documents in answers:
+        for document in documents:
+            often[document] = often.get(document, 0) + 1
+    return often

@@ -1,0 +1,110 @@
+"""All that reports may show of a judged suite: its verdicts, means, queries and facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+
+from pytest_irquality.retrieval.run import Run
+from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.suite.model import Suite
+from pytest_irquality.verdict.comparison import Comparison
+from pytest_irquality.verdict.findings import Loss
+from pytest_irquality.verdict.losses import Losses
+from pytest_irquality.verdict.noticed import noticed
+from pytest_irquality.verdict.query_result import query_result
+from pytest_irquality.verdict.result import Mean, SuiteResult
+from pytest_irquality.verdict.sides import Ids, causes_of
+from pytest_irquality.verdict.texts import with_texts
+from pytest_irquality.verdict.verdicts import Verdicts
+from pytest_irquality.verdict.wavering import unchanged_code
+
+
+def summary(judged: Verdicts, nowhere: Mapping[str, Loss]) -> SuiteResult:
+    """The result of a judging.
+
+    ``nowhere`` are the passages that stand in no chunk of the corpus.
+    """
+    comparison = judged.comparison
+    suite, sides = comparison.suite, comparison.sides
+    graded, returned = _judged_share(suite, sides.rankings)
+    losses = Losses(comparison, nowhere)
+    verdicts = tuple(map(losses.named, judged.all))
+    items = {check.query.id: check.name for check in suite.checks if check.query}
+    result = SuiteResult(
+        suite=suite.name,
+        path=suite.path,
+        retriever=sides.run.retriever,
+        top_k=suite.top_k,
+        remarks=suite.remarks,
+        measures=tuple(map(str, suite.measures)),
+        formulas=tuple(measure.definition.formula for measure in suite.measures),
+        shown=tuple(map(str, suite.metrics)),
+        means=tuple(_means(comparison)),
+        queries=tuple(
+            query_result(comparison, query, items.get(query.id), losses) for query in sides.asked
+        ),
+        verdicts=verdicts,
+        facts=tuple(noticed(judged, nowhere)),
+        causes=tuple(causes_of(sides.run.faults)),
+        gated=suite.gated,
+        judged=graded,
+        returned=returned,
+        interrupted=sides.run.interrupted,
+        seconds=_seconds(sides.run),
+        baseline=_compared_with(comparison),
+        version=sides.run.version,
+        entry=judged.history[-1] if judged.history else None,
+        trails=tuple(judged.trails),
+        robustness=tuple(kind.robustness() for kind in judged.check_judge.variants.values()),
+        noise=unchanged_code(comparison.scores, comparison.standing),
+    )
+    return with_texts(result, sides)
+
+
+def _compared_with(comparison: Comparison) -> Baseline | None:
+    if comparison.baseline is None:
+        return None
+    judged, returned = _judged_share(comparison.suite, comparison.sides.before)
+    return replace(comparison.baseline, judged=judged, returned=returned)
+
+
+def _judged_share(suite: Suite, rankings: Mapping[str, Ids]) -> tuple[int, int]:
+    """The number of the top k results of some rankings that somebody graded, and of all of them.
+
+    Whoever lists passages judges no results.
+    """
+    judged, returned = 0, 0
+    for id, ids in rankings.items():
+        query, top = suite.by_id[id], ids[: suite.top_k]
+        if not suite.reads_texts(query):
+            judged += len(query.judgments.grades.keys() & top)
+            returned += len(top)
+    return judged, returned
+
+
+def _means(comparison: Comparison) -> Iterator[Mean]:
+    """Every measure over the whole suite, then over each tag of which a query was answered."""
+    suite, rankings = comparison.suite, comparison.sides.rankings
+    for tag, queries in [(None, suite.queries), *suite.tags.items()]:
+        if tag is not None and not any(query.id in rankings for query in queries):
+            continue
+        for measure in suite.measures:
+            total = comparison.scores.aggregate(measure, queries)
+            yield Mean(
+                measure=str(measure),
+                tag=tag,
+                value=total.value,
+                queries=total.n,
+                undefined=total.undefined,
+                unit=measure.unit,
+                higher_is_better=measure.higher_is_better,
+                change=comparison.over(measure, tag),
+            )
+
+
+def _seconds(run: Run) -> float:
+    """The time that all calls of a run took together."""
+    rankings = chain.from_iterable(answer.rankings.values() for answer in run.answers)
+    return sum(ranking.seconds or 0.0 for ranking in rankings)

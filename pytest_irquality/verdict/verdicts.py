@@ -1,0 +1,123 @@
+"""The verdicts of all checks of a suite.
+
+Each is against the baseline, and where that is not enough against what the change commits, without
+unjudged documents, and with the changes before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from pytest_irquality.storage.history import Entry
+from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.suite.demands import Guard
+from pytest_irquality.suite.model import Check
+from pytest_irquality.verdict.accepted import Accepting, judged_with, may_be_accepted
+from pytest_irquality.verdict.checks import CheckJudge
+from pytest_irquality.verdict.comparison import Comparison
+from pytest_irquality.verdict.findings import Trail
+from pytest_irquality.verdict.result import Verdict
+from pytest_irquality.verdict.trend import Past, measured_now, trails
+from pytest_irquality.verdict.without_unjudged import without_unjudged
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Judges the checks of a comparison; ``judge`` says what the other fields are."""
+
+    comparison: Comparison
+    checks: Sequence[Check]
+    updating: bool
+    accepting: Accepting | None
+    past: Past | None
+
+    @cached_property
+    def check_judge(self) -> CheckJudge:
+        """Judges checks against the baseline."""
+        return CheckJudge(self.comparison, self.updating, self.history)
+
+    @cached_property
+    def committed_judge(self) -> CheckJudge | None:
+        """Judges checks against the baseline that the change itself commits."""
+        if self.accepting is None:
+            return None
+        before = judged_with(self.comparison, self.accepting.run)
+        comparison = replace(
+            self.comparison,
+            sides=replace(self.comparison.sides, baseline_run=before),
+            baseline=self.comparison.baseline or Baseline("HEAD", len(before.answered)),
+        )
+        return CheckJudge(comparison, self.updating, _history(comparison, self.past))
+
+    @cached_property
+    def all(self) -> tuple[Verdict, ...]:
+        """The verdict of each check."""
+        return tuple(map(self.verdict, self.checks))
+
+    def verdict(self, check: Check) -> Verdict:
+        """The verdict of a check.
+
+        Where it failed on drops alone, it is judged once more against the baseline that the change
+        commits.
+        """
+        verdict = self.check_judge.verdict(check)
+        if verdict.outcome != "failed" or self.accepting is None:
+            return verdict
+        comparing = self.check_judge.comparing
+        on_drops = all(may_be_accepted(finding, comparing) for finding in verdict.broken)
+        if not on_drops or self.committed_judge is None:
+            return verdict
+        if self.committed_judge.verdict(check).outcome == "failed":
+            return verdict
+        if self.accepting.refused:
+            return replace(verdict, accepted=True)
+        return replace(verdict, outcome="accepted", accepted=True)
+
+    @cached_property
+    def pardoned(self) -> Sequence[str]:
+        """The labels of the failed checks that would hold without unjudged documents."""
+        failed = [
+            (check, verdict)
+            for check, verdict in zip(self.checks, self.all, strict=True)
+            if verdict.outcome == "failed" and check.demand.needs_relevant
+        ]
+        queries = {id for pair in failed for id in self._rests_on(*pair)}
+        run = without_unjudged(self.comparison.sides, queries)
+        if run is None:
+            return ()
+        sides = replace(self.comparison.sides, run=run)
+        judge = CheckJudge(replace(self.comparison, sides=sides), self.updating)
+        return [check.label for check, _ in failed if judge.verdict(check).outcome != "failed"]
+
+    def _rests_on(self, check: Check, failed: Verdict) -> Iterable[str]:
+        """The queries that a failed check could hold by, were their rankings others."""
+        if isinstance(check.demand, Guard) and not self.comparison.sides.tells_noise:
+            return [finding.subject for finding in failed.broken if finding.subject]
+        return [query.id for query in self.comparison.suite.needed(check)]
+
+    # -- the history -------------------------------------------------------------------------------
+
+    @cached_property
+    def history(self) -> Sequence[Entry]:
+        """The entries of past changes and of this one, which is the last."""
+        return _history(self.comparison, self.past)
+
+    @cached_property
+    def trails(self) -> Sequence[Trail]:
+        """The measures with limits over the last changes, each with its first floor or ceiling."""
+        limited: dict[str, float | None] = {}
+        for check in self.comparison.suite.checks:
+            if check.limits and (check.over.suite or check.over.changes):
+                measure = str(check.limits.measure)
+                limited.setdefault(measure, None)
+                fixed = [bound.value for bound in check.limits.bounds if bound.fixed]
+                if fixed:
+                    limited[measure] = fixed[0]
+        return trails(self.history, limited)
+
+
+def _history(comparison: Comparison, past: Past | None) -> Sequence[Entry]:
+    """The entries of past changes and of this one; none where no history is kept."""
+    return past.with_now(measured_now(comparison, past)) if past else ()

@@ -1,0 +1,63 @@
+"""Today's rankings without the documents that nobody judged.
+
+They show whether the verdict would be another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from itertools import compress
+from operator import is_
+
+from pytest_irquality.retrieval.run import Answer, Ranking, Run
+from pytest_irquality.suite.model import Suite
+from pytest_irquality.verdict.sides import Sides
+
+
+def without_unjudged(sides: Sides, queries: Iterable[str]) -> Run | None:
+    """Today's run without unjudged documents that came to some queries (ids) since the baseline.
+
+    None where none came, or could have.
+
+    Without a baseline all unjudged documents are left out, which tells something only where
+    documents that are not relevant were judged, too. Whoever lists passages judges no results.
+    """
+    suite, before = sides.suite, sides.baseline_run
+    if before is None and not _judges_both(suite):
+        return None
+    by_ids = [id for id in queries if not suite.reads_texts(suite.by_id[id])]
+    known = before.answers if before else ()
+    answers = tuple(_only_judged(suite, answer, by_ids, known) for answer in sides.run.answers)
+    if all(map(is_, answers, sides.run.answers)):
+        return None
+    return replace(sides.run, answers=answers)
+
+
+def _judges_both(suite: Suite) -> bool:
+    """Tell whether any document was judged to be not relevant."""
+    return any(
+        len(query.judgments.relevant) < len(query.judgments.grades) for query in suite.queries
+    )
+
+
+def _only_judged(
+    suite: Suite, answer: Answer, queries: Iterable[str], before: Iterable[Answer]
+) -> Answer:
+    """The answer without what is neither judged nor was known before; itself where that is all."""
+    fewer = {}
+    for id in queries:
+        known = [one.rankings[id].ids for one in before if id in one.rankings]
+        ranking = answer.rankings.get(id)
+        if ranking is None or ranking.ids in known:
+            continue
+        unjudged = {*ranking.ids}.difference(suite.by_id[id].judgments.grades, *known)
+        if unjudged:
+            fewer[id] = _without(ranking, unjudged)
+    return replace(answer, rankings={**answer.rankings, **fewer}) if fewer else answer
+
+
+def _without(ranking: Ranking, documents: Collection[str]) -> Ranking:
+    kept = [document not in documents for document in ranking.ids]
+    scores = ranking.scores and tuple(compress(ranking.scores, kept))
+    return Ranking(tuple(compress(ranking.ids, kept)), scores, ranking.seconds)

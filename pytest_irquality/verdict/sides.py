@@ -132,10 +132,9 @@ class Sides:
         A baseline that holds no query yet holds nothing of stages either, and lacks none.
         """
         then = self.baseline_run
-        if then is None:
-            before: Mapping[str, Run] = {}
-        else:
-            before = then.stages if then.answered else dict.fromkeys(self.run.stages, then)
+        before = then.stages if then else {}
+        if then and not then.answered:
+            before = {**dict.fromkeys(self.run.stages, then), **before}
         return {
             name: Sides(self.suite, run, before.get(name), name)
             for name, run in self.run.stages.items()

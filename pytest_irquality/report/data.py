@@ -22,8 +22,9 @@ VERSION: Literal[1] = 1
 
 @dataclass(frozen=True)
 class Timing:
-    """All of one suite and retriever that is a time, or rests on one, and so differs between equal
-    runs.
+    """All of one suite and retriever that is a time, or rests on one.
+
+    It differs between equal runs.
 
     ``seconds`` is the time spent retrieving, ``queries`` that of each query's call by its id.
     ``means`` and ``verdicts`` are those on latency in full: under ``suites`` they stand without
@@ -41,9 +42,9 @@ class Timing:
 
 @dataclass(frozen=True)
 class Report:
-    """The whole document. ``not_evaluated`` names the suites that were collected and have no
-    result.
+    """The whole document.
 
+    ``not_evaluated`` names the suites that were collected and have no result.
     ``side_by_side`` has a table for each suite that several retrievers answered, without measures
     that are times.
     """
@@ -75,9 +76,7 @@ SAID: Mapping[type, Mapping[str, Any]] = {
 
 
 def document(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> str:
-    """The JSON report: byte-identical between equal runs but for ``timing``, which alone holds
-    times.
-    """
+    """The JSON report: byte-identical between equal runs but for ``timing``, which has times."""
     tables = (
         replace(table, rows=tuple(row for row in table.rows if row.unit != "seconds"))
         for table in side_by_side(results)

@@ -18,8 +18,9 @@ FILE = Path(__file__).with_name("schema.json")
 
 
 def schema() -> dict[str, Any]:
-    """The schema as data. A document may gain fields without a new version: readers pass over what
-    they don't know.
+    """The schema as data.
+
+    A document may gain fields without a new version: readers pass over what they don't know.
     """
     definitions: dict[str, Any] = {}
 

@@ -1,5 +1,6 @@
-"""``--ir-judge``: what to grade, as one HTML file to grade in, which asks no network and keeps
-grades in the browser, or as a CSV to be filled in.
+"""``--ir-judge``: what to grade, as one HTML file to grade in, or as a CSV to be filled in.
+
+The page asks no network and keeps grades in the browser.
 """
 
 from __future__ import annotations
@@ -66,8 +67,9 @@ def _cell(text: str) -> str:
 
 
 def judging_page(pools: Sequence[Pool]) -> str:
-    """The page. Queries stand in the order of the pools; nothing tells how a document was
-    ranked.
+    """The page.
+
+    Queries stand in the order of the pools; nothing tells how a document was ranked.
     """
     return (
         environment()

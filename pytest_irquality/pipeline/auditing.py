@@ -11,8 +11,7 @@ from pytest_irquality.retrieval.explain import ExistsError, existing
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.storage.found import Found
-from pytest_irquality.suite import Check, Suite, SuiteError
-from pytest_irquality.suite.demands import Audited
+from pytest_irquality.suite import Audited, Check, Suite, SuiteError
 from pytest_irquality.verdict.audit import audit, judged_documents
 from pytest_irquality.verdict.audit_facts import Audit
 from pytest_irquality.verdict.comparison import compare

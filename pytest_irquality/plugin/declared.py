@@ -1,4 +1,4 @@
-"""How an option of the command line or a key of the ini file is declared: in one place, whole.
+"""Declaration of an option of the command line or a key of the ini file, whole in one place.
 
 ::
 
@@ -40,7 +40,7 @@ INT: Literal["int", "string"] = "int" if pytest.version_tuple >= (8, 4) else "st
 
 
 class Declared:
-    """What the options and ini keys that a subclass declares have been given."""
+    """Values given to the options and ini keys that a subclass declares."""
 
     def __init__(self, config: pytest.Config, given: argparse.Namespace | None = None) -> None:
         self.config = config
@@ -56,14 +56,14 @@ class Declared:
 
     @classmethod
     def options(cls) -> Sequence[Option[Any]]:
-        """What the command line may say, group by group."""
+        """Options of the command line, group by group."""
         declared = [one for one in cls.settings() if isinstance(one, Option)]
         groups = list(GROUPS)
         return sorted(declared, key=lambda option: groups.index(option.group))
 
     @classmethod
     def ini_keys(cls) -> Iterator[Setting[Any]]:
-        """What the ini file may say."""
+        """Keys of the ini file."""
         return (one for one in cls.settings() if not isinstance(one, Option))
 
     def check(self) -> None:
@@ -84,7 +84,7 @@ class Setting(Generic[Value]):
 
     @property
     def key(self) -> str:
-        """How pytest knows it: ``ir_update_baseline``."""
+        """Name by which pytest knows it: ``ir_update_baseline``."""
         return f"ir_{self.name}"
 
     @overload
@@ -97,7 +97,7 @@ class Setting(Generic[Value]):
         return self if given is None else self.read(given)
 
     def read(self, given: Declared) -> Value:
-        """What was given. Raises ``pytest.UsageError``."""
+        """Value that was given. Raises ``pytest.UsageError``."""
         raise NotImplementedError
 
     def declare(self, parser: pytest.Parser) -> None:

@@ -1,5 +1,6 @@
-"""pytest's hooks. Thin: everything hands over at once, and nothing heavy is imported until a suite
-is collected.
+"""Hooks of pytest, thin: everything hands over at once.
+
+Nothing heavy is imported until a suite is collected.
 """
 
 from __future__ import annotations
@@ -44,8 +45,9 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
-    """Collect the list of ``--ir-init`` like a file that was named: the fixtures are those of its
-    folder.
+    """Collect the list of ``--ir-init`` like a file that was named.
+
+    The fixtures are those of its folder.
     """
     queries = Options(early_config, early_config.known_args_namespace).init
     if queries:
@@ -124,9 +126,7 @@ def _activate(config: pytest.Config) -> None:
 def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
 ) -> SuiteModule | FirstSuite | None:
-    """Collect a suite: one that matches, or under ``--ir-suite`` any YAML file the command line
-    names.
-    """
+    """Collect a suite: one that matches, or under ``--ir-suite`` any YAML file that is named."""
     queries = Options(parent.config).init
     if queries:
         if file_path != Path(parent.config.invocation_params.dir, queries.path).resolve():

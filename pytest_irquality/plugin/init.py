@@ -1,6 +1,4 @@
-"""``--ir-init QUERIES``: one item that asks the project's own retriever every query of a list and
-writes a suite.
-"""
+"""Item of ``--ir-init QUERIES``: it asks the project's retriever a list and writes a suite."""
 
 from __future__ import annotations
 
@@ -68,7 +66,7 @@ class FirstSuite(MadeModule):
 
 
 def target(queries: Path) -> Path:
-    """Where the suite goes: ``queries.ir.yaml`` beside ``queries.txt``."""
+    """Place of the suite: ``queries.ir.yaml`` beside ``queries.txt``."""
     return queries.with_name(
         f"{queries.name.removesuffix('.gz').partition('.')[0] or queries.name}{SUFFIX}"
     )
@@ -96,8 +94,9 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.fixture
 def _ir_first(request: pytest.FixtureRequest) -> None:
-    """Ask, write the suite, and the page where one is asked for: after each retriever anew, with
-    what all of them returned so far.
+    """Ask, write the suite, and the page where one is asked for.
+
+    Both are written after each retriever anew, with what all of them returned so far.
     """
     item, options = request.node, Options(request.config)
     retrievers = len(request.session.items)
@@ -125,7 +124,7 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
 
 
 def _what_to_do(page: str, written: str, pools: Sequence[Pool]) -> str:
-    """How the sentence on what was written goes on."""
+    """Rest of the sentence on what was written."""
     if not page:
         return f", each with up to {CANDIDATES} candidates to grade.\nNow: grade them"
     grade = f"open it, grade, save its file beside {written}"
@@ -135,7 +134,7 @@ def _what_to_do(page: str, written: str, pools: Sequence[Pool]) -> str:
 
 
 def _pools(suite: Suite, runs: Sequence[Run], request: pytest.FixtureRequest) -> Sequence[Pool]:
-    """What retrievers returned, and every kept run that the command line names."""
+    """Answers of the retrievers, and every kept run that the command line names."""
     options, start = Options(request.config), request.config.invocation_params.dir
     project = Project(start, start)
     kept = KeptRuns([*options.runs, *options.baseline], project, Options.baseline.flag)
@@ -150,7 +149,7 @@ def _pools(suite: Suite, runs: Sequence[Run], request: pytest.FixtureRequest) ->
 
 
 def _page(named: str, suite: Path, start: Path) -> GradingPage:
-    """Where grades are given, and in which files the suite reads them."""
+    """Page where grades are given, and the files in which the suite reads them."""
     if named.endswith(LIST):
         return GradingPage(named, Path(os.path.relpath(start / named, suite.parent)).as_posix())
     return GradingPage(named, suite.name.replace(SUFFIX, ".judgments*.csv"))
@@ -187,8 +186,9 @@ def _how_many(asked: Sequence[Asked], drawn: Sample | None) -> str:
 
 
 def _write_page(suite: Path, page: Path, pools: Sequence[Pool]) -> None:
-    """The page, and a file of judgments without any: the suite reads what is saved beside it, and
-    is to pass before there is any.
+    """Write the page, and a file of judgments without any.
+
+    The suite reads what is saved beside it, and is to pass before there is any.
     """
     judged = suite.with_name(suite.name.replace(SUFFIX, ".judgments.csv"))
     if not (judged.exists() or page.name.endswith(LIST)):
@@ -207,9 +207,7 @@ def _new(path: Path, text: str) -> None:
 
 
 def _sample(queries: Sequence[Logged], size: int | None) -> Sample | None:
-    """What is drawn of a log; None of a list of queries that counts nothing, unless a size is asked
-    for.
-    """
+    """Draw of a log; None of a list that counts nothing, unless a size is asked for."""
     counts = [query.searches for query in queries]
     if not any(count is not None for count in counts):
         if size is None:
@@ -231,7 +229,7 @@ def _asked(query: Logged, weight: float | None = None) -> Asked:
 
 
 def _run(suite: Suite, request: pytest.FixtureRequest) -> Run:
-    """What the retriever returns for the queries, if it answers any of them."""
+    """Answers of the retriever to the queries, if it answers any of them."""
     details = bool(Options(request.config).judge)
     try:
         run = retrieve(suite, request.getfixturevalue("retriever"), details=details)

@@ -151,10 +151,10 @@ class Options(Reports):
 
 
 def imply_suites(config: pytest.Config) -> None:
-    """Turn ``--ir-suite`` on for an option on the command line itself that means nothing without
-    suites.
+    """Turn ``--ir-suite`` on for an option that means nothing without suites.
 
-    Those of ``addopts`` do not: they stand there for whenever suites are run.
+    Only options on the command line itself do: those of ``addopts`` stand there for whenever
+    suites are run.
     """
     if Options(config).init:  # the others are for it
         return
@@ -167,8 +167,9 @@ def imply_suites(config: pytest.Config) -> None:
 
 
 def last_baselines(config: pytest.Config) -> None:
-    """Leave of several ``--ir-baseline`` those of the command line, where it has any: they stand in
-    place of those in ``addopts``.
+    """Leave of several ``--ir-baseline`` those of the command line, where it has any.
+
+    They stand in place of those in ``addopts``.
     """
     written = [str(argument).partition("=")[0] for argument in config.invocation_params.args]
     count = written.count(Options.baseline.flag)
@@ -177,7 +178,7 @@ def last_baselines(config: pytest.Config) -> None:
 
 
 def needs_suites(config: pytest.Config) -> bool:
-    """Whether this session is about suites, as far as is known before anything is collected."""
+    """Tell if this session is about suites, as far as is known before anything is collected."""
     options = Options(config)
     if any(option.read(options) for option in Options.options() if option.looks_at_once):
         return True
@@ -185,7 +186,7 @@ def needs_suites(config: pytest.Config) -> bool:
 
 
 def is_suite(config: pytest.Config, path: Path, named: bool) -> bool:
-    """Whether a file is to be collected; ``named``: the command line names it."""
+    """Tell if a file is to be collected; ``named``: the command line names it."""
     if path.suffix not in (".yaml", ".yml"):
         return False
     options = Options(config)

@@ -1,5 +1,6 @@
-"""How far a long pass over the queries is: a line rewritten on a terminal, a line every few seconds
-in a CI log.
+"""Progress of a long pass over the queries.
+
+It is a line rewritten on a terminal, and a line every few seconds in a CI log.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ PATIENCE = 10.0  # seconds without an answer until it is said what is waited for
 
 @contextmanager
 def shown_progress(config: pytest.Config, name: str) -> Iterator[Progress | None]:
-    """What to tell of each answer; None where nobody would read it."""
+    """Call to make for each answer; None where nobody would read it."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None or reporter.verbosity < 0 or hasattr(config, "workerinput"):
         yield None

@@ -22,7 +22,7 @@ NONE = "none"
 
 
 class Gathered(NamedTuple):
-    """What a session came to, of which reports are made.
+    """Results of a session, of which reports are made.
 
     ``missing`` are the suites that were collected and have no result; ``pools`` is what there is
     to grade, what could move a verdict most first (empty unless a report ``grades``). ``path`` is
@@ -53,7 +53,7 @@ class Report(Text):
     grades: bool = field(default=False, kw_only=True)
 
     def path(self, given: Declared, gathered: Gathered) -> str | None:
-        """Where it is written to, from where pytest was called; None: to no file."""
+        """Path it is written to, from where pytest was called; None: to no file."""
         asked = self.read(given)
         if self.default is None:
             return asked
@@ -126,10 +126,10 @@ class Reports(Declared):
 
     @classmethod
     def reports(cls) -> Iterator[Report]:
-        """What can be written."""
+        """Reports that can be written."""
         return (option for option in cls.settings() if isinstance(option, Report))
 
     @property
     def grades(self) -> bool:
-        """Whether a report is asked for that is made of what there is to grade."""
+        """True where a report is asked for that is made of what there is to grade."""
         return any(report.grades and report.read(self) for report in self.reports())

@@ -1,5 +1,6 @@
-"""Retrievers that the ini file declares, as fixtures: URLs and commands. A fixture of the project's
-own with such a name goes before it.
+"""Retrievers that the ini file declares, as fixtures: URLs and commands.
+
+A fixture of the project's own with such a name goes before it.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ def register(config: pytest.Config) -> None:
 
 
 def _fixture(name: str, lines: Mapping[str, tuple[str, str]]) -> Callable[..., Any]:
-    """A retriever by its name. Where all have names of their own, the usual name is each of them in
-    turn.
+    """Fixture of a retriever, by its name.
+
+    Where all have names of their own, the usual name is each of them in turn.
     """
     several = None if name in lines else list(lines)
 

@@ -16,7 +16,6 @@ from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.accepted import acceptance
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
-from pytest_irquality.verdict.facts import Fact
 from pytest_irquality.verdict.findings import Cause, Change, Loss, RankedDocument, Stages
 from pytest_irquality.verdict.result import Verdict
 from pytest_irquality.verdict.sides import Sides, causes_of
@@ -33,7 +32,7 @@ MADE_UP: Mapping[Literal["row numbers", "made up"], re.Pattern[str]] = {
 }
 
 
-def noticed(judged: Verdicts, nowhere: Mapping[str, Loss]) -> Iterator[Fact]:
+def noticed(judged: Verdicts, nowhere: Mapping[str, Loss]) -> Iterator[facts.Fact]:
     """Every fact, the most general first.
 
     ``nowhere`` are the passages that stand in no chunk of the corpus.
@@ -65,7 +64,7 @@ def noticed(judged: Verdicts, nowhere: Mapping[str, Loss]) -> Iterator[Fact]:
         yield facts.Unnoticed(len(sides.asked))
 
 
-def _lowest(judged: Verdicts) -> Iterator[Fact]:
+def _lowest(judged: Verdicts) -> Iterator[facts.Fact]:
     """The measures that have not been as bad for several changes."""
     measures = judged.comparison.suite.measures
     better = {str(measure): measure.higher_is_better for measure in measures}
@@ -85,7 +84,7 @@ def _unnoticed(sides: Sides, verdicts: Sequence[Verdict]) -> bool:
     return whole and held and not sides.run.faults and not any(sides.rankings.values())
 
 
-def _retrieval(comparison: Comparison) -> Iterator[Fact]:
+def _retrieval(comparison: Comparison) -> Iterator[facts.Fact]:
     sides, suite = comparison.sides, comparison.suite
     asked = sides.asked
     if sides.run.interrupted:
@@ -107,7 +106,7 @@ def _retrieval(comparison: Comparison) -> Iterator[Fact]:
         )
 
 
-def _returns_fewer(sides: Sides) -> Iterator[Fact]:
+def _returns_fewer(sides: Sides) -> Iterator[facts.Fact]:
     """The queries that return fewer results than before; the first is the example."""
     before, now = sides.answers_before.returned, sides.answers.returned
     fewer = [id for id, many in before.items() if 0 < now[id] < many]
@@ -116,7 +115,7 @@ def _returns_fewer(sides: Sides) -> Iterator[Fact]:
         yield facts.ReturnsFewer(tuple(fewer), len(before), before[first], now[first])
 
 
-def _returned_nothing(sides: Sides) -> Fact:
+def _returned_nothing(sides: Sides) -> facts.Fact:
     """The queries that came back empty, with what the baseline says of each."""
     ids = _ids(sides.empty)
     undefined = sum(not query.judgments.relevant for query in sides.empty)
@@ -129,7 +128,7 @@ def _returned_nothing(sides: Sides) -> Fact:
     )
 
 
-def _unknown_ids(sides: Sides) -> Iterator[Fact]:
+def _unknown_ids(sides: Sides) -> Iterator[facts.Fact]:
     """The ids of retriever and suite, where they have none in common."""
     for query in sides.suite.queries:
         if not query.judgments.grades.keys().isdisjoint(sides.rankings.get(query.id, ())):
@@ -158,7 +157,7 @@ def _like(
     return ""
 
 
-def _few_results(sides: Sides) -> Iterator[Fact]:
+def _few_results(sides: Sides) -> Iterator[facts.Fact]:
     """Queries with fewer results than the cutoff of measures, and results without text."""
     k, depth = sides.suite.top_k, sides.suite.depth
     raw = {id: sides.run.first.rankings[id].raw for id, ids in sides.rankings.items() if ids}
@@ -174,7 +173,7 @@ def _few_results(sides: Sides) -> Iterator[Fact]:
     yield from _empty_chunks(sides, raw.values())
 
 
-def _empty_chunks(sides: Sides, raw: Collection[Sequence[str]]) -> Iterator[Fact]:
+def _empty_chunks(sides: Sides, raw: Collection[Sequence[str]]) -> Iterator[facts.Fact]:
     without_text = {result for result, text in sides.run.first.texts.items() if text == ""}
     if without_text:
         empty = [sum(map(without_text.__contains__, results)) for results in raw]
@@ -182,7 +181,7 @@ def _empty_chunks(sides: Sides, raw: Collection[Sequence[str]]) -> Iterator[Fact
             yield facts.EmptyChunks(sum(empty), len(empty) - empty.count(0))
 
 
-def _stages(standing: Standing) -> Iterator[Fact]:
+def _stages(standing: Standing) -> Iterator[facts.Fact]:
     """The stages at which relevant documents were lost, over all queries with known candidates."""
     if standing.candidates is None:
         return
@@ -194,7 +193,7 @@ def _stages(standing: Standing) -> Iterator[Fact]:
     yield from _lost_in_stages(standing, stage.depth)
 
 
-def _lost_in_stages(standing: Standing, depth: int) -> Iterator[Fact]:
+def _lost_in_stages(standing: Standing, depth: int) -> Iterator[facts.Fact]:
     sides = standing.sides
     both = [(standing.stages(query), standing.stages_before(query)) for query in sides.asked]
     today = [stages for stages, _ in both if stages]
@@ -220,7 +219,7 @@ def _together(stages: Sequence[Stages]) -> Stages:
     )
 
 
-def _in_no_chunk(suite: Suite, nowhere: Mapping[str, Loss]) -> Iterator[Fact]:
+def _in_no_chunk(suite: Suite, nowhere: Mapping[str, Loss]) -> Iterator[facts.Fact]:
     asked: dict[str, str] = {}
     for query in suite.queries:
         if suite.reads_texts(query):
@@ -236,7 +235,7 @@ def _in_no_chunk(suite: Suite, nowhere: Mapping[str, Loss]) -> Iterator[Fact]:
         yield facts.InNoChunk(tuple(lost), len(asked))
 
 
-def _queries_on_one_side(sides: Sides, baseline: Baseline) -> Iterator[Fact]:
+def _queries_on_one_side(sides: Sides, baseline: Baseline) -> Iterator[facts.Fact]:
     if baseline.new:
         yield facts.NewSuite(baseline.source, first=baseline.new == "baseline")
         return
@@ -254,12 +253,12 @@ def _queries_on_one_side(sides: Sides, baseline: Baseline) -> Iterator[Fact]:
         yield facts.LeftSuite(baseline.left)
 
 
-def _other_version(today: str | None, before: str | None) -> Iterator[Fact]:
+def _other_version(today: str | None, before: str | None) -> Iterator[facts.Fact]:
     if today and before and today != before:
         yield facts.OtherVersion(today, before)
 
 
-def _movement(comparison: Comparison) -> Iterator[Fact]:
+def _movement(comparison: Comparison) -> Iterator[facts.Fact]:
     """The number of changed rankings, and of those that differ in the order of ties only."""
     sides = comparison.sides
     total, depth = len(sides.before), sides.compared_depth
@@ -290,7 +289,7 @@ def _swapped(comparison: Comparison, query: str, depth: int) -> Iterator[RankedD
             yield comparison.standing.document(document, ranks.get(document), rank)
 
 
-def _judgments(comparison: Comparison) -> Iterator[Fact]:
+def _judgments(comparison: Comparison) -> Iterator[facts.Fact]:
     """The change that is due to judgments.
 
     The baseline's own rankings score otherwise than when they were saved.
@@ -306,7 +305,7 @@ def _judgments(comparison: Comparison) -> Iterator[Fact]:
             return
 
 
-def _resolution(comparison: Comparison, verdicts: Sequence[Verdict]) -> Iterator[Fact]:
+def _resolution(comparison: Comparison, verdicts: Sequence[Verdict]) -> Iterator[facts.Fact]:
     """The changes that this suite can and cannot tell, of the first measure that changed."""
     for measure in comparison.suite.measures:
         change = comparison.over(measure, None)
@@ -340,7 +339,7 @@ def _got_worse(measure: Measure, change: Change) -> bool:
     return change.difference < 0 if measure.higher_is_better else change.difference > 0
 
 
-def _unjudged(comparison: Comparison, pardoned: Sequence[str]) -> Iterator[Fact]:
+def _unjudged(comparison: Comparison, pardoned: Sequence[str]) -> Iterator[facts.Fact]:
     """The verdicts that rest on documents that nobody judged, and which to judge first."""
     if not pardoned:
         return
@@ -364,7 +363,7 @@ def _unjudged(comparison: Comparison, pardoned: Sequence[str]) -> Iterator[Fact]
     yield facts.JudgeFirst(tuple(first), len(ranks))
 
 
-def _in_no_ranking(comparison: Comparison) -> Iterator[Fact]:
+def _in_no_ranking(comparison: Comparison) -> Iterator[facts.Fact]:
     """Relevant documents that the baseline found and no ranking holds any more.
 
     They may have left the index.

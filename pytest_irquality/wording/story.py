@@ -15,7 +15,6 @@ from typing import Literal, NamedTuple
 from pytest_irquality.storage.provenance import UPDATE
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.damage import Damage, overturned_by
-from pytest_irquality.verdict.facts import Fact
 from pytest_irquality.verdict.result import Outcome, QueryResult, SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.causes import CAUSES, as_before, known_causes
@@ -33,7 +32,7 @@ ENDED: Mapping[Outcome, str] = {
     "not evaluated": "Not everything was evaluated",
     "fixed": "A known issue is fixed",
 }
-IN_STORY: tuple[type[Fact], ...] = (
+IN_STORY: tuple[type[facts.Fact], ...] = (
     facts.Unanswered,
     *CAUSES,
     facts.RestsOnUnjudged,

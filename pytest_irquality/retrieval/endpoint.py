@@ -146,6 +146,7 @@ class Endpoint(Service):
                 if not (late.is_set() or (used and isinstance(error, ConnectionError))):
                     raise
         if late.is_set():
+            connection.close()
             raise TimeoutError
         if said is None:
             return self._reply(target, body, due)
@@ -192,13 +193,12 @@ def _read(response: HTTPResponse) -> bytes:
     """The body of a response, as far as it may be long."""
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise ServiceError("its answer is compressed, which was not asked for")
-    try:
+    body = None
+    with suppress(IncompleteRead):
         body = response.read(LARGEST + 1)
-    except IncompleteRead:
-        raise ServiceError("its answer was cut off") from None
-    if len(body) > LARGEST:
+    if body is not None and len(body) > LARGEST:
         raise ServiceError(f"its answer is larger than {LARGEST >> 20} MB")
-    if response.length:  # that is left
+    if body is None or response.length:  # that is left
         raise ServiceError("its answer was cut off")
     return body
 

@@ -88,7 +88,8 @@ class Program(Service):
             self.kept.append(process)
             return self.checked(answer)
         how = process.end(TICK)
-        said = "it wrote nothing: does it flush its output after each line?"
+        hint = "" if process.answered else ": does it flush its output after each line?"
+        said = f"it wrote nothing{hint}"
         if process.log:
             said = f"it wrote {self.quoted(b''.join([*process.log]))!r}"
         if late.is_set():

@@ -123,11 +123,9 @@ def main() -> None:
             server.terminate()
         for clock, what in enumerate(("wall", "processor")):
             columns = zip(*([way[clock] for way in row] for row in times), strict=True)
-            ours, threads, loop = (1000 * median(column) / QUERIES for column in columns)
-            print(
-                f"{1000 * delay:4.0f} ms  {what:9}  {ours:6.2f}  {threads:8.2f} {ours / threads:6.2f}"
-                f"  {loop:8.2f} {ours / loop:6.2f}"
-            )
+            ours, *others = (1000 * median(column) / QUERIES for column in columns)
+            beside = "".join(f"  {other:8.2f} {ours / other:6.2f}" for other in others)
+            print(f"{1000 * delay:4.0f} ms  {what:9}  {ours:6.2f}{beside}")
 
 
 if __name__ == "__main__":

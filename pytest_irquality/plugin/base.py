@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Generator, Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from pytest_irquality.pipeline.base.process import default_command
 from pytest_irquality.pipeline.base.worktree import BaseError, Cancelled, new_folder, remove
 from pytest_irquality.plugin.collect import PLAN, retrieved_by
 from pytest_irquality.plugin.options import Options
+from pytest_irquality.plugin.services import Written
 from pytest_irquality.storage.commits import RUN, AtCommit
 
 WORKER = "ir_base"  # the folder, as workers of pytest-xdist are told it
@@ -34,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
             folder = Path(config.workerinput[WORKER])
             side: Today = Worker(config, repository, folder)
         else:
-            folder, lock = new_folder()
+            folder, lock = new_folder(repository)
             config.add_cleanup(lock.close)
             config.add_cleanup(lambda: remove(repository, folder))
             side = Head(config, repository, folder)
@@ -139,6 +141,7 @@ class Head(Today):
             command=shlex.split(options.base_command) or default_command(),
             links=options.base_link,
             handed_on={one.key: one.read(options) for one in Options.options() if one.in_base},
+            services=asdict(Written.by(self.config)),
         )
         try:
             base.answers(collected, self._say).write(self.folder / ANSWERS)

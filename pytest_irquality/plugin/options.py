@@ -126,6 +126,14 @@ class Options(Reports):
     command = IniTexts(
         "Ask this program where a fixture is missing (default: none).", kind="linelist"
     )
+    serve = IniText(
+        "Start this server for ir_url, at a free {port} that both name, and end it with the run"
+        " (default: none)."
+    )
+    prepare = IniTexts(
+        "Run these commands before ir_serve and ir_command, one a line (default: none).",
+        kind="linelist",
+    )
     accepted = IniChoice(
         "What a drop is that the change's own committed baseline accepts, under git:REF and"
         " run:REF: fail, or what is green and loud (default: xfail).",

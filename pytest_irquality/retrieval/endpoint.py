@@ -19,26 +19,48 @@ from urllib.parse import quote, urljoin
 from pytest_irquality.retrieval.call import RetrieverError
 from pytest_irquality.retrieval.jobs import TimedOut
 from pytest_irquality.retrieval.secrets import Secrets, basic, header
+from pytest_irquality.retrieval.server import PORT, Server
 from pytest_irquality.retrieval.service import LARGEST, Service, ServiceError, ended_after
 
 WRITTEN = re.compile(
     r"(?:(?P<method>[A-Z]+)\s+)?(?P<origin>https?://)(?:(?P<user>[^/?#\s{}]+)@)?"
-    r"(?P<host>[^/?#\s@{}]+)(?P<target>/[^#\s]*)(?:\s+@(?P<file>.+))?"
+    r"(?P<host>[^/?#\s@{}]+(?P<port>:\{port\})?)(?P<target>/[^#\s]*)(?:\s+@(?P<file>.+))?"
 )
 PLACE = re.compile(r"\{([^{}]*)\}")
 KNOWN = re.compile(r"query|k|params\.(?!(?:query|k)$)[A-Za-z_]\w*")
 FOLLOWED = (301, 302, 307, 308)  # with the same method and body
 REDIRECTS = 5
+LOOK = 5.0  # seconds in which a server that is started must answer, or is asked again
+REFUSED = (502, 503, 504)  # by a gateway, or by a server that is loading
+
+
+def has_port(line: str) -> bool:
+    """Tell whether a line of ``ir_url`` asks the server of ``ir_serve``, at its ``{port}``."""
+    found = WRITTEN.fullmatch(line)
+    return bool(found and found["port"])
 
 
 class Endpoint(Service):
-    """A URL that answers queries with JSON. Connections are kept, one for each call in flight."""
+    """A URL that answers queries with JSON. Connections are kept, one for each call in flight.
+
+    ``server`` is the one that was started for it.
+    """
 
     key = "ir_url"
 
-    def __init__(self, line: str, headers: Sequence[str], folder: Path, secrets: Secrets) -> None:
+    def __init__(
+        self,
+        line: str,
+        headers: Sequence[str],
+        folder: Path,
+        secrets: Secrets,
+        server: Server | None = None,
+    ) -> None:
         """Read a line of ``ir_url``, and those of ``ir_headers``. Raises ``RetrieverError``."""
         super().__init__(secrets)
+        self.server = server
+        if server:
+            line = line.replace(PORT, str(server.port), 1)
         found = WRITTEN.fullmatch(line)
         if not found:
             raise RetrieverError(
@@ -82,9 +104,8 @@ class Endpoint(Service):
     def ask(self, query: str, k: int, params: Mapping[str, Any], seconds: float) -> Any:
         """The answer, redirects within the endpoint's origin followed."""
         asked = {"query": query, "k": k, **{f"params.{name}": params[name] for name in params}}
-        target = self._filled(asked)
+        target, body = self._request(asked)
         shown = self.secrets.mask(f"{self.method} {self.origin}{target}")
-        body = json.dumps(_put_in(self.body, asked.__getitem__)).encode() if self.body else None
         try:
             return self._answer(target, body, time.monotonic() + seconds)
         except TimeoutError:
@@ -93,8 +114,26 @@ class Endpoint(Service):
             said = f"{shown} said {error.detail!r}" if error.detail else shown
             raise ServiceError(error.cause, said, error.response) from None
         except (OSError, HTTPException, ValueError) as error:
+            if self.server and (ended := self.server.ended()):
+                raise ServiceError(ended, shown) from None
             said = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-            raise ServiceError(f"no answer: {self.quoted(said.encode())}", shown) from None
+            raise ServiceError(f"no answer: {self.secrets.quoted(said.encode())}", shown) from None
+
+    def is_ready(self) -> bool:
+        """Tell whether anything comes back but the refusal of a server that is loading."""
+        asked: dict[str, Any] = dict.fromkeys(self.places, "ready") | {"k": 1}
+        try:
+            said, _ = self._reply(*self._request(asked), time.monotonic() + LOOK)
+        except ServiceError:
+            return True
+        except (OSError, HTTPException):
+            return False
+        return said.status not in REFUSED
+
+    def _request(self, asked: Mapping[str, Any]) -> tuple[str, bytes | None]:
+        """The target and the body that ask this."""
+        body = json.dumps(_put_in(self.body, asked.__getitem__)).encode() if self.body else None
+        return self._filled(asked), body
 
     def _filled(self, asked: Mapping[str, Any]) -> str:
         """The path and what is behind it, every placeholder percent-encoded."""
@@ -116,19 +155,21 @@ class Endpoint(Service):
                 target = self._redirected(target, response)
                 continue
             if not 200 <= response.status < 300:
-                reason = self.quoted(f"HTTP {response.status} {response.reason}".encode())
-                raise ServiceError(reason, self.quoted(said), response)
+                reason = self.secrets.quoted(f"HTTP {response.status} {response.reason}".encode())
+                raise ServiceError(reason, self.secrets.quoted(said), response)
             try:
                 return self.checked(json.loads(said))
             except (ValueError, RecursionError):
-                raise ServiceError("its answer is no JSON", self.quoted(said)) from None
+                raise ServiceError("its answer is no JSON", self.secrets.quoted(said)) from None
         raise ServiceError(f"it redirects more than {REDIRECTS} times")
 
     def _redirected(self, target: str, response: HTTPResponse) -> str:
         """The address that a request is sent on to, if that is within its origin."""
         where = urljoin(self.origin + target, response.headers.get("Location"))
         if not where.startswith(f"{self.origin}/"):
-            raise ServiceError("it redirects to another origin", self.quoted(where.encode()))
+            raise ServiceError(
+                "it redirects to another origin", self.secrets.quoted(where.encode())
+            )
         return where.removeprefix(self.origin).partition("#")[0]
 
     def _reply(self, target: str, body: bytes | None, due: float) -> tuple[HTTPResponse, bytes]:

@@ -91,7 +91,7 @@ class Program(Service):
         hint = "" if process.answered else ": does it flush its output after each line?"
         said = f"it wrote nothing{hint}"
         if process.log:
-            said = f"it wrote {self.quoted(b''.join([*process.log]))!r}"
+            said = f"it wrote {self.secrets.quoted(b''.join([*process.log]))!r}"
         if late.is_set():
             raise TimedOut(limit, f"{self.shown} was ended; {said}")
         raise Ended(f"{self.shown} {how}", said)
@@ -193,12 +193,17 @@ class _Process:
 
     def kill(self) -> None:
         """End it and what it started, at once."""
-        if os.name == "nt":
-            tree = ["taskkill", "/F", "/T", "/PID", str(self.popen.pid)]
-            subprocess.run(tree, capture_output=True, check=False)
-        else:
-            with suppress(OSError):
-                os.killpg(self.popen.pid, signal.SIGKILL)
+        kill_tree(self.popen.pid)
+
+
+def kill_tree(pid: int) -> None:
+    """End a process that leads a session, and what it started, at once."""
+    if os.name == "nt":
+        tree = ["taskkill", "/F", "/T", "/PID", str(pid)]
+        subprocess.run(tree, capture_output=True, check=False)
+    else:
+        with suppress(OSError):
+            os.killpg(pid, signal.SIGKILL)
 
 
 def _lines(pipe: Any, longest: int) -> Iterator[bytes]:

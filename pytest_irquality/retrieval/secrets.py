@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from urllib.parse import quote, quote_plus, unquote
 from pytest_irquality.retrieval.call import RetrieverError
 
 SHORTEST = 4  # characters of a secret; fewer stand in too many words
+END = 120  # characters of either end of what is quoted of an answer or a log
 USER = re.compile(r"https?://([^/?#@\s]+)@")
 
 
@@ -53,6 +55,14 @@ class Secrets:
         if isinstance(value, dict):
             return {self.mask(name): self.masked(one) for name, one in value.items()}
         return value
+
+    def quoted(self, said: bytes) -> str:
+        """The words of a service, both ends on one line, without secrets and the tags of a page."""
+        text = self.mask(said.decode("utf-8", "replace"))
+        if text.lstrip().startswith("<"):
+            text = self.mask(html.unescape(re.sub("<[^<>]*>", " ", text)))
+        text = " ".join(text.split())
+        return text if len(text) <= 2 * END else f"{text[:END]} … {text[-END:]}"
 
 
 def header(line: str) -> tuple[str, str]:

@@ -6,9 +6,7 @@ holds no secret.
 
 from __future__ import annotations
 
-import html
 import json
-import re
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from http.client import HTTPResponse
 
 LARGEST = 16 * 2**20  # bytes of an answer
-END = 120  # characters of either end of what is quoted of one
 
 
 class ServiceError(UnreadableResult):
@@ -74,16 +71,8 @@ class Service:
         answer = self.secrets.masked(answer)
         if isinstance(answer, dict) and answer.get("error"):
             said = json.dumps(answer["error"]).encode()
-            raise ServiceError("it answered with an error", self.quoted(said))
+            raise ServiceError("it answered with an error", self.secrets.quoted(said))
         return answer
-
-    def quoted(self, said: bytes) -> str:
-        """The words of a service, both ends on one line, without secrets and the tags of a page."""
-        text = self.secrets.mask(said.decode("utf-8", "replace"))
-        if text.lstrip().startswith("<"):
-            text = self.secrets.mask(html.unescape(re.sub("<[^<>]*>", " ", text)))
-        text = " ".join(text.split())
-        return text if len(text) <= 2 * END else f"{text[:END]} … {text[-END:]}"
 
 
 @contextmanager

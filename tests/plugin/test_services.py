@@ -258,29 +258,6 @@ def test_a_base_that_would_be_the_same_server_is_refused(project: Project, serve
     assert not server.asked
 
 
-@pytest.mark.slow
-def test_a_command_is_run_on_both_sides_by_each_sides_own_settings(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (project.path / "search.py").write_text(
-        PROGRAM.replace('open("starts"', 'open(os.environ["STARTS"]')
-    )
-    monkeypatch.setenv("STARTS", str(project.path.parent / "starts"))
-    ini(project, f"ir_command = {COMMAND}")
-    project.suite(SUITE)
-    git(project.path, "init", "-q")
-    git(project.path, "add", "-A")
-    git(project.path, "commit", "-qm", "all")
-    os.rename(project.path / "search.py", project.path / "moved.py")
-    moved = project.path / "moved.py"
-    moved.write_text(moved.read_text().replace('"d" +', '"x" +'))
-    ini(project, f"ir_command = {COMMAND.replace('search.py', 'moved.py')}")
-    result = project.run("--ir-baseline=run:HEAD")
-    result.assert_outcomes(passed=2, failed=2)
-    result.stdout.fnmatch_lines(["*2 worse, 0 better, 0 unchanged*"])
-    assert len((project.path.parent / "starts").read_text().split()) == 2
-
-
 # -- secrets -------------------------------------------------------------------------------------------------------------
 
 

@@ -19,8 +19,7 @@ from hypothesis import given, strategies as st
 
 from pytest_irquality.retrieval import RetrieverError, Run, jobs, retrieve
 from pytest_irquality.retrieval.endpoint import Endpoint
-from pytest_irquality.retrieval.secrets import Secrets
-from pytest_irquality.retrieval.service import END
+from pytest_irquality.retrieval.secrets import END, Secrets
 from pytest_irquality.suite import Query, Suite
 from pytest_irquality.suite.keys import Retry
 

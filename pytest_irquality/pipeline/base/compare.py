@@ -41,7 +41,7 @@ class Base:
 
     ``called_in`` and ``arguments`` are how the head's pytest was called, ``command`` starts the
     base's, ``links`` are paths that the base does not track and takes from the head. ``handed_on``
-    are options of ours that it shares.
+    are options of ours that it shares, ``services`` the retrievers of today's ini file.
     """
 
     repository: Repository
@@ -52,6 +52,7 @@ class Base:
     command: Sequence[str]
     links: Sequence[str] = ()
     handed_on: dict[str, Any] = field(default_factory=dict)
+    services: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def head(self) -> str:
@@ -75,9 +76,9 @@ class Base:
         )
         remove_leftovers(self.repository)
         with checked_out(self.repository, commit, self.folder) as tree:
-            lay_over(collected.files, self.head, tree)
+            laid_over = list(lay_over(collected.files, self.head, tree))
             linked = list(link(self.links, self.head, tree))
-            status = self._run(tree, collected)
+            status = self._run(tree, collected, None if linked else laid_over)
             from_base = FromBase.read(self.folder / FROM_BASE)
             _check_guard(self, commit, from_base)
             ended = _Ended(commit, status, from_base, last_lines(self.folder / "output"))
@@ -91,7 +92,7 @@ class Base:
         time = self.repository.output("log", "-1", "--format=%cI", commit).decode().strip()
         return BaseAnswers(self.ref, commit, time, answers, notes, differing)
 
-    def _run(self, tree: Path, collected: Collected) -> int:
+    def _run(self, tree: Path, collected: Collected, over_commit: Sequence[str] | None) -> int:
         checkouts = Checkouts(self.head, str(tree))
         place = Path(checkouts.mapped(str(self.called_in)))
         place.mkdir(parents=True, exist_ok=True)
@@ -106,7 +107,7 @@ class Base:
         settings = {
             "head": self.head, "tree": str(tree), "guard": str(guards), "folder": str(self.folder),
             "notes": str(self.folder / NOTES), "roots": list(_roots(tree)), "suites": suites,
-            "options": self.handed_on,
+            "options": self.handed_on, "services": self.services, "over_commit": over_commit,
         }  # fmt: skip
         arguments = [checkouts.mapped_argument(text, self.called_in) for text in self.arguments]
         return run(
@@ -239,8 +240,8 @@ def _stored(path: Path) -> StoredRun | None:
 # -- the files of the base's checkout --------------------------------------------------------------
 
 
-def lay_over(files: Iterable[str], head: str, tree: Path) -> None:
-    """Put today's suites and the data that they name at their places in the base.
+def lay_over(files: Iterable[str], head: str, tree: Path) -> Iterator[str]:
+    """Put today's suites and the data that they name at their places in the base, and give these.
 
     Raises ``BaseError`` for code.
     """
@@ -256,6 +257,7 @@ def lay_over(files: Iterable[str], head: str, tree: Path) -> None:
         target = tree / os.path.relpath(real, head)
         _make_room(target, tree)
         shutil.copyfile(real, target)
+        yield os.path.relpath(real, head)
 
 
 def _with_parts(files: Iterable[str]) -> Iterator[str]:

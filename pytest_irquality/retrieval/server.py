@@ -1,0 +1,100 @@
+"""The commands of ``ir_prepare`` and the server of ``ir_serve``, run before anything is asked."""
+
+from __future__ import annotations
+
+import shlex
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from pytest_irquality.retrieval.call import RetrieverError
+from pytest_irquality.retrieval.program import GRACE, TICK, kill_tree
+from pytest_irquality.retrieval.secrets import Secrets
+
+PORT = "{port}"
+START_UP = 300.0  # seconds until it must answer: it may load or build an index
+TAIL = 2000  # bytes of its output, the last ones, that are looked at
+
+
+def prepare(commands: Sequence[str], folder: Path, secrets: Secrets) -> None:
+    """Run the commands in a folder, one after the other. Raises ``RetrieverError``."""
+    for command in commands:
+        shown = f"ir_prepare: {secrets.mask(command)}"
+        try:
+            done = subprocess.run(
+                shlex.split(command), cwd=folder, stdin=subprocess.DEVNULL, check=False,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        except (OSError, ValueError, IndexError) as error:
+            raise RetrieverError(f"{shown} cannot be started: {error}") from None
+        if done.returncode:
+            wrote = secrets.quoted(done.stdout)
+            raise RetrieverError(f"{shown} ended with status {done.returncode}; it wrote {wrote!r}")
+
+
+class Server:
+    """A command with a port of its own, which nothing else listened at when it was started."""
+
+    def __init__(self, written: str, folder: Path, secrets: Secrets) -> None:
+        """Start it in a folder. Raises ``RetrieverError``."""
+        self.secrets = secrets
+        self.port = _free_port()
+        filled = written.replace(PORT, str(self.port))
+        self.shown = f"ir_serve: {secrets.mask(filled)}"
+        self.output = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - appended to, wherever we read
+        try:
+            self.popen = subprocess.Popen(
+                shlex.split(filled), cwd=folder, stdin=subprocess.DEVNULL, stdout=self.output,
+                stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        except (OSError, ValueError, IndexError) as error:
+            self.output.close()
+            raise RetrieverError(f"{self.shown} cannot be started: {error}") from None
+
+    def wait_for(self, answers: Callable[[], bool]) -> None:
+        """Return when it answers. Raises ``RetrieverError`` where it ends before, or never does."""
+        due = time.monotonic() + START_UP
+        while True:
+            answered = answers()
+            if ended := self.ended():
+                raise RetrieverError(ended)
+            if answered:
+                return
+            if time.monotonic() > due:
+                raise RetrieverError(
+                    f"{self.shown} did not answer within {START_UP:g} s; {self.said()}"
+                )
+
+    def ended(self) -> str:
+        """Say how it ended, and what it wrote last; nothing as long as it runs."""
+        try:
+            status = self.popen.wait(TICK)
+        except subprocess.TimeoutExpired:
+            return ""
+        return f"{self.shown} ended with status {status}; {self.said()}"
+
+    def said(self) -> str:
+        """The end of what it wrote."""
+        self.output.seek(max(0, self.output.seek(0, 2) - TAIL))
+        written = self.output.read()
+        return f"it wrote {self.secrets.quoted(written)!r}" if written else "it wrote nothing"
+
+    def close(self) -> None:
+        """End it and what it started, first as it may end itself."""
+        with suppress(subprocess.TimeoutExpired):
+            self.popen.terminate()
+            self.popen.wait(GRACE)
+        kill_tree(self.popen.pid)
+        self.popen.wait()
+        self.output.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port

@@ -23,7 +23,7 @@ from simulation import MEASURES, Grades, Rankings, World, read
 
 from pytest_irquality.metrics import Judgments, evaluate
 from pytest_irquality.retrieval import Answer, Run
-from pytest_irquality.suite.demands import MaxDrop
+from pytest_irquality.suite.demands import GUARDS, MaxDrop
 from pytest_irquality.suite.model import Check, Limits, Place, Query, Suite
 from pytest_irquality.verdict import judge
 from pytest_irquality.verdict.pool import by_importance, pool
@@ -121,7 +121,7 @@ class Build:
         """Whether it is red by these grades, and the queries whose grades could turn that."""
         asked = tuple(Query(q, q, judgments=Judgments(grades[q], 1)) for q in self.queries)
         check = Check("ndcg", "ndcg", Place(1), Limits(NDCG, (MaxDrop(0.0),)))
-        suite = Suite("s", "s", asked, metrics=(NDCG,), checks=(check,), default_guard=False)
+        suite = Suite("s", "s", asked, metrics=(NDCG,), checks=(check,), guards=frozenset(GUARDS))
         sides = ({q: side[q] for q in self.queries} for side in (self.change, self.base))
         now, before = (Run("", (Answer(rankings),)) for rankings in sides)
         result = judge(suite, now, before=before)

@@ -33,9 +33,9 @@ class Options(Reports):
     """Every option and ini key. Paths are relative to where pytest was called."""
 
     suite = Flag(
-        "Collect suites, in the files and folders that pytest is given, and judge what the"
-        " retriever fixture finds (default: implied by an option below on the command line that"
-        " needs them).",
+        "Collect suites, in the files and folders that pytest is given (a list of queries, .txt or"
+        " .csv, where it is named), and judge what the retriever finds (default: implied by an"
+        " option below on the command line that needs them).",
         implies_suites=False,
         looks_at_once=True,
     )
@@ -195,8 +195,10 @@ def needs_suites(config: pytest.Config) -> bool:
 
 def is_suite(config: pytest.Config, path: Path, named: bool) -> bool:
     """Tell if a file is to be collected; ``named``: the command line names it."""
+    options = Options(config)
+    if path.suffix in (".txt", ".csv"):
+        return options.suite and named
     if path.suffix not in (".yaml", ".yml"):
         return False
-    options = Options(config)
     matches = any(map(path.match, options.suite_files))
     return (options.suite and (named or matches)) or (named and matches)

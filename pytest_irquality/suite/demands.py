@@ -159,8 +159,11 @@ class Guard(Demand):
         """Tell whether so many queries may not do it."""
         return self.most is not None and queries > self.most
 
-    def has(self, top: Sequence[str], relevant: AbstractSet[str]) -> bool:
-        """Tell whether the top results of an answer have what it watches over."""
+    def has(self, top: Sequence[str], relevant: AbstractSet[str], before: Sequence[str]) -> bool:
+        """Tell whether the top results of an answer have what it watches over.
+
+        ``before`` are those of the baseline.
+        """
         raise NotImplementedError
 
 
@@ -172,7 +175,7 @@ class LostAllRelevant(Guard):
     default = "`fail` where there is a baseline"
     needs_relevant = True
 
-    def has(self, top: Sequence[str], relevant: AbstractSet[str]) -> bool:
+    def has(self, top: Sequence[str], relevant: AbstractSet[str], before: Sequence[str]) -> bool:
         """Tell whether any of the top results is relevant."""
         return not relevant.isdisjoint(top)
 
@@ -182,11 +185,23 @@ class NewZeroResults(Guard):
 
     key = "new_zero_results"
     help = "It had results at baseline and has none now."
-    default = "`ignore`"
+    default = "`ignore`; `fail` in a suite with neither judgments nor rules"
 
-    def has(self, top: Sequence[str], relevant: AbstractSet[str]) -> bool:
+    def has(self, top: Sequence[str], relevant: AbstractSet[str], before: Sequence[str]) -> bool:
         """Tell whether there is any result."""
         return bool(top)
+
+
+class NothingInCommon(Guard):
+    """Results before, none of which is among today's."""
+
+    key = "nothing_in_common"
+    help = "None of its top `top_k` results at baseline is among them now."
+    default = "`ignore`; a tenth of the queries in a suite with neither judgments nor rules"
+
+    def has(self, top: Sequence[str], relevant: AbstractSet[str], before: Sequence[str]) -> bool:
+        """Tell whether any of the top results is the baseline's."""
+        return not {*before}.isdisjoint(top)
 
 
 GUARDS: Mapping[str, type[Guard]] = {guard.key: guard for guard in Guard.__subclasses__()}

@@ -31,7 +31,6 @@ from pytest_irquality.suite.blocks import (
     VariantBlock,
     offered,
 )
-from pytest_irquality.suite.demands import DEFAULT_GUARD
 from pytest_irquality.suite.grades import (
     GRADE_WORDS,
     JUDGES,
@@ -439,9 +438,9 @@ class WrittenSuite(SuiteSettings):
     places: Mapping[str, Place] = field(default_factory=dict)
 
     @property
-    def default_guard(self) -> bool:
-        """True unless the guard that nobody needs to write is written."""
-        return all(line.name != DEFAULT_GUARD.key for line in self.each_query)
+    def guards(self) -> frozenset[str]:
+        """The keys of the guards that are written, if only to be ignored."""
+        return frozenset(line.name for line in self.each_query)
 
 
 SUITE_KEYS = keys_of(WrittenSuite)

@@ -37,10 +37,10 @@ def _nothing_expected(suite: Suite) -> Iterator[tuple[Place, str]]:
     if not idle:
         return
     if len(idle) == len(suite.queries):
-        # Without any judgment at all a suite may still guard what needs none: rankings that stay
-        # put, empty results.
-        limited = (check.limits.measure for check in suite.checks if check.limits)
-        if not all(measure.needs_relevant for measure in limited):
+        # Without any judgment at all a suite still guards what needs none: rankings that stay
+        # alike, empty results.
+        limited = [check.limits.measure for check in suite.checks if check.limits]
+        if not limited or not all(measure.needs_relevant for measure in limited):
             return
     verb = "has" if len(idle) == 1 else "have"
     names = _named([query.quoted for query in idle])

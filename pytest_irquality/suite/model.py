@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 
 from pytest_irquality.edges.printable import clipped
-from pytest_irquality.metrics import Judgments, Measure
+from pytest_irquality.metrics import Judgments, Measure, parse_measure
 from pytest_irquality.suite.demands import (
     AUDITED,
     BOUNDS,
@@ -22,8 +22,12 @@ from pytest_irquality.suite.demands import (
     Bound,
     Demand,
     Guard,
+    Min,
+    NewZeroResults,
+    NothingInCommon,
     Scope,
     Trend,
+    WarnBelow,
 )
 from pytest_irquality.suite.judges import UNNAMED, Settled, Votes
 from pytest_irquality.suite.key_tables import remarks
@@ -44,6 +48,7 @@ __all__ = [
 ]
 
 LONGEST_QUOTE = 100
+ALIKE = 0.5  # the mean of rbo with the baseline, where nobody said what is right
 FEWEST_CANDIDATES = 100  # asked for, whatever is measured
 
 DEMANDS: Mapping[str, type[Demand]] = {
@@ -224,11 +229,10 @@ class Suite(SuiteSettings):
 
     ``path`` is how messages name it; ``notes`` say what its files hold beside what was used.
     ``doubts`` are warnings that the file gave rise to as it was read, each with its place.
-    ``default_guard``: ``lost_all_relevant`` watches every query with a baseline, as it does unless
-    written. ``places`` holds the place of each key that is written. ``reworded`` are the queries'
-    variants, written and generated: asked like them, but in no mean, rule or guard. ``trends`` are
-    the checks of the history. ``files`` are those, and the BEIR folders, that queries and judgments
-    were read from.
+    ``guards`` are the keys of those that are written, if only to be ignored. ``places`` holds the
+    place of each key that is written. ``reworded`` are the queries' variants, written and
+    generated: asked like them, but in no mean, rule or guard. ``trends`` are the checks of the
+    history. ``files`` are those, and the BEIR folders, that queries and judgments were read from.
     """
 
     name: str
@@ -236,7 +240,7 @@ class Suite(SuiteSettings):
     queries: tuple[Query, ...]
     depth: int = 10
     reworded: tuple[Query, ...] = ()
-    default_guard: bool = True
+    guards: frozenset[str] = frozenset()
     metrics: tuple[Measure, ...] = ()
     checks: tuple[Check, ...] = ()
     trends: tuple[Check, ...] = ()
@@ -373,18 +377,41 @@ class Suite(SuiteSettings):
         """The suite with its limits on many changes together, for where there is a history."""
         return replace(self, trends=(), checks=(*self.checks, *self.trends))
 
+    @property
+    def says_nothing(self) -> bool:
+        """True where nobody said what is right: it has neither judgments nor rules."""
+        return not (
+            self.rules_of_all
+            or any(query.judgments.grades or query.demands for query in self.queries)
+        )
+
     def guarded(self) -> Suite:
-        """The suite with the guard that nobody needs to write, for where there is a baseline."""
-        if not self.default_guard:
-            return self
+        """The suite with what nobody needs to write, for where there is a baseline."""
+        usual = self._stays_alike if self.says_nothing else (_watch(DEFAULT_GUARD),)
         taken = {check.name for check in self.checks}
-        name = f"each_query-{DEFAULT_GUARD.key}"
-        if name in taken:
-            name = next(f"{name}-{n}" for n in count(2) if f"{name}-{n}" not in taken)
-        guard = DEFAULT_GUARD(written=False)
-        label = f"each_query: {guard.key}"
-        check = Check(name, label, guard.place, guard, "each_query")
-        return replace(self, default_guard=False, checks=(*self.checks, check))
+        limited = any(measure.definition.compares for measure in self.limited)
+        checks = []
+        for check in usual:
+            guard = check.demand if isinstance(check.demand, Guard) else None
+            if not (guard.key in self.guards if guard else limited):
+                names = chain([check.name], (f"{check.name}-{n}" for n in count(2)))
+                free = next(name for name in names if name not in taken)
+                checks.append(check._replace(name=free))
+        return replace(self, guards=frozenset(GUARDS), checks=(*self.checks, *checks))
+
+    @property
+    def _stays_alike(self) -> tuple[Check, ...]:
+        """The checks of a suite that says nothing else: its rankings stay alike."""
+        rbo = parse_measure("rbo", self.top_k)
+        mean = Limits(rbo, (Min(ALIKE, text=str(ALIKE)),))
+        each = Limits(rbo, (WarnBelow(ALIKE, text=str(ALIKE)),))
+        name, label = f"rbo-{self.top_k}", str(rbo)
+        return (
+            Check(name, label, Place(1), mean),
+            Check(f"each_query-{name}", f"each_query: {label}", Place(1), each, "each_query"),
+            _watch(NothingInCommon, len(self.queries) // 10),
+            _watch(NewZeroResults),
+        )
 
     def audited(self) -> Suite:
         """The suite with the limits of its audit, for where there is one."""
@@ -415,3 +442,9 @@ class Suite(SuiteSettings):
         if check.over.answers:
             return tuple(query for query in self.queries if query.bulk)
         return self.tagged(check.tag)
+
+
+def _watch(guard: type[Guard], most: int = 0) -> Check:
+    """The check of a guard that nobody wrote."""
+    name, label = f"each_query-{guard.key}", f"each_query: {guard.key}"
+    return Check(name, label, Place(1), guard(most, written=False), "each_query")

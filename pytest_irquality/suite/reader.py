@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,9 +27,12 @@ from pytest_irquality.suite.yaml import Document, SuiteError, short
 if TYPE_CHECKING:
     from pytest_irquality.suite.entries import SuiteFiles
 
+LISTS = (".txt", ".csv")
+"""How the names of files end that are lists of queries."""
 IMPLIED_DEPTH = 1_000
 """How far down a document may be demanded by a suite that does not say its ``depth``."""
 SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
+SHOWN_OF_CHANGES = ("rbo", "overlap")
 
 
 @no_cycles()
@@ -40,7 +44,7 @@ def load_suite(
     perturbations: Mapping[str, Perturbation] = PERTURBATIONS,
     allowed: Allowed | None = None,
 ) -> Suite:
-    """Read and check a suite file.
+    """Read and check a suite file, or a list of queries, which is a suite that says nothing more.
 
     ``shown`` is how errors and reports name the file (default: the path as given); ``definitions``
     the measures that may be named, ``perturbations`` the kinds of variants that may be generated;
@@ -50,8 +54,10 @@ def load_suite(
     """
     path = Path(path)
     shown = shown or str(path)
+    text = json.dumps({"queries": [{"file": path.name}]})
     try:
-        text = read_text(path, bounds.SUITE, allowed)
+        if path.suffix not in LISTS:
+            text = read_text(path, bounds.SUITE, allowed)
     except Unreadable as error:
         raise SuiteError(shown, error.line, error.column, str(error)) from None
     document = Document.of_text(shown, text)
@@ -101,7 +107,7 @@ class _Assembly:
             files=tuple(files.opened) if files else (),
             queries=queries,
             reworded=reworded,
-            default_guard=written.default_guard,
+            guards=written.guards,
             metrics=tuple(self.limits.measure(text, place) for text, place in written.metrics),
             checks=tuple(now),
             trends=tuple(over_time),
@@ -146,7 +152,8 @@ class _Assembly:
         limited = tuple(measure for measure in suite.measures if measure.aggregate == "mean")
         if any(not measure.stage for measure in limited):
             return limited
-        usual = tuple(self.limits.measure(name, Place(1)) for name in SHOWN_BY_DEFAULT)
+        names = SHOWN_OF_CHANGES if suite.says_nothing else SHOWN_BY_DEFAULT
+        usual = tuple(self.limits.measure(name, Place(1)) for name in names)
         return (*usual, *limited)
 
     def _query_checks(self, queries: Iterable[Query]) -> Iterator[Check]:

@@ -12,7 +12,7 @@ from math import ceil, floor, inf
 
 from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Ranking, Run
-from pytest_irquality.suite.demands import Bound, Guard
+from pytest_irquality.suite.demands import GUARDS, Bound, Guard
 from pytest_irquality.suite.judges import THE_QUERY
 from pytest_irquality.suite.model import Check, Limits, Query, Suite, VariantLimits
 from pytest_irquality.suite.rules import Rule
@@ -198,7 +198,7 @@ def _weak(now: Comparison, check: Check, limits: Limits, judged: Judged) -> Iter
     lost_run = _without(staged.sides, measure, losing)
     if measure.stage:
         lost_run = replace(now.sides.run, stages={measure.stage: lost_run})
-    only = replace(now.suite, metrics=(measure,), checks=(check,), default_guard=False)
+    only = replace(now.suite, metrics=(measure,), checks=(check,), guards=frozenset(GUARDS))
     then = judged(only, lost_run, [check]).verdicts[0]
     weak = WeakLimit(
         check.name,

@@ -14,10 +14,7 @@ from pytest_irquality.verdict.findings import Cause, Change, Loss, RankedDocumen
 
 
 class Fact(Tagged):
-    """Something that a reader of the figures must know beside the verdicts.
-
-    Each kind has one sentence in ``wording/``.
-    """
+    """Something that a reader of the figures must know beside the verdicts."""
 
 
 # -- what was asked and returned -------------------------------------------------------------------
@@ -100,6 +97,11 @@ class WithoutRelevant(Fact):
     queries: int
     total: int
     score_0: bool
+
+
+@dataclass(frozen=True)
+class NothingExpected(Fact):
+    """No query has a judgment or a rule: what changed can be told, and not what is right."""
 
 
 @dataclass(frozen=True)

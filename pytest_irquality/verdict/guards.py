@@ -95,7 +95,9 @@ def _lost(
     return lost(
         sides,
         lambda answer, query: guard.has(
-            rankings(answer)[query.id][:top_k], query.judgments.relevant
+            rankings(answer)[query.id][:top_k],
+            query.judgments.relevant,
+            sides.before[query.id][:top_k],
         ),
     )
 

@@ -97,7 +97,9 @@ def _retrieval(comparison: Comparison) -> Iterator[facts.Fact]:
         yield _returned_nothing(sides)
     yield from _returns_fewer(sides)
     undefined = [q for q in asked if not q.expects_nothing and not q.judgments.relevant]
-    if undefined:
+    if suite.says_nothing:
+        yield facts.NothingExpected()
+    elif undefined:
         yield facts.WithoutRelevant(len(undefined), len(asked), suite.undefined == "zero")
     if sides.duplicated:
         id, twice = next(iter(sides.duplicated.items()))

@@ -78,6 +78,8 @@ def _of_fact(fact: facts.Fact, result: SuiteResult) -> str:
         case facts.WithoutRelevant() if 2 * fact.queries > fact.total:
             of = counted(fact.total, "query", "queries")
             return f"{fact.queries} of {of} without a relevant document"
+        case facts.NothingExpected():
+            return "nothing is graded; a first grade would tell worse from different"
     return ""
 
 

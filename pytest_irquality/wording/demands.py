@@ -126,6 +126,10 @@ def _new_zero_results(result: SuiteResult, finding: Finding) -> str:
     return f"returns nothing now; it returned {counted(before, 'result')} before"
 
 
+def _nothing_in_common(result: SuiteResult, finding: Finding) -> str:
+    return f"has none of its top {result.top_k} results of before among those of now"
+
+
 # -- bounds ----------------------------------------------------------------------------------------
 
 
@@ -310,6 +314,9 @@ WORDS: Mapping[str, Words] = complete(
         "new_zero_results": Words(
             _guard(_new_zero_results),
             several="return nothing now and returned something before",
+        ),
+        "nothing_in_common": Words(
+            _guard(_nothing_in_common), several="have no result in common with before"
         ),
         "min": Words(_value("at or above its floor", "below its floor"), name="floor", sign="≥"),
         "max": Words(

@@ -94,6 +94,14 @@ def _(fact: facts.WithoutRelevant, result: SuiteResult) -> str:
 
 
 @note.register
+def _(fact: facts.NothingExpected, result: SuiteResult) -> str:
+    return (
+        "no query has judgments or rules, so this tells what changed, and not what is right:"
+        " `pytest --ir-init=QUERIES.txt` writes a suite to grade"
+    )
+
+
+@note.register
 def _(fact: facts.ReturnedTwice, result: SuiteResult) -> str:
     twice = f"{query(result, fact.query)} returned {name(fact.document)} twice"
     return (

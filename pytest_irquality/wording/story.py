@@ -25,7 +25,7 @@ from pytest_irquality.wording.losers import Worse, low, worsened, worst_tags
 from pytest_irquality.wording.notes import note
 from pytest_irquality.wording.numbers import counted, figure, grouped, probability, share
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.words import provenance, quoted
+from pytest_irquality.wording.words import provenance, quoted, shell_word
 
 ENDED: Mapping[Outcome, str] = {
     "error": "Some queries had no answer",
@@ -227,8 +227,15 @@ class Story:
         return self.damage.lowest if self.lowest else self.damage.worse
 
     @property
+    def says_nothing(self) -> bool:
+        """True where the suite has neither judgments nor rules."""
+        return any(isinstance(fact, facts.NothingExpected) for fact in self.result.facts)
+
+    @property
     def lowest(self) -> bool:
         """Tell whether the worst queries are those of the lowest value: none lost anything."""
+        if self.says_nothing:
+            return True
         failed = any(verdict.outcome == "failed" for verdict in self.result.verdicts)
         return failed and not self.damage.worse
 
@@ -291,7 +298,7 @@ class Story:
     def coverage(self) -> str:
         """The share of the returned results that nobody judged."""
         result, before = self.result, self.result.baseline
-        if not result.returned:
+        if not result.returned or self.says_nothing:
             return ""
         unjudged = share(result.returned - result.judged, result.returned)
         words = f"{unjudged} results in the top {result.top_k} are not judged"
@@ -335,15 +342,24 @@ class Story:
 
     def _steps(self) -> Iterator[Step]:
         result = self.result
-        if result.baseline is None and self.state != "passed":
-            yield Step("keep today's rankings as the baseline, to see changes", UPDATE)
+        if result.baseline is None and (self.state != "passed" or self.says_nothing):
+            update = self._command(UPDATE)
+            yield Step("keep today's rankings as the baseline, to see changes", update)
         if self.state != "failed":
             return
-        yield Step("run what failed again", "pytest --ir-suite --lf")
+        yield Step("run what failed again", self._command("pytest --ir-suite --lf"))
         if self.on_baseline:
-            yield Step("accept today's rankings, then commit the baseline", UPDATE)
+            yield Step("accept today's rankings, then commit the baseline", self._command(UPDATE))
         if any(isinstance(fact, facts.RestsOnUnjudged) for fact in result.facts):
-            yield Step("grade what it rests on", "pytest --ir-suite --ir-judge=judge.html")
+            judge = self._command("pytest --ir-suite --ir-judge=judge.html")
+            yield Step("grade what it rests on", judge)
+
+    def _command(self, command: str) -> str:
+        """A command that collects the suite: a list of queries must be named."""
+        path = self.result.path
+        if path.endswith((".yaml", ".yml")):
+            return command
+        return command.replace("--ir-suite", f"--ir-suite {shell_word(path)}")
 
 
 def _sum(total: float, unit: str) -> str:

@@ -23,8 +23,8 @@ def doubts(tmp_path: Path, text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("queries:\n  - query: a\n", ["2: 'a' has neither judgments nor rules"]),
-        ("queries:\n" + "".join(f"  - query: q{n}\n" for n in range(5)), ["2: 'q0', 'q1', 'q2' and 2 more have neither judgments nor rules"]),
+        ("queries:\n  - query: a\n", []),
+        ("queries:\n" + "".join(f"  - query: q{n}\n" for n in range(5)) + "  - {query: b, relevant: [d]}\n", ["2: 'q0', 'q1', 'q2' and 2 more have neither judgments nor rules"]),
         ("queries: [{query: a}, {query: b, relevant: [d]}]\nthresholds: {zero_results: 0}\n", ["1: 'a' has neither judgments nor rules"]),
         ("queries: [{query: a}]\nthresholds: {zero_results: 0}\n", []),
         ("queries: [{query: a, must_find: {d: 3}, must_not_find: {d: 3}}]\n", ["1: the rules of 'a' contradict each other: 'd' must be in the top 3, and cannot be above rank 4"]),
@@ -56,10 +56,10 @@ def test_the_example_project_leaves_no_doubt() -> None:
 
 def test_they_are_warnings_that_can_be_made_errors(project: Project) -> None:
     assert issubclass(IRQualityWarning, UserWarning)
-    project.answers({"a": ["d"]})
-    project.suite("queries:\n\n  - query: a\n")
+    project.answers({"a": ["d"], "b": ["d"]})
+    project.suite("queries:\n\n  - query: a\n  - {query: b, relevant: [d]}\n")
     result = project.run()
-    result.assert_outcomes(passed=1, warnings=1)
+    result.assert_outcomes(passed=2, warnings=1)
     result.stdout.fnmatch_lines(
         ["*shop.ir.yaml:3: IRQualityWarning: 'a' has neither judgments nor rules"]
     )

@@ -46,7 +46,7 @@ def read_queries(
                     " 'text'",
                 )
             judged = "document" in record.cells and "grade" in record.cells
-            key = (record.cells.get("id"), record.cells["query"].strip()) if judged else record.line
+            key = (record.cells.get("id"), record.cells["query"].strip()) if judged else record.raw
             once.setdefault(key, record)
     return Queries(list(once.values()), judged)
 

@@ -388,16 +388,19 @@ class Suite(SuiteSettings):
     def guarded(self) -> Suite:
         """The suite with what nobody needs to write, for where there is a baseline."""
         usual = self._stays_alike if self.says_nothing else (_watch(DEFAULT_GUARD),)
-        taken = {check.name for check in self.checks}
         limited = any(measure.definition.compares for measure in self.limited)
         checks = []
         for check in usual:
             guard = check.demand if isinstance(check.demand, Guard) else None
             if not (guard.key in self.guards if guard else limited):
-                names = chain([check.name], (f"{check.name}-{n}" for n in count(2)))
-                free = next(name for name in names if name not in taken)
-                checks.append(check._replace(name=free))
+                checks.append(check._replace(name=self._free(check.name)))
         return replace(self, guards=frozenset(GUARDS), checks=(*self.checks, *checks))
+
+    def _free(self, name: str) -> str:
+        """The name, with a number behind it where a check has it already."""
+        taken = {check.name for check in self.checks}
+        names = chain([name], (f"{name}-{n}" for n in count(2)))
+        return next(name for name in names if name not in taken)
 
     @property
     def _stays_alike(self) -> tuple[Check, ...]:

@@ -96,16 +96,21 @@ def _retrieval(comparison: Comparison) -> Iterator[facts.Fact]:
     if sides.empty:
         yield _returned_nothing(sides)
     yield from _returns_fewer(sides)
-    undefined = [q for q in asked if not q.expects_nothing and not q.judgments.relevant]
-    if suite.says_nothing:
-        yield facts.NothingExpected()
-    elif undefined:
-        yield facts.WithoutRelevant(len(undefined), len(asked), suite.undefined == "zero")
+    yield from _without_relevant(sides, suite)
     if sides.duplicated:
         id, twice = next(iter(sides.duplicated.items()))
         yield facts.ReturnedTwice(
             len(sides.duplicated), len(asked), id, comparison.standing.document(twice[0])
         )
+
+
+def _without_relevant(sides: Sides, suite: Suite) -> Iterator[facts.Fact]:
+    """Queries without a relevant document, or that no query of the suite has one."""
+    undefined = [q for q in sides.asked if not q.expects_nothing and not q.judgments.relevant]
+    if suite.says_nothing:
+        yield facts.NothingExpected()
+    elif undefined:
+        yield facts.WithoutRelevant(len(undefined), len(sides.asked), suite.undefined == "zero")
 
 
 def _returns_fewer(sides: Sides) -> Iterator[facts.Fact]:

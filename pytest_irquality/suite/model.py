@@ -35,17 +35,7 @@ from pytest_irquality.suite.keys import QuerySettings, SuiteSettings
 from pytest_irquality.suite.rules import RULES, Rule
 from pytest_irquality.suite.yaml import Place
 
-__all__ = [
-    "Answered",
-    "Bound",
-    "Check",
-    "Guard",
-    "Limits",
-    "Place",
-    "Query",
-    "Rule",
-    "Suite",
-]
+__all__ = ["Answered", "Bound", "Check", "Guard", "Limits", "Place", "Query", "Rule", "Suite"]
 
 LONGEST_QUOTE = 100
 ALIKE = 0.5  # the mean of rbo with the baseline, where nobody said what is right

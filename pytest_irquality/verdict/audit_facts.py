@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of judges, on ``pairs`` that they share.
+    """Agreement of some judges, on ``pairs`` that they share.
 
     ``value`` is Krippendorff's alpha, None where they used one label only; ``low`` to ``high`` is
     its 95 % interval.
@@ -31,7 +31,7 @@ class Disputed:
 
     @property
     def distance(self) -> float:
-        """Distance of the highest grade from the lowest."""
+        """The distance from the lowest grade to the highest."""
         given = [grade for _, grade in self.grades]
         return max(given) - min(given)
 
@@ -107,7 +107,7 @@ class WeakLimit:
 
 @dataclass(frozen=True)
 class Resolution:
-    """Smallest drop that a limit's queries can show, and how many it takes for one of 0.02.
+    """The smallest drop that a limit's queries can show, and how many it takes for 0.02.
 
     ``assumed``: no ranking has changed, so changes are taken to spread as the values do.
     """
@@ -122,7 +122,7 @@ class Resolution:
 
 @dataclass(frozen=True)
 class Audit:
-    """Findings of an audit. Queries stand by their texts.
+    """All that an audit found. Queries stand by their texts.
 
     ``dead`` is None where nobody can say what exists, and ``no_answer`` says why. ``asked``
     documents were looked up.
@@ -145,6 +145,6 @@ class Audit:
         return tuple({one.check: one for one in self.weak if one.toothless}.values())
 
     def count(self, kind: str) -> int | None:
-        """Count of what a limit under ``audit:`` is on; None where nobody can say."""
+        """The number found of what a limit under ``audit:`` is on; None where nobody can say."""
         found: tuple[object, ...] | None = getattr(self, kind)
         return None if found is None else len(found)

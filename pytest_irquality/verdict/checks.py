@@ -266,7 +266,7 @@ class CheckJudge:
             yield from _worst(_compared(of_bound, nothing))
 
     def defines(self, limits: Limits, queries: Sequence[Query]) -> bool:
-        """Tell if judgments define the measure for any of some queries, once they are answered."""
+        """Tell whether judgments define the measure for any of some queries, once answered."""
         return any(defined_for(self.suite, limits.measure, query) for query in queries)
 
 

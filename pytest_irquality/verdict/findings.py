@@ -30,7 +30,7 @@ class Holder:
 
 @dataclass(frozen=True)
 class Loss:
-    """Reason why a passage was not found in the top results. It is told, and never credited.
+    """The reason why a passage is not in the top results. It is told, and never credited.
 
     ``cut``: ``holders`` hold its parts in order, not all of it where it is not ``whole``.
     ``changed`` and ``in no chunk``: the one that holds the most of its words, a ``share`` of them,
@@ -101,7 +101,7 @@ class RankedDocument:
 
 @dataclass(frozen=True)
 class Change:
-    """Change of a measure since the baseline, over the ``queries`` that both sides define.
+    """A measure's change since the baseline, over the ``queries`` that both sides define.
 
     ``better``, ``worse`` and ``equal`` count queries. ``p`` is that of a one-sided paired sign-flip
     test for getting worse, ``adjusted`` the same after Holm's correction where a limit rests on it,
@@ -185,7 +185,7 @@ LACKS: Mapping[LackKind, Why] = complete(
 
 @dataclass(frozen=True)
 class Lack:
-    """Reason why a limit has no value to be held against.
+    """The reason why a limit has no value to be held against.
 
     ``baseline``: there is none. ``depth``: a measure ``reads`` more results than the baseline
     ``holds``. ``documents``: the baseline holds documents under other ids than today's. ``new``: no

@@ -54,7 +54,7 @@ def opinions(suite: Suite) -> Opinions | None:
 
 
 def _agreement(judges: Sequence[str], grades: Sequence[Mapping[str, float]]) -> Agreement:
-    """Agreement of some judges on the documents that two of them or more have graded."""
+    """The agreement of some judges on the documents that two of them or more have graded."""
     by_these = ([given[judge] for judge in judges if judge in given] for given in grades)
     graded = [some for some in by_these if len(some) > 1]
     times = patterns_of(graded)

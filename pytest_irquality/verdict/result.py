@@ -86,7 +86,7 @@ class Verdict:
 
     @property
     def caveat(self) -> Literal["", "tied", "new", "uncompared"]:
-        """Reason why a check that passed gets no plain tick.
+        """The reason why a check that passed gets no plain tick.
 
         ``tied``: a demand holds in the order of equal scores and would break as returned. ``new``:
         there is nothing yet that its queries could be compared with. ``uncompared``: there is no

@@ -61,8 +61,8 @@ class LostFirst(Guard):
     default = "`ignore`"
     needs_relevant = True
 
-    def has(self, top: Sequence[str], relevant: AbstractSet[str]) -> bool:
-        \"\"\"Whether the first is relevant.\"\"\"
+    def has(self, top: Sequence[str], relevant: AbstractSet[str], before: Sequence[str]) -> bool:
+        \"\"\"Tell whether the first is relevant.\"\"\"
         return not relevant.isdisjoint(top[:1])
 
 

@@ -179,7 +179,7 @@ def test_grades_are_there_after_a_reload_and_can_be_changed(show: Open) -> None:
     page.reload()
     page.wait_for_selector("html[data-ready]", state="attached")
     assert page.input_value("#name") == "Anna"
-    assert page.inner_text("#resume") == "Welcome back. 4 grades are still here."
+    page.get_by_text("Welcome back. 4 grades are still here.", exact=True).wait_for()
     page.keyboard.press("Enter")
     page.wait_for_selector(".card.active")
     assert page.inner_text("#count") == "4 of 6 graded"
@@ -500,6 +500,7 @@ def test_who_has_graded_elsewhere_is_told_to_bring_the_file_in(show: Open, tmp_p
     page = show(html)
     assert page.is_hidden("#resume")
     page.fill("#name", "Anna")
+    page.locator("#resume", has_text="The suite has").wait_for()  # what is kept is read meanwhile
     assert page.inner_text("#resume") == (
         "The suite has 1 grade of Anna that this browser does not have:"
         " continue from the saved file, or the next one is without them."

@@ -24,7 +24,7 @@ import yaml
 
 from pytest_irquality import load_suite
 from pytest_irquality.storage.trec import read_trec
-from pytest_irquality.suite.files.judgments import read_judgments
+from pytest_irquality.suite.files.judgment_files import read_judgments
 from pytest_irquality.suite.files.source import Source
 
 FOLDER = Path(tempfile.gettempdir()) / "irquality-reading"

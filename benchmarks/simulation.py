@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from random import Random
@@ -24,6 +24,7 @@ from random import Random
 from pytest_irquality.metrics import Judgments, evaluate, parse_measure
 from pytest_irquality.retrieval import Answer, Ranking, Run
 from pytest_irquality.storage.trec import read_trec
+from pytest_irquality.suite.by_default import guarded
 from pytest_irquality.suite.demands import Bound, LostAllRelevant, MaxDrop, MaxSignificantDrop, Min
 from pytest_irquality.suite.model import (
     Check,
@@ -33,6 +34,7 @@ from pytest_irquality.suite.model import (
     Suite,
 )
 from pytest_irquality.verdict import judge
+from pytest_irquality.verdict.together import judged_together
 
 SIZES = (20, 50, 200)
 MEASURES = tuple(map(parse_measure, ("ndcg@10", "recall@10")))
@@ -280,6 +282,25 @@ COLUMNS: Mapping[str, Sequence[str]] = {
 }
 
 
+CUTS = (1, 2, 5)
+DEFAULTS = {cut: f"by default, {cut} suite{'s' if cut > 1 else ''}" for cut in CUTS}
+
+
+def alarms_by_default(case: Case, cut: int) -> bool:
+    """Tell whether the default limits alarm, the guard aside, on a case cut into suites."""
+    results = []
+    for part in range(cut):
+        ids = case.queries[part::cut]
+        queries = tuple(Query(id, id, Judgments(case.grades[id])) for id in ids)
+        name = f"part {part}"
+        suite = Suite(name, name, queries, depth=DEPTH, metrics=MEASURES)
+        suite = guarded(replace(suite, guards=frozenset([GUARD])))
+        now = Run("", (Answer({id: case.now[id] for id in ids}),))
+        before = Run("", (Answer({id: case.before[id] for id in ids if id in case.before}),))
+        results.append(judge(suite, now, suite.checks, before=before))
+    return any(result.failed for result in judged_together(results))
+
+
 def suite_of(case: Case, world: World) -> Suite:
     """A suite with every set of limits; the label of each check says to which it belongs."""
     on = {query: case.before[query].ids for query in case.floor_queries or case.queries}
@@ -313,7 +334,17 @@ def alarms(case: Case, world: World) -> Iterator[str]:
     return (column for column, labels in COLUMNS.items() if not failed.isdisjoint(labels))
 
 
-def rates(change: Change, world: World, size: int, cases: int) -> Mapping[str, float]:
+def default_alarms(case: Case, world: World) -> Iterator[str]:
+    """The numbers of suites at which the default limits alarm."""
+    return (name for cut, name in DEFAULTS.items() if alarms_by_default(case, cut))
+
+
+Alarms = Callable[[Case, World], Iterable[str]]
+
+
+def rates(
+    change: Change, world: World, size: int, cases: int, alarms: Alarms = alarms
+) -> Mapping[str, float]:
     """The share of cases in which each column alarms."""
     draw = Random(f"{SEED} {change.name} {size}")
     raised = Counter[str]()
@@ -321,7 +352,7 @@ def rates(change: Change, world: World, size: int, cases: int) -> Mapping[str, f
         raised.update(
             alarms(change.make(draw, world, draw.sample(sorted(world.grades), size)), world)
         )
-    return {column: raised[column] / cases for column in COLUMNS}
+    return {column: raised[column] / cases for column in (*COLUMNS, *DEFAULTS.values())}
 
 
 def main() -> None:
@@ -335,10 +366,15 @@ def main() -> None:
         default=200,
         help="of every change and size; of exchangeable ones 5 times",
     )
+    parser.add_argument("--default", action="store_true", help="the default limits alone")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="queries of a suite")
     parser.add_argument("--only", default="", help="changes whose kind and name contain this")
     arguments = parser.parse_args()
     world = read(arguments.folder)
-    sizes = " / ".join(map(str, SIZES))
+    sizes = " / ".join(map(str, arguments.sizes))
+    digits = int(arguments.default)
+    columns = tuple(DEFAULTS.values()) if arguments.default else tuple(COLUMNS)
+    alarmed = default_alarms if arguments.default else alarms
     print(
         f"In suites of {sizes} queries, {arguments.cases} cases of each (exchangeable: 5 times as"
         " many).\n"
@@ -348,17 +384,19 @@ def main() -> None:
         (("real",), "Misses, %"),
     ):
         chosen = [c for c in CHANGES if c.kind in kinds and arguments.only in f"{c.kind}: {c.name}"]
-        print(f"| {said} | {' | '.join(COLUMNS)} |\n|---|{'---:|' * len(COLUMNS)}")
+        print(f"| {said} | {' | '.join(columns)} |\n|---|{'---:|' * len(columns)}")
         for change in chosen:
             cases = arguments.cases * (
                 5 if change.kind == "exchangeable" else 1
             )  # what is held to a percentage
-            found = [rates(change, world, size, cases) for size in SIZES]
+            found = [rates(change, world, size, cases, alarmed) for size in arguments.sizes]
             wrong = [
                 {column: 1 - rate if kinds == ("real",) else rate for column, rate in of.items()}
                 for of in found
             ]
-            cells = (" / ".join(f"{100 * of[column]:.0f}" for of in wrong) for column in COLUMNS)
+            cells = (
+                " / ".join(f"{100 * of[column]:.{digits}f}" for of in wrong) for column in columns
+            )
             print(f"| {change.kind}: {change.name} | {' | '.join(cells)} |", flush=True)
         print()
 

@@ -228,8 +228,8 @@ def test_a_key_that_every_report_shows_is_one_line(copy: Copy) -> None:
 
 RULE = [
     ("suite/rules.py", "def with_ranks(", PRECEDES),
-    ("wording/demands.py", "# -- guards ---", PRECEDES_SAID),
-    ("wording/demands.py", '        "in_order": Words(', '        "must_not_precede": Words(_must_not_precede),\n'),
+    ("wording/demand_words.py", "# -- guards ---", PRECEDES_SAID),
+    ("wording/demand_words.py", '        "in_order": Words(', '        "must_not_precede": Words(_must_not_precede),\n'),
 ]  # fmt: skip
 ANSWERS = """\
 import pytest
@@ -310,21 +310,21 @@ def test_the_rule_under_a_known_issue(copy: Copy) -> None:
     assert "known issue S-1 no longer fails" in ran.stdout
 
 
-@pytest.mark.parametrize("forgotten", ["suite/rules.py", "wording/demands.py"])
+@pytest.mark.parametrize("forgotten", ["suite/rules.py", "wording/demand_words.py"])
 def test_a_rule_that_is_not_known_everywhere_fails_at_import(copy: Copy, forgotten: str) -> None:
     for file, before, text in RULE:
         if file != forgotten:
             copy.insert(file, before, text)
-    ran = copy.run("-c", "import pytest_irquality.wording.demands")
+    ran = copy.run("-c", "import pytest_irquality.wording.demand_words")
     assert ran.returncode == 1
     assert "must_not_precede" in ran.stderr.splitlines()[-1]
 
 
 def test_a_guard_is_two_files(copy: Copy) -> None:
     copy.insert("suite/demands.py", "GUARDS: ", HAD)
-    copy.insert("wording/demands.py", "# -- bounds ---", HAD_SAID)
+    copy.insert("wording/demand_words.py", "# -- bounds ---", HAD_SAID)
     copy.insert(
-        "wording/demands.py",
+        "wording/demand_words.py",
         '        "min": Words(',
         '        "lost_first": Words(_guard(_lost_first), several="begin otherwise"),\n',
     )
@@ -341,7 +341,7 @@ def test_a_bound_is_two_files(copy: Copy) -> None:
     copy.insert("suite/demands.py", "class MaxRise(", WARN_DROP)
     copy.insert("suite/demands.py", "MaxDrop, MaxRise, ", "WarnDrop, ")
     copy.insert(
-        "wording/demands.py",
+        "wording/demand_words.py",
         '        "max_rise": Words(',
         '        "warn_drop": Words(_change, name="drop", sign="warn drop >"),\n',
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SPOKEN = (".md", ".toml", ".cff", ".yml", ".yaml", ".py", ".json")
 OWNER_AND_NAME = r"[\w-]+/pytest-irquality"
-MENTION = re.compile(rf"(github\.com/|githubusercontent\.com/|uses: )({OWNER_AND_NAME})\b")
+MENTION = re.compile(rf"(github\.com/|githubusercontent\.com/|uses: |--repo )({OWNER_AND_NAME})\b")
 
 
 def address() -> str:

@@ -15,7 +15,7 @@ HEAD = """\
 
 Drawn from the measures themselves: `python -m tools.renew`.
 
-A name is `[weighted] [candidates] measure[(parameter=value, …)][@k]`, in capitals or small letters: `ndcg@10`, `AP(rel=2)@100`,
+A name is `[weighted] [[stage] candidates] measure[(parameter=value, …)][@k]`, in capitals or small letters: `ndcg@10`, `AP(rel=2)@100`,
 `weighted mrr@10`. Without `@k`, a measure that takes one is computed at the suite's `top_k`. The spellings of
 ir_measures (`nDCG@10`, `SetP`) and trec_eval (`ndcg_cut_10`, `P_5`) are read too;
 names of trec_eval that carry no cutoff (`map`, `recip_rank`, `ndcg`) are computed at `top_k` like any other. Reports
@@ -27,14 +27,18 @@ What holds of all of them:
   the measure's own `rel`. Grades may be fractions. A grade of 0 or below is never relevant and gives no gain; a
   negative one means, as in trec_eval, that nobody judged the document, but `judged` counts it as judged.
 - **A query without a relevant document** has no value and enters no mean; reports show how many did. Under
-  `undefined: zero` it scores 0, as in trec_eval (`rank_of_first`: k + 1). Graded measures need a positive grade
+  `undefined: judged_zero` it scores 0 where anything of it was graded, and under `undefined: zero` always, as in
+  trec_eval (`rank_of_first`: k + 1). Graded measures need a positive grade
   instead, whatever `relevant_from` says. A limit over no defined query fails.
 - **No results** score 0 (`rank_of_first`: k + 1). With fewer than k results the rest count as not relevant:
   `precision@k` still divides by k.
 - **Duplicates** are removed before anything is computed, and ranks close up. Nothing is ever credited twice.
 - **Order** is the retriever's. Scores are not looked at, so ties are not broken anew.
 - **Weighted** means are Σ(weight · value) ÷ Σ weight over the queries that have a value. Only means can be weighted.
-- **Candidates**: `candidates recall@100` is recall of what the [first stage](../guides/stages.md) gave, not of the ranking.
+- **Candidates**: `candidates recall@100` is recall of what the [first stage](../guides/stages.md) gave, not of the ranking;
+  `dense candidates recall@100` that of the stage `dense`, where there are several.
+- **Budgets**: `recall(tokens=4000)` and `ndcg(words=3000)` have a [budget](../guides/passages.md#context-for-a-reader) in place of a
+  cutoff: k is the number of whole results that fit. So may every measure of relevance that takes a cutoff and is better high.
 - Nothing is rounded, and means are summed without loss (`math.fsum`).
 
 What other tools do differently, whatever the measure (each was run, or its code was read):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_irquality.report import json_schema
 from pytest_irquality.suite import schema as suite_schema
-from tools import address, measures, options, reference
+from tools import address, measures, options, pins, reference
 
 ROOT = Path(__file__).parents[1]
 
@@ -21,8 +21,8 @@ DRAWN: Mapping[str, Callable[[], str]] = {
 
 
 def main() -> None:
-    """Write them all, and name the project's address everywhere as it is."""
-    for path in address.renew():
+    """Write them all; bring the project's address and the hashes of actions everywhere."""
+    for path in (*address.renew(), *pins.renew()):
         print(f"wrote {path.relative_to(ROOT)}")
     for name, draw in DRAWN.items():
         path = ROOT / name

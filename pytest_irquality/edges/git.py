@@ -8,7 +8,7 @@ entry, which no commit can bring; and whatever configuration could start a progr
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ CI_COMMITS = (
 )
 HARMLESS: Mapping[str, str] = {
     "safe.bareRepository": "explicit",
+    "safe.directory": "*",
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
     "core.pager": "cat",
@@ -42,6 +43,8 @@ HARMLESS: Mapping[str, str] = {
     "submodule.recurse": "false",
 }
 """Configuration over everybody's: nothing starts another program or goes out to the network."""
+MAY_FETCH = ("-c", "protocol.allow=user", "-c", "core.sshCommand=ssh")
+"""A partial clone asks its remote for the files that it lacks, as its owner set it up."""
 FLAGS = ("--no-pager", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs")
 
 
@@ -89,6 +92,13 @@ class Repository:
             said = " ".join(done.stderr.decode(errors="replace").split())
             raise OSError(said or f"git {arguments[0]} failed")
         return done.stdout
+
+    def edited(self) -> list[str]:
+        """Name the files that differ from HEAD, and the Python files that git does not know."""
+        differing = self.output("diff", "--name-only", "--no-renames", "-z", "HEAD").split(b"\0")
+        new = self.output("ls-files", "--others", "--exclude-standard", "-z").split(b"\0")
+        modules = [name for name in new if name.endswith((b".py", b".pyi"))]
+        return [os.fsdecode(name) for name in (*differing, *modules) if name]
 
     def _environment(self) -> Mapping[str, str]:
         # A hook's GIT_DIR, or any of its like, would have git look elsewhere or start something.
@@ -197,6 +207,37 @@ def commit(folder: Path) -> str | None:
         return repository.output("describe", "--always", "--dirty", "--exclude=*").decode().strip()
     except OSError:  # no checkout, no git, no commit yet
         return next((os.environ[name][:12] for name in CI_COMMITS if os.environ.get(name)), None)
+
+
+def code(folder: Path, suites: Sequence[str]) -> str | None:
+    """A name for the code in a checkout as it stands, with its edits and new modules.
+
+    Edits of suites are none, nor are those of baselines. None where neither git nor the CI system's
+    environment knows a commit.
+    """
+    try:
+        repository = Repository.holding(folder)
+        commit = repository.output("rev-parse", "--verify", "HEAD").decode().strip()[:12]
+        edited = [name for name in repository.edited() if not _is_of_suite(Path(name), suites)]
+    except OSError:
+        return next((os.environ[name][:12] for name in CI_COMMITS if os.environ.get(name)), None)
+    return f"{commit}+{_digest(repository.top, edited)}" if edited else commit
+
+
+def _is_of_suite(path: Path, suites: Sequence[str]) -> bool:
+    return any(map(path.match, suites)) or path.parent.name == ".ir-baseline"
+
+
+def _digest(top: Path, names: Sequence[str]) -> str:
+    """A short hash of files by name and content, some of which may be gone."""
+    from hashlib import sha256  # noqa: PLC0415 - only where answers are kept
+
+    digest = sha256()
+    for name in sorted(names):
+        file = top / name
+        content = file.read_bytes() if file.is_file() else b""
+        digest.update(b"%s\0%d\0%s" % (os.fsencode(name), len(content), content))
+    return digest.hexdigest()[:12]
 
 
 def last_change(folder: Path, file: Path, at: str | None = None) -> tuple[str | None, str | None]:

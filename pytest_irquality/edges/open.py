@@ -12,7 +12,7 @@ import glob
 import io
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, TextIO
 
 from pytest_irquality.edges import bounds
 from pytest_irquality.edges.git import checkout_above
+from pytest_irquality.edges.reach import MADE, OwnFiles
 
 BLOCK = 2**16
 GZIP = b"\x1f\x8b"
@@ -30,7 +31,6 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 TOO_LONG = f"a line longer than {bounds.LINE // bounds.MB} MB"
 KERNEL = tuple(Path(os.sep, name) for name in ("proc", "sys"))
 """Where what looks like a file is none."""
-ALLOW = "ir_allow_outside"
 
 
 class Unreadable(Exception):
@@ -44,9 +44,13 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Allowed:
-    """The folders that files may be read from and written to. Links count for where they lead."""
+    """The folders that files may be read from and written to. Links count for where they lead.
+
+    ``own``: those of them that a suite may name.
+    """
 
     folders: tuple[Path, ...]
+    own: OwnFiles | None = None
 
     @classmethod
     def project(cls, root: Path, *others: Path) -> Allowed:
@@ -62,7 +66,18 @@ class Allowed:
         """Refuse a path that leads out. Raises ``Unreadable``."""
         if not self.holds(path):
             what = "is a link that leaves" if self._seems_inside(path) else "lies outside"
-            raise Unreadable(f"{what} the project; the ini key {ALLOW} may name its folder")
+            raise Unreadable(f"{what} the project; the ini key {MADE} may name its folder")
+
+    def check_named(self, paths: Sequence[Path]) -> None:
+        """Refuse paths that a suite must not name; of folders the files in it are asked about.
+
+        Raises ``Unreadable``.
+        """
+        for path in paths:
+            self.check(path)
+        files = [path for path in paths if not path.is_dir()]
+        if self.own and (why := self.own.refusal(files)):
+            raise Unreadable(why)
 
     def _seems_inside(self, path: Path) -> bool:
         absolute = Path(os.path.abspath(path))

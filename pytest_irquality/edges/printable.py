@@ -10,20 +10,48 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 
-ACTING = (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+UNSEEN = (0xAD, 0x180E, 0x200B, *range(0x2060, 0x2065), 0xFEFF, *range(0xE0000, 0xE0080))
+"""Characters that take no room: two ids that differ in them alone look like one."""
+ACTING = (
+    *range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), *UNSEEN,
+)  # fmt: skip
 CONTROLS: Mapping[int, str] = {
     **{code: f"⟨U+{code:04X}⟩" for code in ACTING if chr(code) not in "\n\t"},
     **dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}"),
 }
-HIDDEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""The keys of ``CONTROLS``."""
+HIDDEN = re.compile(f"[{''.join(map(chr, CONTROLS))}]")
+# Letters of Cyrillic, Greek and Armenian that look like those of ASCII, and a word that has both
+# and nothing that tells it from a word of ASCII.
+ALIKE = "аеорсухіјѕһԁԛԝӏАВЕЅІЈКМНОРСТУХӀοΑΒΕΖΗΙΚΜΝΟΡΤΥΧօոսհ"
+NAMES = {ord(letter): f"⟨U+{ord(letter):04X}⟩" for letter in ALIKE}
+MIXED = re.compile(
+    rf"(?<![\w-])(?=[\w-]*[A-Za-z])[A-Za-z0-9_-]*[{ALIKE}][A-Za-z0-9_{ALIKE}-]*(?!\w)"
+)
+
+
+# Kinds of space that are not told from a space when they are read.
+SPACES = dict.fromkeys((0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000), " ")
+
+
+def as_read(text: str) -> str:
+    """A text whose no-break spaces and their like are spaces."""
+    return text if text.isprintable() else text.translate(SPACES)
+
+
+def told_apart(text: str) -> str:
+    """A text in whose words of ASCII letters that only look so stand as their names."""
+    if text.isascii():
+        return text
+    return MIXED.sub(lambda word: word[0].translate(NAMES), text)
 
 
 def visible(text: str) -> str:
-    """A text of a page: control and direction-changing characters stand as their names.
+    """A text of a page: what is unseen, controls and changes of direction stand as their names.
 
-    Marks that letters need (joiners, left-to-right and right-to-left marks) stay.
+    So do letters that only look like ASCII. Marks that letters need (joiners, left-to-right and
+    right-to-left marks) stay.
     """
+    text = told_apart(text)
     if text.isprintable():
         return text
     return HIDDEN.sub(lambda hidden: CONTROLS[ord(hidden[0])], text)
@@ -34,8 +62,11 @@ def clipped(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-# A command that a sentence of ours names. It is a command, too, where the sentence was cut within.
-NAMED_COMMAND = re.compile(r"`(pytest [^`|]*)(?:`|$)")
+# The commands that sentences of ours name, and no others: such a sentence may quote a stranger.
+NAMED_COMMAND = re.compile(
+    r"`(pytest (?:--ir-init=QUERIES\.txt|--ir-suite (?:--ir-update-baseline|--ir-judge=judge\.html"
+    r"|(?:[\w./-]+|'[^'`|]*') --ir-repeat=3)))`"
+)
 
 
 def with_commands(text: str, prose: Callable[[str], str], code: Callable[[str], str]) -> str:
@@ -57,7 +88,7 @@ def terminal(text: str) -> str:
 
     Nothing in it moves a cursor, begins a line or speaks to a CI system.
     """
-    text = text.replace("\N{NARROW NO-BREAK SPACE}", " ")  # in numbers of ours, and harmless
+    text = told_apart(as_read(text))
     if not text.isprintable():
         text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
     return COMMAND.sub(_escaped, text) if ":" in text or "##" in text else text
@@ -134,17 +165,18 @@ TO_GRADE_COLUMNS = ("query", "docid", "rating", "title")
 GRADED_COLUMNS = ("query_id", "query", "doc_id", "rating", "decision", "judge", "date", "note")
 OUR_COLUMNS = (TO_GRADE_COLUMNS, GRADED_COLUMNS)
 """The headers of the CSV files that we write: by them our reader knows to call ``from_csv``."""
-FORMULA = re.compile(r"'*[=+\-@\t\r]")
+# A file may be opened with another separator than its own, which then begins cells within ours.
+FORMULA = re.compile(r"(?:^|(?<=[;|\t\r\n])) *'*(?=[=+\-@＝＋－＠])|^'*(?=[\t\r\n])")
 
 
 def csv_cell(text: str) -> str:
-    """A cell that a spreadsheet takes for text: what would begin a formula gets a ``'``."""
-    return f"'{text}" if FORMULA.match(text) else text
+    """A cell that a spreadsheet takes for text: a ``'`` stands where a formula could begin."""
+    return FORMULA.sub(lambda begins: f"{begins[0]}'", text)
 
 
 def from_csv(cell: str) -> str:
     """The inverse of ``csv_cell``."""
-    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
+    return FORMULA.sub(lambda begins: begins[0].removesuffix("'"), cell)
 
 
 # -- file names ------------------------------------------------------------------------------------

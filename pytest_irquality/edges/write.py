@@ -64,6 +64,23 @@ def write(
         if fcntl is None:
             file.close()
         os.replace(temporary, real)
+        if sync:
+            _sync_folder(real.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Wait for the disk until it has the names in a folder, where the system has a way to."""
+    with suppress(OSError), _opened_folder(folder) as descriptor:
+        os.fsync(descriptor)
+
+
+@contextmanager
+def _opened_folder(folder: Path) -> Iterator[int]:
+    descriptor = os.open(folder, os.O_RDONLY)  # Windows: never
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def write_new(path: Path, text: str, allowed: Allowed | None = None) -> None:
@@ -73,10 +90,33 @@ def write_new(path: Path, text: str, allowed: Allowed | None = None) -> None:
     write_text(path, text, allowed)
 
 
+def begin(path: Path, allowed: Allowed | None = None) -> BinaryIO:
+    """Open a file anew, to be written bit by bit. Raises ``OSError``."""
+    real = _target(path, allowed)
+    real.parent.mkdir(parents=True, exist_ok=True)
+    return real.open("wb")
+
+
 def append(path: Path, text: str) -> None:
     """Add a text to a file that the machine itself names, as the summary of a job of CI."""
     with path.open("ab") as file:
         file.write(encoded(text))
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process is in here for this folder.
+
+    Who adds to a file reads it first. Where the system cannot lock a folder nobody waits.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if fcntl is None:
+        yield
+        return
+    with _opened_folder(folder) as descriptor:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager

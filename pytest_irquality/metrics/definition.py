@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from pytest_irquality.metrics.hits import Hits
 
 Value = float | str
 Compute = Callable[[Hits], Sequence["float | None"]]
-Aggregation = Literal["mean", "sum", "p50", "p95", "p99"]
+Aggregation = Literal["mean", "sum", "p50", "p95"]
 Unit = Literal["", "count", "seconds"]
 
 
@@ -57,9 +57,18 @@ class Definition:
     higher_is_better: bool | None = True
     aggregate: Aggregation = "mean"
     unit: Unit = ""
+    counts: str = ""  # of what it is a sum: "words", "tokens" or "cost"
+    asks: tuple[str, ...] = ()  # for what of today's results: "texts", "fields", "scores"
+    own: Any = None  # the user's function, which is given these
     compares: bool = False  # whether it reads the baseline's ranking, and is undefined without one
     # The highest grade that the formula can take, given the parameters.
     top_grade: Callable[..., float] | None = None
+
+    @property
+    def takes_budget(self) -> bool:
+        """True where a budget of words or tokens may stand in place of its cutoff."""
+        is_of_relevance = self.takes_cutoff and self.reach == "cutoff" and self.needs != ""
+        return is_of_relevance and self.higher_is_better is True and not self.asks
 
     @property
     def usual_name(self) -> str:
@@ -67,6 +76,10 @@ class Definition:
         return f"{self.name}@10" if self.takes_cutoff else self.name
 
 
+BUDGETS = (
+    Parameter("tokens", None, "whole results that fit into so many tokens, in place of a cutoff"),
+    Parameter("words", None, "whole results that fit into so many words, in place of a cutoff"),
+)
 REL = Parameter(
     "rel", None, "lowest grade that counts as relevant; the suite's `relevant_from` unless written"
 )

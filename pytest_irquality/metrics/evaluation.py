@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from sys import maxsize
-from typing import TypeVar
+from typing import Literal, TypeVar, get_args
 
 from pytest_irquality.metrics.errors import MeasureError
 from pytest_irquality.metrics.hits import Hits, Ranking, find, relevant_ranks
@@ -13,6 +13,8 @@ from pytest_irquality.metrics.measure import Measure
 from pytest_irquality.metrics.scores import Scores
 
 T = TypeVar("T")
+Undefined = Literal["skip", "judged_zero", "zero"]
+"""What becomes of queries without a relevant document; ``evaluate`` says more."""
 UNJUDGED = Judgments({})
 INFINITE = float("inf")
 
@@ -31,14 +33,15 @@ def evaluate(
     ``qrels`` has each query's judgments, ``run`` its ranking: document ids, best first; of a
     document that comes twice, the first place counts. Both are by the query's id. A query without a
     relevant document is undefined (None) under ``undefined="skip"``; under ``"zero"`` it scores
-    what a ranking without one would, as in trec_eval. ``seconds`` and ``before`` are each query's
-    latency and its ranking in the baseline.
+    what a ranking without one would, as in trec_eval, and under ``"judged_zero"`` only where it has
+    judgments. ``seconds`` and ``before`` are each query's latency and its ranking in the baseline.
 
     Raises ``MeasureError`` for a grade that a measure cannot take, and what a measure of one's own
     raises.
     """
-    if undefined not in ("skip", "zero"):
-        raise MeasureError(f"undefined is 'skip' or 'zero', not {undefined!r}")
+    if undefined not in get_args(Undefined):
+        known = " or ".join(map(repr, get_args(Undefined)))
+        raise MeasureError(f"undefined is {known}, not {undefined!r}")
     hits = see(qrels, run.items(), measures)
     return scored(hits, measures, undefined=undefined, seconds=seconds, before=before)
 
@@ -57,7 +60,7 @@ def scored(
     """
     queries = hits.queries
     hits = hits._replace(seconds=of_each(queries, seconds), before=of_each(queries, before))
-    columns = [column(measure, hits, undefined == "zero") for measure in measures]
+    columns = [column(measure, hits, undefined) for measure in measures]
     rows = zip(*columns, strict=True) if columns else [()] * len(queries)
     return Scores(tuple(measures), dict(zip(queries, rows, strict=True)))
 
@@ -67,16 +70,20 @@ def of_each(queries: Sequence[str], given: Mapping[str, T] | None) -> Sequence[T
     return [*map(given.get, queries)] if given else [None] * len(queries)
 
 
-def column(measure: Measure, hits: Hits, everywhere: bool) -> Sequence[float | None]:
+def column(measure: Measure, hits: Hits, undefined: str) -> Sequence[float | None]:
     """The value of each query by one measure.
 
-    None where the judgments do not allow it, unless a value is wanted ``everywhere``.
+    None where the judgments do not allow it, unless such a query scores 0.
     """
     seen = hits if measure.rel is None else hits.at(measure.rel)
     score = measure.compute()
-    if everywhere or all(seen.relevant_counts):
+    if undefined == "zero" or all(seen.relevant_counts):
         return score(seen)
-    defined = [measure.defined_for(judgments) for judgments in seen.judgments]
+    graded = undefined == "judged_zero"
+    defined = [
+        measure.defined_for(judgments) or (graded and bool(judgments.grades))
+        for judgments in seen.judgments
+    ]
     values = iter(score(seen.where(defined)))
     return [next(values) if is_defined else None for is_defined in defined]
 

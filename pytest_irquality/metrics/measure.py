@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pytest_irquality.metrics.definition import Aggregation, Compute, Definition, Unit, Value
+from pytest_irquality.metrics.definition import (
+    BUDGETS,
+    Aggregation,
+    Compute,
+    Definition,
+    Unit,
+    Value,
+)
 from pytest_irquality.metrics.judgments import Judgments
 
 WEIGHTED = "weighted"
 """The word before a measure whose mean is over weights of queries."""
 CANDIDATES = "candidates"
-"""The stage before the ranking, as it stands before a measure that is taken of it."""
+"""The word before a measure of a stage before the ranking; the name of a stage that has none."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +30,7 @@ class Measure:
     # Those that differ from their defaults, in the definition's order.
     parameters: tuple[tuple[str, Value], ...] = ()
     weighted: bool = False
-    stage: str = ""  # what it is taken of, where that is not the ranking
+    stage: str = ""  # the name of what it is taken of, where that is not the ranking
 
     def __str__(self) -> str:
         definition = self.definition
@@ -35,7 +42,7 @@ class Measure:
             name = definition.plain_name
         if self.k is not None:
             name = f"{name}@{self.k}"
-        words = [WEIGHTED if self.weighted else "", self.stage, name]
+        words = [WEIGHTED if self.weighted else "", of_stage(self.stage), name]
         return " ".join(filter(None, words))
 
     @property
@@ -75,12 +82,31 @@ class Measure:
         return None if value is None else float(value)
 
     @property
+    def budget(self) -> tuple[str, float] | None:
+        """The words or tokens that the results may have, where that is its cutoff."""
+        given = dict(self.parameters)
+        found = (each.name for each in BUDGETS if each.name in given)
+        return next(((name, float(given[name])) for name in found), None)
+
+    @property
+    def counts(self) -> str:
+        """The number of each result or call that it reads: "words", "tokens", "cost", or ""."""
+        return self.budget[0] if self.budget else self.definition.counts
+
+    def at(self, k: int) -> Measure:
+        """The measure at a cutoff, in place of its budget."""
+        names = [each.name for each in BUDGETS]
+        rest = tuple(pair for pair in self.parameters if pair[0] not in names)
+        return replace(self, k=k, parameters=rest)
+
+    @property
     def settings(self) -> Mapping[str, Value]:
         """Every parameter that its formula takes, defaults included."""
         parameters = self.definition.parameters
         settings = {each.name: each.default for each in parameters if each.default is not None}
         settings.update(self.parameters)
-        settings.pop("rel", None)
+        for name in ("rel", *(each.name for each in BUDGETS)):
+            settings.pop(name, None)
         return settings
 
     @property
@@ -114,9 +140,19 @@ class Measure:
         return judgments if self.rel is None else judgments.at(self.rel)
 
     def compute(self) -> Compute:
-        """The function that scores a run, its constants worked out."""
+        """The function that scores a run, its constants worked out.
+
+        What reads more than rankings has no value here.
+        """
+        if self.budget:
+            return lambda hits: [None] * len(hits.queries)
         cutoff = {"k": self.k} if self.definition.takes_cutoff else {}
         return self.definition.make(**cutoff, **self.settings)
+
+
+def of_stage(stage: str) -> str:
+    """The words for a stage before a measure: `candidates`, or `dense candidates`."""
+    return f"{stage} {CANDIDATES}" if stage and stage != CANDIDATES else stage
 
 
 def written(value: Value) -> str:

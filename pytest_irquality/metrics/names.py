@@ -1,29 +1,31 @@
 """Names of measures as people write them: this house's, ir_measures' and trec_eval's.
 
-The grammar is `[weighted] [candidates] name [(parameter=value, ...)] [@cutoff]`; trec_eval writes
-`name_cutoff` or `name.cutoff`.
+The grammar is `[weighted] [[stage] candidates] name [(parameter=value, ...)] [@cutoff]`; trec_eval
+writes `name_cutoff` or `name.cutoff`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 
 from pytest_irquality.edges import bounds
 from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.metrics.catalogue import DEFINITIONS
-from pytest_irquality.metrics.definition import Definition, Parameter, Value
+from pytest_irquality.metrics.definition import BUDGETS, Definition, Parameter, Value
 from pytest_irquality.metrics.errors import MeasureError
 from pytest_irquality.metrics.measure import CANDIDATES, WEIGHTED, Measure
 
 SHAPE = re.compile(
-    r"""(?P<before> (?: (?: weighted | candidates ) \s+ ){0,2} )
+    r"""(?P<before> (?: [\w.-]+ \s+ ){0,3} )
         (?P<name> [\w.-]+ ) \s*
         (?: \( (?P<inside> [^()]* ) \) )? \s*
         (?: @ \s* (?P<at> .*) )?""",
     re.VERBOSE | re.IGNORECASE,
 )
+LIKE = "'ndcg@10' or 'map(rel=2)@100'"
+WORDS = (WEIGHTED, CANDIDATES)
 TREC_CUTOFF = re.compile(r"(?P<name>.+?)(?:[_-]at[_-]|[._])(?P<at>\d+)")
 SHORT = 4  # letters: names of so few are near to each other; only swapped letters are surely a slip
 ANY_CUTOFF = re.compile(r"(?P<name>.+)[_-]at[_-]k")  # of no number: the suite's top_k
@@ -51,9 +53,7 @@ def parse_measure(
         raise MeasureError(f"a measure's name longer than {bounds.NAME} characters")
     shape = SHAPE.fullmatch(text.strip())
     if shape is None:
-        raise MeasureError(
-            f"cannot read the measure {text!r}: write it like 'ndcg@10' or 'map(rel=2)@100'"
-        )
+        raise MeasureError(f"cannot read the measure {text!r}: write it like {LIKE}")
     known = {name: found for found in definitions.values() for name in (found.name, *found.aliases)}
     name, at = split(shape["name"].lower(), shape["at"], known)
     if name in NOT_OURS:
@@ -64,10 +64,11 @@ def parse_measure(
         )
     definition = known[name]
     given = read_parameters(text, definition, shape["inside"])
+    weighted, stage = words_before(text, definition, shape["before"])
     k = cutoff_of(text, definition, at, top_k)
-    before = words_before(text, definition, shape["before"])
-    stage = CANDIDATES if CANDIDATES in before else ""
-    return Measure(definition, k, in_order(definition, given), WEIGHTED in before, stage)
+    if has_budget(text, given, at, stage):
+        k = None
+    return Measure(definition, k, in_order(definition, given), weighted, stage)
 
 
 def split(name: str, at: str | None, known: Iterable[str]) -> tuple[str, str | None]:
@@ -93,14 +94,37 @@ def cutoff_of(text: str, definition: Definition, at: str | None, top_k: int) -> 
     return None
 
 
-def words_before(text: str, definition: Definition, written: str) -> list[str]:
-    """The words before the name, each once."""
-    before = written.lower().split()
-    if len(set(before)) < len(before):
-        raise MeasureError(f"{text!r}: {before[0]} is written twice")
+def has_budget(text: str, given: Mapping[str, Value], at: str | None, stage: str) -> bool:
+    """Tell whether words or tokens stand in place of the cutoff."""
+    budgets = [each.name for each in BUDGETS if each.name in given]
+    if not budgets:
+        return False
+    if stage:
+        raise MeasureError(f"{text!r}: a budget is of what is returned, not of candidates")
+    if at is not None or len(budgets) > 1:
+        raise MeasureError(f"{text!r}: write a cutoff or one budget")
+    number = float(given[budgets[0]])
+    if number % 1 or number > bounds.NUMBER:
+        raise MeasureError(f"{text!r}: {budgets[0]} is a whole number")
+    return True
+
+
+def words_before(text: str, definition: Definition, written: str) -> tuple[bool, str]:
+    """Tell whether it is weighted, and the name of the stage that it is of."""
+    before = [word.lower() if word.lower() in WORDS else word for word in written.split()]
+    twice = next((word for word in WORDS if before.count(word) > 1), None)
+    if twice:
+        raise MeasureError(f"{text!r}: {twice} is written twice")
     if WEIGHTED in before and definition.aggregate != "mean":
         raise MeasureError(f"{text!r}: only means can be weighted, and {definition.name} is none")
-    return before
+    return WEIGHTED in before, stage_in(text, [word for word in before if word != WEIGHTED])
+
+
+def stage_in(text: str, before: Sequence[str]) -> str:
+    """The name of the stage in the words before a measure."""
+    if before and (before[-1] != CANDIDATES or len(before) > 2):
+        raise MeasureError(f"cannot read the measure {text!r}: write it like {LIKE}")
+    return before[0] if before else ""
 
 
 def read_cutoff(text: str, at: str) -> int:
@@ -132,12 +156,12 @@ def read_parameter(text: str, definition: Definition, part: str) -> tuple[str, V
         raise MeasureError(f"{text!r}: a parameter is written name=value, not {part.strip()!r}")
     takes = {}
     synonyms: dict[str, str] = {}
-    for parameter in definition.parameters:
+    for parameter in taken_by(definition):
         takes[parameter.name] = parameter
         synonyms.update(parameter.synonyms)
     name = synonyms.get(name.lower(), name.lower())
     if name not in takes:
-        known = ", ".join(takes) or "none"
+        known = ", ".join(each.name for each in definition.parameters) or "none"
         near = did_you_mean(name, takes) or f" (it has: {known})"
         raise MeasureError(f"{text!r}: {definition.name} has no parameter {name!r}{near}")
     return name, read_value(text, takes[name], written.strip("'\""))
@@ -163,13 +187,18 @@ def read_value(text: str, parameter: Parameter, written: str) -> Value:
     return number
 
 
+def taken_by(definition: Definition) -> Sequence[Parameter]:
+    """The parameters that a name may give."""
+    return (*definition.parameters, *(BUDGETS if definition.takes_budget else ()))
+
+
 def in_order(definition: Definition, given: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
     """The parameters that a name must say, in the order of the definition.
 
     So one measure has one name.
     """
     named = []
-    for parameter in definition.parameters:
+    for parameter in taken_by(definition):
         value = given.get(parameter.name, parameter.default)
         if value is not None and (value != parameter.default or parameter.always_shown):
             named.append((parameter.name, value))

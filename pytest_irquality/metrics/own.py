@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from numbers import Real
 
 from pytest_irquality.metrics.catalogue import with_own
@@ -18,7 +19,8 @@ DIRECTIONS: Mapping[str, bool | None] = {"higher": True, "lower": False, "neithe
 NAME = re.compile(r"(?!.*_\d+$)[a-z][a-z0-9_]*")
 SLACK = 1e-9  # sums of floats may pass a bound by their last bits
 
-Function = Callable[[Sequence[str], Mapping[str, float], int], "float | None"]
+ASKS = ("texts", "fields", "scores")  # names of parameters that a function may have besides
+Function = Callable[..., "float | None"]
 
 
 def own_measure(
@@ -35,7 +37,11 @@ def own_measure(
 
     The function is given the first k documents, best first, and the query's grades as written; it
     returns a number within ``range``, or None where it is undefined. Without a ``cutoff`` it is
-    given every document, and their number as k. ``better`` is "higher", "lower" or "neither".
+    given every document, and their number as k. Parameters called ``texts``, ``fields`` and
+    ``scores`` are given those of the same documents: fields are mappings of what the suite's
+    ``show`` names. Such a measure is of today's answers alone.
+
+    ``better`` is "higher", "lower" or "neither".
     ``needs_relevant``: the measure is undefined for queries without a relevant document. ``doc`` is
     its formula in words, for reports; the function's docstring if there is none.
 
@@ -63,6 +69,8 @@ def own_measure(
         formula=doc or function.__doc__ or "",
         source="this project",
         make=own.make,
+        asks=own.asks,
+        own=own,
         takes_cutoff=cutoff,
         needs="relevant" if needs_relevant else "",
         undefined=undefined,
@@ -82,13 +90,28 @@ class Own:
     function: Function
     range: tuple[float, float]
 
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """The names of what the function asks for beside a ranking."""
+        return tuple(name for name in ASKS if name in signature(self.function).parameters)
+
     def make(self, k: int | None = None) -> Compute:
-        """Score the first k documents, or all that were returned."""
+        """Score the first k documents, or all that were returned.
+
+        One that asks for more has no value here: whoever has that calls it.
+        """
+        if self.asks:
+            return lambda hits: [None] * len(hits.queries)
         call = partial(self.call, k=k)
         return lambda hits: [*map(call, hits.queries, hits.rankings, hits.judgments)]
 
     def call(
-        self, query: str, ranking: Ranking, judgments: Judgments, k: int | None
+        self,
+        query: str,
+        ranking: Ranking,
+        judgments: Judgments,
+        k: int | None,
+        **asked: Sequence[object],
     ) -> float | None:
         """The value that the function gives one query.
 
@@ -99,7 +122,7 @@ class Own:
         distinct = [*dict.fromkeys(ranking)]
         most = len(distinct) if k is None else k
         try:
-            value = self.function(distinct[:k], judgments.grades, most)
+            value = self.function(distinct[:k], judgments.grades, most, **asked)
         except Exception as error:
             raise MeasureError(
                 f"{place}: the function raised {type(error).__name__}: {error}"

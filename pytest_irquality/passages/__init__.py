@@ -5,20 +5,31 @@ The room knows nothing of suites and runs.
 
 from pytest_irquality.passages.deciding import too_short
 from pytest_irquality.passages.find import Found, find
-from pytest_irquality.passages.lost import Nearest, Part, nearest, parts
-from pytest_irquality.passages.normal import Normal, Word, normal, placed_words, words
+from pytest_irquality.passages.lost import MOST_SHARED, Nearest, Part, nearest, parts
+from pytest_irquality.passages.normal import (
+    Normal,
+    Word,
+    has_ellipsis,
+    normal,
+    placed_words,
+    sought,
+    words,
+)
 
 __all__ = [
+    "MOST_SHARED",
     "Found",
     "Nearest",
     "Normal",
     "Part",
     "Word",
     "find",
+    "has_ellipsis",
     "nearest",
     "normal",
     "parts",
     "placed_words",
+    "sought",
     "too_short",
     "words",
 ]

@@ -15,7 +15,7 @@ UNSPACED = (
 HYPHENS = "\u2010\u2011\u2012\u2013\u2043\u2212\ufe63\uff0d\u058a\u05be"
 EM_DASHES = "\u2014\u2015\u2e3a\u2e3b\ufe31\ufe58"
 APOSTROPHES = "\u2018\u2019\u201b\u02bc\u02b9\uff07\u2032\u00b4`"
-BELOW = "\ue000"  # stands between a number and its base: 10 to the base 2 is not 102
+BELOW = "\ue000"  # stands before an index: 10 to the base 2 is not 102, and H\u2082 is no H2
 MEANING = {
     BELOW: BELOW,
     **dict.fromkeys(HYPHENS, "-"),

@@ -26,9 +26,11 @@ NEGATIONS = listed("""
     """)
 NEGATED = re.compile(r"n't$|^non[^\W\d_]{3}")
 PAIRS = frozenset({("な", "い"), ("な", "く"), ("ไ", "ม่")})  # negations of two characters
-OTHERS = listed("""
+NUMBERS = listed("""
     zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty
     sixty seventy eighty ninety hundred thousand million billion half twice once
+    """)
+OTHERS = listed("""
     before after above below under over more less fewer least most minimum maximum min max
     only always all every must may should shall enabled disabled enable disable true false
     allowed forbidden required optional
@@ -47,13 +49,18 @@ def decides(words: Sequence[str]) -> set[int]:
 
     They are negations, operators, numbers, and others that turn a sentence round.
     """
+    others = {at for at, word in enumerate(words) if word in OTHERS or OPERATOR.fullmatch(word)}
+    return others | counts_or_denies(words)
+
+
+def counts_or_denies(words: Sequence[str]) -> set[int]:
+    """The places of numbers and negations."""
     found = {
         at
         for at, word in enumerate(words)
         if word in NEGATIONS
-        or word in OTHERS
+        or word in NUMBERS
         or NEGATED.search(word)
-        or OPERATOR.fullmatch(word)
         or any(map(str.isdigit, word))
     }
     for at, pair in enumerate(pairwise(words)):

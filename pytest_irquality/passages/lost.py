@@ -16,7 +16,7 @@ from pytest_irquality.passages.normal import Normal
 
 FEW = 3  # words of a part that is told by itself; fewer must stand at the very edge of their text
 SLACK = 2  # words between a part and the edge where its text was cut: half a word, an ellipsis
-MOST = 0.6  # share of a passage's words in a text that is called the same passage, changed
+MOST_SHARED = 0.6  # share of a passage's words in a text that is called the same passage, changed
 NEARNESS = 1.5  # within how many times its own length the words of a passage are looked for
 TRIED = 3  # places of one text that are compared word by word
 
@@ -79,7 +79,7 @@ def _next(words: Sequence[str], at: int, texts: Sequence[Normal]) -> Part | None
     return max(filter(None, (part, behind)), key=lambda one: one.end, default=None)
 
 
-def nearest(passage: Normal, texts: Sequence[Normal], least: float = MOST) -> Nearest | None:
+def nearest(passage: Normal, texts: Sequence[Normal], least: float = MOST_SHARED) -> Nearest | None:
     """The text with the largest share of a passage's words in order.
 
     None where that share is below ``least``.

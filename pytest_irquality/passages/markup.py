@@ -64,7 +64,7 @@ def _tag(match: re.Match[str]) -> Stays:
     before = match.string[match.start() - 1 : match.start()]
     if _is_word(before) and not match[3] and _may_be_type(written):
         return 0
-    if name == "sub" and before.isdigit():
+    if name == "sub" and match.string[match.end() : match.end() + 1].isdigit():
         return BELOW
     return stays
 

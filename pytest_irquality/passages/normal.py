@@ -27,7 +27,12 @@ SIGNS = "$€£¥₹"
 OPERATORS = (
     "<=>|<->|<-(?![0-9])|->|\\*\\*|(?<!=)=>|:=|[!<>]==?|[+*/%&|^-]=(?!=)|(?<!=)={1,3}(?!=)|<<|>>|&&|\\|\\||\\+\\+"
     "|!(?=[\\w(])|[<>+*%^~&±×÷√∞∈✓✗]"
+    # A dash right between two words is the end of a sentence, wherever its line was broken.
+    f"|(?<={LETTERS})—(?=\n?{LETTERS})|(?<={LETTERS}\n)—(?={LETTERS})"
 )
+
+GAP = re.compile(r"(?<=\s)(?:…|\.\.\.)(?=\s)|\[(?:…|\.\.\.)\]")
+BESIDE_GAP = 3  # words on each side of an ellipsis that is a gap
 
 
 class Word(NamedTuple):
@@ -43,6 +48,7 @@ class Normal:
     """A text in normal form: its words."""
 
     words: tuple[str, ...]
+    parts: tuple[Normal, ...] = ()  # of a passage with gaps, between them
 
     @cached_property
     def line(self) -> str:
@@ -60,6 +66,19 @@ class Normal:
 def normal(text: str) -> Normal:
     """The normal form of a text; remembered, as chunks come back for one query after the other."""
     return Normal(words(text))
+
+
+@lru_cache(maxsize=2**14)
+def sought(passage: str) -> Normal:
+    """The normal form of a passage that is looked for: an ellipsis in it may be a gap."""
+    parts = tuple(map(normal, GAP.split(passage)))
+    can_be_gap = len(parts) > 1 and all(len(part.words) >= BESIDE_GAP for part in parts)
+    return Normal(words(passage), parts if can_be_gap else ())
+
+
+def has_ellipsis(passage: str) -> bool:
+    """Tell whether a passage has an ellipsis that may be a gap."""
+    return bool(GAP.search(passage))
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -107,7 +126,8 @@ def joined() -> tuple[Pass, ...]:
         (f"(?<![\\w)\\]-])--(?={LETTERS})", "-"),  # of options, which typesetters make one dash
         (f"{digit}[ ]{{0,3}}/[ ]{{0,3}}(?=[0-9])", "/"),
         (f"{digit}[ \n]{{1,3}}(?=[{UNITS}](?!\\w)|°[cf]\\b)", ""),
-        (f"(?<=[0-9]){BELOW}", "_"),
+        (f"(?<={BELOW}[0-9]){BELOW}", ""),  # each digit of an index is below
+        (f"(?:(?<=[0-9])|(?<=\\b[a-z])(?=.[0-9]{{1,9}}(?!\\w))){BELOW}", "_"),
         (BELOW, ""),
         (
             "(?<=\\^[0-9])\\^|(?<=\\^-)\\^|(?<=\\^n)\\^",

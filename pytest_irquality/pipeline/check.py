@@ -2,105 +2,27 @@
 
 from __future__ import annotations
 
-import html
-import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from importlib import import_module
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from pytest_irquality.edges.git import checkout_above
 from pytest_irquality.edges.project import Project
 from pytest_irquality.metrics import Definition, MeasureError
 from pytest_irquality.metrics.catalogue import with_own
+from pytest_irquality.pipeline.check_result import CheckResult
 from pytest_irquality.pipeline.judged import Asking, NotJudged, judged
 from pytest_irquality.pipeline.plan import Plan
-from pytest_irquality.report.failure import explain
-from pytest_irquality.report.text import summary
 from pytest_irquality.storage.sources import compared_with
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.target import Target
 from pytest_irquality.suite import Suite, load_suite
 from pytest_irquality.suite.lint import IRQualityWarning, lint
-from pytest_irquality.verdict import SuiteResult, Verdict
-from pytest_irquality.verdict.result import BAD
-from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.story import Story
+from pytest_irquality.verdict import SuiteResult
+from pytest_irquality.verdict.together import judged_together
 
 Compared = bool | str | Path
 """True: the baseline beside the suite. False: nothing. Else a file, a folder or ``git:REF``."""
-
-FRAMES = ("pandas", "polars")
-COLUMNS = 120
-HEIGHT = 720  # of the report in a notebook, in pixels
-
-
-class SearchQualityError(AssertionError):
-    """A suite that failed. Its text is what the terminal says of each check that failed."""
-
-
-@dataclass(frozen=True)
-class CheckResult:
-    """The results of a suite, one for each retriever.
-
-    Printed it says what the terminal says; in a notebook it shows as the report.
-    """
-
-    results: tuple[SuiteResult, ...]
-
-    @property
-    def failed(self) -> bool:
-        """True where anything failed. A known issue that is still broken has not."""
-        return any(result.failed for result in self.results)
-
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """Everything about each check that failed, as in pytest's FAILURES."""
-        broken = [
-            _full_text(result, verdict)
-            for result in self.results
-            for verdict in result.verdicts
-            if verdict.outcome in BAD
-        ]
-        unnoticed = [Story(result) for result in self.results if result.unnoticed]
-        return (*broken, *(f"{story.name}: {story.headline}" for story in unnoticed))
-
-    def raise_for_failures(self) -> None:
-        """Raise ``SearchQualityError`` where anything failed."""
-        __tracebackhide__ = True
-        if self.failed:
-            raise SearchQualityError("\n\n".join(self.failures))
-
-    def to_frame(self) -> Any:
-        """Give one row a query and retriever, with every measure now and in the baseline.
-
-        It is a data frame of pandas or polars. Raises ``ImportError`` where neither is installed.
-        """
-        rows = [row for result in self.results for row in _rows(result)]
-        return _frame_library().DataFrame(rows)
-
-    def to_html(self) -> str:
-        """The report, a whole page."""
-        from pytest_irquality.report.html import report_of  # noqa: PLC0415 - a page alone needs it
-
-        return report_of(self.results)
-
-    def __str__(self) -> str:
-        return "\n\n".join((*self.failures, "\n".join(summary(self.results, COLUMNS))))
-
-    def __repr__(self) -> str:
-        stories = map(Story, self.results)
-        outcomes = (f"{story.name}: {story.headline}" for story in stories)
-        return f"<{type(self).__name__} {'; '.join(outcomes)}>"
-
-    def _repr_html_(self) -> str:
-        # In a frame of its own, where neither side's styles and scripts reach the other's.
-        return (
-            f'<iframe srcdoc="{html.escape(self.to_html())}" title="search quality"'
-            f' style="width: 100%; height: {HEIGHT}px; border: 0"></iframe>'
-        )
 
 
 def check(
@@ -114,7 +36,7 @@ def check(
     concurrency: int | None = None,
     measures: Iterable[Definition] = (),
     start: Path | None = None,
-    outside: Iterable[Path | str] = (),
+    files: Sequence[str] = (),
 ) -> CheckResult:
     """Judge a suite file as ``pytest --ir-suite`` does.
 
@@ -124,8 +46,9 @@ def check(
     beside the suite (True), nothing (False), a file or folder, or ``git:REF``; with
     ``update_baseline`` it is written. ``measures`` are the project's own, made by ``own_measure``.
     Paths are relative to ``start`` (default: the working directory), and so are those that are
-    printed. The suite may name files of its project, which is the git checkout that it is in, and
-    of the folders ``outside`` it.
+    printed. The suite may name files of its project, which is the git checkout that it is in:
+    those that git tracks (elsewhere than in CI also new ones that it does not ignore), and what
+    ``files`` name as ``ir_files`` does: patterns of files that jobs make, and folders outside.
 
     Raises ``SuiteError`` for a suite that cannot be read, and ``NotJudged`` where there is no
     result: for a baseline that cannot be read, a retriever that cannot be called, passages that
@@ -137,8 +60,8 @@ def check(
     project = Project(
         start,
         checkout_above(file.parent) or above,
-        outside=[start / name for name in outside],
         named=[file.parent],
+        files=files,
     )
     plan = Plan(project, updating=update_baseline)
     try:
@@ -158,7 +81,8 @@ def check(
         at = str(start / place.path if place.path else file)
         warnings.warn_explicit(IRQualityWarning(text), None, at, place.line)
     asked = _asked(read, retriever, retrievers, rankings)
-    return CheckResult(tuple(_judge_all(plan, file, plan.guarded(read, file), asked, concurrency)))
+    results = _judge_all(plan, file, plan.guarded(read, file), asked, concurrency)
+    return CheckResult(tuple(judged_together([*results])))
 
 
 def _asked(
@@ -222,37 +146,3 @@ def _judge_all(
         if target.retriever == suite.baseline_retriever:
             reference = today.run
         yield result
-
-
-def _full_text(result: SuiteResult, verdict: Verdict) -> str:
-    if verdict.outcome in ("failed", "fixed"):
-        return explain(result, verdict)
-    return f"{reason(result, verdict)}\n  at {result.place(verdict)}"
-
-
-def _rows(result: SuiteResult) -> Iterable[dict[str, Any]]:
-    outcomes = {verdict.query: verdict.outcome for verdict in result.verdicts if verdict.query}
-    undefined = (None,) * len(result.measures)
-    for query in result.queries:
-        yield {
-            "retriever": result.retriever,
-            "id": query.id,
-            "query": query.text,
-            "tags": ", ".join(query.tags),
-            "outcome": outcomes.get(query.id),
-            **dict(zip(result.measures, query.values or undefined, strict=True)),
-            **{
-                f"{measure} before": value
-                for measure, value in zip(result.measures, query.before or undefined, strict=True)
-            },
-        }
-
-
-def _frame_library() -> Any:
-    """The library of data frames that is in use here, or else one that is installed."""
-    for name in sorted(FRAMES, key=lambda name: name not in sys.modules):
-        try:
-            return import_module(name)
-        except ImportError:
-            pass
-    raise ImportError(f"to_frame() needs {' or '.join(FRAMES)}: neither is installed")

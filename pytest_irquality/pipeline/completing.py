@@ -166,9 +166,10 @@ def _concluded(result: SuiteResult) -> Entry | None:
     if result.entry is None:
         return None
     bad = [verdict for verdict in result.verdicts if verdict.outcome in BAD]
+    otherwise = "partial" if result.partial else "passed"
     return replace(
         result.entry,
-        outcome="failed" if bad else "passed",
+        outcome="failed" if bad else otherwise,
         reason=reason(result, bad[0]) if bad else "",
         accepted=any(verdict.outcome == "accepted" for verdict in result.verdicts),
     )

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_irquality.edges.open import Allowed
-from pytest_irquality.edges.printable import clipped, terminal
-from pytest_irquality.passages import Normal, find, nearest, normal, words
+from pytest_irquality.edges.printable import as_read, clipped, terminal
+from pytest_irquality.passages import MOST_SHARED, Normal, find, nearest, sought, words
 from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.results import read_result
 from pytest_irquality.retrieval.wrappers import UnreadableResult
@@ -25,7 +25,8 @@ from pytest_irquality.suite.files.source import Source, sources
 from pytest_irquality.suite.lint import IRQualityWarning
 from pytest_irquality.suite.model import Place, Suite
 from pytest_irquality.suite.yaml import SuiteError, short
-from pytest_irquality.verdict.findings import Holder, Loss
+from pytest_irquality.verdict.findings import Fate, Holder, Loss
+from pytest_irquality.verdict.not_found import altered
 from pytest_irquality.wording.losses import loss
 
 MOST_CHUNKS = 10_000_000
@@ -67,16 +68,18 @@ def on_a_page(chunks: Iterator[Chunk] | None) -> tuple[Chunk, ...]:
     return tuple(chunk._replace(text=clipped(chunk.text, LONGEST_ON_A_PAGE)) for chunk in some)
 
 
-def lost_passages(target: Target, retriever: object, allowed: Allowed) -> Mapping[str, Loss]:
-    """Give the passages that stand in no chunk, each with the chunk that is nearest.
+def lost_passages(target: Target, retriever: object, allowed: Allowed) -> Mapping[str, Loss] | None:
+    """Give the passages that stand whole in no chunk, each with what became of it.
 
-    There are none where no corpus is known. They are warned of, or an error where the suite says
+    None where no corpus is known. They are warned of, or an error where the suite says
     so. Raises ``PassagesLost``, and what ``chunks_of`` raises.
     """
     suite = target.suite
-    wanted = {passage: normal(passage) for passage in _passages(suite)}
+    wanted = {passage: sought(passage) for passage in _passages(suite)}
     chunks = chunks_of(target, retriever, allowed) if wanted else None
-    lost = _lost(wanted, chunks) if chunks is not None else {}
+    if chunks is None:
+        return None
+    lost = _lost(wanted, chunks)
     if lost:
         place = suite.places.get("corpus") or Place(1)
         said = f"{suite.path}:{place.line}: {_said_of(lost)}"
@@ -190,17 +193,23 @@ def _near(rare: list[str], having: Mapping[str, list[int]], chunks: int) -> list
 
 
 def _loss(passage: Normal, near: list[int], ids: list[str], texts: list[Normal]) -> Loss:
-    found = nearest(passage, [texts[place] for place in near], LEAST_NEAR)
-    if found is None:
-        return Loss("in no chunk")
-    holder = Holder(ids[near[found.text]])
-    return Loss("in no chunk", (holder,), True, found.share, found.missing, found.added)
+    holders, held = [Holder(ids[place]) for place in near], [texts[place] for place in near]
+    found = altered(passage, holders, held)
+    if found and found.whole:
+        return found
+    if nearby := nearest(passage, held, LEAST_NEAR):
+        fate: Fate = "changed" if nearby.share >= MOST_SHARED else "not in the corpus"
+        holder = holders[nearby.text]
+        return Loss(fate, (holder,), True, nearby.share, nearby.missing, nearby.added)
+    return Loss("not in the corpus")
 
 
 def _said_of(lost: Mapping[str, Loss]) -> str:
-    named = "; ".join(f"{short(passage)} is {loss(why)}" for passage, why in [*lost.items()][:3])
+    named = "; ".join(
+        f"{short(as_read(passage))} is {loss(why)}" for passage, why in [*lost.items()][:3]
+    )
     more = f"; and {len(lost) - 3} more" if len(lost) > 3 else ""
-    some, them = f"{len(lost)} passages stand", "them"
+    some, them = f"{len(lost)} passages stand whole", "them"
     if len(lost) == 1:
-        some, them = "1 passage stands", "it"
+        some, them = "1 passage stands whole", "it"
     return f"{some} in no chunk of the corpus, so no ranking can find {them}: {named}{more}"

@@ -13,8 +13,8 @@ from pytest_irquality.retrieval.explain import (
     tells_of_documents,
 )
 from pytest_irquality.suite.model import Suite
+from pytest_irquality.verdict.explanations import Reasons, with_reasons
 from pytest_irquality.verdict.named import ByQuery, named, not_returned, passages_of
-from pytest_irquality.verdict.reasons import Reasons, with_reasons
 from pytest_irquality.verdict.result import SuiteResult
 
 MOST_QUERIES = 10

@@ -7,16 +7,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from pytest_irquality.edges.git import now
 from pytest_irquality.edges.project import Project
+from pytest_irquality.pipeline.exams import Exams
+from pytest_irquality.pipeline.past import past_of
+from pytest_irquality.retrieval.pace import Pace, Paces
 from pytest_irquality.storage.baseline import BaselineFiles
 from pytest_irquality.storage.found import Found, Source
-from pytest_irquality.storage.history import HistoryError, read_history
 from pytest_irquality.storage.kept import KeptRuns
 from pytest_irquality.storage.saved import SavedRuns
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.target import Target
+from pytest_irquality.suite.by_default import guarded
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.trend import Past
 
@@ -28,7 +30,11 @@ class Plan:
     ``compared`` is the source of what today's answers are compared with (None: nothing), ``kept``
     that of today's answers, where no retriever is asked. ``updating`` writes the baselines anew,
     ``saved`` keeps the runs, of a ``shard`` of the queries or of all. ``accepts_nothing``: a
-    change's own baseline accepts no drop. ``audit`` looks whether the suites are still true.
+    change's own baseline accepts no drop, ``strict``: nothing may be left out. ``audit`` looks
+    whether the suites are still true.
+
+    ``paces`` are those of the retrievers' calls, ``exams`` those of the base, where today's answers
+    are held to them, too. ``over_budget``: why nothing may be asked.
 
     ``targets`` are those of this session, ``retrievers`` the names of all that a suite's file has.
     """
@@ -41,9 +47,13 @@ class Plan:
     shard: Shard | None = None
     history: Path | None = None
     accepts_nothing: bool = False
+    strict: bool = False
     audit: bool = False
+    over_budget: str = ""
+    exams: Exams | None = None
     targets: Sequence[Target] = ()
     retrievers: dict[Path, Sequence[str]] = field(default_factory=dict)
+    paces: Paces = field(default_factory=Paces)
     _replaced: dict[tuple[Path, str], Found] = field(default_factory=dict)
 
     def will_judge(self, targets: Iterable[Target]) -> None:
@@ -51,15 +61,35 @@ class Plan:
         self.targets = [*targets]
         for target in self.targets:
             self.retrievers[target.file] = (*self.retrievers.get(target.file, ()), target.retriever)
+        if self.exams:
+            self.exams.will_judge({target.file: target.suite for target in self.targets})
+
+    def pace(self, target: Target) -> Pace:
+        """Give the pace of a target's retriever, the same for all suites that ask it."""
+        name = (target.suite.retriever, target.retriever)
+        rates = [
+            suite.rate
+            for suite, _, retriever in (target, *self.targets)
+            if suite.rate and (suite.retriever, retriever) == name
+        ]
+        return self.paces.of(name, rates)
 
     def part(self, suite: Suite) -> Suite:
         """Give a suite as far as this job asks it."""
         return self.shard.of(suite) if self.shard else suite
 
     def guarded(self, suite: Suite, file: Path) -> Suite:
-        """Give a suite with the guards that are there where something is compared with."""
+        """Give a suite with the guards that are there where something is compared with.
+
+        And with the check of the base's exam, where that is another.
+        """
+        whole = guarded(suite) if self.compares(suite, file) else suite
+        return self.exams.with_item(whole, file) if self.exams else whole
+
+    def compares(self, suite: Suite, file: Path) -> bool:
+        """Tell whether a suite is expected to be compared with anything."""
         expected = self.compared and self.compared.expects(Target(suite, file, ""))
-        return suite.guarded() if suite.baseline_retriever or expected else suite
+        return bool(suite.baseline_retriever or expected)
 
     @cached_property
     def files(self) -> BaselineFiles:
@@ -90,6 +120,11 @@ class Plan:
         if key not in self._replaced:
             self._replaced[key] = self.files.find(target)
         return self._replaced[key]
+
+    def refuse_over_budget(self) -> None:
+        """Raise ``StoredRunError`` where nothing may be asked."""
+        if self.over_budget:
+            raise StoredRunError(self.over_budget)
 
     def refuse_bad_writing(self, target: Target, needed: Collection[str]) -> None:
         """Raise ``StoredRunError`` where writing would lose something.
@@ -129,10 +164,4 @@ class Plan:
         """
         if self.history is None or self.shard or len(needed) < len(target.suite.queries):
             return None
-        try:
-            entries = read_history(self.history, self.history.name)
-        except HistoryError as error:
-            raise StoredRunError(str(error)) from None
-        name = (target.suite.path, target.retriever)
-        mine = [entry for entry in entries if (entry.suite, entry.retriever) == name]
-        return Past(mine, self.project.commit or now(), self.project.commit_time)
+        return past_of(self.history, self.project, target)

@@ -14,10 +14,11 @@ import pytest
 from pytest_irquality.edges.git import Repository
 from pytest_irquality.pipeline.base.answered import AtBase
 from pytest_irquality.pipeline.base.compare import Base
-from pytest_irquality.pipeline.base.messages import ANSWERS, COLLECTED, Collected, RunOf
+from pytest_irquality.pipeline.base.messages import ANSWERS, COLLECTED, Asked, Collected, RunOf
 from pytest_irquality.pipeline.base.process import default_command
 from pytest_irquality.pipeline.base.worktree import BaseError, Cancelled, new_folder, remove
 from pytest_irquality.plugin.collect import PLAN, retrieved_by
+from pytest_irquality.plugin.items import CheckItem
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.services import Written
 from pytest_irquality.storage.commits import RUN, AtCommit
@@ -71,12 +72,19 @@ class Today:
         return (yield)
 
     def collected(self, items: Iterable[pytest.Item]) -> Collected:
-        """The suites of the selected items, with all that they are made of."""
+        """The suites of the selected items, with what they ask, and all that they are made of."""
+        keys = self._keys(items)
+        asked: dict[str, Asked] = {}
         files: dict[str, None] = {}
-        for judging, _ in retrieved_by(items):
+        exams = self.config.stash[PLAN].exams
+        checks = [item for item in items if isinstance(item, CheckItem)]
+        examined = {item.judging for item in checks if item.check.over.exam}
+        for key, (judging, _) in zip(keys, retrieved_by(items), strict=True):
+            left = exams.left(judging.suite, judging.path) if exams and judging in examined else ()
+            asked[key.suite] = Asked.of(key.suite, judging.suite, *left)
             for file in (judging.path, *judging.suite.files):
                 files[os.path.abspath(file)] = None
-        return Collected(self._keys(items), self.retrievers, list(files))
+        return Collected(keys, self.retrievers, list(asked.values()), list(files))
 
     def _keys(self, items: Iterable[pytest.Item]) -> list[RunOf]:
         """Give each suite and retriever once.
@@ -140,7 +148,11 @@ class Head(Today):
             arguments=[os.fspath(argument) for argument in self.config.invocation_params.args],
             command=shlex.split(options.base_command) or default_command(),
             links=options.base_link,
-            handed_on={one.key: one.read(options) for one in Options.options() if one.in_base},
+            handed_on={
+                "ir_concurrency": options.concurrency,
+                "ir_repeat": options.repeat,
+                "ir_save_runs": f",shard={options.shard}" if options.shard else "",
+            },
             services=asdict(Written.by(self.config)),
         )
         try:

@@ -14,8 +14,8 @@ import pytest
 from pytest_irquality.edges.codec import encode
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.metrics import MeasureError
-from pytest_irquality.pipeline.check import CheckResult, Compared, check
-from pytest_irquality.pipeline.judged import NotJudged
+from pytest_irquality.pipeline import CheckResult, NotJudged
+from pytest_irquality.pipeline.check import Compared, check
 from pytest_irquality.plugin.collect import own_measures
 from pytest_irquality.plugin.internals import Failure
 from pytest_irquality.plugin.items import Broken
@@ -64,7 +64,7 @@ class IrCheck:
                 concurrency=concurrency,
                 measures=own_measures(item),
                 start=config.invocation_params.dir,
-                outside=[config.rootpath / name for name in Options(config).allow_outside],
+                files=Options(config).files,
             )
         except (MeasureError, NotJudged, SuiteError) as error:
             raise Failure(terminal(str(error)), pytrace=False) from None

@@ -7,8 +7,10 @@ selection and reports.
 from __future__ import annotations
 
 import os
+import tempfile
 import types
 import warnings
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -19,11 +21,15 @@ from pathlib import Path
 import pytest
 
 from pytest_irquality.edges.collector import no_cycles
+from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.edges.project import Project
+from pytest_irquality.edges.reach import DECLARING, SUFFIX, USUAL, is_declared
 from pytest_irquality.metrics import Definition, MeasureError
 from pytest_irquality.metrics.catalogue import with_own
+from pytest_irquality.pipeline.exams import Exams
 from pytest_irquality.pipeline.plan import Plan
+from pytest_irquality.plugin.gate import gate_of
 from pytest_irquality.plugin.internals import (
     MadeModule,
     function_at,
@@ -33,21 +39,28 @@ from pytest_irquality.plugin.internals import (
 )
 from pytest_irquality.plugin.items import CheckItem
 from pytest_irquality.plugin.options import Options
-from pytest_irquality.plugin.outcomes import Judging
+from pytest_irquality.plugin.outcomes import SELECTED, Judging
+from pytest_irquality.retrieval.pace import Paces
+from pytest_irquality.storage.commits import AtCommit
 from pytest_irquality.storage.elsewhere import suites_with_baselines
 from pytest_irquality.storage.kept import KeptRuns
 from pytest_irquality.storage.saved import SavedRuns
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.sources import compared_with, must_exist
 from pytest_irquality.storage.stored import StoredRunError
+from pytest_irquality.storage.target import run_name
 from pytest_irquality.storage.trec import is_trec
 from pytest_irquality.suite import Suite, SuiteError, load_suite
 from pytest_irquality.suite.item_names import slug
 from pytest_irquality.suite.lint import IRQualityWarning, lint
 from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS, Perturbation
+from pytest_irquality.wording.numbers import counted
 
 PLAN = pytest.StashKey[Plan]()
-COLLECTED = pytest.StashKey[set[Path]]()
+COLLECTED = pytest.StashKey[dict[Path, "SuiteModule"]]()
+LEFT_OUT = pytest.StashKey[list[str]]()
+"""The suites of which no check is selected, in words."""
+GONE = "gone from the tree, and its queries are asked by no suite of this run"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -60,8 +73,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.invocation_params.dir,
         config.rootpath,
         patterns=tuple(options.suite_files),
-        outside=tuple(config.rootpath / name for name in options.allow_outside),
         named=tuple(_named_folders(config)),
+        files=tuple(options.files),
     )
     try:
         must_exist(options.runs, project, Options.runs.flag)
@@ -73,7 +86,12 @@ def pytest_configure(config: pytest.Config) -> None:
         try:
             shard = Shard.parse(options.shard)
         except ValueError as error:
-            raise pytest.UsageError(f"--ir-shard: {error}") from None
+            raise pytest.UsageError(f"--ir-save-runs: shard: {error}") from None
+    base = compared if isinstance(compared, AtCommit) else None
+    gate = gate_of(config, base)
+    project, exams = replace(project, patterns=tuple(options.suite_files)), None
+    if base and not options.update_baseline:
+        exams = Exams(base, project, refused=gate.accepted, refuses_weaker=gate.exam)
     saved = None
     if options.save_runs:
         saved = SavedRuns(options.save_runs, project, shard, options.resume)
@@ -85,9 +103,27 @@ def pytest_configure(config: pytest.Config) -> None:
         saved=saved,
         shard=shard,
         history=Path(project.start, options.history) if options.history else None,
-        accepts_nothing=options.accepted == "fail",
+        accepts_nothing=gate.accepted,
+        strict=gate.strict,
         audit=options.audit,
+        paces=Paces(_shared(config)),
+        exams=exams,
     )
+
+
+def _shared(config: pytest.Config) -> Path | None:
+    """Give how the names of files begin in which the workers of a session share what they must."""
+    session = getattr(config, "workerinput", {}).get("testrunuid")
+    if session is None:
+        return None
+    shared = Path(tempfile.gettempdir(), f"irquality-{session}")
+
+    def remove() -> None:
+        for file in shared.parent.glob(f"{shared.name}*"):
+            file.unlink(missing_ok=True)
+
+    config.add_cleanup(remove)
+    return shared
 
 
 def _refuse_contradictions(options: Options) -> None:
@@ -97,14 +133,12 @@ def _refuse_contradictions(options: Options) -> None:
         for_all = Options.update_baseline.flag
     if options.shard and for_all:
         raise pytest.UsageError(
-            f"--ir-shard asks a share of the queries, and {for_all} is for all of them"
+            f"a shard asks a share of the queries, and {for_all} is for all of them"
         )
-    if options.resume and (not options.save_runs or is_trec(Path(options.save_runs))):
-        raise pytest.UsageError(
-            "--ir-resume goes on with the runs of a folder: name it by --ir-save-runs=DIR"
-        )
+    if options.resume and is_trec(Path(options.save_runs or "")):
+        raise pytest.UsageError("--ir-save-runs: resume goes on with the runs of a folder")
     if options.resume and options.runs:
-        raise pytest.UsageError("--ir-resume asks the retriever, and --ir-runs does not: leave one")
+        raise pytest.UsageError("resume asks the retriever, and --ir-runs does not: leave one")
 
 
 def _named_folders(config: pytest.Config) -> Iterator[Path]:
@@ -127,6 +161,13 @@ def pytest_collection_modifyitems(
     for module in _modules(items):
         if module.suite.baseline_retriever:
             items[:] = _compared_first(module, items)
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Note that not all checks are judged."""
+    for item in items:
+        if isinstance(item, CheckItem):
+            item.config.stash[SELECTED] = True
 
 
 def _is_in(shard: Shard, item: pytest.Item) -> bool:
@@ -165,6 +206,9 @@ def _compared_first(module: SuiteModule, items: Sequence[pytest.Item]) -> list[p
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Read what an update will replace while no worker of pytest-xdist can have replaced it yet."""
     plan, runs = session.config.stash[PLAN], retrieved_by(session.items)
+    session.config.stash[LEFT_OUT] = left_out = _left_out(session)
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["ir_left_out"] = left_out
     plan.will_judge([judging.target(retriever) for judging, retriever in runs])
     if plan.compared and plan.targets and not hasattr(session.config, "workerinput"):
         try:
@@ -178,6 +222,22 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     for target in plan.targets:
         with suppress(StoredRunError):  # reported when its items run
             plan.replaced(target)
+
+
+def _left_out(session: pytest.Session) -> list[str]:
+    """The suites and retrievers of which no check is selected, each with its checks."""
+    modules = session.config.stash.get(COLLECTED, {}).values()
+    every = Counter(item.known.key for module in modules for item in module.items)
+    for item in session.items:
+        if isinstance(item, CheckItem):
+            every.pop(item.known.key, None)
+    found = [f"{run_name(*key)}: {counted(n, 'check')} deselected" for key, n in every.items()]
+    exams = session.config.stash[PLAN].exams
+    if exams:
+        folders = [path.resolve() for path in named_on_command_line(session.config)]
+        collected = session.config.stash.get(COLLECTED, {})
+        found += [f"{suite}: {GONE}" for suite in exams.not_asked(collected, folders)]
+    return found
 
 
 @pytest.hookimpl(trylast=True)
@@ -200,7 +260,8 @@ class SuiteModule(MadeModule):
 
     def made(self) -> types.ModuleType:
         """Read the suite, and make its module."""
-        self.suite = self._as_asked(self._load())
+        self.suite = self._suite()
+        self._refuse_undeclared()
         plan = self.config.stash[PLAN]
         self.judging = Judging(self.session, self.suite, self.path, plan)
         # usefixtures rather than an argument: a parametrised retriever gives every item its [bm25],
@@ -208,6 +269,10 @@ class SuiteModule(MadeModule):
         retriever = pytest.mark.usefixtures(self.suite.retriever)
         function = function_at(self.path, 1, "check")
         return self.module_of(function, slug(self.suite.name), pytest.mark.ir_suite, retriever)
+
+    def _suite(self) -> Suite:
+        """The suite with what options add to it."""
+        return self._as_asked(self._load())
 
     def _load(self) -> Suite:
         """The suite as its file says it."""
@@ -227,6 +292,18 @@ class SuiteModule(MadeModule):
             )
         except (SuiteError, MeasureError) as error:
             raise self.CollectError(str(error)) from None
+
+    def _refuse_undeclared(self) -> None:
+        name, declared = self.suite.retriever, Options(self.config).declared
+        if is_declared(name, declared):
+            return
+        place = self.suite.places["retriever"]
+        near = did_you_mean(name, [USUAL, *declared])
+        raise self.CollectError(
+            f"{self.suite.path}:{place.line}:{place.column}: the fixture {name!r} is not declared"
+            f" to be a retriever{near}; write `{DECLARING} = {name}` into the ini file, or call it"
+            f" {name}{SUFFIX}"
+        )
 
     def _as_asked(self, suite: Suite) -> Suite:
         """The suite with what options add to it."""
@@ -258,7 +335,7 @@ class SuiteModule(MadeModule):
     @no_cycles()
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """An item for each check and retriever. Doubts about the suite become warnings."""
-        self.config.stash.setdefault(COLLECTED, set()).add(self.path)
+        self.config.stash.setdefault(COLLECTED, {})[self.path] = self
         _ = self.obj
         self._warn()
         cases = [item for item in super().collect() if isinstance(item, pytest.Function)]
@@ -305,7 +382,7 @@ def own_measures(node: pytest.Item | pytest.Collector) -> list[Definition]:
 
 def hidden_suites(config: pytest.Config) -> Iterator[str]:
     """Suites that were not collected though a committed baseline, or the ini file, names them."""
-    collected = config.stash.get(COLLECTED, set())
+    collected = config.stash.get(COLLECTED, {}).keys()
     if hasattr(config, "workerinput") or not collected.isdisjoint(named_on_command_line(config)):
         return
     folders = [path.resolve() for path in named_on_command_line(config)]
@@ -317,10 +394,13 @@ def hidden_suites(config: pytest.Config) -> Iterator[str]:
         hidden = path.is_file() and path not in collected
         if hidden and not {path.resolve(), *path.resolve().parents}.isdisjoint(folders):
             file = config.stash[PLAN].project.shown(path)
-            yield (
-                f"{file} was NOT COLLECTED, though {why}: pytest passes over its folder"
-                " (norecursedirs)"
-            )
+            yield f"{file} was NOT COLLECTED, though {why}: {_cause(path)}"
+
+
+def _cause(hidden: Path) -> str:
+    if hidden.suffix in (".yaml", ".yml"):
+        return "pytest passes over its folder (norecursedirs)"
+    return "a list of queries must be named"
 
 
 def retrieved_by(items: Iterable[pytest.Item]) -> list[tuple[Judging, str]]:

@@ -13,9 +13,10 @@ imports it.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, overload
+from typing import Any, ClassVar, Generic, Literal, TypeVar, overload
 
 import pytest
 
@@ -36,6 +37,8 @@ GROUPS = {
 }
 """The groups of ``pytest --help``, in order, with the names that pytest knows them by."""
 
+WORD = re.compile(r"(.*),([a-z]+)(?:=([^,]*))?", re.DOTALL)
+"""A word that stands behind a value."""
 INT: Literal["int", "string"] = "int" if pytest.version_tuple >= (8, 4) else "string"
 
 
@@ -115,15 +118,13 @@ class Option(Setting[Value]):
     ``metavar`` is what its help calls the value, where that is not what its kind calls it.
     ``implies_suites``: written on the command line itself it turns ``--ir-suite`` on.
     ``looks_at_once``: what is wrong with it is said before anything is collected, also where it
-    stands in ``addopts``. ``in_base``: the process that answers for the base of ``run:REF`` takes
-    it over.
+    stands in ``addopts``.
     """
 
     metavar: str = ""
     group: str = field(default=GENERAL, kw_only=True)
     implies_suites: bool = field(default=True, kw_only=True)
     looks_at_once: bool = field(default=False, kw_only=True)
-    in_base: bool = field(default=False, kw_only=True)
     kind: ClassVar[Mapping[str, Any]] = {"metavar": "PATH", "default": None}
     """The arguments of ``argparse`` for an option of this kind."""
 
@@ -155,22 +156,53 @@ class Flag(Option[bool]):
     kind: ClassVar[Mapping[str, Any]] = {"action": "store_true"}
 
 
+def at_least_one(text: str) -> int:
+    """Read a whole number of at least 1, as an option is written."""
+    if text.isascii() and text.isdecimal() and int(text):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"it must be a whole number of at least 1, not {text!r}")
+
+
+def alone(text: str) -> bool:
+    """Read a word that has no value."""
+    if text:
+        raise argparse.ArgumentTypeError(f"it takes no value, not {text!r}")
+    return True
+
+
 @dataclass(eq=False)
 class Text(Option["str | None"]):
-    """An option with a value, mostly a path, which may have to end in one of the ``suffixes``."""
+    """An option with a value, mostly a path, which may have to end in one of the ``suffixes``.
+
+    ``words`` may stand behind it, each with how its value is read: ``queries.csv,size=100``. What
+    pytest keeps stays a text: workers of xdist are sent it.
+    """
 
     suffixes: tuple[str, ...] = field(default=(), kw_only=True)
+    words: Mapping[str, Callable[[str], Any]] = field(default_factory=dict, kw_only=True)
 
-    @property
-    def arguments(self) -> Mapping[str, Any]:
-        """The arguments of ``argparse`` for this option."""
-        return {**super().arguments, "type": self._fitting}
+    def read(self, given: Declared) -> str | None:
+        """Give its value without the words. Raises ``pytest.UsageError``."""
+        return self._parted(given)[0]
 
-    def _fitting(self, text: str) -> str:
-        if self.suffixes and not text.endswith(self.suffixes):
+    def word(self, given: Declared, name: str) -> Any:
+        """Give the value of a word; None where it is not written."""
+        return self._parted(given)[1].get(name)
+
+    def _parted(self, given: Declared) -> tuple[str | None, Mapping[str, Any]]:
+        text, found = super().read(given), {}
+        while self.words and text and (word := WORD.fullmatch(text)):
+            text, name, value = word.groups(default="")
+            if name not in self.words:
+                raise pytest.UsageError(f"{self.flag}: {name!r} is none of {', '.join(self.words)}")
+            try:
+                found[name] = self.words[name](value)
+            except argparse.ArgumentTypeError as error:
+                raise pytest.UsageError(f"{self.flag}: {name}: {error}") from None
+        if text and self.suffixes and not text.endswith(self.suffixes):
             wanted = " or ".join(self.suffixes)
-            raise argparse.ArgumentTypeError(f"it must end in {wanted}, not be {text!r}")
-        return text
+            raise pytest.UsageError(f"{self.flag}: it must end in {wanted}, not be {text!r}")
+        return text, found
 
 
 class Texts(Option["list[str]"]):
@@ -179,42 +211,10 @@ class Texts(Option["list[str]"]):
     kind: ClassVar[Mapping[str, Any]] = {"metavar": "PATH", "action": "append", "default": []}
 
 
-def at_least_one(text: str) -> int:
-    """Read a whole number of at least 1, as an option is written."""
-    if text.isascii() and text.isdecimal() and int(text):
-        return int(text)
-    raise argparse.ArgumentTypeError(f"it must be a whole number of at least 1, not {text!r}")
-
-
 class Count(Option["int | None"]):
     """An option that is a whole number of at least 1."""
 
     kind: ClassVar[Mapping[str, Any]] = {"metavar": "N", "type": at_least_one, "default": None}
-
-
-class SizedPath(NamedTuple):
-    """A path, and the number that was written behind it: ``queries.csv,size=100``."""
-
-    path: str
-    size: int | None
-
-
-class Sized(Option["SizedPath | None"]):
-    """An option with a path, behind which a size may stand.
-
-    Its value stays a text: workers of xdist are sent it.
-    """
-
-    def read(self, given: Declared) -> SizedPath | None:
-        """Give its value. Raises ``pytest.UsageError`` for a size that is none."""
-        text = getattr(given.given, self.key)
-        path, comma, size = (text or "").rpartition(",size=")
-        if not comma:
-            return SizedPath(text, None) if text else None
-        try:
-            return SizedPath(path, at_least_one(size))
-        except argparse.ArgumentTypeError as error:
-            raise pytest.UsageError(f"{self.flag}: size: {error}") from None
 
 
 # -- ini keys --------------------------------------------------------------------------------------
@@ -255,16 +255,10 @@ class IniTexts(Ini["list[str]"]):
 
 @dataclass(eq=False)
 class IniCount(Ini["int | None"]):
-    """A key that is a whole number of at least 1. ``twin`` is the option that goes before it."""
+    """A key that is a whole number of at least 1."""
 
     default: None = None
     kind: Any = field(default=INT, kw_only=True)
-    twin: str = field(kw_only=True)
-
-    @property
-    def key(self) -> str:
-        """That of its twin, under which an attribute stands already."""
-        return f"ir_{self.twin}"
 
     def read(self, given: Declared) -> int | None:
         """Give its value. Raises ``pytest.UsageError`` where it is no such number."""
@@ -296,3 +290,18 @@ class IniChoice(Ini[str]):
             wanted = " or ".join(self.choices)
             raise pytest.UsageError(f"ini key {self.key} must be {wanted}, not {value!r}")
         return value
+
+
+@dataclass(eq=False)
+class IniFlag(Ini[bool]):
+    """A key that is true or false, and false by default."""
+
+    default: bool = False
+    kind: Any = field(default="bool", kw_only=True)
+
+    def read(self, given: Declared) -> bool:
+        """Give its value. Raises ``pytest.UsageError`` where it is neither."""
+        try:
+            return super().read(given)
+        except (TypeError, ValueError, pytest.UsageError):
+            raise pytest.UsageError(f"ini key {self.key} must be true or false") from None

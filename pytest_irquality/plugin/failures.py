@@ -8,11 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
-from pytest_irquality.plugin.internals import LaidOut, said_in_words
+from pytest_irquality.edges.printable import terminal as safe
+from pytest_irquality.plugin.internals import LaidOut, failed_as_a_whole, said_in_words
 from pytest_irquality.plugin.items import KnownItem
-from pytest_irquality.report.failure import laid_out, within
+from pytest_irquality.report.failure import explain, laid_out, summary_reason, within
+from pytest_irquality.suite.item_names import slug
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.verdict.damage import Damage
+from pytest_irquality.wording.stories import failed_together
 
 CI_WIDTH = 120
 """Columns where nothing says how wide the output is, as in the logs of CI."""
@@ -64,3 +67,18 @@ def _fitted(
             text = laid_out(result, verdict, width)
             report.longrepr = LaidOut(report.longrepr, text)
             yield place, report, Damage(result).of(verdict)
+
+
+def of_all_suites(results: Sequence[SuiteResult]) -> Iterator[tuple[KnownItem, pytest.TestReport]]:
+    """A report of each drop over all suites that fails, at the suite that lost most by it.
+
+    None where a suite's own default limit fails anyway.
+    """
+    for story, verdict in failed_together(results):
+        result = story.result
+        variant = f"[{result.retriever}]" if result.retriever else ""
+        name = f"{slug(f'{verdict.findings[-1].measure}-together')}{variant}"
+        text = "\n".join(map(safe, explain(result, verdict).split("\n")))
+        short = safe(summary_reason(result, verdict))
+        report = failed_as_a_whole(f"{result.path}::{name}", result.path, text, short)
+        yield KnownItem(result.path, result.retriever, verdict.check), report

@@ -51,7 +51,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
     """
     queries = Options(early_config, early_config.known_args_namespace).init
     if queries:
-        collect_too(early_config, args, queries.path)
+        collect_too(early_config, args, queries)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -80,7 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
         _activate(config)
     queries = options.init
     if queries:
-        _start_first_suite(config, Path(config.invocation_params.dir, queries.path))
+        _start_first_suite(config, Path(config.invocation_params.dir, queries))
 
 
 def _start_first_suite(config: pytest.Config, queries: Path) -> None:
@@ -110,11 +110,12 @@ def _activate(config: pytest.Config) -> None:
     # Imported by runs that have suites only.
     import_plainly(config, "pytest_irquality")
     with no_cycles():
-        from pytest_irquality.plugin import collect, items  # noqa: PLC0415
+        from pytest_irquality.plugin import budget, collect, items  # noqa: PLC0415
         from pytest_irquality.plugin.session import Session  # noqa: PLC0415
 
     config.pluginmanager.register(collect, "irquality-collection")
     config.pluginmanager.register(items, "irquality-running")
+    config.pluginmanager.register(budget, "irquality-budget")
     if not hasattr(config, "workerinput"):  # the controller reports, or a run without xdist
         config.pluginmanager.register(Session(config), "irquality-session")
     if any(given.startswith(RUN) for given in options.baseline):
@@ -129,7 +130,7 @@ def pytest_collect_file(
     """Collect a suite: one that matches, or under ``--ir-suite`` any YAML file that is named."""
     queries = Options(parent.config).init
     if queries:
-        if file_path != Path(parent.config.invocation_params.dir, queries.path).resolve():
+        if file_path != Path(parent.config.invocation_params.dir, queries).resolve():
             return None
         from pytest_irquality.plugin.init import FirstSuite  # noqa: PLC0415
 

@@ -11,28 +11,28 @@ from pathlib import Path
 import pytest
 
 from pytest_irquality.edges.open import Allowed
-from pytest_irquality.edges.printable import GRADED_COLUMNS
 from pytest_irquality.edges.project import Project
 from pytest_irquality.edges.write import write_new, write_text
-from pytest_irquality.pipeline.corpus import chunks_of, on_a_page
+from pytest_irquality.pipeline.grading import to_grade
+from pytest_irquality.pipeline.judged import NotJudged
 from pytest_irquality.plugin.internals import MadeModule
 from pytest_irquality.plugin.options import Options
-from pytest_irquality.report.judging import LIST, to_be_graded, to_grade
+from pytest_irquality.report.judging import LIST, to_be_graded, to_grade as what_to_grade
 from pytest_irquality.retrieval import RetrieverError, Run, retrieve
-from pytest_irquality.retrieval.wrappers import UnreadableResult
-from pytest_irquality.storage.kept import KeptRuns
-from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.target import Target
 from pytest_irquality.suite import Query, Suite, SuiteError
-from pytest_irquality.suite.files.logs import Logged, logged
-from pytest_irquality.suite.files.queries import read_queries, tags
-from pytest_irquality.suite.files.source import Source
-from pytest_irquality.suite.first_suite import GRADES, Asked, GradingPage, first_suite
-from pytest_irquality.suite.sampling import Sample, sample
-from pytest_irquality.verdict.pool import Pool, by_importance, pool
-from pytest_irquality.wording.numbers import counted, grouped
+from pytest_irquality.suite.files.logs import Logged, read_log
+from pytest_irquality.suite.first_suite import (
+    GRADES,
+    UNGRADED,
+    Asked,
+    GradingPage,
+    drawn_from,
+    first_suite,
+    how_many,
+)
+from pytest_irquality.verdict.pool import Pool, by_importance
 
-SAMPLE = 200
 CANDIDATES = 10
 SUFFIX = ".ir.yaml"
 SAID = pytest.StashKey[str]()
@@ -56,8 +56,7 @@ class FirstSuite(MadeModule):
     def _read(self) -> Sequence[Logged]:
         file = self.path.name
         try:
-            records = read_queries(Source(self.path, file), (), "text").records
-            queries = logged(records, file)
+            queries = read_log(self.path, file)
         except SuiteError as error:
             raise self.CollectError(str(error)) from None
         if not queries:
@@ -103,8 +102,7 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
     if retrievers > 1 and getattr(item.config, "workerinput", {}).get("workercount", 1) > 1:
         pytest.fail(f"--ir-init asks {retrievers} retrievers in one process: add -n0", False)
     path, start, runs = target(item.path), item.config.invocation_params.dir, item.parent.runs
-    drawn = _sample(item.parent.queries, options.init.size if options.init else None)
-    asked = _chosen(item.parent.queries, drawn)
+    asked, drawn = drawn_from(item.parent.queries, options.init_size)
     suite = _to_ask(path, asked, options)
     runs.append(_run(suite, request))
     pools = _pools(suite, runs, request)
@@ -116,7 +114,7 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
     if page:
         _write_page(path, start / page.name, pools)
     written = (path.relative_to(start) if path.is_relative_to(start) else path).as_posix()
-    wrote = f"wrote {written}: {_how_many(asked, drawn)}"
+    wrote = f"wrote {written}: {how_many(asked, drawn)}"
     if faults := {id for run in runs for id in run.faults}:
         wrote = f"{wrote}, {len(faults)} of them could not be answered"
     grade = _what_to_do(page.name if page else "", written, pools)
@@ -130,22 +128,20 @@ def _what_to_do(page: str, written: str, pools: Sequence[Pool]) -> str:
     grade = f"open it, grade, save its file beside {written}"
     if page.endswith(LIST):
         grade = "fill it in"
-    return f".\nto grade: {page}: {to_grade(page, pools)}\nNow: {grade}"
+    return f".\nto grade: {page}: {what_to_grade(page, pools)}\nNow: {grade}"
 
 
 def _pools(suite: Suite, runs: Sequence[Run], request: pytest.FixtureRequest) -> Sequence[Pool]:
     """Answers of the retrievers, and every kept run that the command line names."""
     options, start = Options(request.config), request.config.invocation_params.dir
-    project = Project(start, start)
-    kept = KeptRuns([*options.runs, *options.baseline], project, Options.baseline.flag)
-    chunks, retriever = None, request.getfixturevalue("retriever")
+    retriever = request.getfixturevalue("retriever") if options.judge else None  # who may look
+    named, depth = [*options.runs, *options.baseline], options.judge_depth or CANDIDATES
     try:
-        if options.judge:
-            chunks = chunks_of(Target(suite, start, ""), retriever, project.allowed())
-        found = pool(suite, [*runs, *kept.every(suite)], options.judge_depth or CANDIDATES)
-        return by_importance([replace(found, corpus=on_a_page(chunks))], ())
-    except (StoredRunError, UnreadableResult) as error:
+        asked = Target(suite, start / suite.path, "")
+        found = to_grade(asked, runs, named, retriever, Project(start, start), depth=depth)
+    except NotJudged as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
+    return by_importance([found], ())
 
 
 def _page(named: str, suite: Path, start: Path) -> GradingPage:
@@ -178,13 +174,6 @@ def _to_ask(path: Path, asked: Sequence[Asked], options: Options) -> Suite:
     )
 
 
-def _how_many(asked: Sequence[Asked], drawn: Sample | None) -> str:
-    """``3 queries``, or ``200 of 7,000 queries`` of a log."""
-    if drawn:
-        return f"{grouped(len(asked))} of {grouped(drawn.queries)} queries"
-    return counted(len(asked), "query", "queries")
-
-
 def _write_page(suite: Path, page: Path, pools: Sequence[Pool]) -> None:
     """Write the page, and a file of judgments without any.
 
@@ -192,7 +181,7 @@ def _write_page(suite: Path, page: Path, pools: Sequence[Pool]) -> None:
     """
     judged = suite.with_name(suite.name.replace(SUFFIX, ".judgments.csv"))
     if not (judged.exists() or page.name.endswith(LIST)):
-        _new(judged, f"{','.join(GRADED_COLUMNS)}\n")
+        _new(judged, UNGRADED)
     try:
         write_text(page, to_be_graded(page.name, pools))
     except OSError as error:
@@ -204,28 +193,6 @@ def _new(path: Path, text: str) -> None:
         write_new(path, text, Allowed.project(path.parent))
     except OSError as error:
         pytest.fail(f"{path.name} was not written: {error.strerror or error}", pytrace=False)
-
-
-def _sample(queries: Sequence[Logged], size: int | None) -> Sample | None:
-    """Draw of a log; None of a list that counts nothing, unless a size is asked for."""
-    counts = [query.searches for query in queries]
-    if not any(count is not None for count in counts):
-        if size is None:
-            return None
-        counts = [1.0] * len(counts)
-    return sample([count or 0.0 for count in counts], size or SAMPLE)
-
-
-def _chosen(queries: Sequence[Logged], drawn: Sample | None) -> list[Asked]:
-    """The queries to ask, with their weights where they were drawn."""
-    if drawn is None:
-        return [_asked(query) for query in queries]
-    return [_asked(queries[one.place], one.weight) for one in drawn.drawn]
-
-
-def _asked(query: Logged, weight: float | None = None) -> Asked:
-    id = query.record.cells.get("id", "").strip() or None
-    return Asked(query.text, id, tags(query.record), weight=weight)
 
 
 def _run(suite: Suite, request: pytest.FixtureRequest) -> Run:

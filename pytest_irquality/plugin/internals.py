@@ -7,14 +7,16 @@ Besides these ``Broken`` is shown as a builtin, as pytest does with its own ``Fa
 from __future__ import annotations
 
 import linecache
+import os
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
+from _pytest.config.findpaths import load_config_dict_from_file
 
 if TYPE_CHECKING:
 
@@ -61,6 +63,27 @@ class MadeModule(pytest.Module):
     def funcnamefilter(self, name: str) -> bool:
         """Take its one function for a test, whatever ``python_functions`` says."""
         return True
+
+
+def ini_of(file: Path) -> Mapping[str, Any] | None:
+    """Give the settings of pytest in an ini file; None where it has no place for any.
+
+    Newer versions of pytest wrap the values (``test_gate.py``).
+    """
+    try:
+        found = load_config_dict_from_file(file)
+    except pytest.UsageError:
+        return None
+    return found and {key: getattr(value, "value", value) for key, value in found.items()}
+
+
+def fixture_of(item: pytest.Function, name: str) -> str:
+    """Give the folder whose conftest has the fixture that an item uses: one name may be of several.
+
+    ``_fixtureinfo`` holds the definitions, the nearest last (``test_all_suites.py``).
+    """
+    found = item._fixtureinfo.name2fixturedefs.get(name)
+    return f"{name} {found[-1].baseid}" if found else name
 
 
 def retriever_of(item: pytest.Function, fixture: str) -> str:
@@ -287,6 +310,29 @@ class LaidOut(TerminalRepr):
         return str(self.whole)
 
 
+class SaidAt(LaidOut):
+    """A failure that nothing raised: its text, and the place that the short summary quotes."""
+
+    def __init__(self, text: str, crash: ReprFileLocation) -> None:
+        super().__init__(text, text)
+        self.crash = crash
+
+    @property
+    def reprcrash(self) -> ReprFileLocation:
+        """The place that the short summary quotes."""
+        return self.crash
+
+
+def failed_as_a_whole(nodeid: str, path: str, text: str, short: str) -> pytest.TestReport:
+    """Make the report of a failure that is no item's.
+
+    ``TestReport`` is public, its making is not (``test_all_suites.py``).
+    """
+    crash = ReprFileLocation(path, 1, short)
+    name = nodeid.partition("::")[2]
+    return pytest.TestReport(nodeid, (path, 0, name), {}, "failed", SaidAt(text, crash), "call")
+
+
 def why_skipped(report: pytest.TestReport) -> str:
     """Give the reason of a skip.
 
@@ -310,3 +356,16 @@ def named_on_command_line(config: pytest.Config) -> Iterable[Path]:
     """The files and folders that pytest was asked for, by the command line or ``testpaths``."""
     for arg in config.args:
         yield Path(config.invocation_params.dir, arg.partition("::")[0])
+
+
+def asked_for_less(config: pytest.Config) -> bool:
+    """Tell whether the command line itself, and not ``addopts``, selects some of the items.
+
+    pytest's parser, which a configuration holds as ``_parser``, tells options from their values
+    (``test_ledger.py``).
+    """
+    args = [os.fspath(arg) for arg in config.invocation_params.args]
+    given = config._parser.parse_known_args(args)
+    chosen = ("keyword", "markexpr", "lf", "deselect", "stepwise", "ir_shard")
+    named = any("::" in str(arg) for arg in getattr(given, "file_or_dir", ()))
+    return named or any(getattr(given, name, None) for name in chosen)

@@ -19,6 +19,7 @@ from pytest_irquality.plugin.internals import (
     Failure,
     at,
     first_line_only,
+    fixture_of,
     for_the_user,
     function_at,
     like,
@@ -26,7 +27,7 @@ from pytest_irquality.plugin.internals import (
 )
 from pytest_irquality.plugin.outcomes import Ended, Judged, Judging, Outcome
 from pytest_irquality.report.failure import explain, summary_reason
-from pytest_irquality.retrieval.jobs import NO_FAULTS
+from pytest_irquality.retrieval.jobs import NO_FAULTS, SKIPS
 from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.suite import Check, Place
 from pytest_irquality.suite.item_names import slug
@@ -36,7 +37,8 @@ from pytest_irquality.wording.reasons import reason
 PACKAGE = str(Path(__file__).parents[1])
 MARKS = (pytest.skip.Exception, pytest.xfail.Exception)
 """What a fixture or a call may raise to say what is to become of the test."""
-NO_FAULTS.update((*MARKS, pytest.exit.Exception))
+NO_FAULTS.add(pytest.exit.Exception)
+SKIPS.update(MARKS)
 RESULTS = pytest.StashKey[dict[str, SuiteResult]]()
 """What the items of this process found, by node id, until the reporter takes it."""
 
@@ -144,7 +146,9 @@ class CheckItem(pytest.Function):
         if self._must_ask(outcome):
             outcome = self._ask(outcome)
         if isinstance(outcome, Judged):
-            verdict = outcome.verdicts[self.check.name]
+            verdict = outcome.verdicts.get(self.check.name)
+            if verdict is None:
+                self._raise_skip(outcome)
             if verdict.outcome in ("error", "not evaluated"):
                 self._raise_fault(verdict, outcome)
         elif outcome is not None:
@@ -179,7 +183,8 @@ class CheckItem(pytest.Function):
             return False
         if isinstance(outcome, Ended):
             return outcome.error is Failure
-        return outcome.verdicts[self.check.name].outcome == "error"
+        verdict = outcome.verdicts.get(self.check.name)
+        return verdict is not None and verdict.outcome == "error"
 
     def _ask(self, earlier: Outcome | None) -> Outcome | None:
         """Give the outcome of the retriever; None where fixtures are only shown.
@@ -210,9 +215,10 @@ class CheckItem(pytest.Function):
         try:
             self.found = judging.judged(
                 self.retriever, self.funcargs.get(judging.suite.retriever), self._selected(),
-                variant=self._variant(), attempt=self._attempt, earlier=earlier,
+                variant=self._variant(), fixture=fixture_of(self, judging.suite.retriever),
+                attempt=self._attempt, earlier=earlier,
             )  # fmt: skip
-        except MARKS as mark:  # of a call: what it says of one query, it says of all
+        except MARKS as mark:  # of every call
             return Ended(type(mark), str(mark), self._attempt)
         except NotJudged as error:
             self._fail(str(error))
@@ -244,7 +250,8 @@ class CheckItem(pytest.Function):
         runxfail = self.config.getoption("runxfail", False)
         if verdict.outcome == "passed" or (verdict.outcome == "fixed" and runxfail):
             return None
-        accepted = "accepted by this change's own baseline"
+        whose = "suite" if verdict.over.exam else "baseline"
+        accepted = f"accepted by this change's own {whose}"
         excuses = {"known": verdict.known_issue, "accepted": accepted}
         if verdict.outcome in excuses and not runxfail:
             said = f"{excuses[verdict.outcome]}: {reason(result, verdict)}"
@@ -262,6 +269,15 @@ class CheckItem(pytest.Function):
         __tracebackhide__ = True
         lines = "\n".join(map(terminal, text.split("\n")))
         self._raise(Failure(lines, pytrace=False), place)
+
+    def _raise_skip(self, judged: Judged) -> NoReturn:
+        """Skip, as the calls of all its queries said."""
+        __tracebackhide__ = True
+        needed = self.judging.suite.needed(self.check)
+        faults = (judged.run.unanswered.get(query.id) for query in needed)
+        fault = next(fault for fault in faults if fault and fault.skipped)
+        kind = type(fault.error) if fault.error else pytest.skip.Exception
+        self._raise(kind(fault.message))
 
     def _raise_fault(self, verdict: Verdict, judged: Judged) -> NoReturn:
         """The cause of an unanswered query: in full the first time, in one line after that."""
@@ -289,8 +305,7 @@ def _unanswered(verdict: Verdict, judged: Judged) -> str | None:
     """Give the query whose fault an item shows, if any."""
     if verdict.over.answers:
         # No bulk query has an item of its own, so their cause is shown here.
-        bulk = (query.id for query in judged.result.queries if query.fault and not query.check)
-        return next(bulk, None)
+        return next(iter(verdict.unanswered), None)
     if verdict.query is None:  # of candidates alone no query's item tells
         return next((id for id in verdict.unanswered if id not in judged.run.faults), None)
     return verdict.query

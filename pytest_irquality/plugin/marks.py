@@ -6,7 +6,7 @@ evaluated. One that a strict mark expected to fail, and that passed, is a known 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
@@ -14,6 +14,7 @@ import pytest
 
 from pytest_irquality.plugin.internals import passed_strictly, why_skipped
 from pytest_irquality.verdict import SuiteResult, Verdict
+from pytest_irquality.verdict.together import judged_together
 
 
 class Mark(NamedTuple):
@@ -33,12 +34,18 @@ def mark_of(report: pytest.TestReport) -> Mark | None:
     return Mark("fixed", reason) if reason is not None else None
 
 
+def as_ended(results: Sequence[tuple[SuiteResult, Mapping[str, Mark | None]]]) -> list[SuiteResult]:
+    """Results as their items ended, with what their suites come to together."""
+    return judged_together([excused(result, marks) for result, marks in results])
+
+
 def excused(result: SuiteResult, marks: Mapping[str, Mark | None]) -> SuiteResult:
     """A result as its items ended, by the names of their checks."""
     if not any(marks.values()):
         return result
     verdicts = tuple(_excused(result.verdicts, marks))
-    return replace(result, verdicts=verdicts, skipped=tuple(_skipped(result, marks)))
+    skipped = (*result.skipped, *_skipped(result, marks))
+    return replace(result, verdicts=verdicts, skipped=skipped)
 
 
 def _excused(verdicts: tuple[Verdict, ...], marks: Mapping[str, Mark | None]) -> Iterator[Verdict]:

@@ -6,6 +6,7 @@ report.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -19,11 +20,13 @@ from pytest_irquality.plugin.declared import (
     Flag,
     IniChoice,
     IniCount,
+    IniFlag,
     IniText,
     IniTexts,
-    Sized,
     Text,
     Texts,
+    alone,
+    at_least_one,
 )
 from pytest_irquality.plugin.internals import named_on_command_line
 from pytest_irquality.plugin.reports import Reports
@@ -60,14 +63,12 @@ class Options(Reports):
     )
     save_runs = Text(
         "Keep what was retrieved in DIR, to be judged again by --ir-runs, or as FILE.run one run in"
-        " TREC's format (default: not kept).",
-        "DIR",
+        " TREC's format; 'DIR,resume' goes on with what DIR holds already, and asks only what is"
+        " missing there or failed; 'DIR,shard=I/N' asks and keeps only share I of N of every"
+        " suite's queries, which --ir-runs joins (default: not kept).",
+        "DIR[,resume][,shard=I/N]",
         group=RUNS,
-    )
-    resume = Flag(
-        "Go on with the runs that --ir-save-runs=DIR holds already: ask only what is missing there"
-        " or failed (default: ask everything).",
-        group=RUNS,
+        words={"resume": alone, "shard": str},
     )
     runs = Texts(
         "Judge the runs kept in this folder or file (JSONL, or TREC's .run and .trec, gzip too)"
@@ -76,27 +77,13 @@ class Options(Reports):
         group=RUNS,
         looks_at_once=True,
     )
-    shard = Text(
-        "Ask only share I of N of every suite's queries, to be kept by --ir-save-runs and joined by"
-        " --ir-runs (default: all of them).",
-        "I/N",
-        group=RUNS,
-        looks_at_once=True,
-        in_base=True,
-    )
     concurrency = Count(
-        "Keep N calls in flight at once, whatever the suites say (default: what a suite says, else"
-        " the ini key ir_concurrency, else 1).",
-        in_base=True,
+        "Keep N calls in flight at once, whatever the suites say (default: what a suite says,"
+        " else 1).",
     )
     repeat = Count(
         "Ask every query N times, for engines that answer otherwise each time (default: what a"
         " suite says under 'repeat', else once).",
-        in_base=True,
-    )
-    judge_depth = Count(
-        "Take N results of each query for --ir-judge (default: the suite's top_k).",
-        group=JUDGMENTS,
     )
     audit = Flag(
         "Look whether the suite is still true (documents that no longer exist, judges that"
@@ -104,7 +91,7 @@ class Options(Reports):
         " finds.",
         group=JUDGMENTS,
     )
-    init = Sized(
+    init = Text(
         "Write a first suite beside this list of queries (text, one a line, or CSV), with what the"
         " retriever returns for them today as candidates to grade (with --ir-judge, on a page). Of"
         " a log, which has a column 'count', a sample of N queries is drawn, 200 unless written"
@@ -112,12 +99,9 @@ class Options(Reports):
         "QUERIES[,size=N]",
         group=JUDGMENTS,
         implies_suites=False,
+        words={"size": at_least_one},
     )
 
-    ini_concurrency = IniCount(
-        "Calls in flight where neither a suite nor --ir-concurrency says (default: 1).",
-        twin="concurrency",
-    )
     suite_files = IniTexts(
         "Globs of the names of suite files (default: " + " ".join(PATTERNS) + ").", PATTERNS
     )
@@ -134,11 +118,35 @@ class Options(Reports):
         "Run these commands before ir_serve and ir_command, one a line (default: none).",
         kind="linelist",
     )
+    retrievers = IniTexts(
+        "Fixtures that suites may name as their retriever, besides `retriever` and names that end"
+        " in `_retriever` (default: none)."
+    )
+    files = IniTexts(
+        "Files that suites may name though git does not track them, as jobs make them: patterns"
+        " from the top of the checkout, and folders outside it, as ../shared (default: none)."
+    )
+    max_calls = IniCount(
+        "Calls of retrievers that one session may ask for, on both sides and with every retry, and"
+        " a hundred results for each (default: 100000).",
+    )
     accepted = IniChoice(
-        "What a drop is that the change's own committed baseline accepts, under git:REF and"
-        " run:REF: fail, or what is green and loud (default: xfail).",
-        "xfail",
-        choices=("xfail", "fail"),
+        "What a drop is under git:REF and run:REF that the change accepts, by its own committed"
+        " baseline or by a suite that passes what the base's does not: fail, or what is green and"
+        " loud (default: pass).",
+        "pass",
+        choices=("pass", "fail"),
+    )
+    exam = IniChoice(
+        "What a weaker suite than the base's is, under git:REF and run:REF: fail, or a word in the"
+        " last line (default: pass).",
+        "pass",
+        choices=("pass", "fail"),
+    )
+    strict = IniFlag(
+        "Fail a run that was judged in part: something was deselected (but by the command line"
+        " itself), skipped, not asked or not evaluated, or under four in five of the baseline's"
+        " queries are compared (default: false).",
     )
     base_command = IniText(
         "What runs pytest on the code of the base's checkout, for --ir-baseline=run:REF (default:"
@@ -148,14 +156,35 @@ class Options(Reports):
         "Files and folders that git does not track and the retriever needs: --ir-baseline=run:REF"
         " links them into the base's checkout, relative to its top (default: none)."
     )
-    allow_outside = IniTexts(
-        "Folders outside the project, relative to rootdir, whose files suites may name (default:"
-        " none)."
-    )
 
-    def calls_at_once(self, of_suite: int | None) -> int:
-        """Calls in flight: what the command line says, or the suite, or the ini file."""
-        return self.concurrency or of_suite or self.ini_concurrency or 1
+    @property
+    def judge_depth(self) -> int | None:
+        """The results of each query that --ir-judge takes."""
+        depth: int | None = Options.judge.word(self, "depth")
+        return depth
+
+    @property
+    def init_size(self) -> int | None:
+        """The queries that --ir-init draws."""
+        size: int | None = Options.init.word(self, "size")
+        return size
+
+    @property
+    def resume(self) -> bool:
+        """True where --ir-save-runs goes on with what is there."""
+        return bool(Options.save_runs.word(self, "resume"))
+
+    @property
+    def shard(self) -> str | None:
+        """The share of the queries that --ir-save-runs asks for."""
+        shard: str | None = Options.save_runs.word(self, "shard")
+        return shard
+
+    @property
+    def declared(self) -> Collection[str]:
+        """The names of the fixtures that the ini file declares to be retrievers."""
+        lines = (line.partition(": ") for line in (*self.url, *self.command))
+        return (*self.retrievers, *(name for name, colon, _ in lines if colon))
 
 
 def imply_suites(config: pytest.Config) -> None:

@@ -13,19 +13,19 @@ from typing import NamedTuple
 import pytest
 
 from pytest_irquality.edges.near import did_you_mean
-from pytest_irquality.pipeline.corpus import chunks_of, on_a_page
+from pytest_irquality.pipeline.grading import to_grade
 from pytest_irquality.pipeline.judged import Asking, NotJudged, judged
 from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.progress import shown_progress
 from pytest_irquality.retrieval import Answer, Run
-from pytest_irquality.retrieval.wrappers import UnreadableResult
-from pytest_irquality.storage.kept import KeptRuns
-from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.target import Target
-from pytest_irquality.suite import Check, Place, Suite, SuiteError
+from pytest_irquality.suite import Check, Place, Suite
 from pytest_irquality.verdict import SuiteResult, Verdict
-from pytest_irquality.verdict.pool import Pool, pool
+from pytest_irquality.verdict.pool import Pool
+
+SELECTED = pytest.StashKey[bool]()
+"""True where some checks were deselected: what is left is no verdict over all suites."""
 
 
 @dataclass
@@ -96,21 +96,22 @@ class Judging:
         checks: Sequence[Check],
         *,
         variant: str,
+        fixture: str,
         attempt: int,
         earlier: Judged | None,
     ) -> Judged:
         """Ask a retriever every query that some checks need, and judge these.
 
-        ``variant`` is how the names of its items end, where that is more than its own. After an
-        ``earlier`` attempt only those queries are asked that had no answer then. Raises
-        ``NotJudged``.
+        ``variant`` is how the names of its items end, where that is more than its own; ``fixture``
+        tells it from fixtures of the same name. After an ``earlier`` attempt only those queries are
+        asked that had no answer then. Raises ``NotJudged``.
         """
         __tracebackhide__ = True
         suite, options, config = self.suite, self.options, self.session.config
         asking = Asking(
             retriever,
             f"fixture {suite.retriever!r}",
-            options.calls_at_once(suite.concurrency),
+            options.concurrency,
             shown_progress(config, suite.path),
             bool(options.judge),
             earlier.run if earlier else None,
@@ -129,7 +130,12 @@ class Judging:
             # They are large. What reports may show of them keeps them until it is read.
             run = replace(run, answers=(Answer({}),), stages={})
         verdicts = {verdict.check: verdict for verdict in result.verdicts}
-        result = replace(result, variant=variant)
+        share = result.share and replace(
+            result.share,
+            fixture=fixture,
+            whole=result.share.whole and not config.stash.get(SELECTED, False),
+        )
+        result = replace(result, variant=variant, share=share)
         return Judged(run, result, verdicts, attempt, to_grade=to_grade)
 
     def _pool(self, name: str, runs: Sequence[Run], retriever: object) -> Pool:
@@ -141,13 +147,8 @@ class Judging:
         named = [
             one for one in (*options.runs, *options.baseline) if (project.start / one).exists()
         ]
-        try:
-            every = [*runs, *KeptRuns(named, project).every(part)]
-            chunks = chunks_of(self.target(name), retriever, project.allowed(self.path))
-            corpus = on_a_page(chunks)
-        except (StoredRunError, SuiteError, UnreadableResult) as error:
-            raise NotJudged(str(error)) from None
-        return replace(pool(part, every, options.judge_depth or part.top_k), corpus=corpus)
+        target, depth = Target(part, self.path, name), options.judge_depth or part.top_k
+        return to_grade(target, runs, named, retriever, project, depth=depth)
 
     def _reference(self, name: str) -> Run | None:
         """Give the answers of the retriever that others are compared with.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_irquality.plugin.declared import JUDGMENTS, REPORTS, Declared, Text
+from pytest_irquality.plugin.declared import JUDGMENTS, REPORTS, Declared, Text, at_least_one
 
 if TYPE_CHECKING:
     from pytest_irquality.verdict import SuiteResult
@@ -24,13 +24,15 @@ NONE = "none"
 class Gathered(NamedTuple):
     """Results of a session, of which reports are made.
 
-    ``missing`` are the suites that were collected and have no result; ``pools`` is what there is
+    ``missing`` are the suites that were collected and have no result, ``left_out`` those of which
+    nothing was meant to be judged; ``pools`` is what there is
     to grade, what could move a verdict most first (empty unless a report ``grades``). ``path`` is
     where the report goes that is made.
     """
 
     results: Sequence[SuiteResult]
     missing: Sequence[str]
+    left_out: Sequence[str]
     pools: Sequence[Pool]
     path: str = ""
 
@@ -64,19 +66,20 @@ class Report(Text):
 def _html(gathered: Gathered) -> str:
     from pytest_irquality.report.html import report_of
 
-    return report_of(gathered.results, gathered.missing)
+    return report_of(gathered.results, gathered.missing, gathered.left_out)
 
 
 def _json(gathered: Gathered) -> str:
     from pytest_irquality.report.data import document
 
-    return document(gathered.results, gathered.missing)
+    return document(gathered.results, gathered.missing, gathered.left_out)
 
 
 def _markdown(gathered: Gathered) -> str:
     from pytest_irquality.report.markdown import markdown_report
 
-    return markdown_report(gathered.results, not_evaluated=gathered.missing)
+    missing, left_out = gathered.missing, gathered.left_out
+    return markdown_report(gathered.results, not_evaluated=missing, left_out=left_out)
 
 
 def _judging(gathered: Gathered) -> str:
@@ -115,9 +118,12 @@ class Reports(Declared):
     judge = Report(
         "Write what nobody has graded yet to PATH, first what could move a verdict most: as a page"
         " in which anybody can grade, blind and without a server (.html), or as a list to be filled"
-        " in, as Quepid's (.csv). Either CSV goes under 'judgments:' (default: not written).",
+        " in, as Quepid's (.csv). Either CSV goes under 'judgments:'. 'PATH,depth=N' takes N"
+        " results of each query, not the suite's top_k (default: not written).",
+        "PATH[,depth=N]",
         group=JUDGMENTS,
         suffixes=(".html", ".csv"),
+        words={"depth": at_least_one},
         make=_judging,
         what="to grade",
         amount=_to_grade,

@@ -200,9 +200,8 @@ def _prepared(written: Written) -> Callable[..., Any]:
         shown = f"ir_prepare: {secrets.mask(', '.join(written.prepare))}"
         with _told_in_one_line(), _shown_wait(request.config, shown):
             told = json.loads(os.environ.get(IN_BASE, "{}"))
-            if told.get("over_commit") is not None:  # else files of today's may have gone into it
-                over = told["over_commit"]
-                prepare_base(written.prepare, folder, Path(told["tree"]), over, secrets)
+            if told.get("as_committed"):  # else files of today's may have gone into it
+                prepare_base(written.prepare, folder, Path(told["tree"]), secrets)
                 return
             if not hasattr(request.config, "workerinput"):
                 prepare(written.prepare, folder, secrets)

@@ -1,36 +1,30 @@
-"""The session in the process that reports: results are gathered, written and summed up."""
+"""The session in the process that reports: results are gathered and summed up."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_irquality.edges.codec import decode
-from pytest_irquality.edges.collector import no_cycles
-from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import terminal
-from pytest_irquality.edges.write import append, write_text
-from pytest_irquality.plugin.collect import hidden_suites
-from pytest_irquality.plugin.failures import lay_out, width_of
-from pytest_irquality.plugin.internals import named_on_command_line
+from pytest_irquality.plugin.collect import GONE, LEFT_OUT, PLAN, hidden_suites
+from pytest_irquality.plugin.failures import lay_out, of_all_suites, width_of
+from pytest_irquality.plugin.internals import asked_for_less, named_on_command_line
 from pytest_irquality.plugin.items import RESULTS, CheckItem, KnownItem
-from pytest_irquality.plugin.marks import Mark, excused, mark_of
+from pytest_irquality.plugin.marks import Mark, as_ended, mark_of
 from pytest_irquality.plugin.options import Options
-from pytest_irquality.plugin.reports import Gathered, Report
-from pytest_irquality.report.annotations import github_annotations
+from pytest_irquality.plugin.writing import Writing, github
 from pytest_irquality.report.text import quiet, summary
-from pytest_irquality.storage.history import HistoryError, record
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.joined import joined
-from pytest_irquality.verdict.pool import Pool, by_importance
+from pytest_irquality.verdict.pool import Pool
 from pytest_irquality.verdict.result import BAD
-from pytest_irquality.wording.numbers import counted
 
-ANNOTATES_TOO = "pytest_github_actions_annotate_failures"
 LOOKS_ONLY = ("collectonly", "setupplan", "showfixtures", "show_fixtures_per_test")
 
 Key = tuple[str, str]  # a suite's path and the name of a retriever
@@ -47,10 +41,10 @@ class Session:
         self.disputed: dict[Key, tuple[Verdict, ...]] = {}
         self.items: dict[str, KnownItem | None] = {}  # by node id; None: another process knows
         self.ended: dict[str, Mark | None] = {}  # by node id
-        self.written: list[str] = []
-        self.not_written: list[str] = []
+        self.writing = Writing(config)
         self.pools: list[Pool] = []
         self.not_judged = 0  # items whose retriever could not be asked anything
+        self.far: list[str] = []  # what workers found deselected
 
     # -- what there is -----------------------------------------------------------------------------
 
@@ -59,6 +53,11 @@ class Session:
         for item in session.items:
             if isinstance(item, CheckItem):
                 self.items[item.nodeid] = item.known
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Note under xdist which suites had no selected check: all workers collect the same."""
+        self.far = getattr(node, "workeroutput", {}).get("ir_left_out", self.far)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
@@ -129,7 +128,13 @@ class Session:
     def ordered(self) -> list[SuiteResult]:
         """The results as their items ended, in an order that is the same whoever finished first."""
         marks = self._marks()
-        return [excused(self.results[key], marks.get(key, {})) for key in sorted(self.results)]
+        results = as_ended(
+            [(self.results[key], marks.get(key, {})) for key in sorted(self.results)]
+        )
+        if not self.config.stash[PLAN].strict:
+            return results
+        chosen = asked_for_less(self.config)
+        return [replace(one, refused=one.ledger.refused(chosen=chosen)) for one in results]
 
     def _marks(self) -> dict[Key, dict[str, Mark | None]]:
         """Give the excuse of each check that ended.
@@ -145,14 +150,31 @@ class Session:
 
     @property
     def missing(self) -> list[str]:
+        """The suites that were to be judged and have no result."""
+        return [name for name, reason in self._without_result() if not reason]
+
+    @property
+    def left_out(self) -> list[str]:
+        """The suites of which nothing was judged, and should not be: skipped, or deselected.
+
+        Where nothing was judged at all, whoever selected other tests is told nothing.
+        """
+        skipped = [f"{name}: {reason}" for name, reason in self._without_result() if reason]
+        if not (self.results or self._refuses_left_out):
+            return skipped
+        return [*skipped, *(self.far or self.config.stash.get(LEFT_OUT, []))]
+
+    @property
+    def _refuses_left_out(self) -> bool:
+        return self.config.stash[PLAN].strict and not asked_for_less(self.config)
+
+    def _without_result(self) -> Iterator[tuple[str, str]]:
         """The suites that were collected and have no result, with the reason of a skip."""
         marks = self._marks()
-        lines = []
-        for path, retriever in dict.fromkeys(self._unjudged()):
+        for key in dict.fromkeys(self._unjudged()):
+            path, retriever = key
             name = f"{path} [{retriever}]" if retriever else path
-            reason = _why_skipped([*marks.get((path, retriever), {}).values()])
-            lines.append(f"{name}: {reason}" if reason else name)
-        return lines
+            yield name, _why_skipped([*marks.get(key, {}).values()])
 
     def _unjudged(self) -> Iterator[Key]:
         judged = {
@@ -168,9 +190,25 @@ class Session:
     # -- what is made of it ------------------------------------------------------------------------
 
     @property
+    def tells(self) -> bool:
+        """True where there is anything to report."""
+        return bool(not self.looks_only and (self.results or self.missing or self.left_out))
+
+    @property
     def looks_only(self) -> bool:
         """True where nothing was meant to run."""
         return any(getattr(self.config.option, name, False) for name in LOOKS_ONLY)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Report what all suites lost together, when all were judged, as a test that failed."""
+        result = yield
+        if not self.looks_only:
+            for known, report in of_all_suites(self.ordered):
+                self.items[report.nodeid] = known
+                session.testscollected += 1
+                self.config.hook.pytest_runtest_logreport(report=report)
+        return result
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -180,12 +218,20 @@ class Session:
         that whoever looks for the change that broke search passes over it.
         """
         lay_out(self.config, self.ordered, self.items)
-        if not self.looks_only and (self.results or self.missing):
-            self._write_reports()
-        if session.exitstatus == pytest.ExitCode.OK and (self._contradicts() or self.not_written):
+        if self.tells:
+            self.writing.all_of(self.ordered, self.missing, self.left_out, self.pools)
+        bad = self._contradicts() or self._refused() or self.writing.not_written
+        if session.exitstatus == pytest.ExitCode.OK and bad:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if self.not_judged and session.testsfailed == self.not_judged and not self._contradicts():
             session.exitstatus = pytest.ExitCode.INTERRUPTED
+
+    def _refused(self) -> bool:
+        """Tell whether something was left out that ``ir_strict`` refuses."""
+        whole = self._refuses_left_out and bool(self.left_out)
+        if self.config.stash[PLAN].accepts_nothing:
+            whole = whole or any(line.endswith(GONE) for line in self.left_out)
+        return whole or any(result.refused for result in self.ordered)
 
     def _contradicts(self) -> bool:
         """Tell whether a verdict is bad that no item could show.
@@ -200,52 +246,6 @@ class Session:
         setup_only = getattr(self.config.option, "setuponly", False) and not self.looks_only
         return bool(setup_only) and any(result.failed for result in self.ordered)
 
-    @no_cycles()
-    def _write_reports(self) -> None:
-        results = self.ordered
-        for result in results:
-            self.not_written += [line for line in result.written if line.startswith("NOT WRITTEN")]
-        gathered = Gathered(results, self.missing, by_importance(self.pools, results))
-        for report in Options.reports():
-            self._write(report, gathered)
-        if name := self.options.history:
-            entries = [result.entry for result in results if result.entry is not None]
-            add = partial(record, Path(self.config.invocation_params.dir, name), name, entries)
-            self._try(name, add, f"history: {name}: {counted(len(entries), 'line')}")
-
-    def _write(self, report: Report, gathered: Gathered) -> None:
-        """Write a report where its option says, and where the job's summary is."""
-        path, also = report.path(self.options, gathered), os.environ.get(report.also)
-        if path is None and not also:
-            return
-        gathered = gathered._replace(path=path or "")
-        text = report.make(gathered)
-        if path is not None:
-            asked, amount = report.read(self.options) is not None, report.amount(gathered)
-            # The default is nobody's choice, so it may be a link that a stranger has put there.
-            allowed = None if asked else Allowed.project(self.config.rootpath)
-            file = Path(self.config.invocation_params.dir, path)
-            done = f"{report.what}: {path}{amount and f': {amount}'}"
-            self._try(path, partial(write_text, file, text, allowed), done, asked=asked)
-        if also:
-            self._try("the job's summary", partial(append, Path(also), text), asked=False)
-
-    def _try(
-        self, what: str, write: Callable[[], object], done: str = "", *, asked: bool = True
-    ) -> None:
-        """Write something, and note that it is ``done``, or why not.
-
-        The session fails where that was ``asked`` for.
-        """
-        try:
-            write()
-        except (OSError, HistoryError) as error:
-            line = f"NOT WRITTEN: {what}: {getattr(error, 'strerror', None) or error}"
-            self.written.append(line)
-            self.not_written += [line] if asked else []
-        else:
-            self.written += [done] if done else []
-
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter, exitstatus: int
     ) -> None:
@@ -253,41 +253,28 @@ class Session:
 
         Nothing is printed where nothing ran.
         """
-        nothing = not self.results and not self.missing
-        if nothing or self.looks_only or exitstatus == pytest.ExitCode.USAGE_ERROR:
+        if not self.tells or exitstatus == pytest.ExitCode.USAGE_ERROR:
             return
         terminalreporter.section("search quality")
         results = self.ordered
-        missing = [f"{name}: NOT EVALUATED" for name in self.missing]
+        left_out = self.left_out
+        missing = [f"{name}: NOT EVALUATED" for name in (*self.missing, *left_out)]
         if terminalreporter.verbosity < 0:
-            lines = [*self.written, *quiet(results), *missing]
+            lines = [*self.writing.written, *quiet(results), *missing]
         else:
-            written = [*self.written, *missing]
-            lines = list(summary(results, width_of(self.config), written))
+            written = [*self.writing.written, *missing]
+            lines = list(summary(results, width_of(self.config), written, left_out))
         for line in lines:
             bad = any(word in line for word in ("✗", "FAILED", "NOT "))
             terminalreporter.write_line(terminal(line), red=bad)
-        for command in self._annotations(results):
+        for command in github(self.config, results):
             terminalreporter.write_line(command)
-
-    def _annotations(self, results: Sequence[SuiteResult]) -> Iterator[str]:
-        """GitHub's; none where another plugin makes one of every failure."""
-        if os.environ.get("GITHUB_ACTIONS") != "true" or _has_plugin(self.config, ANNOTATES_TOO):
-            return
-        root = os.environ.get("GITHUB_WORKSPACE")
-        folder = self.config.invocation_params.dir
-        yield from github_annotations(results, folder, Path(root) if root else None)
 
 
 def _why_skipped(marks: Sequence[Mark | None]) -> str:
     """The reason, where all checks of a suite were excused."""
     reasons = [mark.reason for mark in marks if mark]
     return reasons[0] if 0 < len(reasons) == len(marks) else ""
-
-
-def _has_plugin(config: pytest.Config, module: str) -> bool:
-    names = (str(getattr(plugin, "__name__", "")) for plugin in config.pluginmanager.get_plugins())
-    return any(name.startswith(module) for name in names)
 
 
 def _file_and_variant(id: str) -> Key:

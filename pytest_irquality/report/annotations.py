@@ -54,8 +54,7 @@ def github_annotations(
 
 def _causes(story: Story) -> Annotation:
     """The fate of a suite and its causes, at the query that lost most, or at the top."""
-    said = "; ".join(filter(None, (story.tally, story.balance)))
-    lines = [story.headline, said, *story.causes, *story.rests_on]
+    lines = [story.headline, story.compared, *story.causes, *story.rests_on]
     path, line = story.result.path, 1
     if story.damage.worse:
         worst = story.damage.worse[0]

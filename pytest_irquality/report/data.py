@@ -10,12 +10,14 @@ from typing import Any, Literal
 
 from pytest_irquality.edges.codec import as_dict
 from pytest_irquality.verdict.findings import Finding
-from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.verdict.ledger import Ledger
+from pytest_irquality.verdict.result import Exam, Mean, QueryResult, SuiteResult, Verdict
+from pytest_irquality.verdict.shown import ShownDocument
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.wording.notes import note, notes
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import sentence, warnings
-from pytest_irquality.wording.story import Story
+from pytest_irquality.wording.story import State, Story
 
 VERSION: Literal[1] = 1
 
@@ -44,23 +46,27 @@ class Timing:
 class Report:
     """The whole document.
 
-    ``not_evaluated`` names the suites that were collected and have no result.
+    ``not_evaluated`` names the suites that were collected and have no result, ``left_out`` those
+    of which nothing was meant to be judged: skipped, or deselected. "partial": nothing failed, and
+    not all was asked, answered and judged.
     ``side_by_side`` has a table for each suite that several retrievers answered, without measures
     that are times.
     """
 
     version: Literal[1]
-    outcome: Literal["passed", "failed"]
+    outcome: State
     suites: tuple[SuiteResult, ...]
     side_by_side: tuple[SideBySide, ...]
     not_evaluated: tuple[str, ...]
+    left_out: tuple[str, ...]
     timing: tuple[Timing, ...]
 
 
 PLAIN = (str, int, float, type(None))
 """What has no entries in JSON."""
 LEFT_OUT: Mapping[type, Sequence[str]] = {
-    SuiteResult: ["seconds", "texts"],
+    SuiteResult: ["seconds", "texts", "classes", "deselected", "share"],
+    Exam: ["queries", "means"],
     QueryResult: ["seconds", "seconds_before", "texts_left_out"],
     ShownDocument: ["chunk"],
 }
@@ -70,27 +76,44 @@ LEFT_OUT: Mapping[type, Sequence[str]] = {
 SAID: Mapping[type, Mapping[str, Any]] = {
     Finding: {"text": str, "documents": tuple[str, ...]},
     Verdict: {"reason": str},
-    SuiteResult: {"headline": str, "notes": tuple[str, ...], "warnings": tuple[str, ...]},
+    SuiteResult: {
+        "outcome": State,
+        "headline": str,
+        "ledger": Ledger,
+        "notes": tuple[str, ...],
+        "warnings": tuple[str, ...],
+    },
 }
 """What the document says in words, or for short, besides the facts: each word with its type."""
 
 
-def document(results: Sequence[SuiteResult], not_evaluated: Sequence[str]) -> str:
+def document(
+    results: Sequence[SuiteResult], not_evaluated: Sequence[str], left_out: Sequence[str] = ()
+) -> str:
     """The JSON report: byte-identical between equal runs but for ``timing``, which has times."""
     tables = (
         replace(table, rows=tuple(row for row in table.rows if row.unit != "seconds"))
         for table in side_by_side(results)
     )
-    failed = not_evaluated or any(result.failed for result in results)
     report = {
         "version": VERSION,
-        "outcome": "failed" if failed else "passed",
+        "outcome": _outcome(results, not_evaluated, left_out),
         "suites": [_suite(result) for result in results],
         "side_by_side": tuple(tables),
         "not_evaluated": not_evaluated,
+        "left_out": left_out,
         "timing": [_timing(result) for result in results],
     }
     return _indented(report) + "\n"
+
+
+def _outcome(
+    results: Sequence[SuiteResult], not_evaluated: Sequence[str], left_out: Sequence[str]
+) -> State:
+    if not_evaluated or any(result.failed for result in results):
+        return "failed"
+    partial = left_out or any(result.partial for result in results)
+    return "partial" if partial else "passed"
 
 
 def _indented(value: Any, line: str = "\n") -> str:
@@ -143,7 +166,10 @@ def _suite(result: SuiteResult) -> dict[str, Any]:
         ],
         "facts": [fact for fact, _ in timeless],
         "notes": [text for _, text in timeless],
+        "exams": [_without(exam) for exam in result.exams],
+        "outcome": Story(result).state,
         "headline": Story(result).headline,
+        "ledger": result.ledger,
         "warnings": [text for text in warnings(result) if not is_timed(text)],
     }
 

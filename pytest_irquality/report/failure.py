@@ -13,7 +13,7 @@ from pytest_irquality.wording.answers import broken_by, interval, kind_name, los
 from pytest_irquality.wording.losers import worsened
 from pytest_irquality.wording.losses import because, in_brackets
 from pytest_irquality.wording.moves import LEFT_INDEX, in_answers, name
-from pytest_irquality.wording.numbers import figure, grouped, probability, signed
+from pytest_irquality.wording.numbers import figure, grouped, judged, signed
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import demand, otherwise, sentence
 from pytest_irquality.wording.story import Story
@@ -21,6 +21,10 @@ from pytest_irquality.wording.words import fitted, one_line, quoted, wrapped
 
 WORST = 5
 FINDINGS = 20
+BY_DEFAULT = (
+    "by default, as the suite has no limit on a drop: write another under 'thresholds', such as"
+    " 'max_drop' or 'max_significant_drop'"
+)
 IN_FULL = 3
 """Failures of a suite that the terminal tells in full."""
 
@@ -46,6 +50,8 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
         lines += _change_lines(story, verdict)
         lines += _lowest(result, verdict)
     lines += _texts(result, verdict)
+    if verdict.by_default:
+        lines.append(f"  {BY_DEFAULT}")
     if verdict.known_issue:
         lines.append(f"  known issue: {verdict.known_issue}")
     if judges := otherwise(verdict):
@@ -277,7 +283,7 @@ def _size(change: Change, unit: str) -> str:
     low_to_high = interval(change, unit)
     sure = [f"90 % interval {low_to_high}"] if low_to_high else []
     if change.p is not None:
-        sure.append(probability(change.p))
+        sure.append(judged(change))
     beside = f" ({', '.join(sure)})" if sure else ""
     counts = f"{change.worse} worse, {change.better} better, {change.equal} equal"
     return f"{signed(change.difference, unit)}{beside}; {counts}"
@@ -314,16 +320,31 @@ def _lowest(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     losers_are_told = any(other.demand.on_change for other in verdict.broken)
     if floor is None or losers_are_told or verdict.over.queries:
         return
-    if low := _below(result, floor):
-        yield f"  lowest {' of '.join(filter(None, (floor.measure, floor.subject)))}:"
-    for value, query in low[:WORST]:
-        where = f"{one_line(query.text)} ({result.place(query)})"
-        yield f"    {figure(value)}  {where}{_without(query)}"
+    yield from _lowest_of(result, floor)
 
 
-def _below(result: SuiteResult, floor: Finding) -> Sequence[tuple[float, QueryResult]]:
-    """The queries below a floor, the lowest first."""
+def _lowest_of(result: SuiteResult, floor: Finding) -> Iterator[str]:
     column = result.measures.index(floor.measure)
+    low = _below(result, floor, column)
+    fell = [query for _, query in low if (query.change(column) or 0.0) < 0]
+    first = ", those that fell first" if 0 < len(fell) < len(low) else ""
+    if low:
+        yield f"  lowest {' of '.join(filter(None, (floor.measure, floor.subject)))}{first}:"
+    for value, query in sorted(low, key=lambda pair: pair[1] not in fell)[:WORST]:
+        yield _low(result, query, value, query.sides(column) if query in fell else None)
+
+
+def _low(
+    result: SuiteResult, query: QueryResult, value: float, fell: tuple[float, float] | None
+) -> str:
+    """A query with its value, what that fell from, and what it misses."""
+    was = f" (was {figure(fell[0])})" if fell else ""
+    where = f"{one_line(query.text)} ({result.place(query)})"
+    return f"    {figure(value)}{was}  {where}{_without(query)}"
+
+
+def _below(result: SuiteResult, floor: Finding, column: int) -> Sequence[tuple[float, QueryResult]]:
+    """The queries below a floor, the lowest first."""
     queries = _of_tag(result.queries, floor.subject)
     scored = [(value, query) for query in queries if (value := query.values[column]) is not None]
     below = [pair for pair in scored if pair[0] < (floor.limit or 0.0)]

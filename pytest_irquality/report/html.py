@@ -15,19 +15,32 @@ from markupsafe import Markup
 from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.git import package_version
 from pytest_irquality.report import page_data
+from pytest_irquality.report.answers_view import kinds, loss_rows, noise_view
 from pytest_irquality.report.assets import asset, environment
+from pytest_irquality.report.change_view import changes
+from pytest_irquality.report.charts import charts
 from pytest_irquality.report.page import page_view
 from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.wording.numbers import counted
+from pytest_irquality.wording.sentences import warnings
 
 
-def report_of(results: Sequence[SuiteResult], not_evaluated: Sequence[str] = ()) -> str:
+def report_of(
+    results: Sequence[SuiteResult],
+    not_evaluated: Sequence[str] = (),
+    left_out: Sequence[str] = (),
+) -> str:
     """The page of today's results, which says when and by what it was made."""
     definitions: dict[str, str] = {}
     for result in results:
         definitions |= dict(zip(result.measures, result.formulas, strict=True))
     made = f"Made by pytest-irquality {package_version()} on {datetime.now():%Y-%m-%d at %H:%M}."
     return html_report(
-        results, definitions=definitions, not_evaluated=not_evaluated, generated=made
+        results,
+        definitions=definitions,
+        not_evaluated=not_evaluated,
+        left_out=left_out,
+        generated=made,
     )
 
 
@@ -37,6 +50,7 @@ def html_report(
     *,
     definitions: Mapping[str, str] = MappingProxyType({}),
     not_evaluated: Sequence[str] = (),
+    left_out: Sequence[str] = (),
     generated: str = "",
     now: datetime | None = None,
 ) -> str:
@@ -45,9 +59,8 @@ def html_report(
     ``definitions`` says what measures mean, ``generated`` when and by what the page was made.
     ``now`` is the time that a baseline's age is told from.
     """
-    page = page_view(
-        results, definitions, not_evaluated, generated, now or datetime.now(timezone.utc)
-    )
+    now = now or datetime.now(timezone.utc)
+    page = page_view(results, definitions, not_evaluated, left_out, generated=generated, now=now)
     return (
         environment()
         .get_template("report.html")
@@ -55,6 +68,13 @@ def html_report(
             page=page,
             style=asset("style.css"),
             script=asset("report.js"),
-            data=Markup(page_data.packed(page.sections)),
+            changes=changes,
+            charts=charts,
+            counted=counted,
+            kinds=kinds,
+            loss_rows=loss_rows,
+            noise_view=noise_view,
+            warnings=warnings,
+            data=Markup(page_data.packed(page["sections"])),
         )
     )

@@ -16,11 +16,12 @@ from pytest_irquality.report.views import (
     State,
     loudness,
     percent,
+    state_in,
 )
 from pytest_irquality.verdict.findings import Change, Finding
 from pytest_irquality.verdict.result import BAD, Mean, SuiteResult, Verdict
 from pytest_irquality.wording.caveats import whole
-from pytest_irquality.wording.demands import of
+from pytest_irquality.wording.demand_words import of
 from pytest_irquality.wording.numbers import apart, counted, figure, probability, signed
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import demand, otherwise, sentence
@@ -174,14 +175,14 @@ class LimitViews:
         return of(finding).name or finding.kind
 
     def state(self, verdict: Verdict) -> State:
-        state = STATES[verdict.caveat or verdict.outcome]
+        state = state_in(self.result, verdict.caveat or verdict.outcome)
         if verdict.outcome == "known" and verdict.known_issue:
             return State(state.css, state.symbol, f"known issue {verdict.known_issue}")
         return state
 
     def state_of_row(self, verdict: Verdict, finding: Finding) -> State:
         is_qualified = finding.ok and (finding.lacks or finding.tied)
-        return self.state(verdict) if is_qualified else state_of(verdict, finding)
+        return self.state(verdict) if is_qualified else state_of(self.result, verdict, finding)
 
     def words(self, verdict: Verdict, finding: Finding) -> str:
         """A demand in words. What is broken has a row that names its query; what holds has none."""

@@ -19,11 +19,11 @@ from pytest_irquality.report.markdown_parts import (
     mean_value,
     table,
 )
-from pytest_irquality.report.tables import one_side
+from pytest_irquality.report.tables import beside, one_side
 from pytest_irquality.report.views import LEVELS
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
-from pytest_irquality.wording.accepted import accepted
+from pytest_irquality.wording.acceptance import accepted
 from pytest_irquality.wording.losers import Worse
 from pytest_irquality.wording.numbers import counted
 from pytest_irquality.wording.stories import overall, worst_first
@@ -37,6 +37,11 @@ SHORT, MOVED = 32, 40
 """Characters of a query, and of what moved, that stand on one line of a pull request's table."""
 POINTS, POINT = 3, 105
 """How many causes and caveats are seen before the fold, and how long one may be."""
+LOST, LOWEST = (
+    ("Worst queries", "lost", "{}", "what moved"),
+    ("Lowest queries", "{}", "", "what is missing"),
+)
+"""The heads of the table of queries that got worse, and of those with the lowest value."""
 ELSEWHERE = "The rest is in the HTML report."
 
 
@@ -44,11 +49,13 @@ def markdown_report(
     results: Sequence[SuiteResult],
     *,
     not_evaluated: Sequence[str] = (),
+    left_out: Sequence[str] = (),
     now: datetime | None = None,
 ) -> str:
     """The verdict, why, the five worst queries, and the rest folded: under 65,000 characters."""
     text = ""
-    blocks = _blocks(worst_first(results), not_evaluated, now or datetime.now(timezone.utc))
+    told = worst_first(results), not_evaluated, left_out
+    blocks = _blocks(*told, now or datetime.now(timezone.utc))
     for block in filter(None, blocks):
         if len(text) + len(block) + len(ELSEWHERE) + 100 > LONGEST:
             open_folds = text.count("<details>") - text.count("</details>")
@@ -57,30 +64,50 @@ def markdown_report(
     return text
 
 
-def _blocks(stories: Sequence[Story], not_evaluated: Sequence[str], now: datetime) -> Iterator[str]:
+def _blocks(
+    stories: Sequence[Story],
+    not_evaluated: Sequence[str],
+    left_out: Sequence[str],
+    now: datetime,
+) -> Iterator[str]:
     """Whole pieces, the weightiest first, so that a report that must be cut is cut between them."""
     alone = len(stories) == 1
     yield bullets(
         f"⚠ {markdown_sentence(line)}" for story in stories for line in accepted(story.result)
     )
-    yield _headline(stories, not_evaluated)
-    yield bullets(f"✗ not evaluated: {markdown(name)}" for name in not_evaluated[:NOTES])
+    yield _headline(stories, not_evaluated, left_out)
+    yield _without_result("✗", not_evaluated)
+    yield _without_result("⚠", left_out)
     if alone:
         yield from _first_screen(stories[0], now)
     else:
         yield _suites(stories)
+        yield bullets(_fates(stories))
         yield _worst([story for story in stories if story.state == "failed"] or stories)
     yield from map(_retrievers, side_by_side([story.result for story in stories]))
     for story in stories:
         yield from _rest(story, now, alone=alone)
 
 
-def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> str:
+def _without_result(mark: str, names: Sequence[str]) -> str:
+    return bullets(f"{mark} not evaluated: {markdown(name)}" for name in names[:NOTES])
+
+
+def _fates(stories: Sequence[Story]) -> Iterator[str]:
+    """The places at which passages were lost, of each suite that has any."""
+    for story in stories:
+        if told := story.fates:
+            yield f"{markdown(story.name)}: {markdown(told)}"
+
+
+def _headline(
+    stories: Sequence[Story], not_evaluated: Sequence[str], left_out: Sequence[str]
+) -> str:
     if not stories:
         return "## ⚠ Nothing was judged\n"
-    if len(stories) > 1:
+    if len(stories) > 1 or left_out:
         missing = f", {counted(len(not_evaluated), 'suite')} not evaluated" if not_evaluated else ""
-        return f"## {markdown(overall(stories) + missing)}\n"
+        return f"## {markdown(overall(stories, left_out) + missing)}\n"
     story = stories[0]
     symbol, verdict = LEVELS[story.level], story.verdict
     if not_evaluated and story.state == "passed":
@@ -92,6 +119,8 @@ def _first_screen(story: Story, now: datetime) -> Iterator[str]:
     yield "".join(
         f"{markdown(key)}: {markdown(text)}\n" for key, text in story.result.remarks.items()
     )
+    if told := story.fates:
+        yield f"{markdown(told)}.\n"
     if story.tally:
         rest = f"; {markdown(story.balance)}" if story.balance else ""
         yield f"**{markdown(story.tally)}**{rest}.\n"
@@ -150,18 +179,26 @@ def _suites(stories: Sequence[Story]) -> str:
 
 def _worst(stories: Sequence[Story], beside: str = "") -> str:
     """The worst queries of all suites, how many more there are, and what stands beside that."""
-    entries = [(story, worse) for story in stories for worse in story.worst(WORST)]
-    entries.sort(key=lambda entry: -entry[0].damage.loss(entry[1].query))
-    worst = entries[:WORST]
+    lowest = all(story.lowest for story in stories)
+    told = [story for story in stories if story.lowest == lowest]
+    worst = _worst_of(told)
     measures = {story.damage.measure for story, _ in worst}
     rows = [_worst_row(story, worse, len(stories) > 1, len(measures) > 1) for story, worse in worst]
-    head = ["Worst queries", "lost", ", ".join(measures), "what moved"]
-    more = sum(len(story.damage.worse) for story in stories) - len(rows)
-    below = [beside] if beside else []
-    if rows and more > 0:
-        below.insert(0, f"and {counted(more, 'more query', 'more queries')} got worse")
-    text = f"{' · '.join(below)}\n" if below else ""
-    return "\n".join(filter(None, (table(head, rows), text)))
+    head = [cell.format(", ".join(measures)) for cell in (LOWEST if lowest else LOST)]
+    more = sum(len(story.damage.worse) for story in told) - len(rows)
+    return "\n".join(filter(None, (table(head, rows), _below(more if rows else 0, beside))))
+
+
+def _worst_of(stories: Sequence[Story]) -> Sequence[tuple[Story, Worse]]:
+    entries = [(story, worse) for story in stories for worse in story.worst(WORST)]
+    return sorted(entries, key=lambda entry: -entry[0].damage.loss(entry[1].query))[:WORST]
+
+
+def _below(more: int, beside: str) -> str:
+    """The line below the table: how many more queries got worse, and what stands beside that."""
+    worse = f"and {counted(more, 'more query', 'more queries')} got worse" if more > 0 else ""
+    said = " · ".join(filter(None, (worse, beside)))
+    return f"{said}\n" if said else ""
 
 
 def _worst_row(story: Story, worse: Worse, several: bool, measured: bool) -> list[str]:
@@ -180,7 +217,7 @@ def _worst_row(story: Story, worse: Worse, several: bool, measured: bool) -> lis
 def _retrievers(of: SideBySide) -> str:
     rows = [[row.measure, *(one_side(side, row.unit) for side in row.sides)] for row in of.rows]
     measures = table(["measure", *of.retrievers], rows)
-    return f"**{markdown(of.suite)}**: retrievers side by side, ★ the best\n\n{measures}"
+    return f"**{markdown(of.suite)}**: {beside(of)}\n\n{measures}"
 
 
 def _rest(story: Story, now: datetime, *, alone: bool) -> Iterator[str]:
@@ -189,6 +226,7 @@ def _rest(story: Story, now: datetime, *, alone: bool) -> Iterator[str]:
     yield f"<details><summary>{html(title)}</summary>\n"
     if not alone:
         yield from _first_screen(story, now)
+    yield f"{markdown('; '.join(filter(None, (story.ledger, story.beside_balance))))}\n"
     _, others = _points(story)
     yield from details(story, others)
     yield "</details>\n"

@@ -15,12 +15,12 @@ from pytest_irquality.report.markdown_parts import (
     table,
     value_now,
 )
-from pytest_irquality.report.views import STATES
+from pytest_irquality.report.views import state_in
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.wording.answers import in_one_line_each
 from pytest_irquality.wording.caveats import MARKS as CAVEATS
-from pytest_irquality.wording.demands import bound
+from pytest_irquality.wording.demand_words import bound
 from pytest_irquality.wording.moves import in_answers, rank
 from pytest_irquality.wording.numbers import counted, figure
 from pytest_irquality.wording.reasons import reason
@@ -59,7 +59,7 @@ def _limits(story: Story) -> Sequence[Verdict]:
 
 def _limit_rows(result: SuiteResult, verdict: Verdict) -> Iterator[list[str]]:
     """A row for each broken demand of a limit; one for a limit that holds."""
-    symbol = STATES["warned" if verdict.warned else verdict.outcome].symbol
+    symbol = state_in(result, "warned" if verdict.warned else verdict.outcome).symbol
     if verdict.caveat:
         symbol = CAVEATS[verdict.caveat]
     if verdict.outcome not in ("failed", "known", "accepted") or not verdict.broken:
@@ -140,7 +140,7 @@ def _explanations(query: QueryResult) -> Iterator[str]:
     """The retriever's own words on documents, once each."""
     explained = {d.id: d.explanation for d in (*query.missing, *query.ranking) if d.explanation}
     for id, text in explained.items():
-        yield f"{markdown_code(id)}: {markdown(cut(text, CELL))}"
+        yield f"{markdown(id)}: {markdown(cut(text, CELL))}"
 
 
 def _document(document: ShownDocument, query: QueryResult) -> list[str]:

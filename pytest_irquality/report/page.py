@@ -8,22 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
+from typing import Any
 
 from pytest_irquality.report.means_view import Sides
 from pytest_irquality.report.suite_view import SuiteView
 from pytest_irquality.report.views import (
-    AuditView,
     MeansRow,
     MeasureName,
-    Page,
     Reason,
     State,
     loudness,
 )
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import side_by_side
-from pytest_irquality.wording.accepted import accepted
-from pytest_irquality.wording.audit import audit_of
+from pytest_irquality.wording.acceptance import accepted
+from pytest_irquality.wording.audit_lines import audit_of
 from pytest_irquality.wording.caveats import with_urgent
 from pytest_irquality.wording.numbers import counted
 from pytest_irquality.wording.stories import called, caveats_of, worst_first
@@ -37,17 +36,19 @@ def page_view(
     results: Sequence[SuiteResult],
     definitions: Mapping[str, str],
     not_evaluated: Sequence[str],
+    left_out: Sequence[str],
+    *,
     generated: str,
     now: datetime,
-) -> Page:
-    """The page as values; suites and retrievers the worst first."""
+) -> Mapping[str, Any]:
+    """Values that the template draws; suites and retrievers the worst first."""
     stories, several = worst_first(results), len(results) > 1
     names = _names(results, definitions)
     views = [SuiteView(story.result, f"s{n}", names, now) for n, story in enumerate(stories, 1)]
-    state, words = _headline(stories, not_evaluated)
+    state, words = _headline(stories, not_evaluated, left_out)
     broken, reasons, more = _reasons(views)
     suites = ", ".join(dict.fromkeys(result.suite for result in results))
-    return Page(
+    return dict(  # noqa: C408 - names are read better without quotes
         title=f"{_word(state, stories)}: {suites or 'search quality'}",
         state=state,
         headline=words,
@@ -56,11 +57,11 @@ def page_view(
         reasons=tuple(reasons),
         more=f"and {more} more, below" if more > 0 else "",
         facts=() if several else tuple(chain(*(view.facts() for view in views))),
-        not_evaluated=tuple(not_evaluated),
+        not_evaluated=(*not_evaluated, *left_out),
         generated=generated,
         compared=tuple(names.values()),
-        audits=tuple(_audits(results)),
-        sections=tuple(view.section for view in views),
+        audits=audit_of(results),
+        sections=views,
         rows=tuple(_rows(views, list(names), _sides(results))) if several else (),
         definitions=tuple((name, definitions[m]) for m, name in names.items() if name.anchor),
     )
@@ -73,11 +74,6 @@ def _names(
     shown = dict.fromkeys(measure for result in results for measure in result.shown)
     anchors = {measure: f"measure-{number}" for number, measure in enumerate(shown, 1)}
     return {m: MeasureName(m, anchors[m] if m in definitions else "") for m in shown}
-
-
-def _audits(results: Sequence[SuiteResult]) -> Iterator[AuditView]:
-    for number, (path, told) in enumerate(audit_of(results).items(), 1):
-        yield AuditView(path, f"audit-{number}", tuple(told))
 
 
 def _sides(results: Sequence[SuiteResult]) -> Sides:
@@ -133,9 +129,12 @@ def _foremost(reasons: Sequence[Reason], most: int) -> Sequence[Reason]:
     ]
 
 
-def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> tuple[State, str]:
+def _headline(
+    stories: Sequence[Story], not_evaluated: Sequence[str], left_out: Sequence[str]
+) -> tuple[State, str]:
     """The verdict in words, and how many checks ended how."""
-    unseen = [f"{counted(len(not_evaluated), 'suite')} not evaluated"] if not_evaluated else []
+    without = len(not_evaluated) + len(left_out)
+    unseen = [f"{counted(without, 'suite')} not evaluated"] if without else []
     levels = {story.level for story in stories}
     if len(stories) == 1:
         verdict, words = stories[0].verdict, " · ".join([*stories[0].counts, *unseen])
@@ -146,9 +145,9 @@ def _headline(stories: Sequence[Story], not_evaluated: Sequence[str]) -> tuple[S
         words = " · ".join([*unseen, *caveats_of(stories)])
     if unseen and stories and "bad" not in levels:
         verdict = "Not everything was evaluated"
-    if unseen or "bad" in levels:
+    if not_evaluated or "bad" in levels:
         return State("bad", "✗", verdict), words
-    if levels == {"good"}:
+    if levels == {"good"} and not unseen:
         return State("good", "✓", verdict), words
     return State("warn", "⚠", verdict), words
 
@@ -158,7 +157,7 @@ def _of_several(stories: Sequence[Story]) -> str:
     if not stories:
         return "Nothing was judged"
     of_all = counted(len(stories), called(stories))
-    for state, word in (("failed", "failed"), ("partial", "interrupted")):
+    for state, word in (("failed", "failed"), ("partial", "judged in part")):
         if many := sum(story.state == state for story in stories):
             return f"{many} of {of_all} {word}"
     return f"All {of_all} passed"

@@ -15,9 +15,11 @@ from functools import cache
 from typing import Any
 
 from pytest_irquality.edges.printable import visible
+from pytest_irquality.report.query_table import table
 from pytest_irquality.report.query_view import KINDS
+from pytest_irquality.report.suite_view import SuiteView
 from pytest_irquality.report.texts_view import chunks
-from pytest_irquality.report.views import Column, Detail, DocumentRow, Section, State
+from pytest_irquality.report.views import Column, Detail, DocumentRow, State
 from pytest_irquality.wording.words import cut
 
 TITLES = 1_800_000
@@ -67,12 +69,12 @@ class Shared:
         return self.states[state.css, state.symbol, word or state.word]
 
 
-def packed(sections: Sequence[Section]) -> str:
+def packed(sections: Sequence[SuiteView]) -> str:
     """All that the script is given, in characters that mean nothing to HTML."""
     return base64.b64encode(zlib.compress(_json(_data(sections)).encode(), LEVEL)).decode()
 
 
-def _data(sections: Sequence[Section]) -> dict[str, Any]:
+def _data(sections: Sequence[SuiteView]) -> dict[str, Any]:
     shared = Shared()
     shared.texts[""]  # number 0 is no text
     tables = [
@@ -99,14 +101,14 @@ def _titles(titles: Sequence[str]) -> Sequence[str]:
     return [cut(title, longest) for title in titles]
 
 
-def _rows(section: Section, shared: Shared) -> dict[str, Any]:
+def _rows(section: SuiteView, shared: Shared) -> dict[str, Any]:
     """A table: cells by column, the order of each column, the filters as bits."""
-    queries = section.table.queries
+    result, queries, shown = section.result, section.rows, table(section.queries, section.rows)
     tags, said = Index(), Index()
     return {
-        "path": section.path,
-        "name": " · ".join(filter(None, (section.title, section.retriever))),
-        "retriever": section.retriever,
+        "path": result.path,
+        "name": section.title,
+        "retriever": result.retriever,
         "text": [query.text for query in queries],
         "id": [query.id for query in queries],
         "tag": [[tags[tag] for tag in query.tags] for query in queries],
@@ -115,10 +117,10 @@ def _rows(section: Section, shared: Shared) -> dict[str, Any]:
         "said": [said[query.said] for query in queries],
         "sayings": [*said],
         "kind": [sum(map(BITS.__getitem__, query.kinds)) for query in queries],
-        "columns": [_column(column) for column in section.table.columns],
-        "compared": section.compared,
-        "top": section.top_k,
-        "change": ["" if change is None else change for change in section.table.changes],
+        "columns": [_column(column) for column in shown.columns],
+        "compared": section.queries.compared,
+        "top": result.top_k,
+        "change": ["" if change is None else change for change in shown.changes],
         "bad": section.state.css == "bad",
     }
 
@@ -127,14 +129,14 @@ def _column(column: Column) -> dict[str, Any]:
     return {**column._asdict(), "sides": [SIDES.index(side) for side in column.sides]}
 
 
-def _details(section: Section, shared: Shared) -> list[dict[str, Any]]:
+def _details(section: SuiteView, shared: Shared) -> list[dict[str, Any]]:
     """The contents of each row.
 
     Only what there is: most queries have neither a fault nor a reason to exist.
     """
     return [
-        {name: told for name, told in _detail(detail, section.texts, shared).items() if told}
-        for detail in section.details()
+        {name: told for name, told in _detail(detail, section.result.texts, shared).items() if told}
+        for detail in section.queries.details()
     ]
 
 
@@ -158,7 +160,7 @@ def _detail(detail: Detail, wholes: Sequence[str], shared: Shared) -> dict[str, 
         "listed": texts[detail.listed],
         "whys": whys if any(whys) else [],
         "elsewhere": texts[detail.texts_elsewhere],
-        "stages": texts[detail.stages],
+        "fates": texts[detail.fates],
         "told": detail.told,
         "place": texts[detail.place],
         "rerun": texts[detail.rerun],

@@ -20,6 +20,7 @@ from pytest_irquality.report.views import (
     State,
     Value,
     loudness,
+    state_in,
 )
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.findings import Finding
@@ -31,12 +32,11 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )
 from pytest_irquality.verdict.statistics import EQUAL
-from pytest_irquality.wording.losses import because
+from pytest_irquality.wording.losses import because, fates_of
 from pytest_irquality.wording.moves import in_answers, place, rank
 from pytest_irquality.wording.numbers import apart, counted, figure, signed
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import demand
-from pytest_irquality.wording.stages import how_far
 from pytest_irquality.wording.words import LONGEST, cut, quoted, rerun
 
 KINDS: Mapping[str, str] = {
@@ -124,7 +124,7 @@ class QueryViews:
         own = self.own.get(query.id)
         found = ["no rules"]
         if query.fault is not None:
-            found.append("error")
+            found.append("not evaluated" if query.skipped else "error")
         if own is not None and (own.outcome != "passed" or own.findings):
             found.append(own.outcome)
         found += [
@@ -143,7 +143,7 @@ class QueryViews:
             "new": query.new,
             "known": outcome in EXPECTED,
             "zero": query.returned_nothing,
-            "error": outcome == "error" or query.fault is not None,
+            "error": outcome == "error" or (query.fault is not None and not query.skipped),
             "all": True,
         }
         return tuple([kind for kind, holds in told.items() if holds])
@@ -171,7 +171,8 @@ class QueryViews:
 
     def row(self, query: QueryResult) -> QueryRow:
         outcome, own = self.outcomes[query.id], self.own.get(query.id)
-        state, issue = STATES[outcome], own.known_issue if own else None
+        state = state_in(self.result, outcome)
+        issue = own.known_issue if own else None
         return QueryRow(
             anchor=self.anchor(query.id),
             text=cut(query.text),
@@ -253,7 +254,7 @@ class QueryViews:
             told=tuple(self.told(query)),
             place=self.result.place(query),
             texts_elsewhere=elsewhere(self.result) if query.texts_left_out else "",
-            stages=how_far(query.stages, self.result.top_k) if query.stages else "",
+            fates=fates_of(query),
             rerun=rerun(self.result, query.check),
         )
 
@@ -283,9 +284,8 @@ class QueryViews:
     def rules(self, query: QueryResult) -> Iterator[DemandRow]:
         for verdict, finding in self.demands(query):
             label = f"{verdict.label}: " if verdict is not self.own.get(query.id) else ""
-            yield DemandRow(
-                state_of(verdict, finding), cut(f"{label}{demand(self.result, finding)}")
-            )
+            said = cut(f"{label}{demand(self.result, finding)}")
+            yield DemandRow(state_of(self.result, verdict, finding), said)
 
     def forbidden(self, query: QueryResult) -> Iterator[str]:
         for _, finding in self.demands(query):
@@ -376,10 +376,10 @@ def side(change: float, views: QueryViews, measure: str) -> str:
     return "good" if (change > 0) == better else "bad"
 
 
-def state_of(verdict: Verdict, finding: Finding) -> State:
+def state_of(result: SuiteResult, verdict: Verdict, finding: Finding) -> State:
     """The state of a single demand."""
     if finding.ok:
-        return STATES["passed"]
+        return state_in(result, "passed")
     if not finding.fails:
         return STATES["warned"]
     return STATES[verdict.outcome if verdict.outcome in EXPECTED else "failed"]

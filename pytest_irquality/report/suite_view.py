@@ -7,25 +7,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from pytest_irquality.report.answers_view import kinds, loss_rows, noise_view
-from pytest_irquality.report.change_view import changes
-from pytest_irquality.report.charts import charts
 from pytest_irquality.report.limit_view import LimitViews
 from pytest_irquality.report.means_view import MeansViews
-from pytest_irquality.report.query_table import table
 from pytest_irquality.report.query_view import QueryViews
 from pytest_irquality.report.views import (
     LEVELS,
     STATES,
+    Listed,
     MeasureName,
+    QueryRow,
     Reason,
-    Section,
     State,
 )
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.wording.numbers import counted, few, figure, share
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.sentences import warnings
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import age, cut, revision
 
@@ -40,17 +36,17 @@ WORDS = {"failed": "fail", "partial": "partial", "passed": "pass"}
 class SuiteView:
     """A result as a section.
 
-    ``prefix`` keeps its anchors apart from those of other results on the page.
+    Its ``anchor`` begins those of its queries and limits, apart from other results on the page.
     """
 
     result: SuiteResult
-    prefix: str
+    anchor: str
     names: Mapping[str, MeasureName]
     now: datetime
 
     @cached_property
     def queries(self) -> QueryViews:
-        return QueryViews(self.result, self.prefix, self.story.damage)
+        return QueryViews(self.result, self.anchor, self.story.damage)
 
     @cached_property
     def limits(self) -> LimitViews:
@@ -133,52 +129,23 @@ class SuiteView:
         elif verdict.query is None:
             anchor = self.limits.anchor(verdict)
         state = State("bad", STATES[verdict.outcome].symbol, verdict.outcome)
-        return Reason(state, verdict.label, where, cut(words), anchor, self.prefix, row)
+        return Reason(state, verdict.label, where, cut(words), anchor, self.anchor, row)
 
     # -- the section -------------------------------------------------------------------------------
 
     @cached_property
-    def section(self) -> Section:
-        result, story, queries = self.result, self.story, self.queries.views()
-        tags, unchanged_tags = self.means.tags()
-        unlisted = len(queries) - LISTED
-        order = "most damaged first" if self.queries.compared else "lowest first"
-        return Section(
-            anchor=self.prefix,
-            title=result.suite,
-            retriever=result.retriever,
-            path=result.path,
-            texts=result.texts,
-            state=self.state,
-            facts=tuple(self.facts()),
-            story=story,
-            rows=self.queries.rows,
-            top_k=result.top_k,
-            risen=tuple(self.movers()),
-            warnings=warnings(result),
-            charts=charts(result.trails),
-            notes=(*story.notes, *story.small_print, *result.written),
-            compared=self.queries.compared,
-            measures=tuple(self.names[measure] for measure in result.shown),
-            lines=self.limits.views(),
-            total=self.means.row(None),
-            tags=tags,
-            tags_title=f"Tags, {order}",
-            tags_same=unchanged_tags,
-            tags_folded=f"{counted(len(unchanged_tags), 'tag')} unchanged",
-            coverage=self.coverage,
-            coverage_top=self.coverage_top,
-            changes=changes(self.queries),
-            chips=self.queries.chips(queries),
-            queries=tuple(self.queries.listed(queries[:LISTED])),
-            table=table(self.queries, queries),
-            details=self.queries.details,
-            unlisted=counted(unlisted, "more query", "more queries") if unlisted > 0 else "",
-            left=result.baseline.left if result.baseline else (),
-            losses=loss_rows(result),
-            kinds=tuple(kinds(result)),
-            noise=noise_view(result),
-        )
+    def rows(self) -> tuple[QueryRow, ...]:
+        """The row of each query, worst first."""
+        return self.queries.views()
+
+    def listed(self) -> Iterator[Listed]:
+        """The first queries, for readers without scripts."""
+        return self.queries.listed(self.rows[:LISTED])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        story = self.story
+        return (story.ledger, *story.notes, *story.small_print, *self.result.written)
 
     def movers(self) -> Iterator[tuple[str, str]]:
         """Documents that moved in several queries, each with the search that lists these."""

@@ -10,7 +10,7 @@ from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict
 from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
 from pytest_irquality.wording.caveats import MARKS as CAVEATS, whole
-from pytest_irquality.wording.demands import bound
+from pytest_irquality.wording.demand_words import bound
 from pytest_irquality.wording.numbers import digits_apart, figure, grouped, probability, signed
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import cells, columns, fit, fitted
@@ -41,28 +41,50 @@ def rows_of(story: Story) -> Iterator[Cells]:
     bad = [v for v in story.damage.failed_limits if v.outcome != "not evaluated"]
     bad += [v for v in result.verdicts if v.caveat and v.query is None]
     yield from _suite_rows(result, bad)
-    others = [v for v in bad if not v.over.suite]
+    others = [verdict for verdict in bad if _has_its_row(result, verdict)]
     for verdict in others[:MOST_ROWS]:
         yield _limit_row(result, verdict)
     if len(others) > MOST_ROWS:
         yield (f"and {grouped(len(others) - MOST_ROWS)} more", "", "", "", "", "", "✗", "")
 
 
+def _has_its_row(result: SuiteResult, verdict: Verdict) -> bool:
+    """Tell whether a limit stands in a row of its own, and not in that of its measure's mean.
+
+    A default limit does where its measure has a written one.
+    """
+    if verdict.by_default and verdict.findings:
+        return any(one.label == verdict.findings[0].measure for one in result.verdicts)
+    return not verdict.over.suite
+
+
 def _suite_rows(result: SuiteResult, bad: Sequence[Verdict]) -> Iterator[Cells]:
     """The measures shown, and those whose limit on the whole suite is bad."""
-    limits = {verdict.label: verdict for verdict in result.verdicts if verdict.over.suite}
+    limits = _limits_of_means(result)
     for mean in result.means:
         verdict = limits.get(mean.measure)
         if mean.tag is None and (mean.measure in result.shown or verdict in bad):
-            limit = ", ".join(map(bound, verdict.findings)) if verdict else ""
-            yield _row(mean.measure, mean, limit, verdict)
+            limit = _limit(verdict) if verdict else ""
+            yield _row(result, mean, verdict, mean.measure, limit)
+
+
+def _limits_of_means(result: SuiteResult) -> Mapping[str, Verdict]:
+    """The limits on the suite's means by measure, where a written one goes before the default."""
+    limits = {verdict.label: verdict for verdict in result.verdicts if verdict.over.suite}
+    defaults = [v for v in result.verdicts if v.by_default and v.findings]
+    return {verdict.findings[0].measure: verdict for verdict in defaults} | limits
+
+
+def _limit(verdict: Verdict) -> str:
+    default = " by default" if verdict.by_default else ""
+    return f"{', '.join(map(bound, verdict.findings))}{default}"
 
 
 def _limit_row(result: SuiteResult, verdict: Verdict) -> Cells:
     """A limit on tags or queries: the one that broke worst, and how many did."""
     findings = verdict.broken or verdict.findings
     if not findings:
-        return (verdict.label, "", "", "", "", "", _outcome(verdict), "")
+        return (verdict.label, "", "", "", "", "", _outcome(result, verdict), "")
     known = [finding for finding in findings if finding.value is not None]
     worst = min(known or findings, key=margin)
     limit = bound(worst)
@@ -71,9 +93,9 @@ def _limit_row(result: SuiteResult, verdict: Verdict) -> Cells:
     mean = result.mean(worst.measure, worst.subject)
     if mean and worst.subject and verdict.over.tags:
         on = f"worst: {worst.subject}" if verdict.over.each else ""
-        return _row(verdict.label, mean, limit, verdict, on)
+        return _row(result, mean, verdict, verdict.label, limit, on=on)
     value, change = _extreme(worst)
-    return (verdict.label, "", value, change, "", limit, _outcome(verdict), "")
+    return (verdict.label, "", value, change, "", limit, _outcome(result, verdict), "")
 
 
 def _extreme(finding: Finding) -> tuple[str, str]:
@@ -86,14 +108,28 @@ def _extreme(finding: Finding) -> tuple[str, str]:
     return "", signed(rise, finding.unit)
 
 
-def _outcome(verdict: Verdict) -> str:
-    """A verdict's mark: that of a warning for one that passed although not all is so."""
+def _outcome(result: SuiteResult, verdict: Verdict) -> str:
+    """A verdict's mark: that of a warning for one that passed although not all is so.
+
+    Where the suite was judged in part nothing has a tick.
+    """
     if verdict.caveat:
         return CAVEATS[verdict.caveat]
-    return "!" if verdict.warned else MARKS[verdict.outcome]
+    if verdict.warned:
+        return "!"
+    in_part = result.partial and verdict.outcome == "passed"
+    return "holds" if in_part else MARKS[verdict.outcome]
 
 
-def _row(label: str, mean: Mean, limit: str, verdict: Verdict | None, on: str = "") -> Cells:
+def _row(
+    result: SuiteResult,
+    mean: Mean,
+    verdict: Verdict | None,
+    label: str,
+    limit: str,
+    *,
+    on: str = "",
+) -> Cells:
     """A measure over the suite or a tag, with digits that tell its figures from broken limits.
 
     Where other queries are compared than are shown, both counts stand.
@@ -114,7 +150,7 @@ def _row(label: str, mean: Mean, limit: str, verdict: Verdict | None, on: str = 
     on_change = change is not None and not whole(mean)
     now = figure(mean.now, mean.unit, _digits(broken, mean, on_change=on_change))
     n = "; ".join(filter(None, (n, whole(mean))))
-    mark = _outcome(verdict) if verdict else ""
+    mark = _outcome(result, verdict) if verdict else ""
     return (label, before, now, moved, counts, limit, mark, ", ".join(filter(None, (n, on))))
 
 
@@ -170,12 +206,18 @@ def _beside(table: SideBySide) -> Iterator[str]:
     """The retrievers of a suite in columns: the best marked, the others with their distance."""
     tested = any(side.p is not None for row in table.rows for side in row.sides)
     two_sided = ", p two-sided" if tested else ""
-    yield f"{table.suite} ({table.path})  retrievers side by side, ★ the best{two_sided}"
+    yield f"{table.suite} ({table.path})  {beside(table)}{two_sided}"
     rows = [("measure", *table.retrievers)]
     for row in table.rows:
         alike = len({side.queries for side in row.sides}) == 1
         rows.append((row.measure, *(one_side(side, row.unit, alike) for side in row.sides)))
     yield from columns(rows)
+
+
+def beside(table: SideBySide) -> str:
+    """The title of a table of retrievers. A star is explained where one stands."""
+    stars = any(side.best for row in table.rows for side in row.sides)
+    return "retrievers side by side" + (", ★ the best" if stars else "")
 
 
 def one_side(side: Side, unit: str, alike: bool = True) -> str:

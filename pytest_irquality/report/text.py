@@ -11,8 +11,8 @@ from pytest_irquality.report.answers_text import unchanged_code, wordings
 from pytest_irquality.report.failure import remarks_lines
 from pytest_irquality.report.tables import aligned, retrievers, rows_of
 from pytest_irquality.verdict.result import SuiteResult
-from pytest_irquality.wording.accepted import accepted
-from pytest_irquality.wording.audit import audit_of
+from pytest_irquality.wording.acceptance import accepted
+from pytest_irquality.wording.audit_lines import audit_of
 from pytest_irquality.wording.caveats import whole
 from pytest_irquality.wording.numbers import apart, counted, figure, grouped
 from pytest_irquality.wording.reasons import reason
@@ -37,11 +37,15 @@ class Block(NamedTuple):
 
 
 def summary(
-    results: Sequence[SuiteResult], width: int, written: Sequence[str] = ()
+    results: Sequence[SuiteResult],
+    width: int,
+    written: Sequence[str] = (),
+    left_out: Sequence[str] = (),
 ) -> Iterator[str]:
     """The story of every suite, the worst and the headline last, where a terminal is read first.
 
-    ``written`` are lines on the files that were written.
+    ``written`` are lines on the files that were written, ``left_out`` the suites of which nothing
+    was judged.
     """
     stories = worst_first(results)
     tables = retrievers(results)
@@ -53,10 +57,10 @@ def summary(
         yield from _several(stories, width, room)
     yield from _fitted(audits(results), width)
     yield from written
-    if len(stories) == 1:
+    if len(stories) == 1 and not left_out:
         yield from _headline(stories[0], width, alone=True)
     elif stories:
-        yield from _wrapped_headline(overall(stories), width)
+        yield from _wrapped_headline(overall(stories, left_out), width)
 
 
 def _fitted(tables: Iterable[Sequence[str]], width: int) -> Iterator[str]:
@@ -85,6 +89,7 @@ def quiet(results: Iterable[SuiteResult]) -> Iterator[str]:
         variant = f" [{result.retriever}]" if result.retriever else ""
         said = [
             f"{result.path}{variant}: {_word(story)}: {story.headline}",
+            story.fates,
             *_worst_failure(story),
             *_first_mean(story),
             story.tally,
@@ -137,7 +142,8 @@ def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
     told = enumerate(accepted(result))
     yield Block(0, tuple(chain(*(_lines(text, width, "  " if n else "") for n, text in told))))
     yield from (Block(25, _lines(remark, width)) for remark in remarks_lines(result.remarks, ""))
-    yield Block(2, _lines("; ".join(filter(None, (story.tally, story.balance))), width))
+    yield Block(1, _lines(story.fates, width))
+    yield Block(2, _lines(story.compared, width))
     yield from _listed(10, story.causes, 6, width)
     yield Block(3, tuple(_worst_lines(story, WORST if alone else 3, width)))
     if story.tags and story.state == "failed":
@@ -170,7 +176,7 @@ def _beside_story(story: Story, width: int) -> Iterator[Block]:
     yield Block(17, tuple(unchanged_code(result, width)))
     written = [terminal(f"  {line}") for line in result.written[:12]]
     yield Block(5, tuple(fitted(n, width) if n.startswith("   ") else n for n in written))
-    yield Block(13, _lines(story.compared_with, width))
+    yield Block(1, _lines(f"{story.compared_with}; {story.ledger}", width))
 
 
 def _lines(text: str, width: int, indent: str = "  ") -> tuple[str, ...]:
@@ -200,7 +206,8 @@ def _headline(story: Story, width: int, alone: bool) -> Iterator[str]:
 
 def _word(story: Story) -> str:
     """The end of a suite, in the one word that a log is searched for."""
-    return {"failed": "FAILED", "partial": "PARTIAL", "passed": "passed"}[story.state]
+    passed = "ACCEPTED" if story.accepts else "passed"
+    return {"failed": "FAILED", "partial": "PARTIAL", "passed": passed}[story.state]
 
 
 def _wrapped_headline(text: str, width: int) -> Iterator[str]:

@@ -5,14 +5,11 @@ They are words and widths, nothing left to compute.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pytest_irquality.report.answers_view import KindTexts, LossRow, NoiseView
-from pytest_irquality.verdict.result import Chunk
-from pytest_irquality.wording.audit import AuditPart
-from pytest_irquality.wording.story import Story
+from pytest_irquality.verdict.result import Chunk, SuiteResult
 
 
 class State(NamedTuple):
@@ -37,6 +34,8 @@ STATES: Mapping[str, State] = {
     "uncompared": State("quiet", "–", "nothing to compare"),
     "no rules": State("quiet", "·", "no rules"),
 }
+IN_PART = State("good", "·", "holds")
+"""What passed in a suite that was judged in part: nothing there has a tick."""
 LEVELS = {"bad": "✗", "warn": "⚠", "good": "✓"}
 EXPECTED = ("known", "accepted")  # broken, and said to be
 LOUDEST_FIRST = (
@@ -49,6 +48,11 @@ LOUDEST_FIRST = (
     "passed",
     "no rules",
 )
+
+
+def state_in(result: SuiteResult, outcome: str) -> State:
+    """The state of an outcome in a suite's result."""
+    return IN_PART if outcome == "passed" and result.partial else STATES[outcome]
 
 
 def percent(part: float) -> str:
@@ -236,7 +240,7 @@ class Detail(NamedTuple):
     told: tuple[tuple[str, str], ...]
     place: str
     rerun: str
-    stages: str = ""
+    fates: str = ""
     texts_elsewhere: str = ""
 
 
@@ -312,74 +316,3 @@ class Chart(NamedTuple):
     said: str
     lines: tuple[str, ...]
     limit: str = ""
-
-
-class Section(NamedTuple):
-    """A suite and retriever. ``queries`` are the first of ``table``, for readers without scripts.
-
-    ``details`` gives what each row of ``table`` opens to, one after the other: all at once they
-    take much memory.
-    """
-
-    anchor: str
-    title: str
-    retriever: str
-    path: str
-    state: State
-    facts: tuple[str, ...]
-    story: Story
-    rows: Mapping[str, int]
-    top_k: int
-    risen: tuple[tuple[str, str], ...]
-    warnings: tuple[str, ...]
-    notes: tuple[str, ...]
-    charts: tuple[Chart, ...]
-    compared: bool
-    measures: tuple[MeasureName, ...]
-    lines: tuple[LimitView, ...]
-    total: MeansRow
-    tags: tuple[MeansRow, ...]
-    tags_title: str
-    tags_same: tuple[MeansRow, ...]
-    tags_folded: str
-    coverage: str
-    coverage_top: str
-    changes: Changes | None
-    chips: tuple[Chip, ...]
-    queries: tuple[Listed, ...]
-    unlisted: str
-    table: Table
-    details: Callable[[], Iterator[Detail]]
-    left: tuple[str, ...]
-    losses: tuple[LossRow, ...] = ()
-    kinds: tuple[KindTexts, ...] = ()
-    noise: NoiseView | None = None
-    texts: tuple[str, ...] = ()
-
-
-class AuditView(NamedTuple):
-    """The audit of one suite."""
-
-    path: str
-    anchor: str
-    told: tuple[AuditPart, ...]
-
-
-class Page(NamedTuple):
-    """The report."""
-
-    title: str
-    state: State
-    headline: str
-    accepted: tuple[str, ...]
-    broken: tuple[Reason, ...]
-    reasons: tuple[Reason, ...]
-    more: str
-    facts: tuple[str, ...]
-    not_evaluated: tuple[str, ...]
-    generated: str
-    compared: tuple[MeasureName, ...]
-    audits: tuple[AuditView, ...]
-    sections: tuple[Section, ...]
-    rows: tuple[MeansRow, ...]
-    definitions: tuple[tuple[MeasureName, str], ...]

@@ -5,6 +5,7 @@ A run is what was returned for each query, or why nothing was.
 
 from pytest_irquality.retrieval.call import RetrieverError as RetrieverError
 from pytest_irquality.retrieval.details import Details as Details
+from pytest_irquality.retrieval.pace import Pace as Pace
 from pytest_irquality.retrieval.retrieve import retrieve as retrieve
 from pytest_irquality.retrieval.run import (
     Answer as Answer,
@@ -12,3 +13,4 @@ from pytest_irquality.retrieval.run import (
     Ranking as Ranking,
     Run as Run,
 )
+from pytest_irquality.retrieval.wrappers import UnreadableResult as UnreadableResult

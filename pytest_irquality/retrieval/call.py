@@ -7,22 +7,19 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from inspect import Parameter
 from typing import Any, NamedTuple
 
-from pytest_irquality.retrieval.pipelines import (
-    PipelineError,
-    asked_as_function,
-    is_pipeline,
-)
-from pytest_irquality.suite.keys import Ends
 from pytest_irquality.suite.model import Place
 
 AWAITED_BY = (
     "pytest needs pytest-asyncio (whose strict mode, the default, needs @pytest_asyncio.fixture)"
     " or anyio (the mark 'anyio' and its backend 'asyncio') to run such fixtures"
 )
-CUTOFF_NAMES = (
-    "k", "top_k", "limit", "size", "n", "num_results", "topk", "top_n", "n_results", "max_results",
+SHORT_CUTOFFS = ("k", "n")
+"""Names that mean the cutoff where no parameter has one of the others."""
+CLEAR_CUTOFFS = (
+    "top_k", "limit", "size", "num_results", "topk", "top_n", "n_results", "max_results",
     "max_num_results", "num_hits", "similarity_top_k",
 )  # fmt: skip
+CUTOFF_NAMES = ("k", "top_k", "limit", "size", "n", "num_results", *CLEAR_CUTOFFS[4:])
 # A required second parameter of such a name is the cutoff, too. As optional ones they may mean
 # anything.
 LIKELY_CUTOFFS = ("count", "cutoff", "depth", "first", "hits", "how_many", "number", "rows", "_")
@@ -56,7 +53,7 @@ def takes_batches(retriever: object) -> bool:
     return first == "queries" or _single(retriever) is None
 
 
-def how_to_call(retriever: object, params: Mapping[str, Any], ends: Ends | None = None) -> Call:
+def how_to_call(retriever: object, params: Mapping[str, Any]) -> Call:
     """Make a function ``(query, k, params)`` of whatever the fixture gave.
 
     That is a callable ``(query)`` or ``(query, k)``, or an object with such a method. For a
@@ -67,18 +64,8 @@ def how_to_call(retriever: object, params: Mapping[str, Any], ends: Ends | None 
     _refuse_what_was_not_made(retriever)
     if takes_batches(retriever):
         return _bind(retriever.batch, f"{type(retriever).__name__}.batch", params, "queries")  # type: ignore[attr-defined]
-    if is_pipeline(retriever):
-        function, name = _pipeline(retriever, ends or Ends()), type(retriever).__name__
-    else:
-        function, name = _callable(retriever)
+    function, name = _callable(retriever)
     return _bind(function, name, params, "query")
-
-
-def _pipeline(retriever: object, ends: Ends) -> Callable[..., Any]:
-    try:
-        return asked_as_function(retriever, ends)
-    except PipelineError as error:
-        raise RetrieverError(f"the pipeline {type(retriever).__name__}: {error}") from None
 
 
 class _Signature(NamedTuple):
@@ -138,9 +125,9 @@ def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], as
     signature = _Signature(f"{name}{found}", list(found.parameters.values()))
     first = signature.first(asked)
     keywords = signature.keywords - {first}
-    cutoff = next((name for name in CUTOFF_NAMES if name in keywords), None)
+    cutoff = _cutoff(signature, keywords.difference(params))
     second = _second(signature.positional, params) if cutoff is None else None
-    _refuse_params(signature, params, first, cutoff)
+    _refuse_params(signature, params, first)
     _refuse_lacking(signature, params, {first, cutoff, second}, asked)
     if first == asked and not signature.positional:
         function = _by_keyword(function, asked)
@@ -149,6 +136,21 @@ def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], as
     if second is not None:
         return lambda query, k, params: function(query, k, **params)
     return lambda query, k, params: function(query, **params)
+
+
+def _cutoff(signature: _Signature, names: Collection[str]) -> str | None:
+    """The parameter that is the cutoff, of those that the user has not named; None: there is none.
+
+    Raises ``RetrieverError`` where it could be either of two.
+    """
+    clear = [name for name in CLEAR_CUTOFFS if name in names]
+    found = clear or [name for name in SHORT_CUTOFFS if name in names]
+    if len(found) > 1:
+        raise RetrieverError(
+            f"the retriever {signature.written} takes {' and '.join(map(repr, found))}, and each of"
+            " them could be the cutoff: give the other a value under 'params'"
+        )
+    return found[0] if found else None
 
 
 def _second(positional: Sequence[Parameter], params: Mapping[str, Any]) -> str | None:
@@ -161,15 +163,12 @@ def _second(positional: Sequence[Parameter], params: Mapping[str, Any]) -> str |
     return second.name if second.name in LIKELY_CUTOFFS else None
 
 
-def _refuse_params(
-    signature: _Signature, params: Mapping[str, Any], first: str | None, cutoff: str | None
-) -> None:
+def _refuse_params(signature: _Signature, params: Mapping[str, Any], first: str | None) -> None:
     """Refuse params that are given already, or that the callable does not take."""
-    for name in (first, cutoff):
-        if name is not None and name in params:
-            raise RetrieverError(
-                f"'params' names {name!r}, which the retriever {signature.written} is given already"
-            )
+    if first is not None and first in params:
+        raise RetrieverError(
+            f"'params' names {first!r}, which the retriever {signature.written} is given already"
+        )
     if signature.has(Parameter.VAR_KEYWORD):
         return
     foreign = [repr(name) for name in params if name not in signature.keywords]

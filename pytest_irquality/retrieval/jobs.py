@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from pytest_irquality.edges.printable import clipped
+
+LONGEST = 300  # characters of an error's message; its traceback has all of it
+
 NO_FAULTS: set[type[BaseException]] = {KeyboardInterrupt, GeneratorExit}
 """What is not a call's own but meant for whoever runs the pass: Ctrl-C, and what a caller adds."""
+SKIPS: set[type[BaseException]] = set()
+"""What a call raises to have its queries left out, as a caller says."""
 
 
 def is_fault(error: BaseException) -> bool:
     """Tell whether what a call raised is its own fault."""
     return not isinstance(error, tuple(NO_FAULTS))
+
+
+def is_skip(error: BaseException) -> bool:
+    """Tell whether a call raised that its queries are to be left out."""
+    unittest = sys.modules.get("unittest")  # whoever raises its SkipTest has imported it
+    return isinstance(error, (*SKIPS, *([unittest.SkipTest] if unittest and SKIPS else [])))
 
 
 class Job(NamedTuple):
@@ -35,11 +48,15 @@ class Job(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The value that ``read`` gave, or what was raised instead, after how many seconds."""
+    """The value that ``read`` gave, or what was raised instead, after how many seconds.
+
+    The engine ``refused`` the call so often before.
+    """
 
     value: Any = None
     error: BaseException | None = None
     seconds: float = 0.0
+    refused: int = 0
 
 
 Done = Callable[[Job, Reply], None]
@@ -71,7 +88,7 @@ def attempt(job: Job) -> Reply | Job:
     try:
         value = job.call()
         if is_async(value):
-            return job._replace(begun=value, call=lambda: value)
+            return job._replace(begun=value)
         return Reply(job.read(value), None, time.perf_counter() - start)
     except BaseException as error:
         if not is_fault(error):
@@ -87,14 +104,27 @@ def forget(jobs: deque[Job]) -> None:
     jobs.clear()
 
 
-def in_turn(jobs: deque[Job], done: Done) -> list[Job]:
-    """Make every call, one after the other. Returns those left from the first to be awaited on."""
-    while jobs:
-        job = jobs.popleft()
-        reply = attempt(job)
-        if isinstance(reply, Job):
-            left = [reply, *jobs]
-            jobs.clear()
-            return left
-        done(job, reply)
-    return []
+def said_of(error: BaseException) -> str:
+    """The message of what a call raised, with a hint where that alone does not tell."""
+    text, name = message_of(error), type(error).__name__
+    return (f"{name}: {text}" if text else name) + _hint(error)
+
+
+def message_of(error: BaseException) -> str:
+    """The message alone, on one line."""
+    return clipped(" ".join(str(error).split()), LONGEST)
+
+
+def _hint(error: BaseException) -> str:
+    """A hint at how the calls are made, where the error alone does not tell."""
+    if "created in a thread can only be used in that same thread" in str(error):
+        return (
+            " (under 'concurrency' or 'timeout' calls are made in other threads:"
+            " connect with check_same_thread=False, or leave both out)"
+        )
+    frame = error.__traceback__
+    while frame:
+        if str(frame.tb_frame.f_globals.get("__name__")).partition(".")[0] == "trio":
+            return " (coroutines are asked on asyncio; trio is not supported)"
+        frame = frame.tb_next
+    return ""

@@ -16,11 +16,14 @@ from typing import Any
 
 from pytest_irquality.retrieval.call import RetrieverError
 from pytest_irquality.retrieval.jobs import Done, Job, Reply, TimedOut, is_async, is_fault
+from pytest_irquality.retrieval.pace import Pace
 
 GRACE = 0.5  # seconds that cancelled calls have to clean up
 
 
-async def in_loop(jobs: deque[Job], done: Done, concurrency: int, timeout: float | None) -> None:
+async def in_loop(
+    jobs: deque[Job], done: Done, concurrency: int, timeout: float | None, pace: Pace
+) -> None:
     """Make every call, at most ``concurrency`` at once.
 
     One that takes longer than ``timeout`` seconds is cancelled.
@@ -31,38 +34,35 @@ async def in_loop(jobs: deque[Job], done: Done, concurrency: int, timeout: float
     # loop itself.
     escaped: list[BaseException] = []
 
-    async def attempt(job: Job) -> Reply:
-        start = time.perf_counter()
-        try:
-            value = job.call()
-            if is_async(value) and not hasattr(value, "__aiter__"):
-                value = await value
-            if is_async(value):
-                value = await _first(value, job.most)
-            return Reply(job.read(value), None, time.perf_counter() - start)
-        except (asyncio.CancelledError, GeneratorExit):
-            raise
-        except BaseException as error:
-            if is_fault(error):
-                return Reply(None, error, time.perf_counter() - start)
-            escaped.append(error)
-            raise _Stopped from None
-
     async def work() -> None:
         while jobs and not escaped:
-            job = jobs.popleft()
-            call = asyncio.ensure_future(attempt(job))
-            calls[call] = job
-            await asyncio.wait({call}, timeout=timeout)
-            del calls[call]
-            if call.cancelled():
-                done(job, Reply(error=asyncio.CancelledError()))
-            elif call.done():
-                done(job, call.result())
-            else:
-                call.cancel()
-                given_up.add(call)
-                done(job, Reply(error=TimedOut(timeout or 0.0, "the call was cancelled")))
+            await answer(jobs.popleft())
+
+    async def answer(job: Job) -> None:
+        """Make a call when it is its turn, and again as long as the engine refuses it."""
+        since, refused = time.monotonic(), 0
+        while True:
+            while job.begun is None and (seconds := pace.turn()):
+                await asyncio.sleep(seconds)
+            reply = await made(job)
+            if not pace.refuses(reply.error, reply.seconds, since):
+                done(job, reply._replace(refused=refused))
+                return
+            refused += 1
+            job = job._replace(begun=None)
+
+    async def made(job: Job) -> Reply:
+        call = asyncio.ensure_future(_attempt(job, escaped))
+        calls[call] = job
+        await asyncio.wait({call}, timeout=timeout)
+        del calls[call]
+        if call.cancelled():
+            return Reply(error=asyncio.CancelledError())
+        if call.done():
+            return call.result()
+        call.cancel()
+        given_up.add(call)
+        return Reply(error=TimedOut(timeout or 0.0, "the call was cancelled"))
 
     workers = [asyncio.ensure_future(work()) for _ in range(min(concurrency, len(jobs)))]
     try:
@@ -74,6 +74,24 @@ async def in_loop(jobs: deque[Job], done: Done, concurrency: int, timeout: float
             if call.done() and not call.cancelled() and not call.exception():
                 done(job, call.result())
         await _cancel([*workers, *calls, *given_up])
+
+
+async def _attempt(job: Job, escaped: list[BaseException]) -> Reply:
+    start = time.perf_counter()
+    try:
+        value = job.call() if job.begun is None else job.begun
+        if is_async(value) and not hasattr(value, "__aiter__"):
+            value = await value
+        if is_async(value):
+            value = await _first(value, job.most)
+        return Reply(job.read(value), None, time.perf_counter() - start)
+    except (asyncio.CancelledError, GeneratorExit):
+        raise
+    except BaseException as error:
+        if is_fault(error):
+            return Reply(None, error, time.perf_counter() - start)
+        escaped.append(error)
+        raise _Stopped from None
 
 
 class _Stopped(Exception):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from operator import attrgetter, itemgetter
 from typing import Any
 
+from pytest_irquality.edges.reach import is_data, is_public
 from pytest_irquality.retrieval.wrappers import is_mapping
 
 Getter = Callable[[Any], Any]
@@ -15,7 +16,8 @@ Getter = Callable[[Any], Any]
 def getter(hit: Any, place: str) -> Getter | None:
     """The way to a place in hits like this one; None where this one has nothing there.
 
-    Each step is a key or an attribute, as the hit has them.
+    Each step is a key or an attribute, as the hit has them, and leads to data alone: a suite may
+    have written it.
     """
     if _lacks(hit, place) and _lacks(hit, place.partition(".")[0]):
         return None  # as most places, and without an exception
@@ -24,11 +26,15 @@ def getter(hit: Any, place: str) -> Getter | None:
     steps: list[Getter] = []
     for name in place.split("."):
         step = _step(hit, name)
-        hit = None if step is None else got(hit, step)
-        if step is None or hit is None:
+        if step is None or (hit := _data_at(hit, step)) is None:
             return None
         steps.append(step)
     return steps[0] if len(steps) == 1 else Walk(tuple(steps))
+
+
+def _data_at(hit: Any, step: Getter) -> Any:
+    value = got(hit, step)
+    return value if is_data(value) else None
 
 
 def _step(hit: Any, name: str) -> Getter | None:
@@ -38,7 +44,7 @@ def _step(hit: Any, name: str) -> Getter | None:
         return itemgetter(name)
     if isinstance(hit, (list, tuple)) and name.isdigit():
         return itemgetter(int(name))
-    return attrgetter(name)
+    return attrgetter(name) if is_public(name) else None
 
 
 def _lacks(hit: Any, name: str) -> bool:

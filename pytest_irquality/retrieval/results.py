@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -18,14 +18,23 @@ from pytest_irquality.retrieval.columns import (
     Role,
     by_id,
     has_prose,
-    is_id,
     is_number,
     is_prose,
     is_text,
     titles,
 )
 from pytest_irquality.retrieval.details import Details, details_of
-from pytest_irquality.retrieval.places import Getter, alone, getter
+from pytest_irquality.retrieval.fields import (
+    ID_ATTRIBUTES,
+    ID_KEYS,
+    INSIDE,
+    SCORES,
+    TEXTS,
+    TITLES,
+    no_id,
+    no_text,
+)
+from pytest_irquality.retrieval.places import Getter, getter, value_at
 from pytest_irquality.retrieval.wrappers import (
     UnreadableResult,
     hits_of,
@@ -34,46 +43,27 @@ from pytest_irquality.retrieval.wrappers import (
     results_of,
 )
 
-ID_KEYS = (
-    "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
-    "document.id", "node.id", "ids", "file_id", "location.s3Location.uri",
-    "location.webLocation.url", "metadata.x-amz-bedrock-kb-chunk-id",
-)  # fmt: skip
-ID_ATTRIBUTES = (
-    "meta.id", "id", "id_", "doc_id", "docid", "document_id", "node_id", "object_id", "uuid",
-    "node.node_id", "file_id",
-)  # fmt: skip
-SCORES = (
-    "score", "_score", "_distance", "distance", "relevance", "text_match", "scores", "distances",
-    "meta.score", "metadata.score", "metadata.distance",
-)  # fmt: skip
-TITLES = ("title", "name")
-TEXTS = (
-    "text", "content", "page_content", "contents", "body", "passage", "chunk", "document",
-    "documents",
-)  # fmt: skip
-INSIDE = (
-    "", "_source.", "payload.", "fields.", "properties.", "metadata.", "meta.", "document.",
-    "entity.", "node.",
-)  # fmt: skip
-HINTS = {
-    "DocAddress": (
-        "tantivy's addresses are of one index only: return the stored field, searcher.doc(address)"
-    )
-}
 FIRST = 3
 
 Hits = Sequence[Any]
 
 
 class Returned(NamedTuple):
-    """A result as read: ids best first, scores if there are any, titles and whole texts by id."""
+    """A result as read: ids best first, scores if there are any, titles and whole texts by id.
+
+    Of a stage so many results were ``passed_on``, where that is known. ``in_order`` and ``fields``
+    are those of each hit, and ``cost`` that of the call, where a measure reads them.
+    """
 
     ids: tuple[str, ...]
     scores: tuple[float, ...] | None = None
     titles: Mapping[str, str] = {}
     texts: Mapping[str, str] = {}
     details: Mapping[str, Details] = {}
+    passed_on: int | None = None
+    in_order: tuple[str, ...] | None = None
+    fields: tuple[Mapping[str, str], ...] = ()
+    cost: float | None = None
 
 
 class Looked(NamedTuple):
@@ -81,7 +71,15 @@ class Looked(NamedTuple):
 
     id_field: str | None = None
     text_field: str | None = None
+    texts: str = ""  # what needs them
+
+
+class Measured(NamedTuple):
+    """The parts of a result that measures read besides: texts, these fields, the call's cost."""
+
     texts: bool = False
+    fields: Sequence[str] | None = None
+    cost: bool = False
 
 
 def read_result(
@@ -92,6 +90,7 @@ def read_result(
     text_field: str | None = None,
     texts: bool = False,
     show: Sequence[str] | None = None,
+    measured: Measured | None = None,
 ) -> Returned:
     """The first ``depth`` hits of what a call returned.
 
@@ -102,15 +101,39 @@ def read_result(
     """
     try:
         hits = hits_of(result, depth, id_field)
-        read = _read(hits, Looked(id_field, text_field, texts))
+        read = _read(hits, Looked(id_field, text_field, "'match: text'" if texts else ""))
+        places = TEXTS if text_field is None else (text_field,)
+        if measured:
+            needed = Looked(id_field, text_field, "a measure over texts")
+            read = _besides(read, measured, hits, needed)._replace(
+                cost=_cost(result) if measured.cost else None
+            )
         if show is None:
             return read
-        places = TEXTS if text_field is None else (text_field,)
         return read._replace(details=details_of(hits, read.ids, show, places, INSIDE))
     except UnreadableResult as error:
         if inspect.iscoroutine(result):
             result.close()
         raise _unreadable(error, result) from None
+
+
+def _besides(read: Returned, measured: Measured, hits: Hits, looked: Looked) -> Returned:
+    """The result with what measures read of each hit."""
+    if measured.texts:
+        known = _read(hits, looked)
+        read = read._replace(in_order=tuple(map(known.texts.__getitem__, known.ids)))
+    if measured.fields is not None:
+        each = (details_of([hit], [""], measured.fields, (), INSIDE) for hit in hits)
+        read = read._replace(fields=tuple(dict(one[""].fields) if one else {} for one in each))
+    return read
+
+
+def _cost(result: object) -> float:
+    """The number that a result reports as the cost of its call."""
+    cost = value_at(result, "cost")
+    if not is_number(type(cost)) or not 0 <= cost < float("inf"):
+        raise UnreadableResult("the suite measures 'cost', and the result reports none")
+    return float(cost)
 
 
 def split_batch(result: object, queries: int) -> list[Any]:
@@ -129,7 +152,9 @@ def _unreadable(error: UnreadableResult, result: object) -> UnreadableResult:
     return UnreadableResult(f"cannot read the retriever's result: {error.cause}", detail)
 
 
-def apart(ids: Sequence[str], texts: Iterable[str], known: dict[str, str]) -> tuple[str, ...]:
+def distinct_ids(
+    ids: Sequence[str], texts: Iterable[str], known: dict[str, str]
+) -> tuple[str, ...]:
     """The ids, one that stands for another text in ``known`` made a new one.
 
     ``known`` learns them all. Chunks may well have their document's id in common, and a text
@@ -185,7 +210,9 @@ def _names_its_id(row: Any, id_field: str | None) -> bool:
 def _bare(ids: tuple[str, ...], looked: Looked) -> Returned:
     """The result that is nothing but ids."""
     if looked.texts:
-        raise UnreadableResult("'match: text' needs the text of each hit, and these are ids alone")
+        raise UnreadableResult(
+            f"{looked.texts} needs the text of each hit, and these are ids alone"
+        )
     return Returned(ids)
 
 
@@ -200,7 +227,7 @@ def _with_texts(
         ids = tuple(map(_digest, texts))
         return Returned(ids, scores, by_id(ids, titles(texts)), dict(zip(ids, texts, strict=True)))
     known: dict[str, str] = {}
-    ids = apart(ids, texts, known)
+    ids = distinct_ids(ids, texts, known)
     return Returned(ids, scores, by_id(ids, titles(named)), known)
 
 
@@ -312,7 +339,7 @@ def _fields(hits: Hits, looked: Looked) -> Returned:
         return _with_texts(ids, scores, named, texts)
     if looked.texts and not looked.id_field:
         return _with_texts(None, scores, named, texts)
-    raise _no_id(hits[0], looked.id_field)
+    raise no_id(hits[0], looked.id_field)
 
 
 def _scores(hits: Hits) -> tuple[float, ...] | None:
@@ -354,7 +381,7 @@ def _texts(hits: Hits, looked: Looked, inside: Sequence[str]) -> Sequence[str]:
         places = [looked.text_field]
     get = _settle_text(hits if looked.texts else hits[:FIRST], places)
     if looked.texts and get is None:
-        raise _no_text(hits[0], looked.text_field)
+        raise no_text(hits[0], looked.text_field, looked.texts)
     return Column.at(hits, get).words() if get else [""] * len(hits)
 
 
@@ -398,45 +425,3 @@ def _ids_at(hits: Hits, get: Getter) -> tuple[str, ...]:
     raise UnreadableResult(
         "not every hit has a document id", f"that of the hit at rank {rank} is {value!r}"
     )
-
-
-def _no_id(hit: Any, id_field: str | None) -> UnreadableResult:
-    if hint := HINTS.get(type(hit).__name__):
-        return UnreadableResult(hint)
-    places = ", ".join(dict.fromkeys(_places(hit)))
-    has = f"a hit has {places}"
-    if not places:
-        has = f"a hit is a {type(hit).__name__} with no field that could be one"
-    if id_field:
-        return UnreadableResult(f"'id_field: {id_field}' names no document id of its hits", has)
-    tried = ", ".join(ID_KEYS if is_mapping(hit) else ID_ATTRIBUTES)
-    return UnreadableResult(f"no document id under {tried}; name its place with 'id_field'", has)
-
-
-def _no_text(hit: Any, text_field: str | None) -> UnreadableResult:
-    has = f"a hit has {', '.join(dict.fromkeys(_places(hit)))}"
-    if text_field:
-        return UnreadableResult(f"'text_field: {text_field}' names no text of its hits", has)
-    tried = ", ".join(TEXTS)
-    return UnreadableResult(
-        f"'match: text' needs the text of each hit (tried {tried}); name its place with"
-        " 'text_field'",
-        has,
-    )
-
-
-def _places(hit: Any, prefix: str = "") -> Iterator[str]:
-    """The places where ids could be: fields of text or whole numbers, at most one step deep."""
-    if is_mapping(hit):
-        fields = {str(name): hit[name] for name in hit.keys()}  # noqa: SIM118 - it may be no dict
-    else:
-        fields = getattr(hit, "__dict__", {})
-    for name, value in list(fields.items())[:12]:
-        if is_id(alone(value)):
-            yield prefix + name
-        elif not prefix and _has_fields(value):
-            yield from _places(value, f"{name}.")
-
-
-def _has_fields(value: Any) -> bool:
-    return (is_mapping(value) or hasattr(value, "__dict__")) and not callable(value)

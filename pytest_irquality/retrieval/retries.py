@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from pytest_irquality.retrieval.jobs import TimedOut
+from pytest_irquality.retrieval.jobs import TimedOut, is_skip
 
 FIRST_WAIT = 1.0  # seconds before the first round of retries; each next one waits twice as long
 LONGEST_WAIT = 120.0  # seconds, whatever the engine asks for
@@ -26,13 +26,20 @@ STATUS_PLACES = ("status_code", "status", "code", "http_status")
 
 def is_retried(error: BaseException | None, on: Iterable[str]) -> bool:
     """Tell whether a call that failed so is made again. ``on``: ``429``, ``5xx``, ``timeout``."""
-    if error is None:
+    if error is None or is_skip(error):
         return False
     status = status_of(error)
     kinds = {str(status), f"{str(status)[0]}xx"} if status else set()
     if isinstance(error, (TimedOut, TimeoutError)) or TIMED_OUT.search(type(error).__name__):
         kinds.add("timeout")
     return not kinds.isdisjoint(on)
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Tell whether an engine was asked too fast: it answered 429, or says when to come back."""
+    if is_skip(error):  # whatever it says
+        return False
+    return status_of(error) == 429 or _retry_after(error) is not None
 
 
 def status_of(error: BaseException) -> int | None:

@@ -4,29 +4,45 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import cycle, islice
+from typing import Any
 
-from pytest_irquality.edges.printable import clipped
-from pytest_irquality.metrics.measure import CANDIDATES
+from pytest_irquality.retrieval.beside import Counter, counter_of, measured_by
 from pytest_irquality.retrieval.call import Call, RetrieverError, how_to_call, takes_batches
 from pytest_irquality.retrieval.details import Details
-from pytest_irquality.retrieval.jobs import Done, Job, Reply, TimedOut, forget, in_turn
-from pytest_irquality.retrieval.results import Returned, apart, read_result, split_batch
-from pytest_irquality.retrieval.retries import is_retried, wait_before
+from pytest_irquality.retrieval.jobs import (
+    Job,
+    Reply,
+    TimedOut,
+    forget,
+    is_fault,
+    is_skip,
+    message_of,
+    said_of,
+)
+from pytest_irquality.retrieval.pace import Pace, one_by_one
+from pytest_irquality.retrieval.results import Returned, distinct_ids, read_result, split_batch
+from pytest_irquality.retrieval.retries import is_refusal, is_retried, wait_before
 from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run, one_side
 from pytest_irquality.retrieval.service import Service
+from pytest_irquality.retrieval.staging import (
+    FirstStages,
+    first_stages,
+    names_in,
+    part_of,
+    read_stages,
+)
 from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.suite.model import Query, Suite
 
 Progress = Callable[[int, int, str], None]
 """Told how many queries were answered, of how many, and what is waited for now."""
-ReadHits = Callable[[Query, object], Returned]
+Arrived = Callable[[Query, int, Run], None]
+"""Told of each answer to a query or a variant: its number, and a run of it alone."""
+ReadHits = Callable[[Query, object], Any]
 
-LONGEST = 300  # characters of an error's message; its traceback has all of it
 FIRST_STAGE = -1  # in place of the number of an answer: what the first stage gives
 GIVE_UP = 20  # time-outs in a row; three times the calls in flight where that is more
 
@@ -40,6 +56,9 @@ def retrieve(
     concurrency: int | None = None,
     progress: Progress | None = None,
     details: bool = False,
+    pace: Pace | None = None,
+    arrived: Arrived | None = None,
+    in_stages: bool = True,
 ) -> Run:
     """Ask a retriever every query and its variants, each ``suite.repeat`` times.
 
@@ -50,50 +69,52 @@ def retrieve(
     take a minute, and plain functions as long as they like: a limit would move them into other
     threads. What is in the run stands in the suite's order, whatever was answered first.
 
-    A retriever's ``candidates(query, k)`` is asked every query once, too, in the same pass: what
-    its first stage gives is the run's stage of that name.
+    A retriever's ``stages(query, k)``, or else its ``candidates(query, k)``, is asked every query
+    once, too, in the same pass: what they give are the run's stages (none without ``in_stages``).
 
     ``concurrency`` calls are in flight (None: as many as the suite says, or one): plain functions
     in threads, coroutines in one event loop. One call at a time and without a time-out is made in
     the caller's own thread. ``progress`` is told of each query that was answered.
     ``name`` tells retrievers of one suite apart. With ``details`` the run keeps what people must
-    see of a document to grade it. Raises ``RetrieverError`` where the object cannot be called at
-    all. Ctrl-C ends the pass and marks it interrupted.
+    see of a document to grade it. ``pace`` is that of the retriever's calls, where other suites
+    ask it, too; ``arrived`` is told of each answer as it comes. Raises ``RetrieverError`` where the
+    object cannot be called at all. Ctrl-C ends the pass and marks it interrupted.
     """
     __tracebackhide__ = True
     asked = suite.queries if queries is None else tuple(queries)
     own = {query.id for query in asked}
     variants = tuple(variant for variant in suite.reworded if variant.of in own)
+    count = counter_of(suite, retriever)
     concurrency = concurrency or suite.concurrency or 1
     timeout = limit = suite.timeout
     if isinstance(retriever, Service):  # it ends its calls itself
         timeout, limit = None, limit or TimedOut.usual
         retriever = retriever.within(limit)
     jobs = deque(_rounds(suite, retriever, (*asked, *variants), details))
-    warmup = deque(islice(cycle(jobs), suite.warmup))
-    first_stage = getattr(retriever, "candidates", None)
-    if callable(first_stage):
-        jobs.extend(_of_first_stage(suite, first_stage, asked))
-    kept = _Kept(jobs, max(GIVE_UP, 3 * concurrency), progress, timeout, limit)
+    staged = first_stages(retriever) if in_stages else None
+    if staged:
+        jobs.extend(_of_first_stages(suite, staged, asked))
+    pace = pace or Pace(suite.rate)
+    kept = _Kept(jobs, max(GIVE_UP, 3 * concurrency), progress, timeout, limit, count)
+    timed = not takes_batches(retriever)  # no query of a batch has a time of its own
+    if arrived:
+        kept.arrived = lambda query, answer: arrived(
+            query, answer, kept.part(suite, name, [query], answer, timed)
+        )
     try:
         kept.tell()
-        _ask(kept, [(warmup, _forget), (jobs, kept.keep)], concurrency)
-        _ask_again(suite, kept, concurrency)
+        _ask(kept, jobs, concurrency, pace)
+        _ask_again(suite, kept, concurrency, pace)
     except KeyboardInterrupt:
         kept.interrupted = True
-    timed = not takes_batches(retriever)  # no query of a batch has a time of its own
     runs = []
     for answer in range(suite.repeat):
-        run = kept.run(suite, name, asked, answer, timed)
+        run = kept.run(name, asked, answer, timed)
         if variants:
-            run = replace(run, variants=kept.run(suite, name, variants, answer, timed))
+            run = replace(run, variants=kept.run(name, variants, answer, timed))
         runs.append(run)
     run = one_side(runs)
-    if callable(first_stage):
-        stage = kept.run(suite, name, asked, FIRST_STAGE, timed=True)
-        stages = {CANDIDATES: replace(stage, depth=suite.depth_of(CANDIDATES))}
-        run = replace(run, stages=stages)
-    return run
+    return replace(run, stages=kept.stages(suite, name, asked)) if staged else run
 
 
 @dataclass
@@ -109,11 +130,14 @@ class _Kept:
     progress: Progress | None
     timeout: float | None
     limit: float | None
+    count: Counter
+    arrived: Callable[[Query, int], None] | None = None
     total: int = 0
     first: int = 0  # of ``made`` that has no answer yet
     retries: int = 0
     made: tuple[Job, ...] = ()
     in_a_row: int = 0
+    given_up: str = ""
     interrupted: bool = False
     replies: dict[tuple[int, str], Reply] = field(default_factory=dict)
 
@@ -142,13 +166,18 @@ class _Kept:
                     yield reply.error
 
     def keep(self, job: Job, reply: Reply) -> None:
-        self.in_a_row = self.in_a_row + 1 if isinstance(reply.error, TimedOut) else 0
+        self.retries += reply.refused
+        why = _why_no_answer(reply.error)
+        self.in_a_row = self.in_a_row + 1 if why else 0
         if self.in_a_row == self.give_up_after:
+            self.given_up = f"{self.give_up_after} calls in a row had {why}"
             self.jobs.clear()
         values = reply.value or [None] * len(job.subject)
         for query, value in zip(job.subject, values, strict=True):
-            error = value if isinstance(value, Exception) else reply.error
+            error = value if isinstance(value, BaseException) else reply.error
             self.replies[job.answer, query.id] = reply._replace(value=value, error=error)
+            if self.arrived:
+                self.arrived(query, job.answer)
         self.tell()
 
     def tell(self) -> None:
@@ -167,7 +196,27 @@ class _Kept:
             self.first += 1
         return ""
 
-    def run(self, suite: Suite, name: str, asked: Sequence[Query], number: int, timed: bool) -> Run:
+    def part(
+        self, suite: Suite, name: str, asked: Sequence[Query], number: int, timed: bool
+    ) -> Run:
+        """The answers of a number, or else what the stages gave, as a run."""
+        if number == FIRST_STAGE:
+            return Run(name, stages=self.stages(suite, name, asked))
+        return self.run(name, asked, number, timed)
+
+    def stages(self, suite: Suite, name: str, asked: Sequence[Query]) -> Mapping[str, Run]:
+        """The runs of all stages, in their order. One alone has times of its own."""
+        replies = [self.replies.get((FIRST_STAGE, query.id)) for query in asked]
+        names, depth = names_in(replies, suite.stages), suite.stage_depth
+        timed = len(names) == 1
+        return {
+            stage: replace(self.run(name, asked, FIRST_STAGE, timed, stage), depth=depth)
+            for stage in names
+        }
+
+    def run(
+        self, name: str, asked: Sequence[Query], number: int, timed: bool, stage: str = ""
+    ) -> Run:
         """One answer to each of the queries, as a run."""
         rankings: dict[str, Ranking] = {}
         faults: dict[str, Fault] = {}
@@ -175,7 +224,7 @@ class _Kept:
         texts: dict[str, str] = {}
         details: dict[str, Details] = {}
         for query in asked:
-            reply = self.replies.get((number, query.id))
+            reply = part_of(self.replies.get((number, query.id)), stage)
             fault = self._fault(query, reply)
             if fault is not None:
                 faults[query.id] = fault
@@ -184,9 +233,10 @@ class _Kept:
             hits: Returned = reply.value
             ids = hits.ids
             if hits.texts:
-                ids = apart(hits.ids, map(hits.texts.__getitem__, hits.ids), texts)
+                ids = distinct_ids(hits.ids, map(hits.texts.__getitem__, hits.ids), texts)
             seconds = reply.seconds if timed else None
-            rankings[query.id] = Ranking(ids, hits.scores, seconds)
+            ranking = Ranking(ids, hits.scores, seconds, passed_on=hits.passed_on)
+            rankings[query.id] = self.count(hits, ranking)
             for own, document in zip(ids, hits.ids, strict=True) if hits.titles else ():
                 if document in hits.titles:
                     titles.setdefault(own, hits.titles[document])
@@ -208,7 +258,7 @@ class _Kept:
             return _fault(query, reply, self.timeout)
         if self.interrupted:
             return None
-        return Fault(f"not asked: {self.give_up_after} calls in a row had timed out")
+        return Fault(f"not asked: {self.given_up}")
 
 
 def _rounds(
@@ -223,12 +273,16 @@ def _rounds(
             yield job._replace(answer=answer)
 
 
-def _of_first_stage(suite: Suite, first_stage: object, queries: Sequence[Query]) -> Iterator[Job]:
-    """The calls that ask for candidates."""
+def _of_first_stages(suite: Suite, staged: FirstStages, queries: Sequence[Query]) -> Iterator[Job]:
+    """The calls that ask for what stands before the ranking."""
     __tracebackhide__ = True
-    depth = suite.depth_of(CANDIDATES)
-    read_hits = partial(_read, suite, False, depth=depth)
-    for job in _singles(suite, first_stage, queries, read_hits, depth):
+    depth = suite.stage_depth
+
+    def read(query: Query, result: object) -> Mapping[str, Returned | Exception]:
+        read_hits = partial(_read, suite, False, query, depth=depth)
+        return read_stages(result, read_hits, suite.stages, named=staged.named)
+
+    for job in _singles(suite, staged.ask, queries, read, depth):
         yield job._replace(answer=FIRST_STAGE)
 
 
@@ -273,10 +327,12 @@ def _batches(
     for query in asked:
         groups.setdefault(repr(sorted(query.params.items())), []).append(query)
 
-    def read(query: Query, result: object) -> Returned | Exception:
+    def read(query: Query, result: object) -> Any:
         try:
             return read_hits(query, result)
-        except Exception as error:  # one query's results do not spoil those of the others
+        except BaseException as error:  # one query's results do not spoil those of the others
+            if not is_fault(error):
+                raise
             return error
 
     def job(group: Sequence[Query]) -> Job:
@@ -296,7 +352,7 @@ def _settle(suite: Suite, retriever: object, query: Query) -> Call:
     """The call of the retriever with a query's params; an error knows where those stand."""
     __tracebackhide__ = True
     try:
-        return how_to_call(retriever, {**suite.params, **query.params}, suite.pipeline)
+        return how_to_call(retriever, {**suite.params, **query.params})
     except RetrieverError as error:
         error.place = query.place if query.params else suite.places.get("params")
         raise
@@ -312,38 +368,34 @@ def _read(
         text_field=suite.text_field,
         texts=suite.reads_texts(query),
         show=suite.show if details else None,
+        measured=None if depth else measured_by(suite),
     )
 
 
-def _ask(kept: _Kept, phases: Sequence[tuple[deque[Job], Done]], concurrency: int) -> None:
-    """Make the calls of each phase, one phase after the other.
-
-    Which way they are made is settled by what the first call gives.
-    """
+def _ask(kept: _Kept, jobs: deque[Job], concurrency: int, pace: Pace) -> None:
+    """Make the calls. Which way they are made is settled by what the first call gives."""
     __tracebackhide__ = True
-    with ExitStack() as stack:
-        run = None
-        for jobs, done in phases:
-            if concurrency == 1 and kept.timeout is None:
-                left = in_turn(jobs, done)
-            else:
-                from pytest_irquality.retrieval.threads import in_threads  # noqa: PLC0415
+    if concurrency == 1 and kept.timeout is None:
+        left = one_by_one(jobs, kept.keep, pace)
+    else:
+        from pytest_irquality.retrieval.threads import in_threads  # noqa: PLC0415
 
-                left = in_threads(jobs, done, concurrency, kept.timeout)
-            if left:
-                from pytest_irquality.retrieval.loop import in_loop, one_loop  # noqa: PLC0415 - imports asyncio
+        left = in_threads(jobs, kept.keep, concurrency, kept.timeout, pace)
+    if not left:
+        return
+    from pytest_irquality.retrieval.loop import in_loop, one_loop  # noqa: PLC0415 - imports asyncio
 
-                jobs.extend(left)
-                kept.limit = kept.timeout or TimedOut.usual
-                kept.tell()
-                try:
-                    run = run or stack.enter_context(one_loop())
-                    run(in_loop(jobs, done, concurrency, kept.limit))
-                finally:
-                    forget(jobs)
+    jobs.extend(left)
+    kept.limit = kept.timeout or TimedOut.usual
+    kept.tell()
+    try:
+        with one_loop() as run:
+            run(in_loop(jobs, kept.keep, concurrency, kept.limit, pace))
+    finally:
+        forget(jobs)
 
 
-def _ask_again(suite: Suite, kept: _Kept, concurrency: int) -> None:
+def _ask_again(suite: Suite, kept: _Kept, concurrency: int, pace: Pace) -> None:
     """Make failed calls again, as often as the suite says."""
     __tracebackhide__ = True
     for round in range(suite.retry.times):
@@ -352,11 +404,14 @@ def _ask_again(suite: Suite, kept: _Kept, concurrency: int) -> None:
             return
         time.sleep(wait_before(round, kept.errors(again)))
         kept.retries += len(again)
-        _ask(kept, [(deque(again), kept.keep)], concurrency)
+        _ask(kept, deque(again), concurrency, pace)
 
 
-def _forget(job: Job, reply: Reply) -> None:
-    """A call to warm up with is not measured; what is wrong with it will be wrong with the next."""
+def _why_no_answer(error: BaseException | None) -> str:
+    """The fault of an engine that answers nothing; "" of any other."""
+    if isinstance(error, TimedOut):
+        return "timed out"
+    return "been refused" if error and is_refusal(error) else ""
 
 
 def _fault(query: Query, reply: Reply, timeout: float | None) -> Fault | None:
@@ -365,31 +420,12 @@ def _fault(query: Query, reply: Reply, timeout: float | None) -> Fault | None:
         return Fault(str(error))
     if isinstance(error, UnreadableResult):
         return Fault(str(error), error, query.text)
+    if error is not None and is_skip(error):
+        return Fault(message_of(error), error, query.text, skipped=True)
     if error is not None:
-        return Fault(_message(error) + _hint(error), error, query.text)
+        return Fault(said_of(error), error, query.text)
     if timeout is not None and reply.seconds > timeout:
         return Fault(
             f"answered after {reply.seconds:.1f} s, later than 'timeout' of {timeout:g} s allows"
         )
     return None
-
-
-def _message(error: BaseException) -> str:
-    text = clipped(" ".join(str(error).split()), LONGEST)
-    name = type(error).__name__
-    return f"{name}: {text}" if text else name
-
-
-def _hint(error: BaseException) -> str:
-    """A hint at how the calls are made, where the error alone does not tell."""
-    if "created in a thread can only be used in that same thread" in str(error):
-        return (
-            " (under 'concurrency' or 'timeout' calls are made in other threads:"
-            " connect with check_same_thread=False, or leave both out)"
-        )
-    frame = error.__traceback__
-    while frame:
-        if str(frame.tb_frame.f_globals.get("__name__")).partition(".")[0] == "trio":
-            return " (coroutines are asked on asyncio; trio is not supported)"
-        frame = frame.tb_next
-    return ""

@@ -9,16 +9,18 @@ import re
 from collections.abc import Collection, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 from urllib.parse import quote, quote_plus
 
+from pytest_irquality.edges import bounds
 from pytest_irquality.retrieval.details import Details
-from pytest_irquality.retrieval.results import apart
+from pytest_irquality.retrieval.results import distinct_ids
 from pytest_irquality.retrieval.retries import UNIT, status_in, status_of
 from pytest_irquality.retrieval.wrappers import UnreadableResult
 
 # What is said to be an id; hexadecimal; numbers with their unit; and words with a digit.
 VARYING = re.compile(
-    r"(?<=request.id)[\s:='\"]+[\w-]+|(?<=trace.id)[\s:='\"]+[\w-]+"
+    r"(?<=[ _.-]id)[\s:='\"]+[\w-]+|(?<=\breq)[\s:=#'\"]+[\w-]+"
     r"|0x[0-9a-f]+|\b(?=[a-f-]*\d)[0-9a-f-]{8,}\b"
     rf"|(?<!\w)\d+(?:[.,:]\d+)*(?:\s?{UNIT}\b|\s?%|\b)"
     r"|\b[^\W\d]*-?\d[\w-]*",
@@ -33,7 +35,14 @@ class Ranking:
     ``scores`` has one number a document, or is None where the engine gives none. ``seconds`` is the
     time of the call. The others are for queries that match by text alone: ``besides`` has further
     passages that a result holds, each with what the result stands for; ``holders`` the result that
-    holds a passage, by its own id.
+    holds a passage, by its own id. Of a stage before the ranking so many were ``passed_on``.
+
+    ``counts`` has the words and tokens of each result as returned, and the cost of the call, where
+    the suite measures them; ``asked_for`` the texts and fields that own measures ask for, which
+    stay in this process.
+
+    ``deeper`` is what the query gave when it was asked once more for four times as many results:
+    nothing, where that failed.
     """
 
     ids: tuple[str, ...]
@@ -42,6 +51,19 @@ class Ranking:
     besides: Mapping[str, str] = field(default_factory=dict)
     holders: Mapping[str, str] = field(default_factory=dict)
     own: tuple[str, ...] = ()
+    passed_on: int | None = None
+    counts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    asked_for: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    deeper: Ranking | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        """True where the deeper one begins with just these documents and scores."""
+        deeper, many = self.deeper, len(self.ids)
+        if deeper is None or not (self.scores and deeper.scores):
+            return False
+        same = self.ids == deeper.ids[:many] and self.own == deeper.own[:many]
+        return same and (*self.scores,) == (*deeper.scores[:many],)
 
     @property
     def raw(self) -> tuple[str, ...]:
@@ -52,6 +74,21 @@ class Ranking:
     def distinct(self) -> bool:
         """True where no document stands twice."""
         return len({*self.ids}) == len(self.ids)
+
+    def within(self, unit: str, most: float, depth: int) -> int | None:
+        """The number of documents in whole results that fit into a budget of words or tokens.
+
+        The first result that does not fit ends it. None where nothing was counted.
+        """
+        if unit not in self.counts:
+            return None
+        total, fit = 0.0, 0
+        for size in self.counts[unit][:depth]:
+            total += size
+            if total > most:
+                break
+            fit += 1
+        return len({*self.ids[:fit]})
 
     def said_distinct(self) -> Ranking:
         """The ranking, noting that no document stands twice in it, so that nobody looks."""
@@ -72,12 +109,14 @@ class Fault:
     """A reason why one query has no ranking.
 
     ``error`` is what was raised; it stays in this process. ``asked`` is the query's text, which
-    messages like to repeat.
+    messages like to repeat. ``skipped``: its call said that it is to be left out, and why; that is
+    no failure.
     """
 
     message: str
     error: BaseException | None = field(default=None, compare=False, repr=False)
     asked: str = field(default="", compare=False, repr=False)
+    skipped: bool = False
 
     @property
     def cause(self) -> str:
@@ -94,6 +133,11 @@ class Fault:
             text = re.sub(rf"(?<!\w)({either})(?!\w)", "…", text)
         status = status_of(self.error) if self.error else status_in(text)
         return f"{status or ''} {VARYING.sub('#', text)}"
+
+
+def deeper_than(depth: int) -> int:
+    """The number of results that a query is asked for once more, to see how a tie goes on."""
+    return min(4 * depth, bounds.CUTOFF)
 
 
 JUDGMENTS = "judgments"
@@ -123,7 +167,7 @@ class Answer:
 
     def with_more(self, more: Answer, readers: Collection[str]) -> Answer:
         """The answer together with one to other queries. ``readers`` look for passages in texts."""
-        more = more._apart_from(self.texts, readers)
+        more = more._with_distinct_ids(self.texts, readers)
         return replace(
             self,
             rankings={**self.rankings, **more.rankings},
@@ -132,7 +176,18 @@ class Answer:
             details={**more.details, **self.details},
         )
 
-    def _apart_from(self, texts: Mapping[str, str], readers: Collection[str]) -> Answer:
+    def with_deeper(
+        self, deeper: Answer, queries: Collection[str], readers: Collection[str]
+    ) -> Answer:
+        """The answer with what these of its queries gave, asked for more; nothing where none."""
+        joined = self.with_more(deeper, readers)
+        rankings = dict(self.rankings)
+        for id in queries:
+            found = joined.rankings[id] if id in deeper.rankings else Ranking(())
+            rankings[id] = replace(rankings[id], deeper=Ranking(found.ids, found.scores))
+        return replace(joined, rankings=rankings)
+
+    def _with_distinct_ids(self, texts: Mapping[str, str], readers: Collection[str]) -> Answer:
         """The answer with other ids for results that have an id in common with other texts.
 
         A query that goes by ids keeps them, whatever texts other queries have read of them.
@@ -144,7 +199,7 @@ class Answer:
         for query, ranking in self.rankings.items():
             if query not in readers:
                 continue
-            ids = apart(ranking.ids, (self.texts[id] for id in ranking.ids), known)
+            ids = distinct_ids(ranking.ids, (self.texts[id] for id in ranking.ids), known)
             rankings[query] = replace(ranking, ids=ids)
             titles.update(
                 (own, titles[id]) for own, id in zip(ids, ranking.ids, strict=True) if id in titles
@@ -197,6 +252,11 @@ class Run:
             faults.update(stage.faults)
         return {**faults, **self.faults}
 
+    @property
+    def failed(self) -> Mapping[str, Fault]:
+        """The faults of queries that nobody skipped."""
+        return {id: fault for id, fault in self.faults.items() if not fault.skipped}
+
     def only(self, queries: Collection[str]) -> Run:
         """The run with the answers to these queries (ids) alone, their faults and their stages."""
         return replace(
@@ -204,6 +264,22 @@ class Run:
             answers=tuple(answer.only(queries) for answer in self.answers),
             faults={id: fault for id, fault in self.faults.items() if id in queries},
             stages={name: stage.only(queries) for name, stage in self.stages.items()},
+        )
+
+    def under(self, ids: Mapping[str, str]) -> Run:
+        """The run with its queries under other ids, each with the one that it has now."""
+        run = self.only({*ids.values()})
+        return replace(
+            run,
+            answers=tuple(
+                replace(
+                    a, rankings={new: a.rankings[id] for new, id in ids.items() if id in a.rankings}
+                )
+                for a in run.answers
+            ),
+            faults={new: run.faults[id] for new, id in ids.items() if id in run.faults},
+            stages={name: stage.under(ids) for name, stage in run.stages.items()},
+            scored={},
         )
 
     def retried(self, again: Run, readers: Collection[str]) -> Run:
@@ -243,6 +319,16 @@ def one_side(runs: Sequence[Run]) -> Run:
     return replace(
         first,
         answers=tuple(answer.only(everywhere) for run in runs for answer in run.answers),
-        faults={id: fault for run in reversed(runs) for id, fault in run.faults.items()},
+        faults=_faults_of(runs),
         variants=one_side(variants) if len(variants) == len(runs) else None,
     )
+
+
+def _faults_of(runs: Sequence[Run]) -> Mapping[str, Fault]:
+    """The first fault of each query, and of one that failed and was skipped why it failed."""
+    found: dict[str, Fault] = {}
+    for run in runs:
+        for id, fault in run.faults.items():
+            if id not in found or (found[id].skipped and not fault.skipped):
+                found[id] = fault
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import socket
 import subprocess
@@ -54,6 +55,7 @@ class Server:
         except (OSError, ValueError, IndexError) as error:
             self.output.close()
             raise RetrieverError(f"{self.shown} cannot be started: {error}") from None
+        self.heir = _heir(self.popen.pid)
 
     def wait_for(self, answers: Callable[[], bool]) -> None:
         """Return when it answers. Raises ``RetrieverError`` where it ends before, or never does."""
@@ -85,12 +87,29 @@ class Server:
 
     def close(self) -> None:
         """End it and what it started, first as it may end itself."""
+        if self.heir:
+            self.heir.kill()
+            self.heir.communicate()
         with suppress(subprocess.TimeoutExpired):
             self.popen.terminate()
             self.popen.wait(GRACE)
         kill_tree(self.popen.pid)
         self.popen.wait()
         self.output.close()
+
+
+def _heir(pid: int) -> subprocess.Popen[bytes] | None:
+    """Start what ends a server and what that started when this process is killed.
+
+    Its input ends then, however that came about.
+    """
+    if os.name == "nt":
+        return None
+    ends = ["sh", "-c", 'read _; kill -s KILL -- "-$0"', str(pid)]
+    nowhere = subprocess.DEVNULL
+    return subprocess.Popen(
+        ends, stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere, start_new_session=True
+    )
 
 
 def _free_port() -> int:

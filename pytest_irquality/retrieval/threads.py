@@ -13,22 +13,24 @@ from collections import deque
 from collections.abc import Iterator
 from contextvars import copy_context
 from dataclasses import dataclass, field
+from math import inf
 
-from pytest_irquality.retrieval.jobs import Done, Job, Reply, TimedOut, attempt
-
-TICK = 0.25  # seconds; a wait without an end would not be woken by Ctrl-C on every platform
+from pytest_irquality.retrieval.jobs import Done, Job, Reply, TimedOut
+from pytest_irquality.retrieval.pace import TICK, Pace, in_its_turn
 
 Ended = tuple[Job, "Reply | Job | BaseException"]
 
 
-def in_threads(jobs: deque[Job], done: Done, concurrency: int, timeout: float | None) -> list[Job]:
+def in_threads(
+    jobs: deque[Job], done: Done, concurrency: int, timeout: float | None, pace: Pace
+) -> list[Job]:
     """Make every call, at most ``concurrency`` at once; call ``done`` in this thread as each ends.
 
     A call that takes longer than ``timeout`` seconds is answered by ``TimedOut``; its thread is
     left to itself and another takes its place. Once a call gives something to await, no more are
     begun: returns what is left to do.
     """
-    crew = _Crew(jobs, timeout)
+    crew = _Crew(jobs, timeout, pace)
     begun: list[Job] = []
     left: list[Job] = []
     try:
@@ -66,6 +68,8 @@ class _Crew:
 
     jobs: deque[Job]
     timeout: float | None
+    pace: Pace
+    dismissed: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
     under_way: dict[threading.Thread, tuple[Job, float]] = field(default_factory=dict)
     ended: queue.SimpleQueue[Ended] = field(default_factory=queue.SimpleQueue)
@@ -84,25 +88,35 @@ class _Crew:
                 return
 
     def work(self) -> None:
-        reply: Reply | Job | BaseException
+        reply: Reply | Job | BaseException | None
         me = threading.current_thread()
         while True:
             with self.lock:
-                if not self.jobs:
+                if self.dismissed or not self.jobs:
                     return
                 job = self.jobs.popleft()
-                self.under_way[me] = job, time.perf_counter()
+                self.under_way[me] = job, inf  # it waits for its turn
             try:
-                reply = attempt(job)
+                reply = in_its_turn(job, self.pace, self.begins)
             except BaseException as error:
                 # Not a fault of the call: raised again where the pass was begun.
                 reply = error
             with self.lock:
-                if self.under_way.pop(me, None) is None:
+                if self.under_way.pop(me, None) is None or reply is None:
                     return  # too late: it was answered for
                 self.ended.put((job, reply))
             if not isinstance(reply, Reply):
                 return  # to be awaited elsewhere, or the end of it all
+
+    def begins(self) -> bool:
+        """Begin the time of this thread's call; False where nobody waits for it any more."""
+        me = threading.current_thread()
+        with self.lock:
+            if me not in self.under_way:
+                return False
+            job, _ = self.under_way[me]
+            self.under_way[me] = job, time.perf_counter()
+            return True
 
     def busy(self) -> bool:
         with self.lock:
@@ -134,6 +148,7 @@ class _Crew:
     def dismiss(self) -> list[Job]:
         """Let no more calls be begun; returns the jobs that are left."""
         with self.lock:
+            self.dismissed = True  # a thread may begin only now, when others have the jobs
             left = list(self.jobs)
             self.jobs.clear()
         return left

@@ -260,8 +260,7 @@ def _holds_hits(value: object) -> bool:
 def _several(names: Sequence[str]) -> UnreadableResult:
     """Of a pipeline in which more than one component gave documents."""
     return UnreadableResult(
-        f"several of its components gave documents ({', '.join(names)}): return those of one, or"
-        f" let the fixture give the pipeline itself and say 'pipeline: {{output: {names[-1]}}}'"
+        f"several of its components gave documents ({', '.join(names)}): return those of one"
     )
 
 

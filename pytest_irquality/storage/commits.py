@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pytest_irquality.edges.git import last_change
+from pytest_irquality.edges.objects import Tree
 from pytest_irquality.edges.project import Project
 from pytest_irquality.storage.baseline import BaselineFiles, taken_over, whose
 from pytest_irquality.storage.elsewhere import Shelf, in_commit
@@ -43,6 +44,11 @@ class AtCommit(Source):
         except OSError as error:
             raise StoredRunError(f"--ir-baseline {self.given}: {error}") from None
 
+    @property
+    def tree(self) -> Tree:
+        """The files of that commit. Raises ``OSError``."""
+        return Tree(self.project.repository, self.base)
+
     @cached_property
     def shelf(self) -> Shelf:
         """All baselines of that commit, looked for once. Raises ``OSError``."""
@@ -68,7 +74,7 @@ class AtCommit(Source):
 
     def _at_base(self, found: Found, path: Path) -> Found:
         repository, file = self.project.repository, found.target.file
-        content = repository.content(self.base, path)
+        content = self.tree.read(repository.path(path))
         if content is not None:
             stored = parse_run(content.splitlines(keepends=True), found.source)
             found = replace(found, stored=stored)
@@ -79,7 +85,7 @@ class AtCommit(Source):
             return found
         # Without a baseline in this change either nothing would ever be compared, which must not
         # look like a pass.
-        if file.name not in repository.names(self.base, file.parent):
+        if self.tree.find(repository.path(file)) is None:
             return replace(found, new="suite")
         return replace(found, new="baseline" if path.is_file() else "")
 

@@ -20,12 +20,12 @@ from pytest_irquality.metrics.errors import MeasureError
 from pytest_irquality.storage.jsonl import parse_run
 from pytest_irquality.storage.run_file import RunFile
 from pytest_irquality.storage.stored import Header, StoredRun, StoredRunError
-from pytest_irquality.storage.target import Target, run_name
+from pytest_irquality.storage.target import Target, run_file, run_name
 from pytest_irquality.suite import SuiteError, load_suite
 from pytest_irquality.suite.model import Suite
 
 FOLDER = ".ir-baseline"
-SUITE_SUFFIXES = (".ir.yaml", ".ir.yml", ".yaml", ".yml")
+SUITE_SUFFIXES = (".ir.yaml", ".ir.yml", ".yaml", ".yml", "")  # the last one for lists
 PASSED_OVER = re.compile(r"\.|(__pycache__|node_modules|site-packages|venv)$")
 HALF = 0.5
 
@@ -122,7 +122,7 @@ def shares_half(stored: StoredRun, suite: Suite) -> bool:
 
 def own_files(suite_file: Path) -> Iterator[Path]:
     """Find the baselines that a suite's name leads to, for whichever retrievers."""
-    stem = suite_file.stem.removesuffix(".ir")
+    stem = run_file(suite_file, "", "")
     for path in (suite_file.parent / FOLDER).glob("*.jsonl"):
         if path.name == f"{stem}.jsonl" or path.name.startswith(f"{stem}."):
             yield path

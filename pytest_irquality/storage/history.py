@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_irquality.edges.codec import as_dict, fits, restored
 from pytest_irquality.edges.open import Unreadable, bounded_lines, open_bytes
-from pytest_irquality.edges.write import write
+from pytest_irquality.edges.write import alone_in, write
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Suite
 
@@ -111,15 +112,16 @@ def record(path: Path, shown: str, new: Iterable[Entry]) -> None:
     Raises ``HistoryError`` and leaves the file as it is where that holds something else,
     ``OSError``.
     """
-    entries = [*read_history(path, shown)]
-    for entry in new:
-        place = place_of(entries, entry)
-        entries[place : place + 1] = [entry]
-    lines = (
-        json.dumps({"format": FORMAT, **as_dict(entry)}, ensure_ascii=True).encode() + b"\n"
-        for entry in entries
-    )
-    write(path, lines)
+    with alone_in(Path(os.path.realpath(path)).parent):
+        entries = [*read_history(path, shown)]
+        for entry in new:
+            place = place_of(entries, entry)
+            entries[place : place + 1] = [entry]
+        lines = (
+            json.dumps({"format": FORMAT, **as_dict(entry)}, ensure_ascii=True).encode() + b"\n"
+            for entry in entries
+        )
+        write(path, lines)
 
 
 def place_of(entries: Sequence[Entry], new: Entry) -> int:

@@ -49,18 +49,23 @@ def write_run(path: Path, stored: StoredRun, allowed: Allowed | None = None) -> 
 
 
 def _lines(stored: StoredRun) -> Iterator[bytes]:
-    header = as_dict(stored.header)
-    known = {name: value for name, value in header.items() if value not in (None, "")}
-    yield _line({"format": FORMAT, "format_version": VERSION, **known})
+    yield header_line(stored.header)
     for query in stored.queries.values():
         yield b"\n"
-        yield _line(query.id)
-        yield _line(row_of(query))
+        yield line_of(query.id)
+        yield line_of(row_of(query))
     yield b"\n"
-    yield _line(END)
+    yield line_of(END)
 
 
-def _line(data: Mapping[str, object] | str) -> bytes:
+def header_line(header: Header) -> bytes:
+    """The first line of a run."""
+    known = {name: value for name, value in as_dict(header).items() if value not in (None, "")}
+    return line_of({"format": FORMAT, "format_version": VERSION, **known})
+
+
+def line_of(data: Mapping[str, object] | str) -> bytes:
+    """Data as a line of JSON."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=str)
     try:
         return text.encode() + b"\n"
@@ -86,14 +91,14 @@ def read_run(path: Path, shown: str | None = None, allowed: Allowed | None = Non
 def read_header(path: Path, shown: str | None = None, allowed: Allowed | None = None) -> Header:
     """Read the header alone of the run in a file. Raises as ``read_run`` does."""
     with opened(path, shown or str(path), allowed) as file:
-        return _header(bounded_lines(file), shown or str(path))
+        return header_in(bounded_lines(file), shown or str(path))
 
 
 @no_cycles()
 def parse_run(lines: Iterable[bytes], shown: str) -> StoredRun:
     """The run in the lines of a file that messages call ``shown``. Raises ``StoredRunError``."""
     lines = iter(lines)
-    header = _header(lines, shown)
+    header = header_in(lines, shown)
     queries: dict[str, StoredQuery] = {}
     places: dict[str, int] = {}
     shared: Shared = {}
@@ -106,7 +111,7 @@ def parse_run(lines: Iterable[bytes], shown: str) -> StoredRun:
             raise DamagedRunError(f"{where}: {_conflict(line, lines)}")
         if ended:
             raise DamagedRunError(f"{where}: damaged: this stands behind its last line")
-        data = _object(line, where)
+        data = object_on(line, where)
         if ended := data == END:
             continue
         try:
@@ -155,12 +160,13 @@ def _text(line: bytes) -> str:
     return line.decode(errors="replace").strip()
 
 
-def _header(lines: Iterable[bytes], shown: str) -> Header:
+def header_in(lines: Iterable[bytes], shown: str) -> Header:
+    """The header on the first of a file's lines. Raises ``StoredRunError``."""
     lines, where = iter(lines), f"{shown}:1"
     line = next(lines, b"")
     if line.startswith(SIDES[0]) and OURS in (ours := next(lines, b"")):
         raise DamagedRunError(f"{where}: {_conflict(line, iter([ours, *lines]))}")
-    data = _object(line, where, StoredRunError)
+    data = object_on(line, where, StoredRunError)
     _refuse_other_formats(data, where)
     fields = fields_of(Header)
     header = {name: data[name] for name in fields if name in data}
@@ -187,9 +193,10 @@ def _refuse_other_formats(data: Mapping[str, Any], where: str) -> None:
         )
 
 
-def _object(
+def object_on(
     line: bytes, where: str, error: type[StoredRunError] = DamagedRunError
 ) -> dict[str, Any]:
+    """The object on a line. Raises a ``StoredRunError``."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Annotated, Any
 
@@ -27,15 +28,17 @@ def row_of(query: StoredQuery) -> Row:
     """The row of a query, without what it does not have."""
     row = {"id": query.id, "query": query.text, **_known(of=query.of, params=query.params)}
     if query.ranking is None:
-        return {**row, "fault": query.fault}
+        return {**row, "fault": query.fault, **_known(skipped=query.skipped)}
     texts = query.by_document(query.texts)
     row |= _answer(query, query.ranking) | _known(texts=texts, values=query.values)
     if query.version is not None:
         row["version"] = query.version
     if query.answers:
         row["answers"] = [_beside(answer, texts) for answer in query.answers if answer.ranking]
-    if query.candidates:
-        row["candidates"] = _beside(query.candidates, texts)
+    if query.stages:
+        row["stages"] = {name: _beside(stage, texts) for name, stage in query.stages.items()}
+    if query.deeper:
+        row["deeper"] = _beside(query.deeper, texts)
     return row
 
 
@@ -47,11 +50,13 @@ def _known(**entries: Any) -> Row:
 def _beside(query: StoredQuery, texts: Mapping[str, str]) -> Row:
     """Another ranking on a query's line. A text that stands there already is not repeated."""
     if query.ranking is None:
-        return {"fault": query.fault}
+        return {"fault": query.fault, **_known(skipped=query.skipped)}
     row = _answer(query, query.ranking)
     own = query.by_document(query.texts)
     if new := {id: text for id, text in own.items() if texts.get(id) != text}:
         row["texts"] = new
+    if query.deeper:
+        row["deeper"] = _beside(query.deeper, {**texts, **own})
     return row
 
 
@@ -61,7 +66,15 @@ def _answer(query: StoredQuery, ranking: Ranking) -> Row:
     Where there are several, it says of which build it is.
     """
     seconds = {} if ranking.seconds is None else {"seconds": ranking.seconds}
-    return {**seconds, **_known(build=query.build), "docs": _documents(query, ranking)}
+    passed_on = {} if ranking.passed_on is None else {"passed_on": ranking.passed_on}
+    counts = {name: list(numbers) for name, numbers in ranking.counts.items()}
+    return {
+        **seconds,
+        **passed_on,
+        **_known(counts=counts),
+        **_known(build=query.build),
+        "docs": _documents(query, ranking),
+    }
 
 
 def _documents(query: StoredQuery, ranking: Ranking) -> list[Any]:
@@ -90,6 +103,7 @@ ENTRIES: Mapping[str, tuple[Any, str]] = {
     "query": (str, NAMED),
     "params": (dict, NAMED),
     "of": (str, "'of' is the id of a query"),
+    "skipped": (bool, "'skipped' is true or false"),
     "docs": (list, ANSWERED),
     "seconds": (float | None, ANSWERED),
     "build": (Annotated[int, (0).__le__], "'build' is a whole number"),
@@ -97,7 +111,10 @@ ENTRIES: Mapping[str, tuple[Any, str]] = {
     "version": (str | None, VALUED),
     "values": (dict[str, float], VALUED),
     "answers": (list[dict], "'answers' is a list of answers"),  # type: ignore[type-arg]
-    "candidates": (dict | None, "'candidates' is an answer"),
+    "stages": (dict[str, dict], "'stages' is a table of answers"),  # type: ignore[type-arg]
+    "counts": (dict[str, list[float]], "'counts' is a table of numbers"),
+    "passed_on": (int, "'passed_on' is a whole number"),
+    "deeper": (dict, "'deeper' is an answer"),
 }
 """The type of each entry of a row, and what is said of one that is of another."""
 TESTS = {name: (shape_of(kind).fits, wrong) for name, (kind, wrong) in ENTRIES.items()}
@@ -117,13 +134,15 @@ def query_of(row: Row, shared: Shared) -> StoredQuery:
         raise DamagedRowError("'params' holds what is no number")
     of = row.get("of", "")
     if isinstance(fault := row.get("fault"), str):
-        return StoredQuery(id, text, params, fault=fault, of=of)
+        return StoredQuery(id, text, params, fault=fault, of=of, skipped=row.get("skipped", False))
     if "docs" not in row:
         raise DamagedRowError(ANSWERED.format(id=id))
-    others, candidates = row.get("answers", ()), row.get("candidates")
+    others, stages = row.get("answers", ()), row.get("stages", {})
     if len(others) >= bounds.ANSWERS:
         raise DamagedRowError(f"more than {bounds.ANSWERS:,} answers")
     ranking, titles = _ranking(row["docs"], row.get("seconds"), shared)
+    counts = _counts(row.get("counts", {}))
+    ranking = replace(ranking, passed_on=row.get("passed_on"), counts=counts)
     texts = row.get("texts", {})
     return StoredQuery(
         id,
@@ -138,8 +157,14 @@ def query_of(row: Row, shared: Shared) -> StoredQuery:
         tuple(query_of(_alone(other, row), shared) for other in others),
         row.get("build", 0),
         of,
-        None if candidates is None else query_of(_alone(candidates, row), shared),
+        {name: query_of(_alone(stage, row), shared) for name, stage in stages.items()},
+        _deeper(row, shared),
     )
+
+
+def _deeper(row: Row, shared: Shared) -> StoredQuery | None:
+    """The answer to the same query when it was asked for more, where it was."""
+    return query_of(_alone(row["deeper"], row), shared) if "deeper" in row else None
 
 
 def _hold(row: Row) -> None:
@@ -157,7 +182,7 @@ def _alone(other: Row, row: Row) -> Row:
     if isinstance(texts, dict):
         texts = {**row.get("texts", {}), **texts}
     question = {name: row[name] for name in row.keys() & {"id", "query", "params"}}
-    return other | question | {"texts": texts, "answers": [], "candidates": None}
+    return other | question | {"texts": texts, "answers": [], "stages": {}}
 
 
 def _ranking(
@@ -184,6 +209,12 @@ def _scores(column: Sequence[float | None]) -> tuple[float, ...] | None:
     if not all(abs(score) <= bounds.NUMBER for score in given):  # nor is NaN
         raise DamagedRowError("a score is too large")
     return tuple(math.nan if score is None else float(score) for score in column)
+
+
+def _counts(table: Mapping[str, Sequence[float]]) -> Mapping[str, tuple[float, ...]]:
+    if not all(0 <= number <= bounds.NUMBER for numbers in table.values() for number in numbers):
+        raise DamagedRowError("a count is no number")
+    return {name: tuple(numbers) for name, numbers in table.items()}
 
 
 def _can_be_written(value: object) -> bool:

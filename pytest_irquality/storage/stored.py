@@ -15,8 +15,7 @@ from typing import Annotated, Any, BinaryIO
 
 from pytest_irquality.edges import bounds
 from pytest_irquality.edges.open import Allowed, Unreadable, open_bytes
-from pytest_irquality.metrics.measure import CANDIDATES
-from pytest_irquality.retrieval.results import apart
+from pytest_irquality.retrieval.results import distinct_ids
 from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run
 from pytest_irquality.storage.matching import Matching, Question
 from pytest_irquality.suite.model import Query, Suite
@@ -49,8 +48,8 @@ class Header:
     rest is known of kept runs only, since a baseline's header holds nothing that two branches would
     both change. ``digest`` stands for the queries that the suite asks (not for what it demands of
     them), ``shard`` (``2/5``) says which share of the queries this is, ``version`` is the
-    retriever's own, ``commit`` that of the code, ``time`` ISO 8601 in UTC, ``package`` the version
-    of pytest-irquality.
+    retriever's own, ``commit`` that of the code, ``code`` a name for that with its edits, ``time``
+    ISO 8601 in UTC, ``package`` the version of pytest-irquality.
     """
 
     suite: Name
@@ -64,6 +63,7 @@ class Header:
     time: Name | None = None
     package: Name | None = None
     candidates: Depth | None = None
+    code: Name | None = None
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,10 @@ class StoredQuery:
     by measure, under the judgments of that day: changed judgments are seen from it.
 
     ``answers`` are further answers to the query, each with the number of the ``build`` it came
-    from. A line that is ``of`` another query (its id) is a variant's. ``candidates`` is what the
-    first stage gave, ranking or fault.
+    from. A line that is ``of`` another query (its id) is a variant's. ``stages`` is what those
+    before the ranking gave, by their names, ranking or fault; ``deeper`` what the query gave when
+    it was asked for more.
+    ``skipped``: the fault is why the query was left out.
     """
 
     id: str
@@ -91,7 +93,9 @@ class StoredQuery:
     answers: tuple[StoredQuery, ...] = ()
     build: int = 0
     of: str = ""
-    candidates: StoredQuery | None = None
+    stages: Mapping[str, StoredQuery] = field(default_factory=dict)
+    deeper: StoredQuery | None = None
+    skipped: bool = False
 
     @property
     def every_answer(self) -> tuple[StoredQuery, ...]:
@@ -100,8 +104,8 @@ class StoredQuery:
 
     @property
     def knows_texts(self) -> bool:
-        """True where every result of every answer, and of the candidates, has its text."""
-        others = (*self.answers, *([self.candidates] if self.candidates else []))
+        """True where every result of every answer, and of the stages, has its text."""
+        others = (*self.answers, *self.stages.values())
         results = {*self.ranking.ids} if self.ranking else set()
         known = self.by_document(self.texts)
         return results <= known.keys() and all(other.knows_texts for other in others)
@@ -118,7 +122,7 @@ class StoredQuery:
         known = zip(self.ranking.ids if self.ranking else (), words, strict=False)
         return {id: text for id, text in known if text is not None}
 
-    def apart_from(self, texts: dict[str, str]) -> StoredQuery:
+    def with_distinct_ids(self, texts: dict[str, str]) -> StoredQuery:
         """Give other ids to results that have an id in common with other texts.
 
         ``texts`` learns its own.
@@ -126,7 +130,7 @@ class StoredQuery:
         own = self.by_document(self.texts)
         if self.ranking is None or not own:
             return self
-        names = dict(zip(own, apart(tuple(own), own.values(), texts), strict=True))
+        names = dict(zip(own, distinct_ids(tuple(own), own.values(), texts), strict=True))
         ids = tuple(names.get(id, id) for id in self.ranking.ids)
         return replace(self, ranking=replace(self.ranking, ids=ids))
 
@@ -139,7 +143,7 @@ class StoredQuery:
     def same_ranking(self, other: StoredQuery) -> bool:
         """Tell whether both got the same documents in the same order for the same question.
 
-        Scores and titles may wobble.
+        Scores, titles and costs may wobble.
         """
         ids = [query.ranking.ids if query.ranking else None for query in (self, other)]
         same = (
@@ -149,16 +153,23 @@ class StoredQuery:
         )
         return (
             same
-            and self._same_candidates(other)
+            and self._lengths == other._lengths
+            and self._same_stages(other)
             and len(self.answers) == len(other.answers)
             and all(map(StoredQuery.same_ranking, self.answers, other.answers))
         )
 
-    def _same_candidates(self, other: StoredQuery) -> bool:
-        """Tell whether both have the same candidates, or the newer one has none to compare."""
-        if other.candidates is None:
-            return True
-        return self.candidates is not None and self.candidates.same_ranking(other.candidates)
+    @property
+    def _lengths(self) -> Mapping[str, tuple[float, ...]]:
+        counts = self.ranking.counts if self.ranking else {}
+        return {name: numbers for name, numbers in counts.items() if name != "cost"}
+
+    def _same_stages(self, other: StoredQuery) -> bool:
+        """Tell whether this holds all that the newer one has of stages, and the same."""
+        return all(
+            name in self.stages and self.stages[name].same_ranking(stage)
+            for name, stage in other.stages.items()
+        )
 
 
 @dataclass(frozen=True)
@@ -196,7 +207,7 @@ class StoredRun:
                 for number in range(count)
             ),
             {
-                id: Fault(line.fault or "no ranking was kept")
+                id: Fault(line.fault or "no ranking was kept", skipped=line.skipped)
                 for id, line in lines.items()
                 if line.ranking is None
             },
@@ -211,9 +222,15 @@ class StoredRun:
         """Give the runs of the stages before the ranking, where anything of them was kept."""
         if self.header.candidates is None:
             return {}
-        kept = {id: line.candidates for id, line in lines.items() if line.candidates}
-        stage = self._answers(kept, readers)
-        return {CANDIDATES: replace(stage, depth=self.header.candidates, scored={})}
+        names = dict.fromkeys(name for line in lines.values() for name in line.stages)
+        of_each = {
+            name: {id: line.stages[name] for id, line in lines.items() if name in line.stages}
+            for name in names
+        }
+        return {
+            name: replace(self._answers(kept, readers), depth=self.header.candidates, scored={})
+            for name, kept in of_each.items()
+        }
 
     @property
     def version(self) -> str | None:
@@ -241,8 +258,8 @@ class StoredRun:
         depth, candidates = self.header.depth, self.header.candidates or 0
         if depth < suite.depth:
             return f"{depth} results a query, and the suite asks for {suite.depth}"
-        if staged and candidates < suite.depth_of(CANDIDATES):
-            most = suite.depth_of(CANDIDATES)
+        if staged and candidates < suite.stage_depth:
+            most = suite.stage_depth
             return f"{candidates} candidates a query, and the suite reads {most}"
         return "no texts, which 'match: text' needs" if self.lacks_texts(suite) else ""
 
@@ -263,12 +280,18 @@ def _answer(lines: Mapping[str, StoredQuery], readers: Collection[str]) -> Answe
     rankings: dict[str, Ranking] = {}
     titles: dict[str, str] = {}
     texts: dict[str, str] = {}
-    for id, line in lines.items():
-        stored = line.apart_from(texts) if id in readers else line
-        if stored.ranking is not None:
-            rankings[id] = stored.ranking
+
+    def ranking_of(line: StoredQuery, id: str) -> Ranking | None:
+        stored = line.with_distinct_ids(texts) if id in readers else line
         for document, title in stored.by_document(stored.titles).items():
             titles.setdefault(document, title)
+        if stored.ranking and line.deeper:
+            return replace(stored.ranking, deeper=ranking_of(line.deeper, id))
+        return stored.ranking
+
+    for id, line in lines.items():
+        if (ranking := ranking_of(line, id)) is not None:
+            rankings[id] = ranking
     build = max((line.build for line in lines.values()), default=0)
     return Answer(rankings, titles, texts, build=build)
 
@@ -281,12 +304,11 @@ def asked(suite: Suite, query: Query) -> StoredQuery:
 def answered(suite: Suite, query: Query, run: Run) -> StoredQuery:
     """A query with what a run has for it. Raises ``KeyError`` where the run never asked it."""
     question = asked(suite, query)
-    if query.id in run.faults:
-        return replace(question, fault=run.faults[query.id].message)
+    if fault := run.faults.get(query.id):
+        return replace(question, fault=fault.message, skipped=fault.skipped)
     reads_texts = query.id in suite.readers
 
-    def line(answer: Answer) -> StoredQuery:
-        ranking = answer.rankings[query.id]
+    def line(answer: Answer, ranking: Ranking) -> StoredQuery:
         texts = answer.texts if reads_texts else {}
         return replace(
             question,
@@ -295,13 +317,16 @@ def answered(suite: Suite, query: Query, run: Run) -> StoredQuery:
             texts=tuple(map(texts.get, ranking.ids)) if texts else (),
             build=answer.build,
             of=query.of,
+            deeper=line(answer, ranking.deeper) if ranking.deeper else None,
         )
 
-    first, *others = map(line, run.answers)
-    stage = run.stages.get(CANDIDATES)
-    if stage and (query.id in stage.answered or query.id in stage.faults):
-        first = replace(first, candidates=answered(suite, query, stage))
-    return replace(first, answers=tuple(others))
+    first, *others = (line(answer, answer.rankings[query.id]) for answer in run.answers)
+    stages = {
+        name: answered(suite, query, stage)
+        for name, stage in run.stages.items()
+        if query.id in stage.answered or query.id in stage.faults
+    }
+    return replace(first, answers=tuple(others), stages=stages)
 
 
 def stored_run(suite: Suite, run: Run, header: Header) -> StoredRun:

@@ -17,10 +17,13 @@ def run_name(path: str, retriever: str) -> str:
 def run_file(suite_file: Path, retriever: str, suffix: str = ".jsonl") -> str:
     """Name the file of a run: ``shop.bm25.jsonl`` for ``shop.ir.yaml`` and the retriever ``bm25``.
 
-    What no file may be called is percent-encoded.
+    A list of queries keeps its suffix: a suite that was made of it has its stem. What no file may
+    be called is percent-encoded.
     """
+    is_yaml = suite_file.suffix.lower() in (".yaml", ".yml")
+    own = suite_file.stem.removesuffix(".ir") if is_yaml else suite_file.name
     variant = f".{file_name(retriever)}" if retriever else ""
-    return suite_file.stem.removesuffix(".ir") + variant + suffix
+    return own + variant + suffix
 
 
 class Target(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pytest_irquality.metrics.measure import CANDIDATES
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.baseline import BaselineFiles
 from pytest_irquality.storage.found import Found
@@ -44,7 +43,7 @@ def update(
     changes = [*_changes(found, before, lines, header.depth)]
     if not changes and kept != {id: line for id, line in before.items() if line.of or id in lines}:
         changes = ["other wordings changed"]
-    stay = f"; {len(run.faults)} could not be answered, and stay as they were" if run.faults else ""
+    stay = f"; {len(run.faults)} had no answer, and stay as they were" if run.faults else ""
     if changes:
         write_run(file.path, StoredRun(header, kept), file.allowed)
         yield f"baseline written: {file.shown}: {', '.join(changes)}{stay}"
@@ -78,8 +77,8 @@ def _header(found: Found, lines: Mapping[str, StoredQuery], run: Run) -> Header:
     """
     suite, old, depth = found.target.suite, found.stored, found.target.suite.depth
     candidates = None
-    if any(line.candidates for line in lines.values()):
-        candidates = suite.depth_of(CANDIDATES)
+    if any(line.stages for line in lines.values()):
+        candidates = suite.stage_depth
     if old and not lines.keys() <= run.answered:  # some stay as they were
         depth = min(depth, old.header.depth)
         candidates = candidates and min(candidates, old.header.candidates or candidates)
@@ -164,27 +163,31 @@ def _queries(lines: Mapping[str, StoredQuery]) -> Mapping[str, StoredQuery]:
 def _to_keep(suite: Suite, query: StoredQuery, run: Run) -> StoredQuery:
     """Make a line of a baseline.
 
-    It has no times, which never are the same, but what the ranking scores today, and candidates
-    only where the suite measures them, without their titles.
+    It has no times, which never are the same, but what the ranking scores today, and of the stages
+    only those that the suite measures, without titles.
     """
     if query.of:
         return _without_time(query)
-    candidates = query.candidates
-    if candidates and (candidates.ranking is None or CANDIDATES not in suite.stages):
-        candidates = None
-    query = replace(query, candidates=candidates and replace(candidates, titles=()))
+    stages = {
+        name: replace(stage, titles=())
+        for name, stage in query.stages.items()
+        if stage.ranking and name in suite.stages
+    }
+    query = replace(query, stages=stages)
     scored = run.scored.get(query.id, {})
     values = {measure: round(value, DIGITS) for measure, value in scored.items()}
     return replace(_without_time(query), version=run.version, values=values)
 
 
 def _without_time(query: StoredQuery) -> StoredQuery:
+    """Leave out what every run has otherwise: times, and what a tie of that run was settled by."""
     ranking = replace(query.ranking, seconds=None) if query.ranking else None
     return replace(
         query,
         ranking=ranking,
         answers=tuple(map(_without_time, query.answers)),
-        candidates=query.candidates and _without_time(query.candidates),
+        stages={name: _without_time(stage) for name, stage in query.stages.items()},
+        deeper=None,
     )
 
 

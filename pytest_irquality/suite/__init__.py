@@ -1,15 +1,17 @@
 """Suites as users write them: queries, judgments, rules and limits, read from YAML."""
 
 from pytest_irquality.edges.open import Allowed as Allowed, Unreadable as Unreadable
+from pytest_irquality.edges.reach import OwnFiles as OwnFiles
 from pytest_irquality.suite.demands import (
     Answered as Answered,
     Audited as Audited,
     Demand as Demand,
+    Examined as Examined,
     Guard as Guard,
     Scope as Scope,
 )
 from pytest_irquality.suite.judges import Judges as Judges, Settled as Settled
-from pytest_irquality.suite.keys import Corpus as Corpus, Ends as Ends, Retry as Retry
+from pytest_irquality.suite.keys import Corpus as Corpus, Retry as Retry
 from pytest_irquality.suite.lint import IRQualityWarning as IRQualityWarning
 from pytest_irquality.suite.model import (
     Bound as Bound,
@@ -17,6 +19,8 @@ from pytest_irquality.suite.model import (
     Limits as Limits,
     Query as Query,
     Suite as Suite,
+    TrendLimits as TrendLimits,
+    VariantLimits as VariantLimits,
 )
 from pytest_irquality.suite.reader import load_suite as load_suite
 from pytest_irquality.suite.rules import Rule as Rule

@@ -2,7 +2,7 @@
 
 A finding keeps the key of the demand it is on, and ``DEMANDS`` in ``model.py`` has the class of
 each key. Rules are in ``rules.py``, guards and bounds here; the words are in
-``wording/demands.py``.
+``wording/demand_words.py``.
 """
 
 from __future__ import annotations
@@ -67,6 +67,13 @@ class Trend(Demand):
     key = "trend"
 
 
+class Together(Demand):
+    """A limit on what all suites of one retriever lost together."""
+
+    key = "together"
+    on_change = falls = tested = True
+
+
 @dataclass(frozen=True)
 class Audited(Demand):
     """Something that an audit counts, of which there may be ``most``."""
@@ -77,6 +84,15 @@ class Audited(Demand):
 
 AUDITED = ("dead", "unprotected", "toothless")
 """The kinds of what an audit counts, as ``Audit`` names them."""
+
+
+class Examined(Demand):
+    """The exam of the base: what its suite demanded of the same search."""
+
+    @property
+    def can_fail(self) -> bool:
+        """True: a project may let no change accept anything."""
+        return True
 
 
 class Answered(Demand):
@@ -91,7 +107,8 @@ class Scope:
     """The things that a check is over.
 
     These are ``means`` of a measure, of the suite or of ``tags``, single ``queries``, ``changes``
-    in the history, or ``answers``, whatever they are; none of these are variants and audits.
+    in the history, ``answers``, whatever they are, or the base's ``exam``; none of these are
+    variants and audits.
     ``each``: every tag or query by itself.
     """
 
@@ -100,6 +117,7 @@ class Scope:
     queries: bool = False
     changes: bool = False
     answers: bool = False
+    exam: bool = False
     each: bool = False
 
     @property
@@ -128,6 +146,7 @@ SCOPES: Mapping[str, Scope] = {
     "robustness": Scope(),
     "trend": Scope(changes=True),
     "audit": Scope(),
+    "exam": Scope(exam=True),
 }
 """What each scope is over, by its name."""
 

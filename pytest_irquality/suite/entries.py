@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.suite.files.formats import Record
-from pytest_irquality.suite.files.judgments import InFiles, JudgmentFile, read_judgments
+from pytest_irquality.suite.files.judgment_files import InFiles, JudgmentFile, read_judgments
 from pytest_irquality.suite.files.queries import read_queries, tags, variants
 from pytest_irquality.suite.files.source import Source, beir_qrels, beir_queries, sources
 from pytest_irquality.suite.keys import (
@@ -59,7 +59,7 @@ class SuiteFiles:
         for file in self.written.judgments:
             for source in self._sources(file):
                 folder = source.path.is_dir()
-                self._read(beir_qrels(source, file.split) if folder else source)
+                self._read(beir_qrels(source) if folder else source)
         if not entries:
             place = self.written.places["queries"]
             self.document.fail_at(place, "'queries' is empty: no file has one")
@@ -81,10 +81,10 @@ class SuiteFiles:
         return (self._query(record, source.name) for record in records)
 
     def _of_folder(self, entry: WrittenFile, source: Source) -> Iterator[WrittenQuery]:
-        """The queries of one split of a BEIR folder, which has those of all."""
+        """The queries of a BEIR folder that its test split judges."""
         texts = beir_queries(source)
         records, _, _ = read_queries(texts, FURTHER_KEYS)
-        judgments = self._read(beir_qrels(source, entry.split))
+        judgments = self._read(beir_qrels(source))
         queries = (self._query(record, texts.name) for record in records)
         return (query for query in queries if query.name in judgments.grades)
 

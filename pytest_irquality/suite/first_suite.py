@@ -9,11 +9,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_irquality.edges.printable import clipped, terminal
-from pytest_irquality.suite.sampling import Sample
+from pytest_irquality.edges.printable import GRADED_COLUMNS, clipped, terminal
+from pytest_irquality.suite.by_default import default_drop
+from pytest_irquality.suite.files.logs import Logged
+from pytest_irquality.suite.files.queries import tags
+from pytest_irquality.suite.sampling import Sample, sample
 
 PLAIN = re.compile(r"[^\W_](?:[\w '/+.-]*\w)?")
 LONGEST = 100
+SAMPLE = 200
+UNGRADED = f"{','.join(GRADED_COLUMNS)}\n"
+"""A file of judgments that has none."""
 
 GRADES = {"perfect": 3, "good": 2, "ok": 1, "bad": 0}
 
@@ -24,7 +30,7 @@ BY_HAND = """\
 # 2. Where one document must never sink, say so: must_find: {ID: 3} fails if it is not in the top 3.
 # 3. Set the floors under 'thresholds' a little below what pytest --ir-suite shows.
 # 4. Run pytest --ir-suite --ir-update-baseline and commit what it writes: from then on a query that loses all its relevant
-#    documents fails. 'max_drop: 0.15' beside a floor limits what a change may take from the mean.
+#    documents fails, and a drop of the mean that chance does not explain.
 """
 
 ON_A_PAGE = """\
@@ -44,12 +50,15 @@ HEAD = """\
 {steps}
 {drawn}suite: {name}
 grades: {{perfect: 3, good: 2, ok: 1, bad: 0}}
+undefined: judged_zero   # a query whose graded results are all bad scores 0; one that nobody graded is in no mean
 {judgments}metrics: [ndcg@10, mrr@10, recall@10{weighted}]
 
 thresholds:
   zero_results: {{max: {empty}}}
   # ndcg@10: {{min: 0.80}}
   # recall@10: {{min: 0.80}}
+  # By default, once there is a baseline: {default}
+  # ndcg@10: {{max_drop: {most}, max_significant_drop: 0.01}}   # this line instead holds for this suite alone
 
 queries:
 """
@@ -85,6 +94,32 @@ class GradingPage:
     judgments: str
 
 
+def drawn_from(queries: Sequence[Logged], size: int | None) -> tuple[list[Asked], Sample | None]:
+    """The queries to ask, and how they were drawn, with their weights, from a log.
+
+    A list that counts nothing is asked whole, unless a size is given.
+    """
+    counts = [query.searches for query in queries]
+    if not any(count is not None for count in counts):
+        if size is None:
+            return [_asked(query) for query in queries], None
+        counts = [1.0] * len(counts)
+    drawn = sample([count or 0.0 for count in counts], size or SAMPLE)
+    return [_asked(queries[one.place], one.weight) for one in drawn.drawn], drawn
+
+
+def _asked(query: Logged, weight: float | None = None) -> Asked:
+    id = query.record.cells.get("id", "").strip() or None
+    return Asked(query.text, id, tags(query.record), weight=weight)
+
+
+def how_many(asked: Sequence[Asked], drawn: Sample | None) -> str:
+    """``3 queries``, or ``200 of 7,000 queries`` of a log."""
+    if drawn:
+        return f"{len(asked):,} of {drawn.queries:,} queries"
+    return "1 query" if len(asked) == 1 else f"{len(asked):,} queries"
+
+
 def first_suite(
     name: str,
     source: str,
@@ -106,6 +141,8 @@ def first_suite(
         steps=_steps(page) if page else BY_HAND,
         drawn=_drawn(sample, source) if sample else "",
         judgments=f"judgments: {scalar(page.judgments)}\n" if page else "",
+        default="ndcg@10 of all suites together falls by no more than chance explains.",
+        most=f"{default_drop(len(asked)):.3g}",
         weighted=", weighted ndcg@10" if sample else "",
     )
     return head + "\n".join("\n".join(_query(query, not page)) + "\n" for query in asked)

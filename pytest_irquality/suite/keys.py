@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from yaml.events import Event, ScalarEvent
 
+from pytest_irquality.metrics.evaluation import Undefined
 from pytest_irquality.suite.blocks import (
     AUDIT,
     BLOCK,
@@ -62,6 +63,7 @@ from pytest_irquality.suite.values import (
     FROM_0,
     IDENTIFIER,
     PARAMS,
+    RATE,
     TEXT,
     TEXT_OR_TEXTS,
     TEXTS,
@@ -76,7 +78,7 @@ from pytest_irquality.suite.values import (
 )
 from pytest_irquality.suite.yaml import Document, Place
 
-# -- pipelines -------------------------------------------------------------------------------------
+# -- calls and chunks ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,20 +109,6 @@ class Corpus:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ends:
-    """The ends of a pipeline of components.
-
-    Its ``input`` is given the query, as ``component.input``; ``output`` is the component whose
-    documents are the ranking.
-    """
-
-    input: tuple[str, ...] = key(
-        TEXT_OR_TEXTS, "Where the query goes in: `component.input`.", (), "every input of that kind"
-    )
-    output: str = key(TEXT, "The component whose documents are the ranking.", "", "the last one")
-
-
 # -- files -----------------------------------------------------------------------------------------
 
 
@@ -146,7 +134,6 @@ class WrittenFile:
         "write the path, or {file: path, format: name}",
     )
     format: str | None = key(FORMAT, "What the file is.", None, "seen from its content")
-    split: str = key(TEXT, "Which judgments of a BEIR folder.", "test")
     place: Place = Place(1)
     bare: bool = False
 
@@ -288,9 +275,10 @@ class SuiteSettings:
     relevant_from: float = key(
         LOWEST_GRADE, "The lowest grade that counts as relevant; may be a fraction.", 1.0
     )
-    undefined: Literal["skip", "zero"] = key(
-        choice("skip", "zero"),
-        "Queries without a relevant document: left out of means, or scored 0.",
+    undefined: Undefined = key(
+        choice(*get_args(Undefined)),
+        "Queries without a relevant document: left out of means; scored 0 where they are graded; or"
+        " scored 0, graded or not.",
         "skip",
     )
     id_field: str | None = key(
@@ -311,6 +299,13 @@ class SuiteSettings:
         Retry(times=0),
         "none is",
     )
+    rate: float | None = key(
+        RATE,
+        "The most calls of the retriever in a time; they are spaced. The lowest of its suites"
+        " counts.",
+        None,
+        "none",
+    )
     match: Match = key(MATCH, "What stands under `relevant` and in rules: ids, or passages.", "id")
     corpus: Corpus = key(
         table(Corpus, "`{files: …, missing: …}`"),
@@ -318,12 +313,6 @@ class SuiteSettings:
         " look for where documents are graded.",
         Corpus(),
         "the retriever's `texts()`, if it has one",
-    )
-    pipeline: Ends = key(
-        table(Ends, "`{input: …, output: …}`"),
-        "Where the query goes into a pipeline of components, and which of them ranks.",
-        Ends(),
-        "seen from the pipeline",
     )
     judges: Judges = key(
         JUDGES,
@@ -343,13 +332,10 @@ class SuiteSettings:
         {},
         "nothing fails",
     )
-    concurrency: int | None = key(
-        COUNT, "Calls in flight.", None, "the ini key `ir_concurrency`, else 1"
-    )
+    concurrency: int | None = key(COUNT, "Calls in flight.", None, "1")
     timeout: float | None = key(
         DURATION, "The longest one call may take.", None, "60 s; none for plain functions"
     )
-    warmup: int = key(FROM_0, "Calls made before latency is measured.", 0)
     repeat: int = key(
         ANSWERS, "Answers asked of each query, for engines that answer otherwise each time.", 1
     )

@@ -20,6 +20,7 @@ def lint(suite: Suite) -> Iterator[tuple[Place, str]]:
     """Every doubt about a suite, and where it arises."""
     yield from suite.doubts
     yield from _nothing_expected(suite)
+    yield from _never_satisfied(suite)
     for query in suite.queries:
         if query.rules and (why := _contradiction([*suite.rules_of_all, *query.rules])):
             yield query.place, f"the rules of {query.quoted} contradict each other: {why}"
@@ -45,6 +46,24 @@ def _nothing_expected(suite: Suite) -> Iterator[tuple[Place, str]]:
     verb = "has" if len(idle) == 1 else "have"
     names = _named([query.quoted for query in idle])
     yield idle[0].place, f"{names} {verb} neither judgments nor rules"
+
+
+def _never_satisfied(suite: Suite) -> Iterator[tuple[Place, str]]:
+    never = [
+        query
+        for query in suite.queries
+        if query.judgments.grades and not (query.judgments.relevant or query.expects_nothing)
+    ]
+    if not never:
+        return
+    verb, it = ("is", "it is") if len(never) == 1 else ("are", "they are")
+    means = f"{it} in no mean" if suite.undefined == "skip" else "any ranking scores 0"
+    yield (
+        never[0].place,
+        f"{_named([query.quoted for query in never])} {verb} graded without any relevant document,"
+        f" so {means}: grade the document that is right, write 'expect_no_results: true', or leave"
+        " the query out",
+    )
 
 
 def _contradiction(rules: Sequence[Rule]) -> str | None:

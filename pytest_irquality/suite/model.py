@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_irquality.edges.printable import clipped
-from pytest_irquality.metrics import Judgments, Measure, parse_measure
+from pytest_irquality.edges.printable import as_read, clipped
+from pytest_irquality.metrics import Judgments, Measure
 from pytest_irquality.suite.demands import (
     AUDITED,
     BOUNDS,
-    DEFAULT_GUARD,
     GUARDS,
     SCOPES,
     Answered,
     Audited,
     Bound,
     Demand,
+    Examined,
     Guard,
-    Min,
-    NewZeroResults,
-    NothingInCommon,
     Scope,
+    Together,
     Trend,
-    WarnBelow,
 )
 from pytest_irquality.suite.judges import UNNAMED, Settled, Votes
 from pytest_irquality.suite.key_tables import remarks
@@ -38,7 +34,6 @@ from pytest_irquality.suite.yaml import Place
 __all__ = ["Answered", "Bound", "Check", "Guard", "Limits", "Place", "Query", "Rule", "Suite"]
 
 LONGEST_QUOTE = 100
-ALIKE = 0.5  # the mean of rbo with the baseline, where nobody said what is right
 FEWEST_CANDIDATES = 100  # asked for, whatever is measured
 
 DEMANDS: Mapping[str, type[Demand]] = {
@@ -46,6 +41,7 @@ DEMANDS: Mapping[str, type[Demand]] = {
     **GUARDS,
     **BOUNDS,
     Trend.key: Trend,
+    Together.key: Together,
     **dict.fromkeys(AUDITED, Audited),
 }
 """Whatever a finding may be on, by its key."""
@@ -53,12 +49,16 @@ DEMANDS: Mapping[str, type[Demand]] = {
 
 @dataclass(frozen=True)
 class Limits:
-    """All the bounds one line puts on one measure."""
+    """All the bounds one line puts on one measure.
+
+    Those that nobody has ``written`` hold where there is nothing to compare with.
+    """
 
     measure: Measure
     bounds: tuple[Bound, ...]
     known_issue: str | None = None
     place: Place = field(default=Place(1), compare=False)
+    written: bool = field(default=True, kw_only=True)
 
     @property
     def can_fail(self) -> bool:
@@ -162,7 +162,7 @@ class Query(QuerySettings):
     @property
     def quoted(self) -> str:
         """The text as messages quote it, never longer than a line."""
-        return repr(clipped(self.text, LONGEST_QUOTE))
+        return repr(clipped(as_read(self.text), LONGEST_QUOTE))
 
     @property
     def expects_nothing(self) -> bool:
@@ -181,7 +181,7 @@ class Check(NamedTuple):
     name: str
     label: str
     place: Place
-    demand: Query | Limits | Rule | Guard | Audited | Answered
+    demand: Query | Limits | Rule | Guard | Audited | Answered | Examined
     scope: str = "suite"
     tag: str | None = None
 
@@ -199,6 +199,11 @@ class Check(NamedTuple):
     def limits(self) -> Limits | None:
         """The line of limits that it is, where it is one."""
         return self.demand if isinstance(self.demand, Limits) else None
+
+    @property
+    def by_default(self) -> bool:
+        """True where it is a limit that nobody wrote."""
+        return self.limits is not None and not self.limits.written
 
     @property
     def allowed(self) -> int:
@@ -238,6 +243,7 @@ class Suite(SuiteSettings):
     doubts: tuple[tuple[Place, str], ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
+    reread: Callable[..., Suite] | None = field(default=None, compare=False, repr=False)
 
     @property
     def remarks(self) -> Mapping[str, str]:
@@ -326,6 +332,16 @@ class Suite(SuiteSettings):
         return tuple(dict.fromkeys([*self.metrics, *self.limited]))
 
     @cached_property
+    def counts(self) -> frozenset[str]:
+        """The numbers of results and calls that its measures read: words, tokens, cost."""
+        return frozenset(measure.counts for measure in self.measures if measure.counts)
+
+    @cached_property
+    def asks(self) -> frozenset[str]:
+        """The parts of today's results that measures of one's own ask for."""
+        return frozenset(ask for measure in self.measures for ask in measure.definition.asks)
+
+    @cached_property
     def column_of(self) -> Mapping[Measure, int]:
         """The place of each measure in a row of values."""
         return {measure: place for place, measure in enumerate(self.measures)}
@@ -335,15 +351,15 @@ class Suite(SuiteSettings):
         """The stages before the ranking that measures are of."""
         return frozenset(measure.stage for measure in self.measures if measure.stage)
 
-    def depth_of(self, stage: str) -> int:
-        """The number of results that a stage is asked for: as many as its measures read, and some.
-
-        Of the ranking itself (``""``) those that the suite reads.
-        """
-        if not stage:
-            return self.depth
-        read = [measure.depth(0) or 0 for measure in self.measures if measure.stage == stage]
+    @cached_property
+    def stage_depth(self) -> int:
+        """The number of results that each stage is asked for: as measures read, and some."""
+        read = [measure.depth(0) or 0 for measure in self.measures if measure.stage]
         return max(FEWEST_CANDIDATES, self.depth, *read)
+
+    def depth_of(self, stage: str) -> int:
+        """The number of results that a stage is asked for; of the ranking itself (``""``), too."""
+        return self.stage_depth if stage else self.depth
 
     @cached_property
     def most_relevant(self) -> int:
@@ -375,37 +391,6 @@ class Suite(SuiteSettings):
             or any(query.judgments.grades or query.demands for query in self.queries)
         )
 
-    def guarded(self) -> Suite:
-        """The suite with what nobody needs to write, for where there is a baseline."""
-        usual = self._stays_alike if self.says_nothing else (_watch(DEFAULT_GUARD),)
-        limited = any(measure.definition.compares for measure in self.limited)
-        checks = []
-        for check in usual:
-            guard = check.demand if isinstance(check.demand, Guard) else None
-            if not (guard.key in self.guards if guard else limited):
-                checks.append(check._replace(name=self._free(check.name)))
-        return replace(self, guards=frozenset(GUARDS), checks=(*self.checks, *checks))
-
-    def _free(self, name: str) -> str:
-        """The name, with a number behind it where a check has it already."""
-        taken = {check.name for check in self.checks}
-        names = chain([name], (f"{name}-{n}" for n in count(2)))
-        return next(name for name in names if name not in taken)
-
-    @property
-    def _stays_alike(self) -> tuple[Check, ...]:
-        """The checks of a suite that says nothing else: its rankings stay alike."""
-        rbo = parse_measure("rbo", self.top_k)
-        mean = Limits(rbo, (Min(ALIKE, text=str(ALIKE)),))
-        each = Limits(rbo, (WarnBelow(ALIKE, text=str(ALIKE)),))
-        name, label = f"rbo-{self.top_k}", str(rbo)
-        return (
-            Check(name, label, Place(1), mean),
-            Check(f"each_query-{name}", f"each_query: {label}", Place(1), each, "each_query"),
-            _watch(NothingInCommon, len(self.queries) // 10),
-            _watch(NewZeroResults),
-        )
-
     def audited(self) -> Suite:
         """The suite with the limits of its audit, for where there is one."""
         place = self.places.get("audit", Place(1))
@@ -414,6 +399,15 @@ class Suite(SuiteSettings):
             for kind, most in self.audit.items()
         )
         return replace(self, checks=(*self.checks, *checks))
+
+    def defines(self, query: Query) -> bool:
+        """Tell whether measures of relevance have a value for a query, once it is answered.
+
+        One without a relevant document has one only where it scores 0.
+        """
+        if self.undefined == "judged_zero":
+            return bool(query.judgments.grades)
+        return self.undefined == "zero" or bool(query.judgments.relevant)
 
     def judged_as(self, judgments: Mapping[str, Judgments]) -> Suite:
         """The suite with other judgments of the queries with these ids."""
@@ -435,9 +429,3 @@ class Suite(SuiteSettings):
         if check.over.answers:
             return tuple(query for query in self.queries if query.bulk)
         return self.tagged(check.tag)
-
-
-def _watch(guard: type[Guard], most: int = 0) -> Check:
-    """The check of a guard that nobody wrote."""
-    name, label = f"each_query-{guard.key}", f"each_query: {guard.key}"
-    return Check(name, label, Place(1), guard(most, written=False), "each_query")

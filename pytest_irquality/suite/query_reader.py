@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_irquality.edges.near import did_you_mean
+from pytest_irquality.edges.printable import as_read
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite.grades import Word
 from pytest_irquality.suite.judges import Said
@@ -139,18 +140,22 @@ class QueryReader:
         places = self._passages(written, query)
         if not places:
             return
-        from pytest_irquality.passages import normal, too_short  # noqa: PLC0415
+        from pytest_irquality.passages import has_ellipsis, sought, too_short  # noqa: PLC0415
 
         for passage, place in places.items():
-            words = normal(passage).words
+            form = sought(passage)
+            words = form.words
+            shown = short(as_read(passage))
             if not words:
-                yield place, f"the passage {short(passage)} has no word in it: no text can hold it"
+                yield place, f"the passage {shown} has no word in it: no text can hold it"
             elif too_short(words):
                 yield (
                     place,
-                    f"the passage {short(passage)} is too short to mean anything: nearly every text"
+                    f"the passage {shown} is too short to mean anything: nearly every text"
                     " holds it",
                 )
+            elif has_ellipsis(passage):
+                yield place, f"the passage {shown} {_of_ellipsis(bool(form.parts))}"
 
     def _passages(self, written: WrittenQuery, query: Query) -> Mapping[str, Place]:
         """The passages that a query names, with the place of each."""
@@ -195,3 +200,10 @@ class QueryReader:
                     place, f"nothing is known of the perturbation {short(kind)}{near or known}"
                 )
         return [kind for kind, _ in named]
+
+
+def _of_ellipsis(is_gap: bool) -> str:
+    """The meaning of a passage's ellipsis, as the end of a doubt."""
+    if is_gap:
+        return "is found, too, where up to 30 words stand for its ellipsis"
+    return "has an ellipsis that is no gap: it takes 3 words on each side"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,11 +63,13 @@ def load_suite(
     document = Document.of_text(shown, text)
     try:
         written = read_suite(document)
-        return _Assembly(path, document, written, definitions, allowed, perturbations).suite()
+        suite = _Assembly(path, document, written, definitions, allowed, perturbations).suite()
     except SuiteError:
         # a syntax error further down is the likelier cause of what was misread here
         document.finish()
         raise
+    again = partial(load_suite, definitions=definitions, perturbations=perturbations)
+    return replace(suite, reread=again)
 
 
 @dataclass(frozen=True)
@@ -178,6 +180,7 @@ class _Assembly:
             readers.setdefault(depth, reader)
         deepest = max(readers)
         if self.written.depth is None:
+            self._refuse_budgets(suite)
             most = max(IMPLIED_DEPTH, suite.top_k)
             for query in suite.queries:
                 ranks = [rule.documents[id] for rule in query.rules for id in rule.wanted]
@@ -195,6 +198,15 @@ class _Assembly:
                 f"'depth' is {self.written.depth}, but {readers[deepest]} reads {deepest} results",
             )
         return self.written.depth
+
+    def _refuse_budgets(self, suite: Suite) -> None:
+        """Refuse budgets where the suite does not say how many results may go into them."""
+        for measure in suite.measures:
+            if measure.budget:
+                place = suite.places.get("metrics") or suite.places.get("thresholds") or Place(1)
+                self.document.fail_at(
+                    place, f"{measure} needs 'depth': how many results are asked for to fill it"
+                )
 
 
 def _parted(checks: Iterable[Check]) -> tuple[list[Check], list[Check]]:

@@ -119,6 +119,10 @@ class Rule(Demand):
         """Tell whether it could be kept by documents that are at these ranks at best."""
         return True
 
+    def at_least(self, other: Rule) -> bool:
+        """Tell whether it demands all that another one of its key does."""
+        return [*self.documents.items()] == [*other.documents.items()]
+
 
 class MustFind(Rule):
     """Each of some documents, at its rank or better."""
@@ -135,6 +139,10 @@ class MustFind(Rule):
         """Each document stands at its rank or above."""
         for document, rank in self.documents.items():
             worst[document] = min(worst.get(document, rank), rank)
+
+    def at_least(self, other: Rule) -> bool:
+        """Tell whether it wants all of another's documents, none of them further down."""
+        return all(self.documents.get(id, inf) <= rank for id, rank in other.documents.items())
 
 
 class MustFindAny(Rule):
@@ -154,6 +162,10 @@ class MustFindAny(Rule):
     def can_hold(self, best: Mapping[str, int]) -> bool:
         """Tell whether any of the documents can be there."""
         return any(best.get(document, 1) <= rank for document, rank in self.documents.items())
+
+    def at_least(self, other: Rule) -> bool:
+        """Tell whether it takes none but another's documents, none of them further down."""
+        return all(rank <= other.documents.get(id, 0) for id, rank in self.documents.items())
 
 
 class MustNotFind(Rule):
@@ -175,6 +187,10 @@ class MustNotFind(Rule):
         """Each document stands below its rank."""
         for document, rank in self.documents.items():
             best[document] = max(best.get(document, 1), rank + 1)
+
+    def at_least(self, other: Rule) -> bool:
+        """Tell whether it bars all of another's documents, none of them less far down."""
+        return all(self.documents.get(id, 0) >= rank for id, rank in other.documents.items())
 
 
 class InOrder(Rule):

@@ -15,13 +15,15 @@ from yaml.events import Event, MappingStartEvent, SequenceStartEvent
 
 from pytest_irquality.edges import bounds
 from pytest_irquality.suite.key_tables import Kind, Schema, closed
-from pytest_irquality.suite.yaml import Document, Place, as_duration, short
+from pytest_irquality.suite.yaml import Document, Place, as_duration, as_number, short
 
 T = TypeVar("T")
 Word = TypeVar("Word", bound=str)
 
 DEEPEST = 100_000
 SECONDS: Schema = {"type": "string", "pattern": r"^[+]?(\d+(\.\d*)?|\.\d+)\s*(ms|s|min)$"}
+RATE_TEXT: Schema = {"type": "string", "pattern": r"^(\d+(\.\d*)?|\.\d+)\s*/\s*(s|min|h)$"}
+EACH = {"s": 1.0, "min": 60.0, "h": 3600.0}
 PERCENTAGE: Schema = {"type": "string", "pattern": r"^[+]?(\d+(\.\d*)?|\.\d+)%$"}
 ANY_TEXT: Schema = {"type": ["string", "number", "boolean"]}
 
@@ -59,6 +61,17 @@ def _duration(document: Document, event: Event, what: str) -> float:
     return seconds
 
 
+def _rate(document: Document, event: Event, what: str) -> float:
+    text = document.text(event, what)
+    count, _, unit = text.replace(" ", "").partition("/")
+    calls, seconds = as_number(count), EACH.get(unit)
+    if not calls or calls < 0 or not seconds:
+        document.fail(
+            event, f"{what} is a number of calls and a time (20/s, 600/min), not {short(text)}"
+        )
+    return calls / seconds
+
+
 def _weight(document: Document, event: Event, what: str) -> float:
     value = document.number(event, what)
     if value < 0:
@@ -91,6 +104,7 @@ ANSWERS: Kind[int] = Kind(
 CUTOFF: Kind[int] = Kind(
     cutoff, {"type": "integer", "minimum": 1, "maximum": DEEPEST}, "a whole number of 1 or more"
 )
+RATE: Kind[float] = Kind(_rate, RATE_TEXT, "calls and a time (`20/s`, `600/min`)")
 DURATION: Kind[float] = Kind(_duration, SECONDS, "a duration with its unit (`500ms`, `5s`, `1min`)")
 WEIGHT: Kind[float] = Kind(_weight, {"type": "number", "minimum": 0}, "a number of 0 or more")
 PARAMS: Kind[Mapping[str, Any]] = Kind(_params, {"type": "object"}, "a mapping")

@@ -12,11 +12,15 @@ from pytest_irquality.verdict.audit_facts import (
     Skipped as Skipped,
     WeakLimit as WeakLimit,
 )
+from pytest_irquality.verdict.comparison import Then as Then
+from pytest_irquality.verdict.differences import Difference as Difference
 from pytest_irquality.verdict.facts import Fact as Fact
 from pytest_irquality.verdict.findings import (
-    Candidate as Candidate,
     Cause as Cause,
     Change as Change,
+    FateCount as FateCount,
+    Fated as Fated,
+    Fates as Fates,
     Finding as Finding,
     Holder as Holder,
     Lack as Lack,
@@ -26,19 +30,26 @@ from pytest_irquality.verdict.findings import (
     RankedDocument as RankedDocument,
     Robustness as Robustness,
     Spread as Spread,
-    Stages as Stages,
     Trail as Trail,
     VariantLoss as VariantLoss,
     Wavering as Wavering,
     Why as Why,
     WorstVariant as WorstVariant,
 )
+from pytest_irquality.verdict.gauge_facts import (
+    Gauge as Gauge,
+    Rate as Rate,
+)
 from pytest_irquality.verdict.judge import judge as judge
+from pytest_irquality.verdict.ledger import Ledger as Ledger
 from pytest_irquality.verdict.result import (
     Chunk as Chunk,
+    Compared as Compared,
+    Exam as Exam,
     Mark as Mark,
     Mean as Mean,
     QueryResult as QueryResult,
+    Share as Share,
     ShownDocument as ShownDocument,
     SuiteResult as SuiteResult,
     Verdict as Verdict,

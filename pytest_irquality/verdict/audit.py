@@ -25,6 +25,7 @@ from pytest_irquality.verdict.audit_facts import (
     WeakLimit,
 )
 from pytest_irquality.verdict.comparison import Comparison
+from pytest_irquality.verdict.gauge import gauged
 from pytest_irquality.verdict.opinions import opinions
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.scoring import ScoredSides, counts_zero, defined_for
@@ -68,6 +69,7 @@ def audit(
             for judge, reason in query.notes.get(THE_QUERY, {}).items()
         ),
         no_answer=no_answer,
+        gauge=gauged(now),
     )
 
 

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pytest_irquality.verdict.gauge_facts import Gauge
+
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of some judges, on ``pairs`` that they share.
-
-    ``value`` is Krippendorff's alpha, None where they used one label only; ``low`` to ``high`` is
-    its 95 % interval.
-    """
+    """Agreement of some judges: of ``pairs`` that they share, those that they graded alike."""
 
     judges: tuple[str, ...]
     pairs: int
     equal: int
-    value: float | None
-    low: float | None = None
-    high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -40,8 +35,7 @@ class Disputed:
 class Opinions:
     """Agreement of a suite's judges: of all, and of each two where there are more.
 
-    ``disputed`` are the pairs on which they differ most. ``after`` is how far all agree once the
-    ``settled`` pairs have the grade decided on.
+    ``disputed`` are the pairs on which they differ most, ``settled`` those that have a decision.
     """
 
     two: tuple[Agreement, ...]
@@ -49,7 +43,6 @@ class Opinions:
     disputed: tuple[Disputed, ...]
     differing: int
     settled: int = 0
-    after: Agreement | None = None
 
 
 @dataclass(frozen=True)
@@ -125,7 +118,7 @@ class Audit:
     """All that an audit found. Queries stand by their texts.
 
     ``dead`` is None where nobody can say what exists, and ``no_answer`` says why. ``asked``
-    documents were looked up.
+    documents were looked up. ``gauge`` is what builds of unchanged code tell of the gate.
     """
 
     judged: int
@@ -138,6 +131,7 @@ class Audit:
     opinions: Opinions | None = None
     skipped: tuple[Skipped, ...] = ()
     no_answer: str = ""
+    gauge: Gauge | None = None
 
     @property
     def toothless(self) -> tuple[WeakLimit, ...]:

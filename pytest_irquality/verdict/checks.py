@@ -8,9 +8,17 @@ from functools import cached_property
 
 from pytest_irquality.retrieval.run import Fault
 from pytest_irquality.storage.history import Entry
-from pytest_irquality.suite.demands import Guard
-from pytest_irquality.suite.model import Check, Limits, Query, Suite, TrendLimits, VariantLimits
-from pytest_irquality.suite.rules import Ranks, Rule
+from pytest_irquality.suite import (
+    Check,
+    Guard,
+    Limits,
+    Query,
+    Rule,
+    Suite,
+    TrendLimits,
+    VariantLimits,
+)
+from pytest_irquality.suite.rules import Ranks
 from pytest_irquality.verdict.accepted import may_be_accepted
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.findings import Finding, Lack, RankedDocument
@@ -60,9 +68,10 @@ class CheckJudge:
     def verdict(self, check: Check) -> Verdict:
         """The verdict of a check: an error or "not evaluated" where its queries lack an answer."""
         needed, query = self.suite.needed(check), check.query
-        faults, answered = self.faults(check), self.answered(check)
+        faults = self.failed(check)
         unanswered = tuple(query.id for query in needed if query.id in faults)
-        unasked = sum(query.id not in answered and query.id not in faults for query in needed)
+        known = {*self.answered(check), *self.faults(check)}
+        unasked = len({query.id for query in needed} - known)
         issue: str | None = None
         findings: tuple[Finding, ...] = ()
         if unanswered and (query or len(faults) > self.suite.max_errors):
@@ -87,6 +96,7 @@ class CheckJudge:
             unanswered=unanswered,
             unasked=unasked,
             allowed=check.allowed,
+            by_default=check.by_default,
         )
 
     def decided(
@@ -118,12 +128,23 @@ class CheckJudge:
             faults.update(stage.run.faults)
         return {**faults, **self.sides.run.faults}
 
+    def failed(self, check: Check) -> Collection[str]:
+        """The queries of these that no call skipped."""
+        return [id for id, fault in self.faults(check).items() if not fault.skipped]
+
     def answered(self, check: Check) -> Collection[str]:
         """The queries that have a ranking, and an answer of each stage that the check needs."""
         answered: Set[str] = self.sides.run.answered
         for stage in self.stages_of(check):
             answered &= stage.run.answered
         return answered
+
+    def why_skipped(self, check: Check) -> str | None:
+        """The reason why all queries of a check were skipped; None where any was not."""
+        known = self.faults(check)
+        faults = [known.get(query.id) for query in self.suite.needed(check)]
+        reasons = [fault.message for fault in faults if fault and fault.skipped]
+        return reasons[0] if reasons and len(reasons) == len(faults) else None
 
     # -- its findings ------------------------------------------------------------------------------
 
@@ -146,16 +167,19 @@ class CheckJudge:
             case VariantLimits() as limits:
                 yield from self.over_variants(limits, check.tag or "", needed)
             case Limits() as limits:
-                yield from self.limits(limits, check)
+                found = self.limits(limits, check)
+                yield from map(_excused, found) if check.by_default else found
 
     def rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
         """A finding for each part of a rule, over all answers to its query.
 
         ``broken_in`` counts those that break it. Some that do only warn, unless the rule says that
-        one is too many.
+        one is too many, or every answer breaks it, each maybe in another part.
         """
         ranks = [answer.ranks(query.id) for answer in self.sides.answers]
-        for part in rule.parts(ranks):
+        parts = [*rule.parts(ranks)]
+        by_none = not any(all(rule.holds(part, its) for part in parts) for its in ranks)
+        for part in parts:
             broken = [its for its in ranks if not rule.holds(part, its)]
             finding = Finding(
                 query.id, rule.key, not broken, ranked=self.documents(rule, part, broken or ranks)
@@ -163,7 +187,7 @@ class CheckJudge:
             if broken:
                 finding = replace(
                     finding,
-                    fails=rule.breaks_in_any or len(broken) == len(ranks),
+                    fails=rule.breaks_in_any or by_none,
                     broken_in=len(broken),
                     answers=len(ranks),
                 )
@@ -268,6 +292,11 @@ class CheckJudge:
     def defines(self, limits: Limits, queries: Sequence[Query]) -> bool:
         """Tell whether judgments define the measure for any of some queries, once answered."""
         return any(defined_for(self.suite, limits.measure, query) for query in queries)
+
+
+def _excused(finding: Finding) -> Finding:
+    """A finding on a limit that nobody wrote: it holds where nothing could be compared."""
+    return replace(finding, ok=finding.ok or finding.lacks is not None)
 
 
 def _compared(findings: Sequence[Finding], nothing: Lack) -> Sequence[Finding]:

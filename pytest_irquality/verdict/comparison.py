@@ -8,7 +8,7 @@ from functools import cached_property
 from math import fsum
 from typing import NamedTuple
 
-from pytest_irquality.metrics import Measure, evaluate
+from pytest_irquality.metrics import Judgments, Measure, evaluate
 from pytest_irquality.retrieval.run import JUDGMENTS, Run
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Query, Suite
@@ -24,6 +24,18 @@ SIGNIFICANT = 0.05
 ROUNDED = 1e-5  # values that a baseline keeps are rounded to six digits
 
 Of = tuple[Measure, "str | None"]
+
+
+@dataclass(frozen=True)
+class Then:
+    """The queries of then, as the base's suite has them.
+
+    ``judgments`` are those of the queries that today's suite asks, too, by today's ids; ``left``
+    counts the others by class.
+    """
+
+    judgments: Mapping[str, Judgments]
+    left: Mapping[str, int]
 
 
 class Pair(NamedTuple):
@@ -91,7 +103,8 @@ class Comparison:
         both = self.sides.before.keys() & ids
         if not stage.before.keys() >= both:
             return Lack("kept candidates")
-        if both and stage.changed.keys().isdisjoint(both):
+        by_ranking = measure is None or not measure.counts
+        if both and by_ranking and stage.changed.keys().isdisjoint(both):
             return Lack("unchanged")
         return Lack("new" if self._are_new(ids) else "compared")
 
@@ -100,7 +113,8 @@ class Comparison:
         holds_others = bool(self.sides.before) and self.suite.baseline_retriever is None
         is_new_suite = self.baseline is not None and self.baseline.new != ""
         run = self.sides.baseline_run
-        is_known = run is not None and not run.answered.isdisjoint(queries)
+        known = run.answered | run.faults.keys() if run else frozenset()
+        is_known = not known.isdisjoint(queries)
         return (holds_others or is_new_suite) and not is_known
 
     def limited(self, measure: Measure, queries: Iterable[Query]) -> int:
@@ -191,13 +205,18 @@ class Comparison:
 
         None where too few answers tell.
         """
+        before, now = self.units(measure, pairs)
+        return drop_noise(before, now) if before and now else None
+
+    def units(self, measure: Measure, pairs: Iterable[Pair]) -> tuple[list[float], list[float]]:
+        """The mean of each unit of both sides; none where each side has a single answer."""
         sides, scores = self.sides, self.scores
-        if not sides.tells_noise or measure.stage:
-            return None
         weights = {pair.query: pair.weight for pair in pairs if pair.weight}
+        if not sides.tells_noise or measure.stage or not weights:
+            return [], []
         before = sides.answers_before.units(scores.answers_before)
         now = sides.answers.units(scores.answers_compared)
-        return drop_noise(unit_means(before, measure, weights), unit_means(now, measure, weights))
+        return unit_means(before, measure, weights), unit_means(now, measure, weights)
 
     def judged_otherwise(self, measure: Measure) -> Change | None:
         """The change by changed judgments alone.

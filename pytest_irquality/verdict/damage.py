@@ -57,21 +57,24 @@ class Damage:
         return self.sign * change if change else change
 
     def loss(self, query: QueryResult) -> float:
-        """The loss of a query, times its weight.
+        """The loss of a query, times its weight where the measure has weights.
 
         Where nothing is compared, it is the distance from the best value, 1.
         """
         gain = self.gain(query)
         if gain is not None:
-            return max(0.0, -gain) * query.weight
+            return max(0.0, -gain) * self._weight(query)
         return 0.0 if self.result.baseline else self.shortfall(query)
 
     def shortfall(self, query: QueryResult) -> float:
-        """A query's distance from the best value, 1, times its weight."""
+        """A query's distance from the best value, 1, weighed as a loss is."""
         value = query.values[self.column] if self.column is not None and query.values else None
         if value is None or self.sign < 0 or not 0 <= value <= 1:
             return 0.0
-        return (1 - value) * query.weight
+        return (1 - value) * self._weight(query)
+
+    def _weight(self, query: QueryResult) -> float:
+        return query.weight if self.measure.startswith("weighted ") else 1.0
 
     # -- all queries -------------------------------------------------------------------------------
 

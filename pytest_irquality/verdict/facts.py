@@ -10,7 +10,7 @@ from typing import Literal
 
 from pytest_irquality.edges.codec import Tagged
 from pytest_irquality.suite.judges import How
-from pytest_irquality.verdict.findings import Cause, Change, Loss, RankedDocument, Stages
+from pytest_irquality.verdict.findings import Cause, Change, RankedDocument
 
 
 class Fact(Tagged):
@@ -92,11 +92,12 @@ class ReturnsFewer(Fact):
 
 @dataclass(frozen=True)
 class WithoutRelevant(Fact):
-    """So many queries of ``total`` lack relevant documents: they ``score_0`` or nothing."""
+    """Queries (ids) of ``total``, ``graded`` or not, that ``score_0`` or nothing."""
 
-    queries: int
+    queries: tuple[str, ...]
     total: int
     score_0: bool
+    graded: bool
 
 
 @dataclass(frozen=True)
@@ -180,13 +181,13 @@ class TakenOver(Fact):
 class NewQueries(Fact):
     """Queries (ids) of ``total`` that the baseline has not.
 
-    ``retriever``: it is another retriever of this run.
+    ``unanswered``: they were asked then, or it is another retriever of this run, and had no answer.
     """
 
     queries: tuple[str, ...]
     total: int
     source: str
-    retriever: bool
+    unanswered: bool
 
 
 @dataclass(frozen=True)
@@ -235,6 +236,26 @@ class TiesMoved(Fact):
     total: int
     query: str
     documents: tuple[RankedDocument, ...]
+
+
+@dataclass(frozen=True)
+class StillTied(Fact):
+    """So many rankings of ``total`` end in others of equal scores; none that mattered is gone."""
+
+    rankings: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Unsettled(Fact):
+    """Queries (ids) with the documents that may have left them, or be hidden by equal scores.
+
+    Asked once more, for ``depth`` results, the engine does not tell; ``unasked``: it was not asked.
+    """
+
+    queries: tuple[tuple[str, tuple[RankedDocument, ...]], ...]
+    depth: int
+    unasked: bool
 
 
 @dataclass(frozen=True)
@@ -352,23 +373,6 @@ class OtherJudge(Fact):
 
 
 @dataclass(frozen=True)
-class Nowhere:
-    """A passage that stands in no chunk of the corpus, and what stands nearest to it."""
-
-    query: str
-    passage: str
-    loss: Loss
-
-
-@dataclass(frozen=True)
-class InNoChunk(Fact):
-    """Passages of ``total`` that stand in no chunk of the corpus: no ranking can find them."""
-
-    passages: tuple[Nowhere, ...]
-    total: int
-
-
-@dataclass(frozen=True)
 class FewerThanAsked(Fact):
     """So many queries of ``total`` have fewer than ``k`` results.
 
@@ -384,18 +388,12 @@ class FewerThanAsked(Fact):
 
 
 @dataclass(frozen=True)
-class LostInStages(Fact):
-    """The stages that the relevant documents of so many ``queries`` got to.
+class BudgetUnfilled(Fact):
+    """All that so many queries of ``total`` returned fits into the budget of a measure."""
 
-    The last are the first ``k`` results; up to ``depth`` candidates are known. ``before`` is about
-    the baseline, over the queries of ``now``, where it holds candidates of all of them.
-    """
-
+    measure: str
     queries: int
-    k: int
-    depth: int
-    now: Stages
-    before: Stages | None = None
+    total: int
 
 
 @dataclass(frozen=True)

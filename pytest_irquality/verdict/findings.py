@@ -14,7 +14,18 @@ from pytest_irquality.suite.demands import Demand
 from pytest_irquality.suite.key_tables import complete
 from pytest_irquality.suite.model import DEMANDS
 
-LossKind = Literal["cut", "changed", "further down", "in no chunk", "not retrieved"]
+Fate = Literal[
+    "unanswered",
+    "found",
+    "further down",
+    "cut",
+    "changed",
+    "in stage",
+    "not in the corpus",
+    "in no stage",
+    "not returned",
+]
+"""What may become of a relevant passage or document; it is the first of these that is true."""
 
 
 @dataclass(frozen=True)
@@ -30,50 +41,63 @@ class Holder:
 
 @dataclass(frozen=True)
 class Loss:
-    """The reason why a passage is not in the top results. It is told, and never credited.
+    """The fate of a passage or a document. It is told, and never credited.
 
     ``cut``: ``holders`` hold its parts in order, not all of it where it is not ``whole``.
-    ``changed`` and ``in no chunk``: the one that holds the most of its words, a ``share`` of them,
-    with the words that are ``missing`` there and those that were ``added``. ``further down``: the
-    holder below the top.
+    ``changed``, and ``not in the corpus`` where something is near: the one that holds the most of
+    its words, a ``share`` of them, with the words that are ``missing`` there and those that were
+    ``added``. ``further down``: the holder below the top. ``in stage``: the place among the ``of``
+    results of the last ``stage`` before the ranking that gave it, of which so many were
+    ``passed_on``, where that is known.
     """
 
-    kind: LossKind
+    fate: Fate
     holders: tuple[Holder, ...] = ()
     whole: bool = True
     share: float | None = None
     missing: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
+    stage: str = ""
+    rank: int | None = None
+    of: int | None = None
+    passed_on: int | None = None
 
-    @property
-    def in_parts(self) -> bool:
-        """True where results hold parts of it."""
-        return self.share is None and bool(self.holders)
+
+class Fated(NamedTuple):
+    """A relevant passage or document of a query, and its fate on both sides.
+
+    ``before`` None: the baseline lacks the query.
+    """
+
+    id: str
+    now: Fate
+    before: Fate | None = None
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """The place of a document among the ``of`` candidates of its query.
+class FateCount:
+    """The number of relevant passages or documents of one fate.
 
-    ``rank`` None: it is none.
+    ``before`` None: there is no baseline, or it holds nothing that would tell.
     """
 
-    rank: int | None
-    of: int
+    fate: Fate
+    now: int
+    before: int | None = None
 
 
 @dataclass(frozen=True)
-class Stages:
-    """The numbers of relevant documents (or passages) that each stage kept or lost.
+class Fates:
+    """The fates of all relevant passages or documents of so many ``queries``, of ``asked``.
 
-    Of so many, ``found`` are in the top results, ``sunk`` were candidates and are not in the top,
-    ``never`` are neither.
+    ``what`` they are. ``compared``: the counts are over the queries that the baseline holds, too.
     """
 
-    relevant: int
-    found: int
-    sunk: int
-    never: int
+    what: Literal["passages", "documents", "passages and documents"]
+    counts: tuple[FateCount, ...]
+    queries: int
+    asked: int
+    compared: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,8 +108,8 @@ class RankedDocument:
 
     ``limit`` is the worst rank that a rule accepts, or the last one that a rule forbids.
     ``in_answers`` is how many of a query's answers hold it, where there are several.
-    ``loss`` says of a passage why it was not found, ``candidate`` what the first stage made of it,
-    where that is known. ``gone`` is True where the retriever says that the document left the index.
+    ``loss`` says why it was not found, where passages or stages tell. ``gone`` is True where the
+    retriever says that the document left the index.
     """
 
     id: str
@@ -95,7 +119,6 @@ class RankedDocument:
     title: str | None = None
     loss: Loss | None = None
     in_answers: int | None = None
-    candidate: Candidate | None = None
     gone: bool = False
 
 
@@ -130,6 +153,11 @@ class Change:
     def difference(self) -> float:
         """By how much the value rose."""
         return self.now - self.before
+
+    @property
+    def judged_p(self) -> float | None:
+        """The p that a verdict rests on."""
+        return self.p if self.adjusted is None else self.adjusted
 
 
 LackKind = Literal[
@@ -194,7 +222,7 @@ class Lack:
     both sides; ``unchanged``: nor has any another ranking. ``defined``: no query has a relevant
     document, or none was answered. ``variants``: no query that scores above 0 has variants that
     were answered. ``unanswered``: ``reads`` of ``holds`` variants were not. ``exists``: the
-    retriever cannot say which documents exist. ``candidates``: it does not say what its first stage
+    retriever cannot say which documents exist. ``candidates``: it does not say what that stage
     gave; ``kept candidates``: the baseline holds nothing of that.
     """
 
@@ -236,7 +264,8 @@ class Finding:
     ``of`` is how many queries the limit is on, compared or not. ``as_returned``, where a limit
     holds in the order of equal scores and would break as returned, is the value in that order; of a
     guard how many queries break it then. Of kind "trend" ``queries`` counts changes, and ``since``
-    is the commit of the first that lost anything.
+    is the commit of the first that lost anything. Of kind "together" the change is over so many
+    ``suites``; where that holds, ``own_p`` is the p of the suite by itself, if that got worse.
     """
 
     subject: str
@@ -260,6 +289,8 @@ class Finding:
     of: int = 0
     as_returned: float | None = None
     since: str = ""
+    suites: int = 1
+    own_p: float | None = None
 
     @property
     def breaks(self) -> bool:

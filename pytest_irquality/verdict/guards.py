@@ -90,14 +90,21 @@ def _held_by_ties(guard: Guard, comparison: Comparison, losses: Lost) -> Iterato
 def _lost(
     guard: Guard, sides: Sides, rankings: Callable[[JudgedAnswer], Mapping[str, Ids]]
 ) -> Lost:
-    """The queries that lost what the guard watches over, in these rankings of each answer."""
+    """The queries that lost what the guard watches over, in these rankings of each answer.
+
+    What a tie at the cut may hide is not called lost.
+    """
     top_k = sides.suite.top_k
+    unsettled = sides.unsettled if guard.needs_relevant else ()
     return lost(
         sides,
-        lambda answer, query: guard.has(
-            rankings(answer)[query.id][:top_k],
-            query.judgments.relevant,
-            sides.before[query.id][:top_k],
+        lambda answer, query: (
+            query.id in unsettled
+            or guard.has(
+                rankings(answer)[query.id][:top_k],
+                query.judgments.relevant,
+                sides.before[query.id][:top_k],
+            )
         ),
     )
 

@@ -11,17 +11,17 @@ from dataclasses import replace
 from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.suite.demands import Audited
+from pytest_irquality.suite.by_default import guarded
 from pytest_irquality.suite.model import Check, Suite
 from pytest_irquality.verdict.accepted import Accepting
-from pytest_irquality.verdict.comparison import compare
+from pytest_irquality.verdict.comparison import Then, compare
 from pytest_irquality.verdict.findings import Loss
 from pytest_irquality.verdict.opinions import with_other_judges
 from pytest_irquality.verdict.passages import by_passages
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.summary import summary
 from pytest_irquality.verdict.trend import Past
-from pytest_irquality.verdict.verdicts import Verdicts
+from pytest_irquality.verdict.verdicts import Verdicts, on_answers
 
 
 @no_cycles()
@@ -36,6 +36,7 @@ def judge(
     accepting: Accepting | None = None,
     past: Past | None = None,
     nowhere: Mapping[str, Loss] | None = None,
+    then: Then | None = None,
 ) -> SuiteResult:
     """Hold a run against every check of its suite, or against the given ones.
 
@@ -49,14 +50,15 @@ def judge(
     baseline that the change itself commits: what fails against ``before`` alone, and holds where
     the queries that return what was committed are compared with that, is accepted. ``past`` is the
     history, which limits on many changes together are held against. ``nowhere`` are the passages
-    that stand in no chunk of the corpus.
+    that stand whole in no chunk of the corpus (None: that is not known), ``then`` what the base's
+    suite says of its queries.
     """
     run, before = by_passages(suite, run), before and by_passages(suite, before, today=run)
     if accepting:
         committed = by_passages(suite, accepting.run, today=run)
         accepting = replace(accepting, run=committed)
     if before is not None:
-        suite = suite.guarded() if checks is None else suite
+        suite = guarded(suite) if checks is None else suite
         source = before.retriever or "baseline"
         baseline = baseline or Baseline(source, len(before.answered), version=before.version)
 
@@ -64,8 +66,6 @@ def judge(
         comparison = compare(suite, run, before, baseline)
         return Verdicts(comparison, tuple(checks), updating, accepting, past)
 
-    # Limits under ``audit`` are held against the audit, which is made after the verdicts.
-    chosen = suite.checks if checks is None else checks
-    verdicts = judged(suite, [check for check in chosen if not isinstance(check.demand, Audited)])
-    result = summary(verdicts, nowhere or {})
+    verdicts = judged(suite, on_answers(suite.checks if checks is None else checks))
+    result = summary(verdicts, nowhere, then)
     return with_other_judges(suite, result, lambda suite, checks: judged(suite, checks).all)

@@ -100,8 +100,8 @@ def _hold_change(
     if change is None:
         lacks = comparison.nothing_compared(subject.queries, measure)
         return undecided(measure, bound, subject.name, lacks, of)
-    value, ok = bound.worsening(change.before, change.now), _within(bound, change)
-    tied = ok and returned is not None and not _within(bound, returned)
+    value, ok = bound.worsening(change.before, change.now), within(bound, change)
+    tied = ok and returned is not None and not within(bound, returned)
     return _finding(
         measure,
         bound,
@@ -115,7 +115,7 @@ def _hold_change(
     )
 
 
-def _within(bound: Bound, change: Change) -> bool:
+def within(bound: Bound, change: Change) -> bool:
     """Tell whether a change is allowed.
 
     One that may be chance is, where the bound asks for a test.
@@ -124,5 +124,5 @@ def _within(bound: Bound, change: Change) -> bool:
         return True
     if not bound.tested:
         return False
-    p = change.adjusted if change.adjusted is not None else change.p
+    p = change.judged_p
     return p is None or p >= SIGNIFICANT or -change.difference <= (change.noise or 0.0)

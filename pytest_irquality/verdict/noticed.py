@@ -9,19 +9,18 @@ from math import fsum, inf
 from typing import Literal
 
 from pytest_irquality.metrics import Measure
-from pytest_irquality.retrieval.run import Run
-from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.suite.demands import Audited
+from pytest_irquality.retrieval.run import Run, deeper_than
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.accepted import acceptance
+from pytest_irquality.verdict.classes import Skipped
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
-from pytest_irquality.verdict.findings import Cause, Change, Loss, RankedDocument, Stages
+from pytest_irquality.verdict.findings import Cause, Change, RankedDocument
+from pytest_irquality.verdict.renumbered import renumbered
 from pytest_irquality.verdict.result import Verdict
 from pytest_irquality.verdict.sides import Sides, causes_of
-from pytest_irquality.verdict.standing import Standing
 from pytest_irquality.verdict.trend import lowest_since
-from pytest_irquality.verdict.verdicts import Verdicts
+from pytest_irquality.verdict.verdicts import Verdicts, on_answers
 
 FEW = 3
 OF_GRADED = ("recall", "r_cap", "set_recall")
@@ -32,11 +31,8 @@ MADE_UP: Mapping[Literal["row numbers", "made up"], re.Pattern[str]] = {
 }
 
 
-def noticed(judged: Verdicts, nowhere: Mapping[str, Loss]) -> Iterator[facts.Fact]:
-    """Every fact, the most general first.
-
-    ``nowhere`` are the passages that stand in no chunk of the corpus.
-    """
+def noticed(judged: Verdicts) -> Iterator[facts.Fact]:
+    """Every fact, the most general first."""
     comparison, accepting = judged.comparison, judged.accepting
     sides, baseline = comparison.sides, comparison.baseline
     if accepting and any(verdict.accepted for verdict in judged.all):
@@ -46,12 +42,13 @@ def noticed(judged: Verdicts, nowhere: Mapping[str, Loss]) -> Iterator[facts.Fac
     yield from _unknown_ids(sides)
     if sides.run.retries:
         yield facts.Retried(sides.run.retries)
-    yield from _stages(comparison.standing)
+    yield from _stages(comparison.sides)
     yield from _few_results(sides)
-    yield from _in_no_chunk(sides.suite, nowhere)
+    yield from _unfilled(sides)
     yield from map(facts.Remark, sides.suite.notes)
     if baseline is not None:
-        yield from _queries_on_one_side(sides, baseline)
+        yield from renumbered(sides)
+        yield from _queries_on_one_side(comparison)
         yield from _movement(comparison)
         yield from _judgments(comparison)
         yield from _resolution(comparison, judged.all)
@@ -60,7 +57,7 @@ def noticed(judged: Verdicts, nowhere: Mapping[str, Loss]) -> Iterator[facts.Fac
         yield from _in_no_ranking(comparison)
     if not sides.suite.gated:
         yield facts.NothingGated()
-    elif _unnoticed(sides, judged.all):
+    elif _unnoticed(sides, judged.all, judged.skipped.keys()):
         yield facts.Unnoticed(len(sides.asked))
 
 
@@ -73,15 +70,16 @@ def _lowest(judged: Verdicts) -> Iterator[facts.Fact]:
             yield fact
 
 
-def _unnoticed(sides: Sides, verdicts: Sequence[Verdict]) -> bool:
+def _unnoticed(sides: Sides, verdicts: Sequence[Verdict], skipped: Set[str]) -> bool:
     """Tell whether no check minds that nothing was returned for any query.
 
-    A check that was broken before may.
+    A check that was broken before may, and one whose queries were ``skipped``.
     """
-    checks = {check.name for check in sides.suite.checks if not isinstance(check.demand, Audited)}
-    whole = checks == {verdict.check for verdict in verdicts} and not sides.run.interrupted
+    checks = {check.name for check in on_answers(sides.suite.checks)}
+    judged = {verdict.check for verdict in verdicts} | skipped
+    whole = checks == judged and not sides.run.interrupted
     held = all(verdict.outcome in ("passed", "known") for verdict in verdicts)
-    return whole and held and not sides.run.faults and not any(sides.rankings.values())
+    return whole and held and not sides.run.failed and not any(sides.rankings.values())
 
 
 def _retrieval(comparison: Comparison) -> Iterator[facts.Fact]:
@@ -91,8 +89,11 @@ def _retrieval(comparison: Comparison) -> Iterator[facts.Fact]:
         yield facts.Interrupted(len(asked))
     elif len(asked) < len(suite.queries):
         yield facts.Selected(len(asked), len(suite.queries))
-    if sides.run.faults:
-        yield facts.Unanswered(tuple(sides.run.faults), len(asked), suite.max_errors)
+    failed = sides.run.failed
+    if failed:
+        yield facts.Unanswered(tuple(failed), len(asked), suite.max_errors)
+    if skipped := tuple(id for id in sides.run.faults if id not in failed):
+        yield Skipped(skipped, len(asked))
     if sides.empty:
         yield _returned_nothing(sides)
     yield from _returns_fewer(sides)
@@ -105,12 +106,16 @@ def _retrieval(comparison: Comparison) -> Iterator[facts.Fact]:
 
 
 def _without_relevant(sides: Sides, suite: Suite) -> Iterator[facts.Fact]:
-    """Queries without a relevant document, or that no query of the suite has one."""
-    undefined = [q for q in sides.asked if not q.expects_nothing and not q.judgments.relevant]
+    """Queries without a relevant document, graded or not, or that the suite has no grade at all."""
     if suite.says_nothing:
         yield facts.NothingExpected()
-    elif undefined:
-        yield facts.WithoutRelevant(len(undefined), len(sides.asked), suite.undefined == "zero")
+        return
+    undefined = [q for q in sides.asked if not q.expects_nothing and not q.judgments.relevant]
+    for graded in (False, True):
+        some = [query for query in undefined if bool(query.judgments.grades) == graded]
+        if some:
+            score_0 = suite.defines(some[0])
+            yield facts.WithoutRelevant(_ids(some), len(sides.asked), score_0, graded)
 
 
 def _returns_fewer(sides: Sides) -> Iterator[facts.Fact]:
@@ -125,13 +130,13 @@ def _returns_fewer(sides: Sides) -> Iterator[facts.Fact]:
 def _returned_nothing(sides: Sides) -> facts.Fact:
     """The queries that came back empty, with what the baseline says of each."""
     ids = _ids(sides.empty)
-    undefined = sum(not query.judgments.relevant for query in sides.empty)
+    undefined = sum(not sides.suite.defines(query) for query in sides.empty)
     return facts.ReturnedNothing(
         ids,
         len(sides.asked),
         newly=tuple(id for id in ids if sides.answers_before.returned.get(id)),
         compared=sum(id in sides.before for id in ids),
-        undefined=undefined if sides.suite.undefined == "skip" else 0,
+        undefined=undefined,
     )
 
 
@@ -188,26 +193,25 @@ def _empty_chunks(sides: Sides, raw: Collection[Sequence[str]]) -> Iterator[fact
             yield facts.EmptyChunks(sum(empty), len(empty) - empty.count(0))
 
 
-def _stages(standing: Standing) -> Iterator[facts.Fact]:
-    """The stages at which relevant documents were lost, over all queries with known candidates."""
-    if standing.candidates is None:
-        return
-    sides, stage = standing.sides, standing.candidates
-    if unknown := stage.run.faults.keys() - sides.run.faults.keys():
+def _stages(sides: Sides) -> Iterator[facts.Fact]:
+    """The queries whose candidates could not be had, of any stage."""
+    faults = {id: fault for run in sides.run.stages.values() for id, fault in run.faults.items()}
+    if unknown := faults.keys() - sides.run.faults.keys():
         asked = tuple(query.id for query in sides.asked if query.id in unknown)
-        causes = tuple(_causes_of(unknown, causes_of(stage.run.faults)))
+        causes = tuple(_causes_of(unknown, causes_of(faults)))
         yield facts.CandidatesUnknown(asked, len(sides.asked), causes)
-    yield from _lost_in_stages(standing, stage.depth)
 
 
-def _lost_in_stages(standing: Standing, depth: int) -> Iterator[facts.Fact]:
-    sides = standing.sides
-    both = [(standing.stages(query), standing.stages_before(query)) for query in sides.asked]
-    today = [stages for stages, _ in both if stages]
-    then = [before for stages, before in both if stages and before]
-    if today:
-        before = _together(then) if len(then) == len(today) else None
-        yield facts.LostInStages(len(today), sides.suite.top_k, depth, _together(today), before)
+def _unfilled(sides: Sides) -> Iterator[facts.Fact]:
+    """The budgets that results did not fill."""
+    rankings = [sides.run.first.rankings[id] for id in sides.rankings]
+    for measure in sides.suite.measures:
+        if measure.budget is None:
+            continue
+        unit, most = measure.budget
+        sums = [sum(ranking.counts.get(unit, (inf,))[: sides.depth]) for ranking in rankings]
+        if unfilled := sum(total <= most for total in sums):
+            yield facts.BudgetUnfilled(str(measure), unfilled, len(rankings))
 
 
 def _causes_of(queries: Set[str], causes: Sequence[Cause]) -> Iterator[Cause]:
@@ -217,47 +221,29 @@ def _causes_of(queries: Set[str], causes: Sequence[Cause]) -> Iterator[Cause]:
             yield Cause(cause.message, of_these)
 
 
-def _together(stages: Sequence[Stages]) -> Stages:
-    return Stages(
-        sum(one.relevant for one in stages),
-        sum(one.found for one in stages),
-        sum(one.sunk for one in stages),
-        sum(one.never for one in stages),
-    )
-
-
-def _in_no_chunk(suite: Suite, nowhere: Mapping[str, Loss]) -> Iterator[facts.Fact]:
-    asked: dict[str, str] = {}
-    for query in suite.queries:
-        if suite.reads_texts(query):
-            for name in query.judgments.relevant:
-                if suite.by_text(query) or name in query.passages:
-                    asked.setdefault(name, query.id)
-    lost = [
-        facts.Nowhere(asked[passage], passage, loss)
-        for passage, loss in nowhere.items()
-        if passage in asked
-    ]
-    if lost:
-        yield facts.InNoChunk(tuple(lost), len(asked))
-
-
-def _queries_on_one_side(sides: Sides, baseline: Baseline) -> Iterator[facts.Fact]:
+def _queries_on_one_side(comparison: Comparison) -> Iterator[facts.Fact]:
+    sides, baseline = comparison.sides, comparison.baseline
+    if baseline is None:
+        return
     if baseline.new:
         yield facts.NewSuite(baseline.source, first=baseline.new == "baseline")
         return
     if baseline.of:
         yield facts.TakenOver(baseline.source, baseline.of)
-    new = [query for query in sides.asked if sides.is_new(query) and query.id in sides.rankings]
     other = sides.suite.baseline_retriever is not None
-    if new:
-        yield facts.NewQueries(_ids(new), len(sides.rankings), baseline.source, other)
+    for ids, unanswered in ((sides.unanswered_then, True), (sides.new, other)):
+        if ids:
+            yield facts.NewQueries(ids, len(sides.rankings), baseline.source, unanswered)
     if not other:
         yield from _other_version(sides.run.version, baseline.version)
-    if baseline.renamed:
-        yield facts.Renamed(baseline.renamed)
-    if baseline.left:
-        yield facts.LeftSuite(baseline.left)
+    yield from _other_queries(baseline.renamed, baseline.left)
+
+
+def _other_queries(renamed: int, left: tuple[str, ...]) -> Iterator[facts.Fact]:
+    if renamed:
+        yield facts.Renamed(renamed)
+    if left:
+        yield facts.LeftSuite(left)
 
 
 def _other_version(today: str | None, before: str | None) -> Iterator[facts.Fact]:
@@ -271,7 +257,7 @@ def _movement(comparison: Comparison) -> Iterator[facts.Fact]:
     total, depth = len(sides.before), sides.compared_depth
     if not total:
         return
-    yield facts.Moved(len(sides.changed), total)
+    yield from _ends(comparison)
     if sides.tells_noise:  # of which no two need have one order
         return
     if sides.changed and sides.suite.baseline_retriever is None:
@@ -279,12 +265,39 @@ def _movement(comparison: Comparison) -> Iterator[facts.Fact]:
     tied = [
         id
         for id, ids in sides.before.items()
-        if id not in sides.changed and ids[:depth] != sides.rankings[id][:depth]
+        if id not in (sides.changed.keys() | sides.replaced)
+        and ids[:depth] != sides.rankings[id][:depth]
     ]
     if tied:
         yield facts.TiesMoved(
             len(tied), total, tied[0], tuple(_swapped(comparison, tied[0], depth))
         )
+
+
+def _ends(comparison: Comparison) -> Iterator[facts.Fact]:
+    """The rankings with other documents of equal scores at their ends, and what became of those."""
+    sides, depth = comparison.sides, comparison.sides.depth
+    total, there = len(sides.before), sides.replaced.difference(sides.changed)
+    if sides.changed or not there:
+        yield facts.Moved(len(sides.changed), total)
+    if there:
+        yield facts.StillTied(len(there), total)
+    if sides.unsettled:
+        named = [
+            (id, tuple(_at(comparison, id, documents))) for id, documents in sides.unsettled.items()
+        ]
+        kept = not any(
+            answer.given.rankings[id].deeper for answer in sides.answers for id in sides.unsettled
+        )
+        yield facts.Unsettled(tuple(named), deeper_than(depth), kept)
+
+
+def _at(comparison: Comparison, query: str, documents: Iterable[str]) -> Iterator[RankedDocument]:
+    """Some documents of a query with their ranks on both sides."""
+    sides = comparison.sides
+    now, before = sides.answers.ranks(query), sides.answers_before.ranks(query)
+    for document in documents:
+        yield comparison.standing.document(document, now.get(document), before.get(document))
 
 
 def _swapped(comparison: Comparison, query: str, depth: int) -> Iterator[RankedDocument]:
@@ -327,7 +340,7 @@ def _resolution(comparison: Comparison, verdicts: Sequence[Verdict]) -> Iterator
             worth=_worth(comparison, measure),
             got_worse=_got_worse(measure, change),
             decided=0.5 ** (change.better + change.worse) < SIGNIFICANT,
-            significant=(change.p if change.adjusted is None else change.adjusted) < SIGNIFICANT,
+            significant=(change.judged_p or 0.0) < SIGNIFICANT,
             apart=bool(failed) and not rests_on_test,
         )
         return
@@ -384,7 +397,7 @@ def _in_no_ranking(comparison: Comparison) -> Iterator[facts.Fact]:
     aligned = (ids for id, ids in now.aligned.items() if ids is not now.rankings[id])
     unchanged = {id for id, ids in now.before.items() if ids is now.rankings[id]}
     on_both_sides = _among(sought, map(now.rankings.__getitem__, unchanged))
-    returned = on_both_sides | _among(sought, aligned)
+    returned = on_both_sides | _among(sought, [*aligned, *now.unsettled.values()])
     returned |= _returned(sought, now.run, now.rankings, unchanged)
     before = on_both_sides | _returned(sought, now.baseline_run, now.before, unchanged)
     if lost := sorted(before - returned):
@@ -394,7 +407,9 @@ def _in_no_ranking(comparison: Comparison) -> Iterator[facts.Fact]:
     if now.suite.readers:
         recall = ""  # passages are written down, not graded
     if never or (recall and relevant):
+        # Of what was not compared nobody knows whether it was found before.
         found_before = bool(before) or not all(map(relevant.isdisjoint, now.before.values()))
+        found_before &= all(query.id in now.before for query in now.asked)
         yield facts.NeverFound(never, len(relevant), found_before, recall)
 
 

@@ -8,7 +8,6 @@ from itertools import chain, combinations
 
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite.model import Check, Suite
-from pytest_irquality.verdict.agreement import alpha, interval, patterns_of
 from pytest_irquality.verdict.audit_facts import Agreement, Disputed, Opinions
 from pytest_irquality.verdict.facts import Fact, OtherJudge, SeveralJudges
 from pytest_irquality.verdict.result import SuiteResult, Verdict
@@ -30,13 +29,11 @@ def opinions(suite: Suite) -> Opinions | None:
     settled = [
         one for query in suite.queries for one in query.settled.values() if len(one.votes) > 1
     ]
-    undecided = [given for _, _, given in open_pairs]
-    grades = [*undecided, *(one.votes for one in settled)]
+    grades = [*(given for _, _, given in open_pairs), *(one.votes for one in settled)]
     if not grades:
         return None
     judges = sorted(set(chain(*grades)))
     two = [_agreement([one, other], grades) for one, other in combinations(judges, 2)]
-    as_decided = [dict.fromkeys(one.votes, one.grade) for one in settled]
     disputed = [
         Disputed(query.text, document, tuple(sorted(given.items())))
         for query, document, given in open_pairs
@@ -49,7 +46,6 @@ def opinions(suite: Suite) -> Opinions | None:
         disputed=tuple(disputed[:MOST_DISPUTED]),
         differing=len(disputed),
         settled=len(settled),
-        after=_agreement(judges, [*undecided, *as_decided]) if settled else None,
     )
 
 
@@ -57,11 +53,7 @@ def _agreement(judges: Sequence[str], grades: Sequence[Mapping[str, float]]) -> 
     """The agreement of some judges on the documents that two of them or more have graded."""
     by_these = ([given[judge] for judge in judges if judge in given] for given in grades)
     graded = [some for some in by_these if len(some) > 1]
-    times = patterns_of(graded)
-    value = alpha(times)
-    low, high = (value is not None and interval(times)) or (None, None)
-    equal = sum(count for pattern, count in times.items() if len({*pattern}) == 1)
-    return Agreement(tuple(judges), len(graded), equal, value, low, high)
+    return Agreement(tuple(judges), len(graded), sum(len({*some}) == 1 for some in graded))
 
 
 # -- another judge ---------------------------------------------------------------------------------

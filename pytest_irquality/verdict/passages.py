@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from pytest_irquality.metrics import Hits, Judgments, Measure, Scores, evaluate
-from pytest_irquality.passages import find, normal
+from pytest_irquality.passages import find, normal, sought
 from pytest_irquality.retrieval.results import document_of
-from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run
+from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run, deeper_than
 from pytest_irquality.suite.model import Query, Suite
 
 COUNT_PASSAGES = ("recall", "all_relevant")
@@ -107,6 +107,9 @@ def _in_answer(
             faults[id] = fault
         else:
             rankings[id] = _by_what_it_holds(wanted[id], rankings[id], answer.texts, depth)
+            if (deeper := rankings[id].deeper) and not _without_text(deeper, answer.texts):
+                deeper = _by_what_it_holds(wanted[id], deeper, answer.texts, deeper_than(depth))
+                rankings[id] = replace(rankings[id], deeper=deeper)
     chunks = _chunks_of(rankings[id] for id in wanted if id in rankings)
     return replace(answer, rankings=rankings, titles={**answer.titles, **chunks}), faults
 
@@ -138,7 +141,7 @@ def _by_what_it_holds(
     Each result brings the best of those that no better one has brought.
     """
     grades = {**wanted.documents, **wanted.passages}
-    left = {passage: normal(passage) for passage in wanted.passages}
+    left = {passage: sought(passage) for passage in wanted.passages}
     documents = {id: document_of(id, texts[id]) if wanted.ids_too else id for id in ranking.ids}
     names: dict[str, str] = {}
     besides: dict[str, str] = {}
@@ -199,10 +202,13 @@ def _renamed(answer: Answer, names: Mapping[str, str], queries: Iterable[str]) -
     """The answer with other ids for some of the results of these queries."""
     if not names:
         return answer
+
+    def renamed_in(ranking: Ranking) -> Ranking:
+        ids = tuple(names.get(id, id) for id in ranking.ids)
+        return replace(ranking, ids=ids, deeper=ranking.deeper and renamed_in(ranking.deeper))
+
     renamed = {
-        query: replace(ranking, ids=tuple(names.get(id, id) for id in ranking.ids))
-        for query in queries
-        if (ranking := answer.rankings.get(query))
+        query: renamed_in(ranking) for query in queries if (ranking := answer.rankings.get(query))
     }
     titles = {names.get(id, id): title for id, title in answer.titles.items()}
     texts = {names.get(id, id): text for id, text in answer.texts.items()}
@@ -212,6 +218,15 @@ def _renamed(answer: Answer, names: Mapping[str, str], queries: Iterable[str]) -
         titles={**answer.titles, **titles},
         texts={**answer.texts, **texts},
     )
+
+
+def text_in(answer: Answer, query: str, document: str) -> str:
+    """The text of the result that is a document, or stands for a passage, as words alone."""
+    ranking = answer.rankings[query]
+    for one in filter(None, (ranking, ranking.deeper)):
+        if document in one.ids:
+            return normal(answer.texts.get(one.raw[one.ids.index(document)], "")).line
+    return ""
 
 
 def ranks_of(ids: Sequence[str], ranking: Ranking) -> dict[str, int]:
@@ -246,7 +261,7 @@ def recall_counts_passages(suite: Suite, answer: Answer, hits: Hits, scores: Sco
         if not answer.rankings[id].besides:
             continue
         ranks, row = ranks_of(ids, answer.rankings[id]), list(values[id])
-        for place, measure in enumerate(suite.measures):
+        for place, measure in enumerate(scores.measures):
             if measure.definition.name in COUNT_PASSAGES:
                 row[place] = _of_all_found(suite, id, measure, ranks)
         values[id] = tuple(row)

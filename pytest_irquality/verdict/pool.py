@@ -248,9 +248,11 @@ def _ordered(one: Pool, results: Sequence[SuiteResult]) -> Pool:
         return max((weight(query, rank) for rank in ranks if rank), default=NONE)
 
     weights = {query.id: most(query) for query in one.queries}
+    moved = {query.id for result in results for query in result.queries if query.ranking_before}
 
-    def order(query: PooledQuery) -> tuple[bool, bool, Weight]:
-        return query.empty, query.lacking, weights[query.id]
+    def order(query: PooledQuery) -> tuple[float, ...]:
+        turns, share, rank = weights[query.id]
+        return query.empty, query.lacking, turns, share, query.id in moved, rank
 
     return replace(
         one,

@@ -7,11 +7,11 @@ from math import inf
 from operator import getitem
 from statistics import fmean
 
-from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.retrieval.run import Fault, Ranking, Run
 from pytest_irquality.suite.model import Query
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.deferred import Deferred
-from pytest_irquality.verdict.losses import Losses
+from pytest_irquality.verdict.not_found import Losses
 from pytest_irquality.verdict.result import QueryResult, ShownDocument
 from pytest_irquality.verdict.sides import Sides
 
@@ -43,11 +43,12 @@ def query_result(
         returned=sides.answers.returned.get(query.id, 0),
         returned_before=sides.answers_before.returned.get(query.id),
         expects_nothing=query.expects_nothing,
-        fault=fault.message if fault else None,
+        fault=_told(fault) if fault else None,
+        skipped=fault is not None and fault.skipped,
         before=scores.before.values[query.id] if is_compared else None,
         compared=scores.compared.values[query.id] if is_compared else None,
         ranking_before=ranking_before if then else (),
-        stages=comparison.standing.stages(query),
+        fates=losses.fates(query),
         new=sides.is_new(query),
         check=check,
         tags=query.tags,
@@ -57,6 +58,11 @@ def query_result(
         seconds_before=_seconds(then, query) if then else None,
         answers=len(run.answers),
     )
+
+
+def _told(fault: Fault) -> str:
+    said = ("skipped", fault.message) if fault.skipped else (fault.message,)
+    return ": ".join(filter(None, said))
 
 
 def _lists(comparison: Comparison, query: Query, losses: Losses) -> Sequence[Listed]:
@@ -207,10 +213,7 @@ class _Documents:
 
     def with_reason(self, document: ShownDocument) -> ShownDocument:
         """A document with why it is not among the first."""
-        return document._replace(
-            loss=self.losses.of(self.query, document.id),
-            candidate=self.comparison.standing.candidate(self.query, document.id),
-        )
+        return document._replace(loss=self.losses.of(self.query, document.id))
 
     def was_there(self, document: ShownDocument) -> ShownDocument:
         """A document of the baseline with why it is lost.

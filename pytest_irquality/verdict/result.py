@@ -6,28 +6,33 @@ So one object is a report, a JSON file and a message through xdist. No sentences
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.suite.demands import SCOPES, Scope
+from pytest_irquality.suite.demands import SCOPES, Bound, Scope
 from pytest_irquality.verdict.audit_facts import Audit
+from pytest_irquality.verdict.differences import Difference
 from pytest_irquality.verdict.facts import Fact, Unnoticed
 from pytest_irquality.verdict.findings import (
-    Candidate,
     Cause,
     Change,
+    Fated,
+    Fates,
     Finding,
-    Loss,
     Noise,
     Robustness,
-    Stages,
     Trail,
 )
+from pytest_irquality.verdict.ledger import CHECKS, Ledger, in_order
+from pytest_irquality.verdict.shown import Chunk, Mark, ShownDocument
 from pytest_irquality.verdict.statistics import EQUAL
+
+__all__ = ["Chunk", "Mark", "Mean", "QueryResult", "ShownDocument", "SuiteResult", "Verdict"]
 
 Outcome = Literal["passed", "failed", "error", "known", "accepted", "fixed", "not evaluated"]
 """``accepted``: worse than the merge base, and the change's own committed baseline says that this
@@ -37,6 +42,9 @@ breaks, loud as a failure.
 
 BAD: tuple[Outcome, ...] = ("failed", "error", "fixed", "not evaluated")
 
+FEW_FOR_A_TEST = 5
+"""Queries below which no paired test can reach p < 0.05."""
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -45,8 +53,8 @@ class Verdict:
     ``file`` is where it stands, at ``line``, if not in the suite itself. ``needed`` is how many
     queries it reads, of which ``unanswered`` (ids) had a fault and ``unasked`` were not asked.
     ``allowed`` queries may do what a guard watches for. ``accepted``: the change's own committed
-    baseline says that this is wanted. ``otherwise`` names the judges under whose grades alone it
-    would end otherwise.
+    baseline says that this is wanted. ``by_default``: nobody wrote it. ``otherwise`` names the
+    judges under whose grades alone it would end otherwise.
     """
 
     check: str
@@ -64,6 +72,7 @@ class Verdict:
     unasked: int = 0
     allowed: int = 0
     accepted: bool = False
+    by_default: bool = False
     otherwise: tuple[str, ...] = ()
 
     @property
@@ -85,6 +94,15 @@ class Verdict:
         return self.outcome == "passed" and not all(finding.ok for finding in self.findings)
 
     @property
+    def ended(self) -> str:
+        """The class of its check in the ledger."""
+        if self.outcome in ("error", "not evaluated"):
+            return "not evaluated"
+        failing = [finding for finding in self.findings if finding.fails]
+        vain = bool(failing) and all(map(tells_nothing, failing))
+        return "unable to fail" if vain or self.caveat in ("new", "uncompared") else "judged"
+
+    @property
     def caveat(self) -> Literal["", "tied", "new", "uncompared"]:
         """The reason why a check that passed gets no plain tick.
 
@@ -101,70 +119,20 @@ class Verdict:
         return _uncompared(self.findings)
 
 
+def tells_nothing(finding: Finding) -> bool:
+    """Tell whether a demand rests on a test of fewer queries than could ever decide it."""
+    change = finding.change
+    few = change is not None and change.queries < FEW_FOR_A_TEST
+    by_test_alone = finding.demand.tested and issubclass(finding.demand, Bound)
+    return by_test_alone and finding.ok and few
+
+
 def _uncompared(findings: Sequence[Finding]) -> Literal["", "new", "uncompared"]:
     """The reason why nothing was compared, if nothing was, though all that was demanded holds."""
     lacks = [finding.lacks.why for finding in findings if finding.lacks and finding.ok]
     if not lacks or any(finding.compared for finding in findings):
         return ""
     return "new" if any(why.new for why in lacks) else "uncompared"
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A passage in a text, by its first character and the one behind its last.
-
-    ``whole`` is False where it is a part of one.
-    """
-
-    start: int
-    end: int
-    whole: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """The text of a result.
-
-    It has the result's own ``id``, the number of the text among those of the ``SuiteResult``, and
-    the passages in it.
-    """
-
-    id: str
-    text: int
-    marks: tuple[Mark, ...] = ()
-
-
-# A tuple, which takes a quarter of the time of a frozen dataclass to make: a large suite shows a
-# hundred thousand of them.
-class ShownDocument(NamedTuple):
-    """A document as shown. ``rank`` None: not returned. ``grade`` None: nobody judged it.
-
-    ``before`` is its rank in the baseline, None where it was not there or the query has no
-    baseline. ``gone`` is True where the retriever says that the document left the index.
-    ``explanation`` is the retriever's own word on it, ``loss`` why a passage was not found. Of
-    several answers ranks are medians, and ``in_answers`` is how many hold the document.
-    ``candidate`` is what the first stage made of a document that is expected or was there.
-    ``chunk`` is its text, where reports show it.
-    """
-
-    rank: int | None
-    id: str
-    title: str | None = None
-    grade: float | None = None
-    relevant: bool = False
-    score: float | None = None
-    before: int | None = None
-    gone: bool = False
-    explanation: str | None = None
-    loss: Loss | None = None
-    in_answers: int | None = None
-    candidate: Candidate | None = None
-    chunk: Chunk | None = None
-
-    @property
-    def lost(self) -> bool:
-        """True where it is relevant, was in the baseline, and was not returned."""
-        return self.relevant and self.rank is None and self.before is not None
 
 
 @dataclass(frozen=True)
@@ -182,8 +150,9 @@ class QueryResult:
     stands, at ``line``, if not in the suite itself. ``remarks`` is what the suite wants shown, by
     key. ``returned`` and ``returned_before`` count documents (of several answers the most);
     ``seconds`` and ``seconds_before`` are the times of the calls, or their means, where they are
-    known. ``answers`` counts today's answers. ``stages`` says how far relevant documents got, where
-    the candidates are known. ``texts_left_out``: it has texts that reports do not show.
+    known. ``answers`` counts today's answers. ``fates`` are those of all its relevant passages or
+    documents, where passages or stages tell. ``texts_left_out``: it has texts that reports do not
+    show. ``skipped``: its call said so, and its ``fault`` says why.
     """
 
     id: str
@@ -207,9 +176,10 @@ class QueryResult:
     seconds_before: float | None = None
     file: str = ""
     weight: float = 1.0
-    stages: Stages | None = None
+    fates: tuple[Fated, ...] = ()
     texts_left_out: bool = False
     answers: int = 1
+    skipped: bool = False
 
     def sides(self, column: int | None) -> tuple[float, float] | None:
         """A measure before and now, ties in the baseline's order; None without a side."""
@@ -255,6 +225,86 @@ class Mean:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """The values of a measure of each retrieval (text and params), before and now.
+
+    ``units_before`` and ``units`` are the means of builds or answers, where a side has several.
+    """
+
+    pairs: tuple[tuple[str, float, float], ...] = ()
+    units_before: tuple[float, ...] = ()
+    units: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Share:
+    """The part of a suite in the verdict over all suites of its retriever; see ``together.py``.
+
+    ``check`` is the suite's default limit. Together are judged those of one ``fixture``, measure
+    and ``relevance`` rule. ``committed`` is what is compared with where the change commits another
+    baseline, and what it ``accepts`` then. ``whole``: all of the suite was asked and judged.
+    """
+
+    check: str
+    measure: str
+    relevance: str
+    compared: Compared
+    committed: Compared | None = None
+    accepts: Fact | None = None
+    whole: bool = True
+    fixture: str = ""
+
+
+@dataclass(frozen=True)
+class Exam:
+    """The exam of the base's suite at ``path``, where today's is another.
+
+    ``verdicts`` are those of its checks that today's answers do not pass, and today's suite lets
+    pass; ``queries`` and ``means`` are those that these are about, by the base's judgments.
+    ``checks`` counts all of its checks by class. ``differences`` are those of both exams.
+    ``unread`` says why it cannot be held against today's answers, ``causes`` what may be why it is
+    not passed.
+    ``refused``: the project lets no change accept its own drops; ``unasked`` counts the queries
+    that were too many to be asked.
+    """
+
+    path: str
+    source: str
+    differences: tuple[Difference, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    queries: tuple[QueryResult, ...] = ()
+    means: tuple[Mean, ...] = ()
+    checks: Mapping[str, int] = field(default_factory=dict)
+    causes: tuple[str, ...] = ()
+    unread: str = ""
+    unasked: int = 0
+    refused: bool = False
+    refuses_weaker: bool = False
+
+    @property
+    def accepted(self) -> bool:
+        """True where today's answers do not pass it."""
+        return bool(self.verdicts or self.unread)
+
+    @property
+    def weaker(self) -> Sequence[Difference]:
+        """The differences that make today's exam the weaker one."""
+        return [one for one in self.differences if one.direction == "weaker"]
+
+    @property
+    def failed(self) -> bool:
+        """True where the project refuses what it says."""
+        return (self.refused and self.accepted) or (self.refuses_weaker and bool(self.weaker))
+
+    def told(self, today: SuiteResult) -> SuiteResult:
+        """The base's side of a result, for whoever puts its verdicts into words."""
+        return replace(
+            today, path=self.path, verdicts=self.verdicts, queries=self.queries, means=self.means,
+            facts=(), exams=(),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
 class SuiteResult:
     """A suite and retriever, judged. ``formulas`` says of each of ``measures`` what it is.
 
@@ -264,11 +314,17 @@ class SuiteResult:
     where known. ``written`` says in lines for people which files this run brought up to date, and
     what that changed. ``robustness`` is what each kind of variants loses, ``noise`` what several
     answers tell of unchanged code. ``remarks`` is what the suite wants shown of itself, by key.
-    ``skipped`` names the checks that a mark kept from running, each with its reason: they have no
-    verdict. ``texts`` are those of results that reports show, each once.
-    ``entry`` is today's line of the history, ``trails`` what measures with limits were
+    ``skipped`` names the checks that a mark, or the calls of all their queries, kept from running,
+    each with its reason: they have no verdict. ``texts`` are those of results that reports show,
+    each once. ``entry`` is today's line of the history, ``trails`` what measures with limits were
     over the last changes. ``variant`` is what stands behind a check's name in a node id, where a
-    fixture that is not the retriever's brings parameters, too.
+    fixture that is not the retriever's brings parameters, too. ``share`` is what it adds to the
+    verdict over all suites. ``fates`` is what became of all relevant passages or documents, where
+    passages or stages tell.
+
+    ``classes`` has the number of queries in each class of the ledger, ``deselected`` is how many
+    checks were not to be judged. ``refused`` are the classes of it for which the project's
+    ``ir_strict`` fails the run. ``exams`` are those of the base that today's suite is not.
     """
 
     suite: str
@@ -301,6 +357,19 @@ class SuiteResult:
     trails: tuple[Trail, ...] = ()
     texts: tuple[str, ...] = ()
     variant: str = ""
+    share: Share | None = None
+    fates: Fates | None = None
+    classes: Mapping[str, int] = field(default_factory=dict)
+    deselected: int = 0
+    refused: tuple[str, ...] = ()
+    exams: tuple[Exam, ...] = ()
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Every query and every check, by class."""
+        checks = Counter(verdict.ended for verdict in self.verdicts)
+        checks.update(deselected=self.deselected, skipped=len(self.skipped))
+        return Ledger(self.classes, in_order(checks, CHECKS))
 
     @property
     def findings(self) -> Iterator[tuple[Verdict, Finding]]:
@@ -320,8 +389,24 @@ class SuiteResult:
 
     @property
     def failed(self) -> bool:
-        """True where any check ended otherwise than it should, or none could have."""
-        return self.unnoticed or any(verdict.outcome in BAD for verdict in self.verdicts)
+        """True where any check ended otherwise than it should, or none could have.
+
+        So is what was left out of the run, where the project allows nothing of it.
+        """
+        bad = any(verdict.outcome in BAD for verdict in self.verdicts)
+        refused = bool(self.refused) or any(exam.failed for exam in self.exams)
+        return bad or self.unnoticed or refused
+
+    @property
+    def accepts(self) -> bool:
+        """True where the change accepts a drop, or that the base's exam is not passed."""
+        accepted = any(verdict.outcome == "accepted" for verdict in self.verdicts)
+        return accepted or any(exam.accepted for exam in self.exams)
+
+    @property
+    def partial(self) -> bool:
+        """True where nothing failed, and not all was asked, answered and judged."""
+        return not self.failed and (self.interrupted or bool(self.ledger.missing))
 
     @property
     def unnoticed(self) -> bool:

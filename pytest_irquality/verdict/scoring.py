@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
 from pytest_irquality.metrics.evaluation import scored, see
-from pytest_irquality.metrics.hits import Gains
+from pytest_irquality.metrics.hits import Gains, Hits
 from pytest_irquality.metrics.scores import together
-from pytest_irquality.retrieval.run import Answer
+from pytest_irquality.retrieval.run import Answer, Ranking
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.passages import one_gain_each, recall_counts_passages
 from pytest_irquality.verdict.sides import Ids, JudgedAnswer, Sides
@@ -89,13 +89,38 @@ class Scoring:
         return tuple(found if counts_zero(measure) else None for measure in self.suite.measures)
 
     def _scored(self, answer: Answer, rankings: Mapping[str, Ids]) -> Rows:
-        suite = self.suite
-        hits = see(one_gain_each(suite, answer), rankings.items(), suite.measures, suite.depth)
-        scores = scored(hits, suite.measures, undefined=suite.undefined)
-        rows = recall_counts_passages(suite, answer, hits, scores).values
+        hits, rows = self._by(self.suite.measures, answer, rankings)
         for id, ids, gains in zip(hits.queries, hits.rankings, hits.gains, strict=True):
             known = Known(tuple(ids), answer.rankings[id].besides, rows[id], gains)
             self.known.setdefault(id, []).append(known)
+        return rows
+
+    def _by(
+        self, measures: Sequence[Measure], answer: Answer, rankings: Mapping[str, Ids]
+    ) -> tuple[Hits, Rows]:
+        suite = self.suite
+        hits = see(one_gain_each(suite, answer), rankings.items(), measures, suite.depth)
+        scores = scored(hits, measures, undefined=suite.undefined)
+        return hits, recall_counts_passages(suite, answer, hits, scores).values
+
+    def _with_counts(self, scores: Scores, answer: Answer, ranked: Mapping[str, Ids]) -> Scores:
+        counted = [one for one in scores.measures if one.counts or one.definition.asks]
+        return with_columns(
+            scores, {one: Scores((one,), self._counted(one, answer, ranked)) for one in counted}
+        )
+
+    def _counted(self, measure: Measure, answer: Answer, ranked: Mapping[str, Ids]) -> Rows:
+        """The values of a measure that reads counts or texts of results."""
+        if measure.budget is None:
+            return {id: (_beside(measure, answer.rankings[id], id, self.suite),) for id in ranked}
+        fitting: dict[int, dict[str, Ids]] = {}
+        for id, ids in ranked.items():
+            k = answer.rankings[id].within(*measure.budget, self.suite.depth)
+            if k is not None:
+                fitting.setdefault(k, {})[id] = ids[:k]
+        rows: dict[str, Row] = {}
+        for k, rankings in fitting.items():
+            rows.update(self._by((measure.at(max(k, 1)),), answer, rankings)[1])
         return rows
 
     def _with_more_than_rankings(
@@ -105,7 +130,8 @@ class Scoring:
         ranked: Mapping[str, Ids],
         before: Mapping[str, Ids] | None,
     ) -> Scores:
-        """The scores with those of measures that read how long calls took, or the baseline."""
+        """The scores with those of measures that read texts, times, or the baseline."""
+        scores = self._with_counts(scores, answer, ranked)
         measures = [
             one for one in scores.measures if one.unit == "seconds" or one.definition.compares
         ]
@@ -229,6 +255,31 @@ class ScoredSides:
         return Aggregate(together(measure.aggregate, took), len(took), len(calls) - len(took))
 
 
+def _beside(measure: Measure, ranking: Ranking, id: str, suite: Suite) -> float | None:
+    """The value of a measure of what a query's results come with; None where that is not known."""
+    if measure.definition.asks:
+        return _by_own(measure, ranking, id, suite)
+    numbers = ranking.counts.get(measure.counts)
+    return None if numbers is None else fsum(numbers[: measure.k])
+
+
+def _by_own(measure: Measure, ranking: Ranking, id: str, suite: Suite) -> float | None:
+    asks = measure.definition.asks
+    known: dict[str, Sequence[object]] = {
+        "scores": ranking.scores or [None] * len(ranking.ids),
+        **ranking.asked_for,
+    }
+    judgments = suite.qrels[id]
+    if not known.keys() >= {*asks} or not measure.defined_for(judgments):
+        return None
+    ids = ranking.ids[: suite.depth]
+    first = {document: place for place, document in reversed([*enumerate(ids)])}
+    places = [first[document] for document in dict.fromkeys(ids)][: measure.k]
+    asked = {ask: [known[ask][place] for place in places] for ask in asks}
+    value: float | None = measure.definition.own.call(id, ids, judgments, measure.k, **asked)
+    return value
+
+
 def counts_zero(measure: Measure) -> bool:
     """Tell whether a measure counts the queries that returned nothing."""
     return measure.definition.name == "zero_results"
@@ -245,7 +296,7 @@ def defined_for(suite: Suite, measure: Measure, query: Query) -> bool:
         return True
     if query.expects_nothing:
         return False
-    return not measure.needs_relevant or suite.undefined == "zero" or bool(query.judgments.relevant)
+    return not measure.needs_relevant or suite.defines(query)
 
 
 def with_columns(scores: Scores, others: Mapping[Measure, Scores]) -> Scores:

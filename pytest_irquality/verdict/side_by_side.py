@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pytest_irquality.verdict.pool import NEEDS_NO_GRADE
 from pytest_irquality.verdict.result import QueryResult, SuiteResult
 from pytest_irquality.verdict.statistics import EQUAL, holm, sign_flip, win_tie_loss
 
@@ -36,7 +37,7 @@ class Side:
 class MeasureSides:
     """One measure over the whole suite, a side for each retriever.
 
-    No side is best where no direction is better.
+    No side is best where no direction is better, or where it says how alike two sides are.
     """
 
     measure: str
@@ -82,7 +83,8 @@ def _row(measure: str, column: int, results: Sequence[SuiteResult]) -> MeasureSi
     of, sign = means[0], -1.0 if means[0].higher_is_better is False else 1.0
     sides = [Side(mean.value, mean.queries) for mean in means]
     ranked = [sign * mean.value for mean in means if mean.value is not None]
-    if of.higher_is_better is not None and len(ranked) > 1:
+    ranks_sides = of.higher_is_better is not None and not measure.startswith(NEEDS_NO_GRADE)
+    if ranks_sides and len(ranked) > 1:
         sides = [
             replace(side, best=side.value is not None and sign * side.value >= max(ranked) - EQUAL)
             for side in sides

@@ -6,7 +6,7 @@ Today's stand beside the baseline's where there is one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -16,8 +16,14 @@ from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.findings import Cause
-from pytest_irquality.verdict.passages import ranks_of
-from pytest_irquality.verdict.ties import end_in_one_score, in_baseline_order, made_up
+from pytest_irquality.verdict.passages import ranks_of, text_in
+from pytest_irquality.verdict.ties import (
+    Cut,
+    cut_of,
+    end_in_one_score,
+    in_baseline_order,
+    made_up,
+)
 
 KNOWN = 0.1  # the least share of a baseline's documents that today's index or judgments know
 
@@ -33,12 +39,14 @@ class JudgedAnswer(NamedTuple):
     where it first stood.
 
     ``aligned`` are those of the queries on both sides, with ties in the order of the baseline's
-    first answer: what drops, guards and churn look at.
+    first answer: what drops, guards and churn look at. ``cuts`` are the ties at their ends of which
+    others are returned.
     """
 
     given: Answer
     rankings: Mapping[str, Ids]
     aligned: Mapping[str, Ids]
+    cuts: Mapping[str, Cut]
 
     def ranks(self, query: str) -> Ranks:
         """The rank of each document that a query returned, and of the passages in them."""
@@ -229,7 +237,7 @@ class Sides:
         for answer in run.answers[1:]:
             rankings.append({id: answer.rankings[id].collapsed(self.depth) for id in first})
         return Side(
-            JudgedAnswer(answer, ranked, self._aligned(answer, ranked))
+            JudgedAnswer(answer, ranked, *self._aligned(answer, ranked, run is self.run))
             for answer, ranked in zip(run.answers, rankings, strict=True)
         )
 
@@ -241,19 +249,44 @@ class Sides:
     def _tells_ties_before(self) -> bool:
         return not made_up(self._then.values())
 
-    def _aligned(self, answer: Answer, rankings: Mapping[str, Ids]) -> Mapping[str, Ids]:
+    def _aligned(
+        self, answer: Answer, rankings: Mapping[str, Ids], of_today: bool
+    ) -> tuple[Mapping[str, Ids], Mapping[str, Cut]]:
+        """The rankings with ties in the baseline's order, and the ties at their ends.
+
+        In the baseline's own answers nothing can be gone.
+        """
         given = answer.rankings.values()
         if not self.before or rankings is self.before:
-            return self.before
+            return self.before, {}
         if made_up(given) or not self._tells_ties_before:
-            return {id: rankings[id] for id in self.before}
-        depth, scaled, then = self.compared_depth, end_in_one_score(given), self._then
-        return {
-            id: in_baseline_order(
-                rankings[id], answer.rankings[id], ids, then[id], depth, scaled=scaled
-            )
-            for id, ids in self.before.items()
-        }
+            return {id: rankings[id] for id in self.before}, {}
+        asked, scaled = max(self.depth, self.run.depth or 0), end_in_one_score(given)
+        depth = self.compared_depth
+        aligned: dict[str, Ids] = {}
+        cuts: dict[str, Cut] = {}
+        for id, old in self.before.items():
+            now, then = answer.rankings[id], self._then[id]
+            same = self._came_alike(id, answer)
+            ids = in_baseline_order(rankings[id], now, old, then, same)
+            cut = cut_of(ids, now, old, then, depth=depth, asked=asked, scaled=scaled)
+            if cut:
+                found = filter(same, cut.found) if of_today else cut.before
+                cuts[id] = cut = cut._replace(found=frozenset(found))
+                ids = cut.settled(ids, old)
+            aligned[id] = ids
+        return aligned, cuts
+
+    def _came_alike(self, query: str, answer: Answer) -> Callable[[str], bool]:
+        """Give what tells whether a document's result has the text of before, if those are read."""
+        if query not in self.suite.readers or not self.baseline_run:
+            return lambda document: True
+        then = self.baseline_run.first
+
+        def came_alike(document: str) -> bool:
+            return text_in(answer, query, document) == text_in(then, query, document)
+
+        return came_alike
 
     # -- what differs ------------------------------------------------------------------------------
 
@@ -284,6 +317,50 @@ class Sides:
         return changed
 
     @cached_property
+    def replaced(self) -> frozenset[str]:
+        """The queries with other documents than before, be they of equal scores."""
+        depth = self.compared_depth
+        return frozenset(
+            id
+            for answer in self.answers
+            for id in answer.cuts
+            if {*answer.rankings[id][:depth]} != {*self.before[id][:depth]}
+        )
+
+    @cached_property
+    def unsettled(self) -> Mapping[str, Sequence[str]]:
+        """The documents that mattered of which a tie at the cut tells nothing, by query."""
+        found: dict[str, Sequence[str]] = {}
+        for answer in self.answers if not self.stage else ():
+            for id, cut in answer.cuts.items():
+                mattered = self._mattering(id, cut.moved(answer.aligned[id]))
+                if cut.unknown and mattered:
+                    found.setdefault(id, mattered)
+        return found
+
+    @property
+    def to_settle(self) -> Collection[str]:
+        """The queries of which a deeper answer may tell how a tie fell that mattered."""
+        return {
+            id
+            for answer in self.answers
+            for id, cut in answer.cuts.items()
+            if cut.unknown
+            and not ((deeper := answer.given.rankings[id].deeper) and deeper.ids)
+            and self._mattering(id, [*cut.moved(answer.aligned[id]), *cut.came])
+        }
+
+    def _mattering(self, id: str, documents: Sequence[str]) -> Sequence[str]:
+        """The relevant ones; all where nobody said what is, or a limit is on whole rankings."""
+        query = self.suite.by_id[id]
+        compares = any(measure.definition.compares for measure in self.suite.limited)
+        if query.expects_nothing:
+            return ()
+        if compares or not query.judgments.relevant:
+            return documents
+        return [document for document in documents if document in query.judgments.relevant]
+
+    @cached_property
     def renumbered(self) -> bool:
         """True where the baseline seems to hold other document ids.
 
@@ -300,15 +377,27 @@ class Sides:
             known.update(top.intersection(ids))
         return len(known) < KNOWN * len(top)
 
+    @property
+    def unanswered_then(self) -> tuple[str, ...]:
+        """The answered queries that the baseline asked, and had no answer to."""
+        faults = self.baseline_run.faults if self.baseline_run else {}
+        return tuple(id for id in self.rankings if id in faults)
+
+    @property
+    def new(self) -> tuple[str, ...]:
+        """The answered queries that the baseline never asked."""
+        return tuple(id for id in self.rankings if self.is_new(self.suite.by_id[id]))
+
     def is_new(self, query: Query) -> bool:
-        """Tell whether there is a baseline, but none of this query."""
-        return self.baseline_run is not None and query.id not in self.baseline_run.answered
+        """Tell whether there is a baseline, but none of this query: it was not asked then."""
+        then = self.baseline_run
+        return then is not None and query.id not in then.answered | then.faults.keys()
 
 
 def causes_of(faults: Mapping[str, Fault]) -> Sequence[Cause]:
     """The reasons why queries have no ranking, the most frequent first.
 
-    Those that failed alike stand together.
+    Those that failed alike stand together, whatever numbers and ids their messages hold.
     """
     alike: dict[str, list[str]] = {}
     for id, fault in faults.items():

@@ -7,31 +7,39 @@ from dataclasses import replace
 from itertools import chain
 
 from pytest_irquality.retrieval.run import Run
-from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Suite
-from pytest_irquality.verdict.comparison import Comparison
+from pytest_irquality.verdict.classes import classes_of
+from pytest_irquality.verdict.comparison import Comparison, Then
 from pytest_irquality.verdict.findings import Loss
-from pytest_irquality.verdict.losses import Losses
+from pytest_irquality.verdict.not_found import Losses, together
 from pytest_irquality.verdict.noticed import noticed
 from pytest_irquality.verdict.query_result import query_result
 from pytest_irquality.verdict.result import Mean, SuiteResult
 from pytest_irquality.verdict.sides import Ids, causes_of
 from pytest_irquality.verdict.texts import with_texts
-from pytest_irquality.verdict.verdicts import Verdicts
+from pytest_irquality.verdict.together import share_of
+from pytest_irquality.verdict.verdicts import Verdicts, on_answers
 from pytest_irquality.verdict.wavering import unchanged_code
 
 
-def summary(judged: Verdicts, nowhere: Mapping[str, Loss]) -> SuiteResult:
+def summary(
+    judged: Verdicts, nowhere: Mapping[str, Loss] | None, then: Then | None = None
+) -> SuiteResult:
     """The result of a judging.
 
-    ``nowhere`` are the passages that stand in no chunk of the corpus.
+    ``nowhere`` are the passages that stand whole in no chunk of the corpus; None: it is not known.
     """
     comparison = judged.comparison
     suite, sides = comparison.suite, comparison.sides
+    before = comparison.baseline
     graded, returned = _judged_share(suite, sides.rankings)
+    graded_before, returned_before = _judged_share(suite, sides.before)
     losses = Losses(comparison, nowhere)
     verdicts = tuple(map(losses.named, judged.all))
     items = {check.query.id: check.name for check in suite.checks if check.query}
+    queries = tuple(
+        query_result(comparison, query, items.get(query.id), losses) for query in sides.asked
+    )
     result = SuiteResult(
         suite=suite.name,
         path=suite.path,
@@ -42,32 +50,27 @@ def summary(judged: Verdicts, nowhere: Mapping[str, Loss]) -> SuiteResult:
         formulas=tuple(measure.definition.formula for measure in suite.measures),
         shown=tuple(map(str, suite.metrics)),
         means=tuple(_means(comparison)),
-        queries=tuple(
-            query_result(comparison, query, items.get(query.id), losses) for query in sides.asked
-        ),
+        queries=queries,
         verdicts=verdicts,
-        facts=tuple(noticed(judged, nowhere)),
-        causes=tuple(causes_of(sides.run.faults)),
+        facts=tuple(noticed(judged)),
+        causes=tuple(causes_of(sides.run.failed)),
         gated=suite.gated,
         judged=graded,
         returned=returned,
         interrupted=sides.run.interrupted,
         seconds=_seconds(sides.run),
-        baseline=_compared_with(comparison),
+        baseline=before and replace(before, judged=graded_before, returned=returned_before),
+        fates=together(suite, queries, losses),
         version=sides.run.version,
         entry=judged.history[-1] if judged.history else None,
         trails=tuple(judged.trails),
         robustness=tuple(kind.robustness() for kind in judged.check_judge.variants.values()),
         noise=unchanged_code(comparison.scores, comparison.standing),
+        skipped=tuple(judged.skipped.values()),
+        classes=classes_of(comparison, then, sides.unsettled),
+        deselected=len(on_answers(suite.checks)) - len(judged.checks),
     )
-    return with_texts(result, sides)
-
-
-def _compared_with(comparison: Comparison) -> Baseline | None:
-    if comparison.baseline is None:
-        return None
-    judged, returned = _judged_share(comparison.suite, comparison.sides.before)
-    return replace(comparison.baseline, judged=judged, returned=returned)
+    return with_texts(replace(result, share=share_of(judged)), sides)
 
 
 def _judged_share(suite: Suite, rankings: Mapping[str, Ids]) -> tuple[int, int]:

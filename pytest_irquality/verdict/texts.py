@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
-from pytest_irquality.passages import find, normal, placed_words
+from pytest_irquality.passages import find, normal, placed_words, sought
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.passages import wanted_by
@@ -139,7 +139,7 @@ def marked(text: str, passages: Iterable[str], in_part: Collection[str]) -> tupl
     form = normal(text)
     places = []
     for passage in passages:
-        words = normal(passage)
+        words = sought(passage)
         if found := find(words, form):
             places.append((found.start, found.end, True))
         elif passage in in_part:

@@ -6,13 +6,13 @@ unjudged documents, and with the changes before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.suite.demands import Guard
+from pytest_irquality.suite.demands import Audited, Examined, Guard
 from pytest_irquality.suite.model import Check
 from pytest_irquality.verdict.accepted import Accepting, judged_with, may_be_accepted
 from pytest_irquality.verdict.checks import CheckJudge
@@ -52,9 +52,24 @@ class Verdicts:
         return CheckJudge(comparison, self.updating, _history(comparison, self.past))
 
     @cached_property
+    def skipped(self) -> Mapping[str, str]:
+        """The checks (names) all of whose queries were skipped: each as it is told."""
+        why = [(check, self.check_judge.why_skipped(check)) for check in self.checks]
+        return {
+            check.name: f"{check.label} ({reason})" if reason else check.label
+            for check, reason in why
+            if reason is not None
+        }
+
+    @cached_property
+    def judged(self) -> Sequence[Check]:
+        """The checks that have a verdict."""
+        return [check for check in self.checks if check.name not in self.skipped]
+
+    @cached_property
     def all(self) -> tuple[Verdict, ...]:
-        """The verdict of each check."""
-        return tuple(map(self.verdict, self.checks))
+        """The verdict of each check, but for those that were skipped."""
+        return tuple(map(self.verdict, self.judged))
 
     def verdict(self, check: Check) -> Verdict:
         """The verdict of a check.
@@ -80,7 +95,7 @@ class Verdicts:
         """The labels of the failed checks that would hold without unjudged documents."""
         failed = [
             (check, verdict)
-            for check, verdict in zip(self.checks, self.all, strict=True)
+            for check, verdict in zip(self.judged, self.all, strict=True)
             if verdict.outcome == "failed" and check.demand.needs_relevant
         ]
         queries = {id for pair in failed for id in self._rests_on(*pair)}
@@ -116,6 +131,15 @@ class Verdicts:
                 if fixed:
                     limited[measure] = fixed[0]
         return trails(self.history, limited)
+
+
+def on_answers(checks: Iterable[Check]) -> Sequence[Check]:
+    """Those of some checks that are held against answers.
+
+    Limits under ``audit`` are held against the audit, and the base's exam is another's: both come
+    after the verdicts.
+    """
+    return [check for check in checks if not isinstance(check.demand, (Audited, Examined))]
 
 
 def _history(comparison: Comparison, past: Past | None) -> Sequence[Entry]:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.facts import Fact
+from pytest_irquality.verdict.renumbered import Renumbered
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.moves import name
-from pytest_irquality.wording.notes import note
+from pytest_irquality.wording.notes import note, other_ids
 from pytest_irquality.wording.numbers import apart, counted, few
 from pytest_irquality.wording.sentences import causes
 from pytest_irquality.wording.words import queries
@@ -17,6 +18,7 @@ from pytest_irquality.wording.words import queries
 SLOWER = 2.0
 """How much longer calls must take to be worth a word."""
 CAUSES: tuple[type[Fact], ...] = (
+    Renumbered,
     facts.ReturnedNothing,
     facts.ReturnsFewer,
     facts.LeftIndex,
@@ -40,8 +42,14 @@ def known_causes(result: SuiteResult, damage: Damage) -> Iterator[str]:
     yield from _slower(damage)
 
 
+def renumbered(result: SuiteResult) -> str:
+    """The headline where documents seem to have other ids; "" where they do not."""
+    found = (fact for fact in result.facts if isinstance(fact, Renumbered))
+    return next((f"D{other_ids(fact)[1:]}" for fact in found), "")
+
+
 def _unanswered(result: SuiteResult) -> Iterator[str]:
-    if faulty := [query.id for query in result.queries if query.fault is not None]:
+    if faulty := [q.id for q in result.queries if q.fault is not None and not q.skipped]:
         some, why = counted(len(faulty), "query", "queries"), causes(result, faulty)
         which = queries(result, faulty)
         yield f"{some} had no answer and count in no figure ({which}): {why}"

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.findings import Finding
-from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict
+from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict, tells_nothing
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.examined import of_the_base
 from pytest_irquality.wording.numbers import apart, counted, few
 from pytest_irquality.wording.words import queries
 
-FEW_FOR_A_TEST = 5
-"""Queries below which no paired test can reach p < 0.05."""
 MOST = 0.8  # the share of a limit's queries that is to be compared, or else every headline says so
 MARKS: Mapping[str, str] = {
     "tied": "tie order only",
@@ -47,6 +46,7 @@ def urgent(result: SuiteResult) -> Iterator[str]:
         if isinstance(fact, facts.ReturnedNothing) and fact.newly:
             more = counted(len(fact.newly), "more query returns", "more queries return")
             yield f"{more} nothing: {queries(result, fact.newly)}"
+    yield from of_the_base(result)
     yield from _tied(result)
     yield from _partly(result)
     new = sum(verdict.caveat == "new" for verdict in result.verdicts)
@@ -57,9 +57,6 @@ def urgent(result: SuiteResult) -> Iterator[str]:
 def _caveats(result: SuiteResult) -> Iterator[str]:
     yield from urgent(result)
     yield from filter(None, (_of_fact(fact, result) for fact in result.facts))
-    if result.skipped:
-        many = len(result.skipped)
-        yield f"{counted(many, 'check was', 'checks were')} skipped and not evaluated"
     yield from _comparison(result)
     ignored = sum(query.weight == 0 for query in result.queries)
     if ignored:
@@ -71,13 +68,17 @@ def _of_fact(fact: facts.Fact, result: SuiteResult) -> str:
     match fact:
         case facts.Loud():
             return fact.short
-        case facts.Unanswered() if all(v.outcome != "error" for v in result.verdicts):
-            return f"{len(fact.queries)} of {counted(fact.total, 'query', 'queries')} not answered"
         case facts.ReturnedNothing() if len(fact.queries) == fact.total:
             return "nothing was returned"
-        case facts.WithoutRelevant() if 2 * fact.queries > fact.total:
+        case facts.WithoutRelevant() if not fact.graded and 2 * len(fact.queries) > fact.total:
             of = counted(fact.total, "query", "queries")
-            return f"{fact.queries} of {of} without a relevant document"
+            return f"{len(fact.queries)} of {of} without a relevant document"
+        case facts.WithoutRelevant() if fact.graded and not fact.score_0:
+            named = queries(result, fact.queries)
+            return f"graded without any relevant document, so in no mean: {named}"
+        case facts.Unsettled():
+            named = queries(result, [id for id, _ in fact.queries])
+            return f"equal scores at the cut leave open what was lost: {named}"
         case facts.NothingExpected():
             return "nothing is graded; a first grade would tell worse from different"
     return ""
@@ -88,9 +89,8 @@ def _comparison(result: SuiteResult) -> Iterator[str]:
         yield "nothing was compared"
         return
     for verdict, finding in result.findings:
-        change = finding.change
-        if finding.demand.tested and finding.ok and change and change.queries < FEW_FOR_A_TEST:
-            over = counted(change.queries, "query", "queries")
+        if finding.change and tells_nothing(finding):
+            over = counted(finding.change.queries, "query", "queries")
             yield f"{verdict.label} over {over} cannot fail by {finding.kind!r}"
 
 

@@ -1,26 +1,51 @@
-"""Counts of checks by their outcome, for headlines."""
+"""Counts of checks by their outcome, for headlines, and the sums of the ledger."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
+from pytest_irquality.verdict.findings import FateCount, Finding
+from pytest_irquality.verdict.ledger import MISSING, Ledger
 from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import SuiteResult, Verdict
-from pytest_irquality.wording.numbers import counted, figure, grouped
+from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.examined import differs
+from pytest_irquality.wording.losses import FATES
+from pytest_irquality.wording.numbers import counted, figure, grouped, judged
+
+SAID: Mapping[str, str] = {"other": "compared with nothing", "variant": "made variants"}
+"""Classes that have other words."""
 
 
 def counts(result: SuiteResult) -> tuple[str, ...]:
     """The number of checks of each outcome: ``19 of 70 queries broke a rule``."""
     found = list(_bad(result)) or list(_good(result))
-    outcomes = [verdict.outcome for verdict in result.verdicts]
-    if drops := outcomes.count("accepted"):
+    if drops := len(accepted_drops(result)):
         found.append(counted(drops, "accepted drop"))
+    outcomes = [verdict.outcome for verdict in result.verdicts]
     if known := outcomes.count("known"):
         found.append(counted(known, "known issue"))
+    if partly := _over_part(result):
+        found.append(partly)
     if result.interrupted:
         found.append(f"stopped after {counted(len(result.queries), 'query', 'queries')}")
     return tuple(found)
+
+
+def accepted_drops(result: SuiteResult) -> Sequence[Verdict]:
+    """The drops that the change's own baseline accepts."""
+    accepted = [verdict for verdict in result.verdicts if verdict.outcome == "accepted"]
+    return [verdict for verdict in accepted if not verdict.over.exam]
+
+
+def _over_part(result: SuiteResult) -> str:
+    """The share of the queries that means are over, where calls failed."""
+    total = len(result.queries)
+    answered = sum(query.fault is None for query in result.queries)
+    if not result.shown or answered in (0, total):
+        return ""
+    return f"{result.shown[0]} over the {grouped(answered)} of {grouped(total)} that were answered"
 
 
 def holding(result: SuiteResult) -> Sequence[Verdict]:
@@ -32,7 +57,7 @@ def holding(result: SuiteResult) -> Sequence[Verdict]:
 def held(result: SuiteResult) -> str:
     """The number of limits that hold: ``7 limits hold; nearest: ndcg@10, 0.012 left``."""
     limits = holding(result)
-    if not limits:
+    if not limits or not result.gated:
         return ""
     number = counted(len(limits), "limit holds", "limits hold")
     nearest = _nearest(limits)
@@ -45,16 +70,23 @@ def _nearest(limits: Sequence[Verdict]) -> str:
     Those on counts and times are left out: they would not be nearer for their smaller units.
     """
     demands = [
-        (margin(finding), verdict, finding.subject)
+        (margin(finding), verdict, finding.subject, finding)
         for verdict in limits
         for finding in verdict.findings
         if finding.fails and finding.ok and finding.value is not None and not finding.unit
     ]
     if not demands:
         return ""
-    left, verdict, subject = min(demands, key=itemgetter(0))
+    left, verdict, subject, finding = min(demands, key=itemgetter(0))
     which = f" of {subject}" if verdict.over.each_tag and subject else ""
-    return f"{verdict.label}{which}, {figure(max(left, 0.0))} left"
+    return f"{verdict.label}{which}, {_distance(left, finding)}"
+
+
+def _distance(left: float, finding: Finding) -> str:
+    """The distance from a limit that holds; beyond one that a test excuses."""
+    if left >= -EQUAL or finding.change is None:
+        return f"{figure(max(left, 0.0))} left"
+    return f"{figure(-left)} past the limit; chance cannot be excluded, {judged(finding.change)}"
 
 
 def _bad(result: SuiteResult) -> Iterator[str]:
@@ -75,7 +107,8 @@ def _bad(result: SuiteResult) -> Iterator[str]:
 
 
 def _good(result: SuiteResult) -> Iterator[str]:
-    yield counted(len(result.queries), "query", "queries")
+    lacks = tuple(missing(result.ledger))
+    yield from lacks or [counted(len(result.queries), "query", "queries")]
     limits = holding(result)
     if limits and result.gated:
         yield counted(len(limits), "limit holds", "limits hold")
@@ -84,3 +117,58 @@ def _good(result: SuiteResult) -> Iterator[str]:
         yield counted(warning, "limit warns", "limits warn")
     if not result.gated:
         yield "no rule and no limit that could fail"
+
+
+# -- the ledger ------------------------------------------------------------------------------------
+
+
+def sums(result: SuiteResult) -> str:
+    """The line of sums: ``12 queries: 4 compared, 8 not asked; 64 checks: 4 judged, …``."""
+    ledger = result.ledger
+    queries = _sum(ledger.queries, "query", "queries")
+    checks = _sum(ledger.checks, "check", "checks")
+    then = [_sum(exam.checks, "check of the base", "checks of the base") for exam in result.exams]
+    return "; ".join(filter(None, (queries, checks, *then, differs(result))))
+
+
+def _sum(classes: Mapping[str, int], one: str, many: str) -> str:
+    parts = [f"{grouped(number)} {SAID.get(name, name)}" for name, number in classes.items()]
+    return f"{counted(sum(classes.values()), one, many)}: {', '.join(parts)}" if parts else ""
+
+
+def missing(ledger: Ledger) -> Iterator[str]:
+    """All that is missing, in few words: ``4 of 12 queries``, ``60 checks deselected``."""
+    queries = {name: many for name, many in ledger.queries.items() if name in MISSING}
+    if queries:
+        total = sum(ledger.queries.values())
+        yield f"{grouped(total - sum(queries.values()))} of {counted(total, 'query', 'queries')}"
+        yield from (f"{grouped(n)} {name}" for name, n in queries.items() if name != "not asked")
+    for name, many in ledger.checks.items():
+        if name in MISSING:
+            yield f"{counted(many, 'check')} {name}"
+
+
+def fates(result: SuiteResult) -> str:
+    """The fates of all relevant passages or documents, those that grew first; "" where none tell.
+
+    ``passages: cut 0 → 11, in no stage 2 → 5, found 58 → 44``.
+    """
+    if result.fates is None:
+        return ""
+    told = [count for count in result.fates.counts if count.now or count.before]
+    told.sort(key=lambda count: (count.fate == "found", (count.before or 0) - count.now))
+    if not result.fates.compared:
+        told.sort(key=lambda count: count.fate != "found")
+    parts = [_counted(count, compared=result.fates.compared) for count in told]
+    some = result.fates.queries < result.fates.asked
+    over = f" (over {result.fates.queries} of {result.fates.asked} queries)" if some else ""
+    return f"{result.fates.what}{over}: {', '.join(parts)}"
+
+
+def _counted(count: FateCount, *, compared: bool) -> str:
+    words = FATES[count.fate]
+    if not compared or count.before == count.now:
+        return f"{words} {grouped(count.now)}"
+    if count.before is None:
+        return f"{words} {grouped(count.now)} (unknown then)"
+    return f"{words} {grouped(count.before)} → {grouped(count.now)}"

@@ -8,7 +8,8 @@ from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.result import QueryResult
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.moves import moves, shortcomings
-from pytest_irquality.wording.numbers import apart, digits_apart, few, figure, signed
+from pytest_irquality.wording.numbers import apart, digits_apart, few, figure, grouped, signed
+from pytest_irquality.wording.words import quoted
 
 
 class Worse(NamedTuple):
@@ -39,6 +40,27 @@ def worsened(damage: Damage, query: QueryResult) -> Worse:
     lost = signed(change, unit, digits_apart(*sides, unit))
     short = moves(query, titled=False)
     return Worse(query, change, lost, f"{before} → {now}", moves(query), short)
+
+
+def not_compared(damage: Damage) -> str:
+    """The queries that are not compared, and why: ``1 not compared: 'desk' (new)``."""
+    result = damage.result
+    left = [query for query in result.queries if damage.gain(query) is None]
+    if not left:
+        return ""
+    named = few([f"{quoted(query.text)} ({_why_not(query)})" for query in left])
+    return f"{grouped(len(left))} not compared: {named}"
+
+
+def _why_not(query: QueryResult) -> str:
+    """The reason why a query has no value on both sides."""
+    if query.fault is not None:
+        return "skipped" if query.skipped else "no answer"
+    if query.expects_nothing:
+        return "expects no results"
+    if query.before is None:
+        return "not in the baseline"
+    return "no relevant document"
 
 
 def worst_tags(damage: Damage) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import get_args
 
-from pytest_irquality.verdict.findings import Holder, Loss, LossKind, RankedDocument
-from pytest_irquality.verdict.result import ShownDocument
+from pytest_irquality.verdict.findings import Fate, Holder, Loss, RankedDocument
+from pytest_irquality.verdict.result import QueryResult, ShownDocument
 from pytest_irquality.wording.numbers import few
-from pytest_irquality.wording.stages import staged
 
 SHOWN = 6  # differing words
 
@@ -20,20 +20,17 @@ Document = RankedDocument | ShownDocument
 def loss(loss: Loss) -> str:
     """The reason why a passage was not found, as the end of a sentence.
 
-    It is "" where no result is near to it.
+    It is "" of what is found, or could not be.
     """
-    return LOSSES[loss.kind](loss)
+    return LOSSES[loss.fate](loss)
 
 
 def because(document: Document) -> str:
-    """The reason why a document is not in its place; "" where nothing is known.
+    """The place at which a document was lost; "" where nothing tells.
 
-    It stands behind "it was not returned", which says all of a passage that was not retrieved.
+    It stands behind "it was not returned", or behind a rank.
     """
-    found = document.loss
-    why = loss(found) if found else ""
-    stage = "" if document.gone else staged(document.candidate, document.rank)
-    return "; ".join(filter(None, (why, stage)))
+    return "" if document.gone or document.loss is None else loss(document.loss)
 
 
 def in_brackets(document: Document) -> str:
@@ -69,17 +66,54 @@ def _words(words: tuple[str, ...]) -> str:
     return few([repr(word) for word in words[:SHOWN]], len(words))
 
 
-def _in_no_chunk(loss: Loss) -> str:
+def _further_down(loss: Loss) -> str:
+    """The result that holds it, where that is another than what was looked for."""
+    return f"further down: it is in {loss.holders[0].id}" if loss.holders else "further down"
+
+
+def _in_stage(loss: Loss) -> str:
+    """The last stage that gave it, and what became of it there, where that is known."""
+    assert loss.rank is not None
+    place = f"in {loss.stage} at {loss.rank} of {loss.of}, not returned"
+    if loss.passed_on is None:
+        return place
+    if loss.rank > loss.passed_on:
+        return f"{place}: only the first {loss.passed_on} went on"
+    return f"{place}: it went on, and the next stage sank it"
+
+
+def _not_in_the_corpus(loss: Loss) -> str:
     if not loss.holders:
-        return "in no chunk at all"
-    return f"in no chunk at all; {_holder(loss.holders[0])} has {_differs(loss)}"
+        return "not in the corpus"
+    return f"not in the corpus; {_holder(loss.holders[0])} has {_differs(loss)}"
 
 
 LOSSES: Mapping[str, Callable[[Loss], str]] = {
+    "unanswered": lambda loss: "",
+    "found": lambda loss: "",
+    "further down": _further_down,
     "cut": _cut,
     "changed": lambda loss: f"changed: {_holder(loss.holders[0])} has {_differs(loss)}",
-    "further down": lambda loss: f"further down: it is in {loss.holders[0].id}",
-    "in no chunk": _in_no_chunk,
-    "not retrieved": lambda loss: "",
+    "in stage": _in_stage,
+    "not in the corpus": _not_in_the_corpus,
+    "in no stage": lambda loss: "in no stage",
+    "not returned": lambda loss: "cause unknown",
 }
-assert set(LOSSES) == set(get_args(LossKind))
+FATES: Mapping[Fate, str] = {
+    "unanswered": "unanswered",
+    "found": "found",
+    "further down": "further down",
+    "cut": "cut",
+    "changed": "changed",
+    "in stage": "in a stage only",
+    "not in the corpus": "not in the corpus",
+    "in no stage": "in no stage",
+    "not returned": "not returned, cause unknown",
+}
+assert set(LOSSES) == set(FATES) == set(get_args(Fate))
+
+
+def fates_of(query: QueryResult) -> str:
+    """The fates of what is relevant to a query: ``found 1, cut 2``; "" where none tell."""
+    counts = Counter(fated.now for fated in query.fates)
+    return ", ".join(f"{FATES[fate]} {counts[fate]}" for fate in FATES if counts[fate])

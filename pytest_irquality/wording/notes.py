@@ -7,13 +7,14 @@ from functools import singledispatch
 
 from pytest_irquality.suite.judges import How
 from pytest_irquality.verdict import facts
+from pytest_irquality.verdict.classes import Skipped
 from pytest_irquality.verdict.facts import Fact
+from pytest_irquality.verdict.renumbered import Renumbered
 from pytest_irquality.verdict.result import SuiteResult
-from pytest_irquality.wording.losses import loss
+from pytest_irquality.verdict.together import NotTogether
 from pytest_irquality.wording.moves import move, name
-from pytest_irquality.wording.numbers import apart, counted, few, grouped, probability, share
+from pytest_irquality.wording.numbers import apart, counted, few, grouped, judged, share
 from pytest_irquality.wording.sentences import causes
-from pytest_irquality.wording.stages import how_far
 from pytest_irquality.wording.words import queries, query, quoted, rerun
 
 
@@ -54,9 +55,14 @@ def _(fact: facts.Selected, result: SuiteResult) -> str:
 @note.register
 def _(fact: facts.Unanswered, result: SuiteResult) -> str:
     allowed = f"; 'errors' allows {fact.allowed}" if fact.allowed else ""
-    faulty = share(len(fact.queries), fact.total)
-    why = causes(result, fact.queries)
+    faulty, why = share(len(fact.queries), fact.total), causes(result, fact.queries)
     return f"{faulty} queries could not be answered and are in no figure{allowed}: {why}"
+
+
+@note.register
+def _(fact: Skipped, result: SuiteResult) -> str:
+    named = [f"{query(result, id)} ({result.query(id).fault})" for id in fact.queries]
+    return f"{share(len(named), fact.total)} queries in no figure: {few(named)}"
 
 
 @note.register
@@ -89,8 +95,16 @@ def _(fact: facts.ReturnsFewer, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.WithoutRelevant, result: SuiteResult) -> str:
-    what = "score 0" if fact.score_0 else "are left out of relevance means"
-    return f"{share(fact.queries, fact.total)} queries have no relevant document and {what}"
+    if not fact.graded:
+        what = "score 0" if fact.score_0 else "are left out of relevance means"
+        some = share(len(fact.queries), fact.total)
+        return f"{some} queries have no relevant document and {what}"
+    what = "counted as 0" if fact.score_0 else "in no measure of relevance"
+    return (
+        f"{counted(len(fact.queries), 'query is', 'queries are')} graded without any relevant"
+        f" document, and {what}: {queries(result, fact.queries)}; grade the document that is right,"
+        " write 'expect_no_results: true', or leave the query out"
+    )
 
 
 @note.register
@@ -126,9 +140,8 @@ def _(fact: facts.UnknownIds, result: SuiteResult) -> str:
 @note.register
 def _(fact: facts.LowestSince, result: SuiteResult) -> str:
     word = "lowest" if result.higher_is_better(fact.measure) else "highest"
-    return (
-        f"{fact.measure} is the {word} since {fact.commit}, {counted(fact.changes, 'change')} ago"
-    )
+    ago = counted(fact.changes, "change")
+    return f"{fact.measure} is the {word} since {fact.commit}, {ago} ago"
 
 
 @note.register
@@ -148,7 +161,7 @@ def _(fact: facts.TakenOver, result: SuiteResult) -> str:
 @note.register
 def _(fact: facts.NewQueries, result: SuiteResult) -> str:
     new, texts = len(fact.queries), queries(result, fact.queries)
-    if fact.retriever:
+    if fact.unanswered:
         lacks = share(new, fact.total)
         return (
             f"{fact.source} has no answer to {lacks} queries, to which no limit on a drop applies:"
@@ -170,6 +183,26 @@ def _(fact: facts.OtherVersion, result: SuiteResult) -> str:
 def _(fact: facts.Renamed, result: SuiteResult) -> str:
     renamed = counted(fact.queries, "query has", "queries have")
     return f"{renamed} another id in the baseline, and the same text and params: compared with it"
+
+
+@note.register
+def _(fact: Renumbered, result: SuiteResult) -> str:
+    return (
+        f"{other_ids(fact)}: bring judgments and rules to the new ids, or name the field that has"
+        " the old ones with 'id_field'; then write the baseline again"
+    )
+
+
+def other_ids(fact: Renumbered) -> str:
+    """``documents seem to have other ids now (sku-1 → p-sku-1, 225 of 225)``."""
+    example = f"{fact.before} → {fact.now}"
+    of = f"{grouped(fact.documents)} of {grouped(fact.total)}"
+    return f"documents seem to have other ids now ({example}, {of})"
+
+
+@note.register
+def _(fact: NotTogether, result: SuiteResult) -> str:
+    return "the drop over all suites is not judged: this is a selection or a share of them"
 
 
 @note.register
@@ -202,6 +235,27 @@ def _(fact: facts.TiesMoved, result: SuiteResult) -> str:
 
 
 @note.register
+def _(fact: facts.StillTied, result: SuiteResult) -> str:
+    others = f"{share(fact.rankings, fact.total)} rankings end in other documents of the same score"
+    return f"{others}, which is no drift: those of before stand further down"
+
+
+@note.register
+def _(fact: facts.Unsettled, result: SuiteResult) -> str:
+    named = [
+        f"{query(result, id)} {few(list(map(move, documents)))}" for id, documents in fact.queries
+    ]
+    why = f"asked for {fact.depth} results, the engine does not tell"
+    if fact.unasked:
+        why = "the kept run has no deeper answer: ask the engine again"
+    return (
+        f"{counted(len(named), 'query is', 'queries are')} unsettled, for what is gone may be"
+        f" hidden by equal scores at the cut: {few(named)}; {why}. A larger 'depth' in the suite"
+        " would, and an engine that orders equal scores by id leaves nothing open"
+    )
+
+
+@note.register
 def _(fact: facts.JudgmentsChanged, result: SuiteResult) -> str:
     was, today = apart(fact.then, fact.today, fact.unit)
     if fact.new > 0:
@@ -221,6 +275,8 @@ def _(fact: facts.JudgmentsChanged, result: SuiteResult) -> str:
 def _(fact: facts.Resolution, result: SuiteResult) -> str:
     """One sentence on what this suite can and cannot tell."""
     worth = f"one query is worth up to {fact.worth:.2g} {fact.measure} here; " if fact.worth else ""
+    if any(finding.suites > 1 for _, finding in result.findings):
+        worth += "in this suite alone "
     if not fact.decided:
         return f"{worth}{_too_few(fact)}: no test could tell this from chance{_stands(fact)}"
     least, n = fact.change.detectable, fact.change.queries
@@ -240,7 +296,7 @@ def _stands(fact: facts.Resolution) -> str:
 
 
 def _chance(fact: facts.Resolution) -> str:
-    p = probability(fact.change.p or 0.0)
+    p = judged(fact.change)
     if not fact.got_worse:
         return f"{fact.measure} got no worse{_stands(fact)}"
     if not fact.significant:
@@ -265,12 +321,9 @@ def _(fact: facts.JudgeFirst, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.InNoRanking, result: SuiteResult) -> str:
-    lost = counted(
-        len(fact.documents),
-        "relevant document of the baseline is",
-        "relevant documents of the baseline are",
-    )
-    return f"{lost} in no ranking now: {few(list(map(name, fact.documents)))}"
+    lost, named = counted(len(fact.documents), "relevant document"), map(name, fact.documents)
+    verb = "is" if len(fact.documents) == 1 else "are"
+    return f"{lost} of the baseline {verb} in no ranking now: {few(list(named))}"
 
 
 @note.register
@@ -321,18 +374,6 @@ def _(fact: facts.OtherJudge, result: SuiteResult) -> str:
 
 
 @note.register
-def _(fact: facts.InNoChunk, result: SuiteResult) -> str:
-    lost = [
-        f"{quoted(one.passage)} of {query(result, one.query)} is {loss(one.loss)}"
-        for one in fact.passages
-    ]
-    return (
-        f"{share(len(fact.passages), fact.total)} passages stand in no chunk of the corpus, so no"
-        f" ranking can find them: {few(lost)}"
-    )
-
-
-@note.register
 def _(fact: facts.FewerThanAsked, result: SuiteResult) -> str:
     results = counted(fact.results, "result")
     if fact.collapsed:
@@ -348,12 +389,10 @@ def _(fact: facts.FewerThanAsked, result: SuiteResult) -> str:
 
 
 @note.register
-def _(fact: facts.LostInStages, result: SuiteResult) -> str:
-    over = counted(fact.queries, "query", "queries")
-    stages = how_far(fact.now, fact.k, fact.before)
+def _(fact: facts.BudgetUnfilled, result: SuiteResult) -> str:
     return (
-        f"relevant documents by stage, over {over} with up to {fact.depth} candidates each:"
-        f" {stages}"
+        f"{fact.measure}: {share(fact.queries, fact.total)} queries did not fill the budget: all"
+        " that they returned fits ('depth' asks for more)"
     )
 
 
@@ -367,9 +406,8 @@ def _(fact: facts.CandidatesUnknown, result: SuiteResult) -> str:
 @note.register
 def _(fact: facts.Retried, result: SuiteResult) -> str:
     were = "was" if fact.calls == 1 else "were"
-    return (
-        f"{counted(fact.calls, 'failed call')} {were} made again ('retry'); waits are in no latency"
-    )
+    calls = counted(fact.calls, "failed call")
+    return f"{calls} {were} made again ('retry'); waits are in no latency"
 
 
 @note.register

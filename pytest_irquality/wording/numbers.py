@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_irquality.verdict.findings import Change
 from pytest_irquality.verdict.statistics import EQUAL
 
 MAX_DIGITS = 12
@@ -88,6 +89,12 @@ def few(names: Sequence[str], total: int | None = None, named: int = NAMED) -> s
     more = (len(names) if total is None else total) - min(len(names), named)
     rest = f" and {grouped(more)} more" if more > 0 else ""
     return ", ".join(names[:named]) + rest
+
+
+def judged(change: Change) -> str:
+    """The p-value of a change as it was judged: ``p = 0.062, corrected for several limits``."""
+    corrected = "" if change.judged_p == change.p else ", corrected for several limits"
+    return f"{probability(change.judged_p or 0.0)}{corrected}"
 
 
 def probability(p: float) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import SuiteResult, Verdict
-from pytest_irquality.wording.demands import of
+from pytest_irquality.wording.demand_words import of
 from pytest_irquality.wording.numbers import counted, few, share
 from pytest_irquality.wording.sentences import causes, sentence
 from pytest_irquality.wording.words import queries, query
@@ -21,7 +21,21 @@ NAMED = 5
 
 def reason(result: SuiteResult, verdict: Verdict) -> str:
     """The reason why a check ended as it did, in one line; "" for one that passed."""
+    if verdict.over.exam:
+        return _exam(result)
     return REASONS[verdict.outcome](result, verdict)
+
+
+def _exam(result: SuiteResult) -> str:
+    """The checks of the base's exam that today's answers do not pass."""
+    found = []
+    for exam in result.exams:
+        then = exam.told(result)
+        found += [exam.unread] if exam.unread else []
+        found += [reason(then, verdict) or verdict.label for verdict in exam.verdicts]
+        if exam.refuses_weaker and exam.weaker:
+            found.append(f"the exam is weaker in {len(exam.weaker)} ways, which ir_exam refuses")
+    return f"the exam of the base is not passed: {few(found)}" if found else ""
 
 
 def _broken(result: SuiteResult, verdict: Verdict) -> str:

@@ -8,7 +8,7 @@ from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.findings import Cause, Finding
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.wording.answers import in_answers
-from pytest_irquality.wording.demands import of
+from pytest_irquality.wording.demand_words import of
 from pytest_irquality.wording.numbers import few
 from pytest_irquality.wording.words import query
 

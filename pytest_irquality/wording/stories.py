@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_irquality.verdict.result import BAD, SuiteResult
+from pytest_irquality.suite.demands import Together
+from pytest_irquality.verdict.comparison import SIGNIFICANT
+from pytest_irquality.verdict.findings import Finding
+from pytest_irquality.verdict.result import BAD, SuiteResult, Verdict
 from pytest_irquality.wording.caveats import with_urgent
-from pytest_irquality.wording.numbers import counted, few
+from pytest_irquality.wording.counts import accepted_drops
+from pytest_irquality.wording.examined import of_the_base
+from pytest_irquality.wording.numbers import counted, few, grouped, probability
 from pytest_irquality.wording.story import Story
 
 
@@ -16,6 +21,34 @@ def worst_first(results: Sequence[SuiteResult]) -> tuple[Story, ...]:
     return tuple(sorted(stories, key=_badness, reverse=True))
 
 
+def failed_together(results: Sequence[SuiteResult]) -> Iterator[tuple[Story, Verdict]]:
+    """Each drop over all suites of a retriever that fails, once: at the suite that lost most.
+
+    None where a suite's own default limit fails anyway.
+    """
+    for pool in _pools(worst_first(results)):
+        broken = [verdict.broken for _, verdict in pool if verdict.outcome == "failed"]
+        if broken and all(_is_of_all(findings) for findings in broken):
+            yield pool[0]
+
+
+def _is_of_all(broken: Sequence[Finding]) -> bool:
+    """Tell whether nothing is broken but the limit over all suites."""
+    return all(issubclass(finding.demand, Together) for finding in broken)
+
+
+def _pools(stories: Sequence[Story]) -> Sequence[Sequence[tuple[Story, Verdict]]]:
+    """The suites that were judged together, the worst first, each with its default limit."""
+    pools: dict[object, list[tuple[Story, Verdict]]] = {}
+    for story in stories:
+        for verdict in story.result.verdicts:
+            for finding in verdict.findings:
+                if issubclass(finding.demand, Together):
+                    of = story.result.retriever, finding.measure, finding.change
+                    pools.setdefault(of, []).append((story, verdict))
+    return [*pools.values()]
+
+
 def called(stories: Sequence[Story]) -> str:
     """The name for several results: suites, or the retrievers of one."""
     return "retriever" if len({story.result.path for story in stories}) == 1 else "suite"
@@ -23,33 +56,80 @@ def called(stories: Sequence[Story]) -> str:
 
 def caveats_of(stories: Sequence[Story]) -> tuple[str, ...]:
     """The caveats of several suites, each once, as a headline takes them."""
+    exams = {caveat for story in stories for caveat in of_the_base(story.result)}
+    first, each = list[str](), list[str]()
+    for caveat, said in _whose(stories).items():
+        (first if caveat in exams else each).append(said)
+    each += _in_part(stories)
+    return (*first, few(each)) if each else (*first,)
+
+
+def _in_part(stories: Sequence[Story]) -> Iterator[str]:
+    """The suites with no caveat of their own of which not all was compared."""
+    names = [story.name for story in stories if story.qualified and not story.caveats]
+    if names:
+        yield f"not all was compared: see {few(names)}"
+
+
+def _whose(stories: Sequence[Story]) -> Mapping[str, str]:
+    """Each caveat with the suites that have it."""
     by_caveat: dict[str, list[str]] = {}
     for story in stories:
         for caveat in story.caveats:
             by_caveat.setdefault(caveat, []).append(story.name)
-    each = []
-    for caveat, names in by_caveat.items():
-        whose = names[0] if len(names) == 1 else counted(len(names), called(stories))
-        each.append(f"{caveat} ({whose})")
-    if in_part := [story.name for story in stories if story.qualified and not story.caveats]:
-        each.append(f"not all was compared: see {few(in_part)}")
-    return (few(each),) if each else ()
+    whose = {
+        caveat: names[0] if len(names) == 1 else counted(len(names), called(stories))
+        for caveat, names in by_caveat.items()
+    }
+    return {caveat: f"{caveat} ({of})" for caveat, of in whose.items()}
 
 
-def overall(stories: Sequence[Story]) -> str:
-    """The number of suites that failed, and the worst; or those that no tick can stand for."""
-    of_all = counted(len(stories), called(stories))
+def overall(stories: Sequence[Story], left_out: Sequence[str] = ()) -> str:
+    """The number of suites that failed, and the worst; or those that no tick can stand for.
+
+    ``left_out`` are those of which nothing was judged.
+    """
+    of_all = counted(len(stories) + len(left_out), "suite" if left_out else called(stories))
     failed = [story for story in stories if story.state == "failed"]
-    partial = [story.name for story in stories if story.state == "partial"]
+    partial = [f"{one.name} ({one.counts[0]})" for one in stories if one.state == "partial"]
+    partial += left_out
     caveats = caveats_of(stories)
     if failed:
         worst = f"✗ FAILED  {len(failed)} of {of_all}, the worst is {failed[0].name}"
-        return with_urgent(worst, True, caveats)
+        return with_urgent(f"{worst}{_balance(stories)}", True, caveats)
     if partial:
-        interrupted = f"! PARTIAL  {len(partial)} of {of_all} interrupted: {few(partial)}"
-        return with_urgent(interrupted, True, caveats)
+        in_part = f"! PARTIAL  {len(partial)} of {of_all} judged in part: {few(partial)}"
+        return with_urgent(f"{in_part}{_balance(stories)}", True, caveats)
+    return with_urgent(f"{_passed(stories, of_all)}{_balance(stories)}", False, caveats)
+
+
+def _passed(stories: Sequence[Story], of_all: str) -> str:
+    """The number of suites where none failed, with a tick where one may stand for all."""
+    if accepting := [story.name for story in stories if story.accepts]:
+        return f"! ACCEPTED  in {len(accepting)} of {of_all}: {few(accepting)}"
     mark = "!" if any(story.level == "warn" for story in stories) else "✓"
-    return with_urgent(f"{mark} {of_all} passed", False, caveats)
+    return f"{mark} {of_all} passed"
+
+
+def _balance(stories: Sequence[Story]) -> str:
+    """The queries that got worse and better over all suites, accepted drops, and lone suites."""
+    gains = [gain for story in stories for gain in story.damage.gains]
+    worse, better = sum(gain < 0 for gain in gains), sum(gain > 0 for gain in gains)
+    said = [f"{grouped(worse)} worse, {grouped(better)} better"] if worse or better else []
+    if drops := sum(len(accepted_drops(story.result)) for story in stories):
+        said.append(counted(drops, "accepted drop"))
+    said += _alone(stories)
+    return f": {'; '.join(said)}" if said else ""
+
+
+def _alone(stories: Sequence[Story]) -> Iterator[str]:
+    """The suites that are worse by themselves, though all together are not."""
+    for pool in _pools(stories):
+        for story, verdict in pool:
+            finding = verdict.findings[-1]
+            if finding.ok and finding.own_p is not None and finding.own_p < SIGNIFICANT:
+                of = f"one of {finding.suites} suites"
+                yield f"{story.name} alone is worse ({probability(finding.own_p)}), {of}"
 
 
 def _badness(story: Story) -> tuple[bool, float, int]:

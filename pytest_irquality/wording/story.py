@@ -17,13 +17,13 @@ from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.damage import Damage, overturned_by
 from pytest_irquality.verdict.result import Outcome, QueryResult, SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
-from pytest_irquality.wording.causes import CAUSES, as_before, known_causes
+from pytest_irquality.wording.causes import CAUSES, as_before, known_causes, renumbered
 from pytest_irquality.wording.caveats import caveats, with_urgent
-from pytest_irquality.wording.counts import counts, held
-from pytest_irquality.wording.demands import rose_or_fell
-from pytest_irquality.wording.losers import Worse, low, worsened, worst_tags
+from pytest_irquality.wording.counts import counts, fates, held, sums
+from pytest_irquality.wording.demand_words import rose_or_fell
+from pytest_irquality.wording.losers import Worse, low, not_compared, worsened, worst_tags
 from pytest_irquality.wording.notes import note
-from pytest_irquality.wording.numbers import counted, figure, grouped, probability, share
+from pytest_irquality.wording.numbers import counted, figure, grouped, judged, share
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.words import provenance, quoted, shell_word
 
@@ -80,7 +80,7 @@ class Story:
         """The end of the run: failed, partial or passed."""
         if self.result.failed:
             return "failed"
-        return "partial" if self.result.interrupted else "passed"
+        return "partial" if self.result.partial else "passed"
 
     @property
     def qualified(self) -> bool:
@@ -91,11 +91,17 @@ class Story:
         return self.state == "passed" and any(v.caveat for v in self.result.verdicts)
 
     @property
+    def accepts(self) -> bool:
+        """A pass that is none: the change accepts something, in the open."""
+        return self.state == "passed" and self.result.accepts
+
+    @property
     def level(self) -> Level:
         """The level that its colour and mark show: a tick is for ``good``."""
         if self.state == "failed":
             return "bad"
-        return "warn" if self.state == "partial" or self.qualified else "good"
+        short = self.state == "partial" or self.qualified or self.accepts
+        return "warn" if short else "good"
 
     @property
     def verdict(self) -> str:
@@ -106,18 +112,21 @@ class Story:
         for outcome, words in ENDED.items():
             if outcome in outcomes:
                 return words
-        if self.result.unnoticed:
-            return "Nothing was returned, and no check noticed"
-        if self.result.interrupted:
-            return "Interrupted"
-        if "accepted" in outcomes:
-            return "This change accepts a drop"
-        if not self.result.gated:
-            return "Nothing can fail"
-        return "Search is as good as demanded"
+        said = {
+            "Nothing was returned, and no check noticed": self.result.unnoticed,
+            "Not all was judged, which ir_strict refuses": bool(self.result.refused),
+            "Interrupted": self.result.interrupted,
+            "Accepted, not passed": any(exam.accepted for exam in self.result.exams),
+            "This change accepts a drop": "accepted" in outcomes,
+            "Nothing can fail": not self.result.gated,
+            "Partial": self.result.partial,
+        }
+        return next((words for words, so in said.items() if so), "Search is as good as demanded")
 
     @property
     def _failed(self) -> str:
+        if words := renumbered(self.result):
+            return words
         if self.damage.worse:
             return "Search got worse"
         lacks = [finding.lacks for finding in self.result.broken]
@@ -154,25 +163,43 @@ class Story:
         if not gains:
             return ""
         worse, better = sum(gain < 0 for gain in gains), sum(gain > 0 for gain in gains)
-        if not worse and not better:
-            return f"{counted(len(gains), 'compared query is', 'compared queries are')} unchanged"
         same = len(gains) - worse - better
+        if not worse and not better:
+            return f"{counted(same, 'compared query is', 'compared queries are')} unchanged"
         return f"{grouped(worse)} worse, {grouped(better)} better, {grouped(same)} unchanged"
 
     @property
     def balance(self) -> str:
-        """The losses and gains, the mean, and in how few queries half of the loss is."""
+        """The losses and gains, and the mean."""
+        return "; ".join(self._balance()) if self.damage.gains else ""
+
+    @property
+    def beside_balance(self) -> str:
+        """The queries that are neither among the losses nor among the gains, and why."""
+        return not_compared(self.damage) if self.damage.gains else ""
+
+    @property
+    def compared(self) -> str:
+        """The tally, the balance and what is in neither, on one line."""
+        return "; ".join(filter(None, (self.tally, self.behind_tally)))
+
+    @property
+    def behind_tally(self) -> str:
+        """The balance, and what is in neither."""
+        return "; ".join(filter(None, (self.balance, self.beside_balance)))
+
+    def _balance(self) -> Iterator[str]:
+        """The losses and gains, in how few queries half of the loss is, and the mean."""
         damage = self.damage
         if not damage.worse and damage.won <= EQUAL:
-            return ""
+            return
         measure, unit = damage.measure, self.result.unit(damage.measure)
         over = counted(len(damage.gains), "query", "queries")
-        parts = [
-            f"lost {_sum(damage.lost, unit)} and won {_sum(damage.won, unit)} {measure} over {over}"
-        ]
+        lost, won = _sum(damage.lost, unit), _sum(damage.won, unit)
+        yield f"lost {lost} and won {won} {measure} over {over}"
         if damage.half and len(damage.worse) > 2:
-            parts.append(f"half of the loss is in {grouped(damage.half)}")
-        return "; ".join([*parts, *self._mean()])
+            yield f"half of the loss is in {grouped(damage.half)}"
+        yield from self._mean()
 
     def _mean(self) -> Iterator[str]:
         """The movement of the mean, the broken limit on it, and whether chance explains it."""
@@ -183,8 +210,7 @@ class Story:
         words = f"the mean {rose_or_fell(mean.change, mean.unit)}{self._broken_limit(measure)}"
         resolution = self._resolution
         if resolution and resolution.measure == measure and _got_surely_worse(resolution):
-            p = probability(resolution.change.p or 0.0)
-            words += f", which chance does not explain ({p})"
+            words += f", which chance does not explain ({judged(resolution.change)})"
         yield words
 
     def _broken_limit(self, measure: str) -> str:
@@ -202,6 +228,11 @@ class Story:
         return next(found, None)
 
     @property
+    def ledger(self) -> str:
+        """The sums of queries and checks by class, on one line."""
+        return sums(self.result)
+
+    @property
     def compared_with(self) -> str:
         """The two sides that are compared, in short."""
         before = self.result.baseline
@@ -210,6 +241,11 @@ class Story:
         return f"compared with {provenance(before)}"
 
     # -- why ---------------------------------------------------------------------------------------
+
+    @property
+    def fates(self) -> str:
+        """The places at which relevant passages or documents were lost; "" where nothing tells."""
+        return fates(self.result)
 
     @property
     def causes(self) -> tuple[str, ...]:
@@ -342,7 +378,8 @@ class Story:
 
     def _steps(self) -> Iterator[Step]:
         result = self.result
-        if result.baseline is None and (self.state != "passed" or self.says_nothing):
+        has_one = result.baseline or any(line.startswith("baseline") for line in result.written)
+        if not has_one and (self.state != "passed" or self.says_nothing):
             update = self._command(UPDATE)
             yield Step("keep today's rankings as the baseline, to see changes", update)
         if self.state != "failed":

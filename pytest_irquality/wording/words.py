@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from unicodedata import category, combining, east_asian_width
 
+from pytest_irquality.edges.printable import as_read
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import SuiteResult
@@ -88,7 +89,7 @@ def columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def quoted(text: str) -> str:
     """A query's text as sentences quote it, never longer than a line."""
-    return repr(cut(text, QUOTED))
+    return repr(cut(as_read(text), QUOTED))
 
 
 def query(result: SuiteResult, id: str | None) -> str:

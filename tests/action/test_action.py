@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,8 @@ import yaml
 
 from pytest_irquality.edges.project import PATTERNS
 from tests.conftest import ALONE
+from tools.pins import ours
+from tools.shown_files import BLOCK
 
 ROOT = Path(__file__).parents[2]
 ACTIONS = [
@@ -136,6 +139,147 @@ def test_arguments_are_words_and_nothing_in_them_runs(shop: Path) -> None:
     assert "1/3" in done.stdout  # of three items one is selected
     judge(shop, "-k '$(touch ran)' `touch ran` ; touch ran")
     assert not (shop / "ran").exists()
+
+
+def test_arguments_with_a_quote_left_open_fail_the_job_and_judge_nothing(shop: Path) -> None:
+    (shop / "shop.ir.yaml").write_text(RED)
+    done, output = judge(shop, "--ir-baseline=git:main -k it's")
+    assert (done.returncode, output) == (1, {})
+    assert done.stdout == (
+        "::error::args cannot be split into words, as a shell would: is a quote left open?\n"
+    )
+
+
+SERVER = """
+import http.server, json, sys
+from urllib.parse import parse_qs, urlsplit
+class Search(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        query = parse_qs(urlsplit(self.path).query)["q"][0]
+        body = json.dumps([{"office chair": "d1", "desk": "d2"}.get(query, "none")]).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Search).serve_forever()
+"""
+PROGRAM = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    print(json.dumps({"id": asked["id"], "hits": [{"office chair": "d1", "desk": "d2"}[asked["query"]]]}), flush=True)
+"""
+
+
+@pytest.fixture
+def service(shop: Path) -> Path:
+    """A repository without a line of Python for pytest, but settings that nobody is to go by."""
+    (shop / "conftest.py").unlink()
+    (shop / "pytest.ini").write_text("[pytest]\nir_url = http://127.0.0.1:1/search?q={query}\n")
+    (shop / "server.py").write_text(SERVER)
+    (shop / "search.py").write_text(PROGRAM)
+    return shop
+
+
+URL = "http://127.0.0.1:{port}/search?q={query}&size={k}"
+SERVE = f"{shlex.quote(sys.executable)} server.py {{port}}"
+COMMAND = f"{shlex.quote(sys.executable)} search.py"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"IR_URL": URL, "IR_SERVE": SERVE},
+        {"IR_URL": f"one: {URL}\ntwo: {URL}&more=yes\n", "IR_SERVE": SERVE},
+        {"IR_URL": f"one: {URL}", "IR_SERVE": SERVE, "IR_COMMAND": f"two: {COMMAND}\n"},
+        {"IR_COMMAND": COMMAND},
+    ],
+    ids=["url", "two", "both", "command"],
+)
+def test_a_service_needs_no_settings_in_the_repository(
+    service: Path, settings: dict[str, str]
+) -> None:
+    done, output = judge(service, **settings)
+    assert output == {"exit-status": "0", "report": "true"}, done.stdout
+    (service / "shop.ir.yaml").write_text(RED)
+    assert judge(service, **settings)[1]["exit-status"] == "1"
+
+
+def test_without_them_those_of_the_repository_are_gone_by(service: Path) -> None:
+    assert "no answer: Connection refused" in judge(service)[0].stdout
+    (service / "pytest.ini").write_text(f"[pytest]\nir_command = {COMMAND}\n")
+    assert judge(service)[1]["exit-status"] == "0"
+
+
+def test_where_python_has_no_plugin_the_action_installs_itself(service: Path) -> None:
+    python = service / "bin/python"
+    python.parent.mkdir()
+    python.write_text("#!/bin/sh\nexit 1\n")
+    python.chmod(0o755)
+    for settings, status in (({"IR_COMMAND": COMMAND}, "0"), ({}, "1")):
+        output = service / "output"
+        output.write_text("")
+        done = bash(
+            "judge.sh", service, IR_PYTHON="", IR_ARGS="-k 'office or desk'", RUNNER_TEMP=str(service / "temp"),
+            GITHUB_OUTPUT=str(output), GITHUB_ACTION_PATH=str(ROOT),
+            PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}", **settings,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert f"exit-status={status}\n" in output.read_text(), done.stdout
+        assert "plugins: irquality-" in done.stdout
+
+
+HOSTILE = (
+    "json.py",
+    "shlex.py",
+    "pytest.py",
+    "pytest_irquality.py",
+    "venv.py",
+    "ensurepip.py",
+    "pip/__main__.py",
+)
+
+
+@pytest.mark.parametrize("installs", [False, True])
+def test_no_module_of_the_working_folder_is_imported(service: Path, installs: bool) -> None:
+    for name in HOSTILE:
+        (service / name).parent.mkdir(exist_ok=True)
+        (service / name).write_text("open('ran', 'a').write(__name__)\n")
+    search = (
+        service / "bin/search.py"
+    )  # beside it, not in the folder of the modules: it imports json
+    search.parent.mkdir()
+    search.write_text(PROGRAM)
+    command = f"{shlex.quote(sys.executable)} bin/search.py"
+    if installs:
+        python = service / "bin/python"
+        python.write_text("#!/bin/sh\nexit 1\n")
+        python.chmod(0o755)
+        output = service / "output"
+        output.write_text("")
+        bash(
+            "judge.sh", service, IR_PYTHON="", IR_ARGS="", IR_COMMAND=command, RUNNER_TEMP=str(service / "temp"),
+            GITHUB_OUTPUT=str(output), GITHUB_ACTION_PATH=str(ROOT),
+            PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}",
+        )  # fmt: skip
+        assert "exit-status=0\n" in output.read_text()
+    else:
+        assert judge(service, IR_COMMAND=command)[1]["exit-status"] == "0"
+    assert not (service / "ran").exists()
+
+
+def test_jobs_with_rights_start_python_by_scripts_or_isolated() -> None:
+    shown = {
+        f"{page.stem}: {name}": text
+        for page in (ROOT / "docs").rglob("*.md")
+        for name, text in BLOCK.findall(page.read_text("utf-8"))
+    }
+    written = {
+        path.name: path.read_text("utf-8") for path in (*ours(), *(ROOT / "action").glob("*.sh"))
+    }
+    for name, text in {**shown, **written}.items():
+        for options in re.findall(r"\bpython3?\b[\"']? ((?:-\w+ )*)-m\b", text, re.I):
+            assert "-I" in options.split(), name
 
 
 @pytest.mark.skipif(not shutil.which("jq"), reason="needs jq")

@@ -284,14 +284,9 @@ def test_two_judges_who_differ_in_one_grade_of_five_are_settled(
     (project.path / "shop.judgments-cleo.csv").write_text(saved(page), encoding="utf-8")
     result = project.run("--ir-audit")
     after = project.data["suites"][0]["audit"]["opinions"]
-    assert (after["differing"], after["settled"], after["after"]["equal"]) == (0, 20, 100)
-    assert [after["all"][key] for key in ("value", "pairs", "equal")] == [
-        before["all"][key] for key in ("value", "pairs", "equal")
-    ]
-    assert after["after"]["value"] == 1 > after["all"]["value"]
-    result.stdout.fnmatch_lines(
-        ["*after 20 decisions: all 3: alpha 1.00*on 100 pairs, 100 graded alike"]
-    )
+    assert (after["differing"], after["settled"]) == (0, 20)
+    assert after["all"] == before["all"]
+    result.stdout.fnmatch_lines(["*20 pairs settled by a decision"])
     result.stdout.no_fnmatch_line("*graded by more than one judge*q*differ*")
     for one in load_suite(project.path / "shop.ir.yaml").queries:
         for document, grade in one.judgments.grades.items():

@@ -188,6 +188,7 @@ class Job:
 USED: Mapping[str, Callable[[Job, Mapping[str, Any]], None]] = {
     "actions/checkout": Job._checkout,
     "actions/setup-python": lambda job, given: None,
+    "actions/setup-node": lambda job, given: None,
     "actions/cache/restore": Job._restore,
     "actions/cache/save": Job._save,
     "actions/upload-artifact": Job._upload,

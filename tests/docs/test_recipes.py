@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -331,6 +332,59 @@ def test_a_fork_gets_its_comment_from_a_job_that_never_runs_its_code(guarded: Te
     assert not second.failed, second.output
     (comment,) = json.loads(guarded.service.comments.read_text())
     assert "mrr@10 fell 1.000 → 0.833" in comment["body"]
+
+
+NODE_SERVER = """
+import { createServer } from 'node:http'
+const titles = { d1: 'Oak desk', d2: 'Standing desk', d3: 'Desk lamp' }
+createServer((request, response) => {
+  const { searchParams } = new URL(request.url, 'http://localhost')
+  const found = Object.entries(titles).filter(([, title]) => title.toLowerCase().includes(searchParams.get('q')))
+  response.end(JSON.stringify({ results: found.map(([id, title]) => ({ id, title })).slice(0, searchParams.get('size')) }))
+}).listen(process.env.PORT, '127.0.0.1')
+"""
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="needs Node.js")
+@pytest.mark.parametrize("baseline", ["git:", "run:"])
+def test_a_service_is_judged_without_a_line_of_python(tmp_path: Path, baseline: str) -> None:
+    team = made(tmp_path)
+    write(tmp_path / "bin", "npm", "#!/bin/sh\n")
+    (tmp_path / "bin/npm").chmod(0o755)
+    clone = team.clone("ours")
+    git(clone, "rm", "-q", "shop.py", "pyproject.toml")
+    write(clone, "server.mjs", NODE_SERVER)
+    write(
+        clone,
+        "shop.ir.yaml",
+        "queries: [{query: desk, relevant: [d1]}]\nthresholds: {mrr@10: {max_drop: 0.1}}\n",
+    )
+    text = (RECIPES / "github.md").read_text("utf-8")
+    (serve,) = re.findall(r"^ +serve: (.*)$", text, re.M)
+    (url,) = re.findall(r"^ +url: (.*)$", text, re.M)
+    settings = " ".join(map(shlex.quote, (f"ir_serve={serve}", "-o", f"ir_url={url}")))
+    team.types(clone, f"pytest -q --ir-suite --ir-update-baseline -o {settings}")
+    commit(clone, "Guard search")
+    git(clone, "push", "-q", "origin", "main")
+    job = json.loads(
+        json.dumps(workflow("github.md", ".github/workflows/search-service.yml")).replace(
+            "git:", baseline
+        )
+    )
+    git(clone, "checkout", "-q", "-b", "same")
+    write(clone, "server.mjs", NODE_SERVER + "// as before\n")
+    commit(clone, "A remark")
+    git(clone, "push", "-q", "origin", "same")
+    done = team.pull_request("same", job)
+    assert not done.failed, done.output
+    git(clone, "checkout", "-q", "-b", "worse")
+    write(clone, "server.mjs", NODE_SERVER.replace("(titles)", "(titles).reverse()"))
+    commit(clone, "Newest first")
+    git(clone, "push", "-q", "origin", "worse")
+    done = team.pull_request("worse", job)
+    assert done.failed
+    assert "mrr@10 fell 1.000 → 0.333" in done.output
+    assert done.artifact.joinpath("report.html").exists()
 
 
 def test_nights_are_compared_with_the_one_before_and_have_a_history(guarded: Team) -> None:

@@ -60,7 +60,7 @@ def test_the_ini_file_may_allow_a_folder_outside(shop: Project) -> None:
     (outside / "q.txt").write_text("a\n")
     shop.suite(f"queries: {{file: '{outside}/q.txt', format: text}}\n")
     assert shop.run().ret == 2
-    shop.pytester.makeini(f"[pytest]\nir_allow_outside = ../{outside.name}\n")
+    shop.pytester.makeini(f"[pytest]\nir_files = ../{outside.name}\n")
     assert shop.run().ret == 0
 
 

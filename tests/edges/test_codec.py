@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -54,7 +54,8 @@ def filled(kind: Any, empty: bool = False) -> Any:
     if kind is Fact:
         return Accepted("git:main", (), moved=(("q", (filled(RankedDocument),)),))
     hints = get_type_hints(kind)
-    return kind(*(filled(hints[name], empty) for name in kind.__match_args__))
+    names = kind._fields if issubclass(kind, tuple) else [field.name for field in fields(kind)]
+    return kind(**{name: filled(hints[name], empty) for name in names})
 
 
 @pytest.mark.parametrize("empty", [False, True])

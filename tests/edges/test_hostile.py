@@ -50,8 +50,8 @@ def one_line(path: Path, text: str) -> str:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("warmup: 1e18", "at most 1000000"),
-        ("warmup: 1000000000000000000", "at most 1000000"),
+        ("top_k: 1e18", "at most 1000000"),
+        ("top_k: 1000000000000000000", "at most 1000000"),
         ("repeat: 1000000000", "at most 1000"),
         ("concurrency: 1000000000", "at most 1000000"),
         ("retry: {times: 1000000000}", "at most 1000000"),
@@ -239,6 +239,78 @@ def test_no_text_acts_in_any_medium(shop: Project, monkeypatch: pytest.MonkeyPat
     assert "<script>alert" not in page
     for line in (shop.path / "todo.csv").read_text("utf-8").splitlines()[1:]:
         assert not re.match(r'"?[=+\-@\t\r]', line)
+
+
+def test_ids_that_look_alike_are_told_apart_in_every_medium(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    shop.suite("queries: [{query: desk, must_find: [sku-a1]}]\n")
+    shop.conftest("@pytest.fixture\ndef retriever():\n    return lambda query: ['sku-\u04301']\n")
+    said = shop.run("--ir-markdown=out.md").stdout.str()
+    assert "sku-⟨U+0430⟩1" in said
+    for name in ("out.md", "ir-report.html"):
+        text = (shop.path / name).read_text("utf-8")
+        assert "⟨U+0430⟩1" in text
+        assert "sku-\u04301" not in text, name
+    assert '"sku-\u04301"' in (shop.path / "out.json").read_text(
+        "utf-8"
+    )  # programs see the id itself
+
+
+# -- one line, and the good one beside it -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["3", "None", "object()", "'text'", "True", "float('nan')", "{'hits': 3}", "{'hits': {'hits': {}}}", "[[[]], 3]",
+     "{'ids': 'x'}", "iter([None])", "[{}]", "[float('inf')]", "lambda: []", "type", "[{'id': {}}]"],
+)  # fmt: skip
+def test_an_answer_that_is_no_list_is_one_line_and_the_suite_beside_it_is_judged(
+    shop: Project, answer: str
+) -> None:
+    shop.suite("queries: [{query: bad, relevant: [d1]}]\n", "bad.ir.yaml")
+    shop.suite("queries: [{query: good, relevant: [d1], must_find: [d1]}]\n", "good.ir.yaml")
+    (shop.path / "shop.ir.yaml").unlink(missing_ok=True)
+    shop.conftest(
+        "@pytest.fixture\ndef retriever():\n"
+        f"    return lambda query: ['d1'] if query == 'good' else {answer}\n"
+    )
+    said = shop.run("-rA")
+    text = said.stdout.str()
+    assert said.ret == 1
+    assert "INTERNALERROR" not in text
+    assert "Traceback" not in text
+    assert "pytest_irquality/" not in text
+    reasons = [line for line in said.outlines if line.startswith("ERROR bad.ir.yaml::bad - ")]
+    assert [" cannot read the retriever's result: " in reason for reason in reasons] == [True], text
+    said.stdout.fnmatch_lines(["PASSED good.ir.yaml::good*"])
+
+
+FOREIGN = {
+    "SQuAD": {"data": [{"paragraphs": [{"context": "c", "qas": [{"question": "q", "answers": [{"text": "a", "answer_start": {}}]}]}]}]},
+    "LlamaIndex": {"queries": {"q1": {}}, "corpus": [], "relevant_docs": {"q1": 3}},
+    "queries as a list": {"queries": [1], "corpus": {}, "relevant_docs": {}},
+    "rows of numbers": [1, 2, {"user_input": 3, "reference_contexts": {"text": []}}],
+    "goldens": [{"input": {"a": [1]}, "context": 5, "expected_output": None}],
+    "LangSmith": [{"inputs": 3, "outputs": [[]], "id": {}}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_foreign_file_with_a_wrong_type_is_one_line_and_the_suite_beside_it_is_judged(
+    shop: Project, kind: str
+) -> None:
+    (shop.path / "shop.ir.yaml").unlink(missing_ok=True)
+    (shop.path / "set.json").write_text(json.dumps(FOREIGN[kind]))
+    shop.suite("queries: set.json\n", "bad.ir.yaml")
+    shop.suite("queries: [{query: good, relevant: [d1], must_find: [d1]}]\n", "good.ir.yaml")
+    shop.conftest("@pytest.fixture\ndef retriever():\n    return lambda query: ['d1']\n")
+    said = shop.run("-rA", "--continue-on-collection-errors")
+    lines = {line.strip(" E") for line in said.outlines if "set.json:" in line}
+    assert len(lines) == 1, said.stdout.str()
+    assert "Traceback" not in said.stdout.str()
+    said.stdout.fnmatch_lines(["PASSED good.ir.yaml::good*"])
 
 
 # -- git ----------------------------------------------------------------------------------------------

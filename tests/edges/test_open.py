@@ -48,7 +48,7 @@ def test_only_what_lies_in_the_project(project: Path) -> None:
     ]:
         with pytest.raises(Unreadable, match=said):
             open_bytes(project / name, allowed)
-    with pytest.raises(Unreadable, match="ir_allow_outside"):
+    with pytest.raises(Unreadable, match="ir_files"):
         read_text(project / "out-link", 100, allowed)
     assert read_text(project / "out-link", 9, Allowed.project(project, project.parent))
 

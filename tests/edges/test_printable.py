@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 from markdown_it import MarkdownIt
 
 from pytest_irquality.edges.printable import (
+    as_read,
     csv_cell,
     file_name,
     from_csv,
@@ -19,6 +20,7 @@ from pytest_irquality.edges.printable import (
     markdown_code,
     markdown_sentence,
     terminal,
+    visible,
     workflow,
     workflow_property,
 )
@@ -39,6 +41,44 @@ def test_a_terminal_shows_one_line_that_commands_nothing(text: str) -> None:
     assert not said.lstrip().startswith("::")
     assert not any(mark in said for mark in ("##[", "##vso[", "##teamcity["))
     assert terminal(text) == text or not text.isprintable() or "::" in text or "##" in text
+
+
+@pytest.mark.parametrize("space", "\xa0\u2007\u2009\u202f\u205f\u3000")
+def test_a_space_is_shown_as_one_whatever_its_kind(space: str) -> None:
+    assert terminal(f"14{space}days") == as_read(f"14{space}days") == "14 days"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("p\u0430yp\u0430l", "p⟨U+0430⟩yp⟨U+0430⟩l"),
+        ("sku-\u04301, sku-a1", "sku-⟨U+0430⟩1, sku-a1"),
+        ("the \u0397ouse", "the ⟨U+0397⟩ouse"),
+        ("d\u0585c_1", "d⟨U+0585⟩c_1"),
+    ],
+)
+def test_letters_that_only_look_like_others_are_shown_as_what_they_are(
+    text: str, said: str
+) -> None:
+    assert (
+        terminal(text) == visible(text) == workflow(text) == markdown_code(text).strip("`") == said
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "кофе 3D",
+        "SMSка",
+        "болт М8х20",
+        "Ηello".replace("ello", "λλο"),
+        "ﾘｰﾓｺﾝ A4",
+        "naïve café",
+        "σ-field",
+    ],
+)
+def test_words_of_other_scripts_stay_as_they_are(text: str) -> None:
+    assert terminal(text) == visible(text) == text
 
 
 @given(HOSTILE | ANY)
@@ -81,14 +121,16 @@ def test_a_code_span_cannot_be_closed() -> None:
     ("text", "drawn"),
     [
         (
-            "renew it with `pytest --a=*x*`, _now_",
-            "renew it with <code>pytest --a=*x*</code>, _now_",
+            "renew it with `pytest --ir-suite --ir-update-baseline`, _now_",
+            "renew it with <code>pytest --ir-suite --ir-update-baseline</code>, _now_",
         ),
-        ("renew it with `pytest --ir-up…", "renew it with <code>pytest --ir-up…</code>"),
         (
-            "`pytest @a` and `pytest <b>`",
-            "<code>pytest @a</code> and <code>pytest &lt;b&gt;</code>",
+            "`pytest --ir-suite 'a <b>' --ir-repeat=3` asks again",
+            "<code>pytest --ir-suite 'a &lt;b&gt;' --ir-repeat=3</code> asks again",
         ),
+        ("`pytest --ir-up…", "`pytest --ir-up…"),
+        ("`pytest --ir-suite; curl x`", "`pytest --ir-suite; curl x`"),
+        ("`pytest --ir-suite evil.yaml`", "`pytest --ir-suite evil.yaml`"),
         ("the `size` and `pytest a|b`", "the `size` and `pytest a|b`"),  # no cell of its own
     ],
 )
@@ -100,11 +142,30 @@ def test_commands_in_sentences_are_code_and_nothing_else_is(text: str, drawn: st
 @given(HOSTILE | ANY)
 def test_csv_cells_begin_no_formula_and_come_back(text: str) -> None:
     cell = csv_cell(text)
-    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert not cell.startswith(("\t", "\r", "\n"))
+    for begins in re.split(r"[;|\t\r\n]", cell):  # whatever a spreadsheet takes for the separator
+        assert not begins.lstrip(" ").startswith(tuple("=+-@＝＋－＠"))
     assert from_csv(cell) == text
 
 
-@pytest.mark.parametrize("text", ["=1+1", "'=1", "''@x", "'quoted'", "-", "", "'", "\tx", "a=1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=1+1",
+        "'=1",
+        "''@x",
+        "'quoted'",
+        "-",
+        "",
+        "'",
+        "\tx",
+        "a=1",
+        "x;=1",
+        "x; '=1",
+        "＝1",
+        "\n=1",
+    ],
+)
 def test_csv_round_trip_through_a_file(text: str) -> None:
     file = io.StringIO(newline="")
     csv.writer(file).writerow([csv_cell(text), "x"])

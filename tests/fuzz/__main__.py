@@ -162,7 +162,7 @@ class Reader:
 
 READERS = {
     "suite": Reader(suite, read_suite, ("weigth: 1", "\t- x", "@x", "%x: 1", "suite: [a]"), ("suite/yaml", "suite/reader", "suite/keys", "suite/limit_reader", "suite/rules", "suite/values"), ".ir.yaml"),
-    "trec": Reader(judgments_in(as_trec), reads_judgments("trec"), ("a b c", "a 0 d x", "a"), ("suite/files/formats", "suite/files/judgments"), ".trec"),
+    "trec": Reader(judgments_in(as_trec), reads_judgments("trec"), ("a b c", "a 0 d x", "a"), ("suite/files/formats", "suite/files/judgment_files"), ".trec"),
     "beir": Reader(judgments_in(as_beir), reads_judgments("beir"), ("a\tb", "a\tb\tx"), ("suite/files/formats",), ".tsv", 1),
     "csv": Reader(judgments_in(as_csv), reads_judgments("csv"), ("a,b", "a,b,x", "a,b,1,z"), ("suite/files/formats",), ".csv", 1),
     "jsonl": Reader(judgments_in(as_jsonl), reads_judgments("jsonl"), ("{", "[]", '{"qid": 1}', '{"a": 1, "a": 2}', '{"qid": "a", "docid": "b", "grade": NaN}'), ("suite/files/formats",), ".jsonl"),

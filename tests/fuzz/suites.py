@@ -102,7 +102,6 @@ def _settings(made: Made) -> None:
         "errors": ({"max": n}, "max_errors", n),
         "repeat": (n, "repeat", n),
         "params": (params, "params", params),
-        "warmup": (n, "warmup", n),
         "id_field": ("metadata.source", "id_field", "metadata.source"),
         "show": (["price"], "show", ["price"]),
     }

@@ -24,10 +24,6 @@ def dcg_exponential(grades: Grades, everything: Grades, k: int) -> float:
     )
 
 
-def cumulated_gain(grades: Grades, everything: Grades, k: int) -> float:
-    return sum(max(grade, 0) for grade in grades[:k])
-
-
 def expected_reciprocal_rank(grades: Grades, everything: Grades, k: int) -> float:
     content = [(2.0 ** max(grade, 0) - 1) / 2**4 for grade in grades]
     return sum(
@@ -78,7 +74,6 @@ def f_of(beta: float) -> Callable[[Grades, Grades, int], float]:
 BOOK: dict[str, Callable[[Grades, Grades, int], float]] = {
     "dcg": dcg,
     "dcg(gains=exp)": dcg_exponential,
-    "cg": cumulated_gain,
     "err": expected_reciprocal_rank,
     "rbp(p=0.8)": rank_biased_precision,
     "map(by=min)": average_precision_by_min,

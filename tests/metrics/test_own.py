@@ -59,9 +59,9 @@ def test_without_a_cutoff_it_sees_everything() -> None:
 
 def test_direction_and_need_of_judgments() -> None:
     slower = own_measure(
-        "cost", lambda ranking, grades, k: 0.5, better="lower", needs_relevant=False
+        "price", lambda ranking, grades, k: 0.5, better="lower", needs_relevant=False
     )
-    measure = parse_measure("cost@3", definitions=with_own([slower]))
+    measure = parse_measure("price@3", definitions=with_own([slower]))
     assert measure.higher_is_better is False
     assert own_measure("mood", best_grade, better="neither").higher_is_better is None
     assert evaluate({}, {"q": []}, [measure]).values == {"q": (0.5,)}

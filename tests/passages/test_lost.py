@@ -79,3 +79,23 @@ def test_a_word_that_decides_is_no_difference_where_both_have_it(word: str) -> N
     found = nearest(normal(f"{word} office chairs"), [normal(f"office chairs {word}")], 0.3)
     assert found is not None
     assert found.missing == ("office", "chairs")
+
+
+@pytest.mark.parametrize(
+    ("behind", "is_cut"),
+    [("at most", True), ("at the most", False)],
+)
+def test_how_far_from_the_edge_a_text_may_be_cut(behind: str, is_cut: bool) -> None:
+    """An ellipsis and half a word; whatever is longer, a writer has put there."""
+    texts = (
+        f"It says: refunds are paid within 14 {behind}",
+        f"{behind} days of the receipt of the goods",
+    )
+    assert bool(cut(GOODS, *texts)) is is_cut
+
+
+@pytest.mark.parametrize(("between", "share"), [("x x x", 1.0), ("x x x x", 0.75)])
+def test_how_far_apart_the_words_of_a_passage_may_stand(between: str, share: float) -> None:
+    found = nearest(normal("red blue green grey"), [normal(f"red {between} blue green grey")])
+    assert found is not None
+    assert found.share == share

@@ -46,6 +46,11 @@ SAME: dict[str, list[str]] = {
     "máy bơm dừng sau 3 phút": ["Máy bơm dừng sau 3 phút.", "ma\u0301y bơm dừng sau 3 phút", "MÁY BƠM dừng sau 3 phút"],
     "pompa 3 dakika sonra durur": ["Pompa 3 dakika sonra durur.", "`pompa` 3 dakika sonra durur"],
     "the first office": ["the ﬁrst oﬃce", "The first\toffice"],
+    "H₂ gas": ["H₂ gas is lighter", "H<sub>2</sub> gas"],
+    "log10 of it": ["log₁₀ of it", "log<sub>10</sub> of it"],
+    "CO2 of it": ["CO₂ of it", "CO<sub>2</sub> of it"],
+    "you read—only then": ["you read—only then", "you read—\nonly then", "you read&mdash;only then"],
+    "you read — only then": ["you read - only then", "you read – only then", "you read, only then"],
     "A & B are not equal": ["A &amp; B are not equal", "**A & B** are *not* equal"],
     "must never be mixed": ["must *never* be mixed", "must <em>never</em> be mixed", "Must never\nbe mixed!"],
 }  # fmt: skip
@@ -83,6 +88,9 @@ OTHER: dict[str, list[str]] = {
     "SHA-256": ["SHA-2560", "SHA-25", "SHA 512"],
     "--no-cache": ["--no-cache-dir", "no-cachefile"],
     "a and b": ["a or b", "a and bc", "ba and b2"],
+    "H2": ["H₂ gas is lighter than air", "H<sub>2</sub> gas", "the H₂ of a cell"],
+    "x10": ["x₁₀", "x<sub>10</sub>"],
+    "read only": ["what you read—only not now", "what you read—\nonly not now", "what you read\n—only not now", "read&mdash;only"],
     "O(n)": ["O(n²)", "O(m)", "O(2n)"],
 }  # fmt: skip
 

@@ -69,7 +69,7 @@ def test_s16_an_accepted_drop_is_green_loud_and_exact(shop: Project, option: str
         "  committed with other rankings, and returned so: 'desk', 'lamp'",
         "  'desk': d1 1 → 2",
         "  'lamp': d1 1 → not returned",
-        "✓ passed  shop (shop.ir.yaml): This change accepts a drop: 3 queries, 1 limit holds, *",
+        "! ACCEPTED  shop (shop.ir.yaml): This change accepts a drop: 3 queries, 1 limit holds, *",
         "XFAIL shop.ir.yaml::mrr-10 - *accepted by this change's own baseline: mrr@10 fell *",
     ])  # fmt: skip
     markdown = (shop.path / "out.md").read_text()
@@ -145,7 +145,7 @@ def test_the_strict_let_nobody_accept_alone(shop: Project) -> None:
     (shop.path / "pytest.ini").write_text("[pytest]\nir_accepted = no\n")
     result = shop.run(GIT)
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: ini key ir_accepted must be xfail or fail, not 'no'"])
+    result.stderr.fnmatch_lines(["ERROR: ini key ir_accepted must be pass or fail, not 'no'"])
 
 
 @pytest.mark.parametrize("case", ["damaged", "params", "shallow"])

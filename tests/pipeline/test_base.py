@@ -95,6 +95,36 @@ def test_s22_a_drop_is_red_without_any_stored_file(shop: Project) -> None:
     assert shop.outcomes() == outcomes
 
 
+def test_the_base_has_the_heads_environment_but_what_is_gits(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INDEX_OF", "d1 d2")
+    monkeypatch.setenv("GIT_EDITOR", "true")
+    git(shop.path, "checkout", "-q", "main")
+    reads = "os.environ['INDEX_OF'].split() if 'GIT_EDITOR' not in os.environ else []"
+    write(shop, "shop.py", f"import os\ndef search(query):\n    return {reads}\n")
+    commit(shop, "reads its environment")
+    git(shop.path, "checkout", "-q", "-B", "change")
+    write(shop, "shop.py", WORSE)
+    commit(shop)
+    shop.run(RUN).stdout.fnmatch_lines(["mrr@10 fell 1.000 → 0.500, by 0.500: *"])
+
+
+def test_a_module_of_the_base_goes_before_none_of_pythons_own(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["pytest"])  # as the script starts it, whoever runs these
+    git(shop.path, "checkout", "-q", "main")
+    write(shop, "shlex.py", "raise SystemExit('the base imported it')\n")
+    commit(shop)
+    git(shop.path, "checkout", "-q", "change")
+    git(shop.path, "merge", "-q", "main")
+    write(shop, "shop.py", WORSE)
+    commit(shop)
+    shop.run(RUN)
+    assert fell(shop)
+
+
 def test_mains_own_progress_is_not_the_changes_loss(shop: Project) -> None:
     write(shop, "other.txt", "x")
     commit(shop)
@@ -260,8 +290,12 @@ def test_what_git_does_not_track_is_linked_where_it_is_named(shop: Project) -> N
 
 def test_a_suite_that_the_base_lacks_is_run_and_new_only_without_its_fixture(shop: Project) -> None:
     shop.suite(SUITE, "more.ir.yaml")
-    shop.suite(SUITE.replace("queries:", "retriever: later\nqueries:", 1), "later.ir.yaml")
-    shop.conftest(CONFTEST + "@pytest.fixture\ndef later():\n    return lambda query: ['d9']\n")
+    shop.suite(
+        SUITE.replace("queries:", "retriever: later_retriever\nqueries:", 1), "later.ir.yaml"
+    )
+    shop.conftest(
+        CONFTEST + "@pytest.fixture\ndef later_retriever():\n    return lambda query: ['d9']\n"
+    )
     write(shop, "shop.py", WORSE)
     result = shop.run(RUN)
     assert result.ret == 1
@@ -280,6 +314,22 @@ def test_a_suite_that_the_base_lacks_is_run_and_new_only_without_its_fixture(sho
     )
     text = result.stdout.str()
     assert text.count("mrr@10 fell 1.000 → 0.500") >= 2  # of later.ir.yaml the floor alone
+
+
+def test_a_retriever_that_the_base_does_not_declare_is_new_and_never_asked(shop: Project) -> None:
+    asked = (
+        "@pytest.fixture\ndef engine():\n    open('asked', 'w')\n    return lambda query: ['d1']\n"
+    )
+    shop.conftest(CONFTEST + asked)
+    git(shop.path, "checkout", "-q", "main")
+    commit(shop, "an engine that no suite may ask")
+    git(shop.path, "checkout", "-q", "-B", "change")
+    shop.suite(SUITE.replace("queries:", "retriever: engine\nqueries:", 1))
+    write(shop, "pytest.ini", "[pytest]\npythonpath = .\nir_retrievers = engine\n")
+    result = shop.run(RUN)
+    result.stdout.fnmatch_lines(
+        [f"*the base {base_of(shop)} declares no retriever 'engine' (ir_retrievers)"]
+    )
 
 
 BROKEN = {
@@ -424,19 +474,90 @@ def test_where_the_merge_base_is_head_only_uncommitted_changes_are_compared(shop
     result.stdout.fnmatch_lines(["*the merge base is HEAD: only uncommitted changes are compared"])
 
 
-def test_data_is_todays_and_code_is_never_laid_over(shop: Project) -> None:
-    suite = "queries: [{file: %s, format: jsonl}]\nthresholds: {mrr: {max_drop: 0.05}}\n"
-    shop.suite(suite % "q.jsonl")
-    write(shop, "q.jsonl", '{"query": "desk", "relevant": ["d1"]}\n')
-    write(shop, "shop.py", WORSE)
+def test_what_a_suite_names_is_asked_and_never_laid_over_the_base(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of queries may be the retriever's own synonyms: the base must find its own."""
+    monkeypatch.delenv("CI", raising=False)  # where a file that was edited would be refused
+    code = "import pathlib\ndef search(query):\n    return pathlib.Path(__file__).with_name('synonyms.txt').read_text().split()\n"
+    write(shop, "shop.py", code)
+    write(shop, "synonyms.txt", "d1 d2\n")
+    commit(shop, "synonyms")
+    git(shop.path, "checkout", "-q", "-B", "main")
+    git(shop.path, "checkout", "-q", "-B", "change")
+    shop.suite(SUITE + "judgments: more.jsonl\n")
+    suite = SUITE.replace("queries:\n", "queries:\n  - {file: synonyms.txt, format: text}\n")
+    shop.suite(suite)
+    write(shop, "synonyms.txt", "d2 d1\n")
     shop.run(RUN)
     assert fell(shop)
-    shop.suite(suite % "shop.py")
-    write(shop, "shop.py", '{"query": "desk", "relevant": ["d1"]}\n')
+    write(shop, "shop.py", code.replace("'synonyms.txt'", "'shop.py'"))
+    shop.suite(suite.replace("synonyms.txt", "shop.py"))
+    shop.run(RUN)  # code is as good a list of queries as any
+    assert fell(shop)
+
+
+def test_a_suite_in_a_folder_that_the_base_lacks_is_asked_with_the_fixtures_above(
+    shop: Project,
+) -> None:
+    shop.suite(SUITE, "new/deep/more.ir.yaml")
+    write(shop, "shop.py", WORSE)
+    result = shop.run(RUN, "new")
+    assert result.ret == 1
+    assert fell(shop)
+
+
+def test_measures_and_variants_that_the_base_does_not_know_are_no_matter_of_its(
+    shop: Project,
+) -> None:
+    """It is asked the queries alone, in every wording."""
+    shop.suite(
+        SUITE.replace("{mrr:", "{mine: {min: 0.5}, mrr:")
+        + "perturb: [shout]\nparams: {boost: [1.5, -2]}\n"
+        "robustness: {shout: {mrr: {max_drop: 0.5}}}\n"
+    )
+    shop.conftest(
+        CONFTEST
+        + """\
+from pytest_irquality import own_measure
+def pytest_ir_measures(config):
+    return [own_measure("mine", lambda ranking, grades, k: 1.0)]
+def pytest_ir_perturbations(config):
+    return {"shout": lambda text: [text.upper()]}
+"""
+    )
+    write(shop, "shop.py", "def search(query, boost):\n    return ['d1', 'd2']\n")
+    git(shop.path, "checkout", "-q", "main")
+    write(shop, "shop.py", "def search(query, boost):\n    return ['d1', 'd2']\n")
+    git(shop.path, "commit", "-qm", "boost", "shop.py")
+    git(shop.path, "checkout", "-q", "-B", "change")
+    write(
+        shop,
+        "shop.py",
+        "def search(query, boost):\n    return ['d2', 'd1'] if query == 'DESK' else ['d1', 'd2']\n",
+    )
+    result = shop.run(RUN)
+    assert result.ret == 0, result.stdout.str()
+    result.stdout.fnmatch_lines(["*shout variants: mrr@10 since the baseline 1.000 → 0.750"])
+
+
+def test_a_link_of_the_base_that_leads_back_into_the_checkout_is_refused(shop: Project) -> None:
+    """As those of workspaces do: today's code would answer for the base."""
+    write(shop, "shop.py", READS.format(folder="os.path.dirname(__file__)"))
+    git(shop.path, "checkout", "-q", "main")
+    commit(shop, "an index that is built")
+    git(shop.path, "checkout", "-q", "-B", "change")
+    write(shop, "pytest.ini", "[pytest]\npythonpath = .\nir_base_link = index kept\n")
+    write(shop, "index/mine/file", "d1 d2")
+    write(shop, "kept/one", "x")
+    (shop.path / "index" / "fine").symlink_to("../kept/one")
+    (shop.path / "index" / "mine" / "out").symlink_to("/usr")
+    (shop.path / "index" / "mine" / "shop").symlink_to("../../lib")
+    write(shop, "lib/code.py", "")
     result = shop.run(RUN)
     assert result.ret == 4
     result.stderr.fnmatch_lines(
-        ["*shop.py is laid over the base's code because a suite names it: *"]
+        ["*: ir_base_link: index: index/mine/shop leads back into the checkout, so that today's*"]
     )
 
 
@@ -494,7 +615,7 @@ def test_from_a_subfolder_with_an_item_named_and_as_a_share(
     assert result.ret == 1
     monkeypatch.chdir(shop.path)
     for share in ("1/2", "2/2"):
-        assert shop.run(RUN, f"--ir-shard={share}", "--ir-save-runs=kept").ret in (0, 5)
+        assert shop.run(RUN, f"--ir-save-runs=kept,shard={share}").ret in (0, 5)
     assert shop.run(RUN, "--ir-runs=kept").ret == 1
     assert fell(shop)
 
@@ -569,7 +690,9 @@ def test_submodules_are_at_the_commits_of_the_base(shop: Project, tmp_path: Path
 def test_whatever_ends_it_nothing_is_left_for_long(
     shop: Project, tmp_path: Path, number: int, times: int
 ) -> None:
-    write(shop, "waits.ir.yaml", SUITE.replace("queries:", "retriever: waits\nqueries:", 1))
+    write(
+        shop, "waits.ir.yaml", SUITE.replace("queries:", "retriever: waits_retriever\nqueries:", 1)
+    )
     shop.conftest(CONFTEST + WAITS % str(tmp_path / "started"))
     git(shop.path, "checkout", "-q", "main")
     commit(shop, "waits")
@@ -602,7 +725,7 @@ def test_whatever_ends_it_nothing_is_left_for_long(
 
 WAITS = """\
 @pytest.fixture
-def waits():
+def waits_retriever():
     import os, time
     from pathlib import Path
     Path(%r).write_text(str(os.getpid()))

@@ -99,11 +99,19 @@ def test_exit_statuses_tell_what_is_worse_from_what_cannot_be_judged(shop: Proje
     (shop.path / "test_other.py").write_text("def test_other():\n    assert False\n")
     assert shop.run().ret == 1
     (shop.path / "test_other.py").unlink()
-    shop.suite(SUITE.replace("queries:", "retriever: other\nqueries:", 1), "other.ir.yaml")
-    shop.conftest(broken + "@pytest.fixture\ndef other():\n    return lambda query: ['d2']\n")
+    shop.suite(
+        SUITE.replace("queries:", "retriever: other_retriever\nqueries:", 1), "other.ir.yaml"
+    )
+    shop.conftest(
+        broken + "@pytest.fixture\ndef other_retriever():\n    return lambda query: ['d2']\n"
+    )
     assert shop.run().ret == 1
-    shop.conftest(broken + "@pytest.fixture\ndef other():\n    return lambda query: ['d1']\n")
+    shop.conftest(
+        broken + "@pytest.fixture\ndef other_retriever():\n    return lambda query: ['d1']\n"
+    )
     assert shop.run().ret == 2
     assert shop.run("--deselect=shop.ir.yaml").ret == 0
-    shop.conftest(broken + "@pytest.fixture\ndef other():\n    return lambda query: 1 / 0\n")
+    shop.conftest(
+        broken + "@pytest.fixture\ndef other_retriever():\n    return lambda query: 1 / 0\n"
+    )
     assert shop.run("--deselect=shop.ir.yaml").ret == 1

@@ -253,7 +253,7 @@ def nothing(ranking: object, grades: object, k: int) -> float:
         (
             ELSEWHERE.replace("}", ", missing: fail}") + PASSAGES,
             {},
-            r"^shop\.ir\.yaml:1: 2 passages stand in no chunk of the corpus",
+            r"^shop\.ir\.yaml:1: 2 passages stand whole in no chunk of the corpus",
         ),
     ],
 )
@@ -275,13 +275,13 @@ def test_a_suite_reads_the_files_of_its_project_and_what_it_is_allowed(tmp_path:
     (data / "qrels.trec").write_text("q2 0 d2 1\n")
     with pytest.raises(SuiteError, match="lies outside the project"):
         check("shop.ir.yaml", search, start=shop)
-    assert not check("shop.ir.yaml", search, start=shop, outside=[data]).failed
+    assert not check("shop.ir.yaml", search, start=shop, files=[str(data)]).failed
 
 
 def test_passages_in_no_chunk_are_a_warning(folder: Path) -> None:
     (folder / "shop.ir.yaml").write_text(ELSEWHERE + PASSAGES)
     (folder / "chunks.jsonl").write_text('{"id": "k1", "text": "nothing of this"}\n')
-    with pytest.warns(IRQualityWarning, match="2 passages stand in no chunk of the corpus"):
+    with pytest.warns(IRQualityWarning, match="2 passages stand whole in no chunk of the corpus"):
         check("shop.ir.yaml", rankings={"chair": [{"id": "k1", "text": "nothing of this"}]})
 
 

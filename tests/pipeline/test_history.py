@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,32 @@ def shop(project: Project) -> Project:
     git(project.path, "add", "-A")
     git(project.path, "commit", "-q", "--amend", "--no-edit")
     return project
+
+
+WRITER = """\
+import sys
+from pathlib import Path
+from pytest_irquality.storage.history import Entry, record
+who, path = sys.argv[1], Path(sys.argv[2])
+for n in range(15):
+    record(path, path.name, [Entry("shop", who, f"c{n}", "", "q", "j", 10, {"mrr": (0.5, 3)})])
+"""
+
+
+def test_four_writers_of_fifteen_lines_keep_sixty(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "kept/history.jsonl")
+    paths = [tmp_path / "kept/history.jsonl", tmp_path / "link.jsonl"]  # one file, by whatever name
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(who), str(paths[who % 2])])
+        for who in range(4)
+    ]
+    assert [writer.wait(300) for writer in writers] == [0] * 4
+    entries = read_history(paths[0], "history.jsonl")
+    assert {(entry.retriever, entry.commit) for entry in entries} == {
+        (str(who), f"c{n}") for who in range(4) for n in range(15)
+    }
+    assert len(entries) == 60
 
 
 def change(project: Project, bad: int) -> str:
@@ -139,8 +167,8 @@ def test_a_rerun_of_a_commit_replaces_its_line(shop: Project) -> None:
     assert line["changes"] == {"mrr@10": 0.0}
     assert line["outcome"] == "passed"
     change(shop, 1)
-    shop.run(HISTORY)
-    assert len(lines(shop)) == 2
+    shop.run(HISTORY, "-k", "mrr-10")
+    assert [line["outcome"] for line in lines(shop)] == ["passed", "partial"]
     # Some of the queries are no line of it.
     change(shop, 2)
     shop.run(HISTORY, "-k", "q1")

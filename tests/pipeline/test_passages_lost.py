@@ -49,6 +49,11 @@ CUT = {
 }
 
 
+def fates(project: Project) -> dict[str, int]:
+    (suite,) = project.data["suites"]
+    return {one["fate"]: one["now"] for one in suite["fates"]["counts"] if one["now"]}
+
+
 def test_a_chunker_that_cuts_three_passages_and_moves_one_down(project: Project) -> None:
     project.suite(SUITE)
     project.answers(WHOLE)
@@ -68,9 +73,20 @@ def test_a_chunker_that_cuts_three_passages_and_moves_one_down(project: Project)
         for document in query["missing"]
         if document["loss"]
     }
-    assert {id: loss["kind"] for id, loss in losses.items()} == {
+    assert {id: loss["fate"] for id, loss in losses.items()} == {
         "refunds": "cut", "receipts": "cut", "letters": "cut",
     }  # fmt: skip
+    said = "passages: cut 0 → 3, further down 0 → 1, found 4 → 0"
+    assert said in text
+    assert fates(project) == {"cut": 3, "further down": 1}
+    (suite,) = project.data["suites"]
+    unknown = [one["fate"] for one in suite["fates"]["counts"] if one["before"] is None]
+    assert unknown == ["in stage", "not in the corpus", "in no stage"]
+    result = project.run("-q", "--ir-markdown=out.md", "--ir-report=out.html")
+    assert said in result.stdout.str()
+    markdown = (project.path / "out.md").read_text(encoding="utf-8")
+    assert markdown.index(said) < markdown.index("0 better")
+    assert f"P{said[1:]}." in (project.path / "out.html").read_text(encoding="utf-8")
     means = project.data["suites"][0]["means"]
     assert [mean["value"] for mean in means] == [0.0]  # nothing of it is credited
 
@@ -120,20 +136,17 @@ def test_a_corpus_says_before_anything_is_asked_which_passages_stand_nowhere(
     project.suite(f"corpus: {{files: chunks.jsonl}}\n{SUITE.strip()}\n")
     project.answers(WHOLE | {"refunds": OTHERS})
     result = project.run()
-    said = "in no chunk at all; k1 has 92 % of its words, without '14', with '30' between"
+    said = "changed: k1 has 92 % of its words, without '14', with '30' between"
     assert said in result.stdout.str()
     assert (
-        f"1 passage stands in no chunk of the corpus, so no ranking can find it: '{GOODS}' is {said}"
+        f"1 passage stands whole in no chunk of the corpus, so no ranking can find it: '{GOODS}' is {said}"
         in (result.stdout.str())
     )
-    assert any(
-        "passages stand in no chunk of the corpus" in note
-        for note in project.data["suites"][0]["notes"]
-    )
+    assert fates(project) == {"changed": 1, "found": 3}
     project.suite(f"corpus: {{files: chunks.jsonl, missing: fail}}\n{SUITE.strip()}\n")
     project.conftest("@pytest.fixture\ndef retriever():\n    return lambda query: 1 / 0\n")
     result = project.run()
-    assert "in no chunk of the corpus" in result.stdout.str()
+    assert "whole in no chunk of the corpus" in result.stdout.str()
     assert "ZeroDivisionError" not in result.stdout.str()
     result.assert_outcomes(errors=5)
 
@@ -151,7 +164,7 @@ def retriever(): return Engine()
 """
     )
     result = project.run()
-    assert "in no chunk at all; k1 has 92 % of its words" in result.stdout.str()
+    assert "changed: k1 (rank 1) has 92 % of its words" in result.stdout.str()
 
 
 def test_bad_corpora_get_one_line(project: Project) -> None:
@@ -184,8 +197,9 @@ def retriever(): return Engine()
     project.run()
     asked = (project.path / "asked.txt").read_text().splitlines()
     assert set(asked) == {GOODS, KEEP, BOTH, "Cookies are kept for a whole year"}
-    kinds = {d["loss"]["kind"] for q in project.data["suites"][0]["queries"] for d in q["missing"]}
-    assert kinds == {"in no chunk"}
+    kinds = {d["loss"]["fate"] for q in project.data["suites"][0]["queries"] for d in q["missing"]}
+    assert kinds == {"not in the corpus"}
+    assert fates(project) == {"not in the corpus": 4}
 
 
 def test_fewer_results_than_the_cutoff_are_said(project: Project) -> None:

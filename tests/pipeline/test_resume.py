@@ -1,12 +1,14 @@
-"""``--ir-resume``: a paid engine is asked only what a kept run lacks."""
+"""``--ir-save-runs=DIR,resume``: a paid engine is asked only what a kept run lacks."""
 
 from __future__ import annotations
 
-import json
+import subprocess
+import sys
 
 import pytest
 
 from tests.conftest import Project
+from tests.repository import git
 
 SUITE = """
 metrics: [mrr@10]
@@ -17,30 +19,45 @@ queries:
   - {query: lamp, relevant: [d3], must_find: [d3]}
 """
 RETRIEVER = """
-ASKED = []
-DOWN = {"lamp"}
+import pathlib
 
 class Paid:
     version = "1"
-    def search(self, query, k):
+    def search(self, query, k, lang="en"):
         with open("asked.txt", "a") as file:
             file.write(query + "\\n")
-        if query in DOWN:
-            raise ConnectionError("429: too many requests")
+        if query in pathlib.Path("down.txt").read_text():
+            raise ConnectionError("503: unavailable")
         return {"chair": ["d1"], "desk": ["d2"], "lamp": ["d3"]}[query]
+
+if pathlib.Path("staged.txt").exists():
+    Paid.candidates = lambda self, query, k: ["d1"]
 
 @pytest.fixture
 def retriever():
     return Paid()
 """
-RESUMED = ("--ir-save-runs=kept", "--ir-resume")
+RESUMED = ("--ir-save-runs=kept,resume",)
 
 
 @pytest.fixture
 def shop(project: Project) -> Project:
     project.suite(SUITE)
     project.conftest(RETRIEVER)
+    down(project, "lamp")
+    committed(project)
     return project
+
+
+def committed(project: Project) -> None:
+    git(project.path, "init", "-q")
+    git(project.path, "add", "conftest.py")
+    git(project.path, "commit", "-qm", "search")
+
+
+def down(project: Project, query: str = "") -> None:
+    """Data, and no code: the engine answers a query no more, or answers all."""
+    (project.path / "down.txt").write_text(query, encoding="utf-8")
 
 
 def asked(project: Project) -> list[str]:
@@ -53,7 +70,7 @@ def asked(project: Project) -> list[str]:
 def test_only_what_is_missing_or_failed_is_asked(shop: Project) -> None:
     shop.run(*RESUMED)
     assert asked(shop) == ["chair", "desk", "lamp"]
-    shop.conftest(RETRIEVER.replace('{"lamp"}', "set()"))
+    down(shop)
     shop.suite(SUITE + "  - {query: desk, id: desk 2, relevant: [d2]}\n")
     result = shop.run(*RESUMED)
     assert asked(shop) == ["lamp", "desk"]
@@ -69,7 +86,7 @@ def test_only_what_is_missing_or_failed_is_asked(shop: Project) -> None:
 def test_what_was_not_selected_stays_kept(shop: Project) -> None:
     shop.run(*RESUMED)
     asked(shop)
-    shop.conftest(RETRIEVER.replace('{"lamp"}', "set()"))
+    down(shop)
     shop.run(*RESUMED, "-k", "lamp and not mrr")
     assert asked(shop) == ["lamp"]
     shop.run(*RESUMED)
@@ -79,7 +96,7 @@ def test_what_was_not_selected_stays_kept(shop: Project) -> None:
 def test_other_words_or_params_are_asked_again(shop: Project) -> None:
     shop.run(*RESUMED)
     asked(shop)
-    shop.conftest(RETRIEVER.replace("k):", "k, lang='en'):").replace('{"lamp"}', "set()"))
+    down(shop)
     shop.suite(SUITE.replace("{query: desk,", "{query: desk, params: {lang: de},"))
     shop.run(*RESUMED)
     assert asked(shop) == ["desk", "lamp"]
@@ -87,30 +104,81 @@ def test_other_words_or_params_are_asked_again(shop: Project) -> None:
 
 def test_answers_of_other_code_are_never_joined(shop: Project) -> None:
     shop.run(*RESUMED)
-    shop.conftest(RETRIEVER.replace('"1"', '"2"'))
-    shop.run(*RESUMED).stdout.fnmatch_lines(
-        [
-            "*--ir-resume would join answers of two kinds: the version of the retriever was 1, and is 2*"
-        ]
-    )
+    shop.conftest(RETRIEVER.replace('["d3"]', '["d4"]'))
+    edited = "*resume would join answers of two kinds: the code was *, and is *+*; name another*"
+    shop.run(*RESUMED).stdout.fnmatch_lines([edited])
+    shop.conftest(RETRIEVER)
+    (shop.path / "helper.py").write_text("LIMIT = 3\n", encoding="utf-8")
+    shop.run(*RESUMED).stdout.fnmatch_lines([edited])
+    (shop.path / "helper.py").unlink()
+    git(shop.path, "commit", "-q", "--allow-empty", "-m", "another")
+    shop.run(*RESUMED).stdout.fnmatch_lines(["*answers of two kinds: the code was *"])
+
+
+def test_answers_of_another_version_are_never_joined(shop: Project) -> None:
+    shop.run(*RESUMED)
     file = shop.path / "kept" / "shop.jsonl"
-    lines = file.read_text(encoding="utf-8").split("\n")
-    lines[0] = json.dumps({**json.loads(lines[0]), "version": None, "commit": "1234567890123"})
-    lines[0] = lines[0].replace('"version": null, ', "")
-    file.write_text("\n".join(lines), encoding="utf-8")
-    shop.run(*RESUMED)  # outside a checkout nothing is known of the code
-    assert shop.outcomes()["chair"] == "passed"
+    header, rest = file.read_text(encoding="utf-8").split("\n", 1)
+    file.write_text(
+        header.replace('"version":"1"', '"version":"2"') + "\n" + rest, encoding="utf-8"
+    )
+    shop.run(*RESUMED).stdout.fnmatch_lines(
+        ["*answers of two kinds: the version of the retriever was 2, and is 1*"]
+    )
+
+
+def test_it_is_refused_where_nobody_knows_the_code(project: Project) -> None:
+    project.suite(SUITE)
+    project.conftest(RETRIEVER)
+    down(project, "lamp")
+    project.run(*RESUMED)
+    project.run(*RESUMED).stdout.fnmatch_lines(
+        ["*resume cannot know whether the kept answers are those of this code*"]
+    )
+
+
+KILLED = RETRIEVER.replace(
+    "if query in",
+    'import os\n        if query == "lamp" and os.path.exists("kill.txt"): import time; time.sleep(0.5); os._exit(9)\n        if query in',
+)
+
+
+@pytest.mark.parametrize("suite", [SUITE, "concurrency: 2\n" + SUITE])
+def test_a_crash_loses_no_answer(project: Project, suite: str) -> None:
+    project.suite(suite)
+    project.conftest(KILLED)
+    down(project)
+    (project.path / "kill.txt").touch()
+    committed(project)
+    arguments = ["-m", "pytest", "--ir-suite", "-p", "no:cacheprovider", *RESUMED]
+    done = subprocess.run(
+        [sys.executable, *arguments], check=False, cwd=project.path, capture_output=True
+    )
+    assert done.returncode == 9
+    (project.path / "kill.txt").unlink()
+    before = asked(project)
+    (part,) = (project.path / "kept").iterdir()
+    with part.open("ab") as file:
+        file.write(b'{"id":"la')  # it was cut off in the middle of a line
+    result = project.run(*RESUMED)
+    result.stdout.fnmatch_lines(["*resumed: * of 3 queries had an answer in the kept run*"])
+    assert "lamp" in asked(project)
+    assert {*before} >= {"chair", "desk"}
+    assert [file.name for file in (project.path / "kept").iterdir()] == ["shop.jsonl"]
+    project.run(*RESUMED)
+    assert asked(project) == []
+
+
+def test_the_headline_says_that_it_is_over_a_part(shop: Project) -> None:
+    shop.suite("errors: {max: 2}\n" + SUITE)
+    shop.run().stdout.fnmatch_lines(["*mrr@10 over the 2 of 3 that were answered*"])
 
 
 def test_candidates_texts_and_answers_that_lack_are_asked_for(shop: Project) -> None:
     shop.run(*RESUMED)
     asked(shop)
-    up = RETRIEVER.replace('{"lamp"}', "set()")
-    shop.conftest(
-        up.replace(
-            "    def search", "    candidates = lambda self, query, k: ['d1']\n    def search"
-        )
-    )
+    down(shop)
+    (shop.path / "staged.txt").touch()
     shop.run(*RESUMED)
     assert asked(shop) == ["chair", "desk", "lamp"]
     shop.run(*RESUMED)
@@ -128,17 +196,23 @@ def test_chunks_with_one_id_stay_apart(project: Project) -> None:
         "  - {query: one, relevant: [paid within days], must_find: [paid within days]}\n"
         "  - {query: two, relevant: [keep the receipt], must_find: [keep the receipt]}\n"
     )
-    texts = {"one": "paid within days", "two": "keep the receipt"}
-    retriever = f"""
-TEXTS = {texts!r}
+    project.conftest("""
+import pathlib
+TEXTS = {"one": "paid within days", "two": "keep the receipt"}
+
 @pytest.fixture
 def retriever():
-    return lambda query: [dict(doc="handbook", text=TEXTS[query])]
-"""
-    project.conftest(retriever.replace("[query])]", "[query])] if query == 'one' else 1 / 0"))
+    def search(query):
+        if query in pathlib.Path("down.txt").read_text():
+            raise ConnectionError("503: unavailable")
+        return [dict(doc="handbook", text=TEXTS[query])]
+    return search
+""")
+    committed(project)
+    down(project, "two")
     project.run(*RESUMED)
     assert project.outcomes() == {"one": "passed", "two": "error"}
-    project.conftest(retriever)
+    down(project)
     project.run(*RESUMED)
     assert project.outcomes() == {"one": "passed", "two": "passed"}
 
@@ -146,9 +220,10 @@ def retriever():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--ir-resume"], "name it by --ir-save-runs=DIR"),
-        (["--ir-resume", "--ir-save-runs=shop.run"], "name it by --ir-save-runs=DIR"),
-        (["--ir-resume", "--ir-save-runs=kept", "--ir-runs=."], "asks the retriever"),
+        (["--ir-save-runs=shop.run,resume"], "goes on with the runs of a folder"),
+        (["--ir-save-runs=kept,resume", "--ir-runs=."], "asks the retriever"),
+        (["--ir-save-runs=kept,resum"], "--ir-save-runs: 'resum' is none of resume, shard"),
+        (["--ir-save-runs=kept,resume=no"], "resume: it takes no value, not 'no'"),
     ],
 )
 def test_options_that_do_not_fit(shop: Project, options: list[str], words: str) -> None:

@@ -13,8 +13,6 @@ import pytest
 from pytest_irquality import judge, load_suite, retrieve
 from pytest_irquality.metrics import MeasureError, parse_measure
 from pytest_irquality.suite import SuiteError
-from pytest_irquality.verdict.facts import LostInStages
-from pytest_irquality.verdict.findings import Candidate, Stages
 from tests.conftest import Project
 
 SUITE = """
@@ -61,31 +59,30 @@ def shop(project: Project) -> Project:
 def test_a_failure_says_where_each_document_was_lost(shop: Project) -> None:
     shop.run().stdout.fnmatch_lines(
         [
-            "*d3 must be in the top 1: it was not returned; candidate 3, lost by the reranker",
-            "*d99 must be in the top 2: it was not returned; never a candidate",
-            "*d3  ← candidate 3, lost by the reranker",
-            "*d4 must be in the top 2: it is at rank 4; the reranker sank it 1 → 4",
-            "*relevant documents by stage, over 3 queries with up to 100 candidates each:"
-            " 1 of 5 (20 %) in the top 2; 3 sunk by the reranker; 1 never among the candidates",
+            "*d3 must be in the top 1: it was not returned; in candidates at 3 of 3, not returned",
+            "*d99 must be in the top 2: it was not returned; in no stage",
+            "*d3  ← in candidates at 3 of 3, not returned",
+            "*d4 must be in the top 2: it is at rank 4; further down",
+            "*documents: found 1, further down 2, in a stage only 1, in no stage 1",
         ]
     )  # fmt: skip
 
 
 def test_every_report_counts_what_each_stage_lost(shop: Project) -> None:
     shop.run("--ir-markdown=out.md", "--ir-report=out.html")
-    counts = "1 of 5 (20 %) in the top 2; 3 sunk by the reranker; 1 never among the candidates"
+    counts = "ocuments: found 1, further down 2, in a stage only 1, in no stage 1"
     assert counts in (shop.path / "out.md").read_text(encoding="utf-8").replace("\\", "")
     page = (shop.path / "out.html").read_text(encoding="utf-8")
     assert counts in page
-    assert page.count("<b>Relevant documents:</b>") == 3
-    assert "0 of 2 (0 %) in the top 2; 1 sunk by the reranker; 1 never among the candidates" in page
+    assert page.count("<b>Relevant:</b>") == 3
+    assert "in a stage only 1, in no stage 1" in page
     (suite,) = shop.data["suites"]
-    fact = next(fact for fact in suite["facts"] if fact["kind"] == "lost_in_stages")
-    assert fact["now"] == {"relevant": 5, "found": 1, "sunk": 3, "never": 1}
-    assert [query["stages"] for query in suite["queries"]] == [
-        {"relevant": 2, "found": 1, "sunk": 1, "never": 0},
-        {"relevant": 2, "found": 0, "sunk": 1, "never": 1},
-        {"relevant": 1, "found": 0, "sunk": 1, "never": 0},
+    told = {one["fate"]: one["now"] for one in suite["fates"]["counts"] if one["now"]}
+    assert told == {"found": 1, "further down": 2, "in stage": 1, "in no stage": 1}
+    assert [[fated[1] for fated in query["fates"]] for query in suite["queries"]] == [
+        ["found", "further down"],
+        ["in stage", "in no stage"],
+        ["further down"],
     ]
 
 
@@ -104,13 +101,17 @@ def test_a_limit_on_candidates_is_one_like_any_other(shop: Project) -> None:
 
 def test_stages_are_compared_with_those_of_the_baseline(shop: Project) -> None:
     shop.run("--ir-update-baseline")
-    shop.conftest(WORSE)
+    shop.conftest(RETRIEVER.replace('"desk": ["d9", "d8", "d3"]', '"desk": ["d9", "d8"]'))
     shop.run().stdout.fnmatch_lines(
-        ["*3 sunk by the reranker; 1 never among the candidates"]
-    )  # d1 is in the top, wherever it came from
-    shop.conftest(RETRIEVER.replace('"d2", "d1"], "desk"', '"d1"], "desk"'))
+        ["*documents: in no stage 1 → 2, further down 2, in a stage only 1 → 0, found 1"]
+    )
+
+
+def test_what_a_baseline_never_held_is_unknown(shop: Project) -> None:
+    shop.suite(SUITE.replace("candidates recall@100: {min: 0.6, max_drop: 0.05}", "ndcg@2: 0.1"))
+    shop.run("--ir-update-baseline")
     shop.run().stdout.fnmatch_lines(
-        ["*2 sunk by the reranker (3 before); 2 never among the candidates (1 before)"]
+        ["*documents: *in a stage only 1 (unknown then), in no stage 1 (unknown then)*"]
     )
 
 
@@ -133,9 +134,9 @@ def test_a_query_whose_candidates_were_not_kept_is_not_new(shop: Project) -> Non
     file = shop.path / ".ir-baseline" / "shop.jsonl"
     lines = file.read_text(encoding="utf-8").splitlines()
     kept = [json.loads(line) for line in lines if line]
-    next(
-        line for line in kept if isinstance(line, dict) and "candidates" in line and "id" in line
-    ).pop("candidates")
+    next(line for line in kept if isinstance(line, dict) and "stages" in line and "id" in line).pop(
+        "stages"
+    )
     file.write_text("\n".join(map(json.dumps, kept)), encoding="utf-8")
     shop.run()
     (finding,) = _findings(shop, "each_query-candidates-recall-100")
@@ -146,10 +147,10 @@ def test_a_query_whose_candidates_were_not_kept_is_not_new(shop: Project) -> Non
 def test_a_retriever_without_candidates_fails_what_needs_them(shop: Project) -> None:
     shop.conftest(WITHOUT)
     shop.run().stdout.fnmatch_lines(
-        ["*candidates recall@100 is undefined: the retriever has no candidates(query, k)*"]
+        ["*candidates recall@100 is undefined: the retriever tells nothing of that stage*"]
     )
     assert shop.outcomes()["candidates-recall-100"] == "failed"
-    assert "by stage" not in shop.run().stdout.str()
+    assert "documents: found" not in shop.run().stdout.str()
 
 
 def test_candidates_that_cannot_be_had_are_no_fault_of_the_query(shop: Project) -> None:
@@ -173,7 +174,7 @@ def test_candidates_that_cannot_be_had_are_no_fault_of_the_query(shop: Project) 
 def test_an_update_keeps_candidates_only_where_they_are_measured(shop: Project) -> None:
     shop.run("--ir-update-baseline")
     file = shop.path / ".ir-baseline" / "shop.jsonl"
-    assert '"candidates":{"docs":["d7","d2","d1"]}' in file.read_text(encoding="utf-8")
+    assert '"stages":{"candidates":{"docs":["d7","d2","d1"]}}' in file.read_text(encoding="utf-8")
     shop.run("--ir-update-baseline").stdout.fnmatch_lines(["*baseline unchanged*"])
     shop.conftest(WORSE)
     shop.run("--ir-update-baseline").stdout.fnmatch_lines(["*baseline written*1 ranking changed*"])
@@ -203,10 +204,144 @@ def test_workers_of_xdist_tell_the_same(shop: Project) -> None:
     shop.run()
     alone = shop.data
     shop.run("-n2")
-    assert [q["stages"] for q in shop.data["suites"][0]["queries"]] == [
-        q["stages"] for q in alone["suites"][0]["queries"]
+    assert [q["fates"] for q in shop.data["suites"][0]["queries"]] == [
+        q["fates"] for q in alone["suites"][0]["queries"]
     ]
     assert shop.data["suites"][0]["facts"] == alone["suites"][0]["facts"]
+
+
+# -- several stages ----------------------------------------------------------------------------------
+
+HYBRID = """
+class Hybrid:
+    dense = {"chair": ["d7", "d2"], "desk": ["d9", "d3"], "lamp": ["x1"]}
+    sparse = {"chair": ["d1"], "desk": ["d8"], "lamp": ["d4", "x2"]}
+    ranked = {"chair": ["d7", "d1", "d2"], "desk": ["d9", "d8"], "lamp": ["x1", "x2"]}
+
+    def search(self, query, k):
+        return self.ranked[query][:k]
+
+    def stages(self, query, k):
+        fused = [*self.dense[query], *self.sparse[query]]
+        return {"dense": self.dense[query], "BM25": self.sparse[query], "fused": (fused, 2)}
+
+@pytest.fixture
+def retriever():
+    return Hybrid()
+"""
+OF_EACH = SUITE.replace(
+    "candidates recall@100: {min: 0.6, max_drop: 0.05}",
+    "dense candidates recall@100: {min: 0.3, max_drop: 0.05}\n  BM25 candidates recall@5: {min: 0.4}",
+)
+
+
+@pytest.fixture
+def hybrid(project: Project) -> Project:
+    project.suite(OF_EACH)
+    project.conftest(HYBRID)
+    return project
+
+
+def test_each_stage_is_measured_and_the_last_that_holds_a_document_is_told(hybrid: Project) -> None:
+    hybrid.run("--ir-update-baseline")
+    result = hybrid.run()
+    result.stdout.fnmatch_lines(
+        [
+            "*d3 must be in the top 1: it was not returned; in fused at 2 of 3, not returned: it went on, and*",
+            "*d4 must be in the top 2: it was not returned; in fused at 2 of 3, not returned: it went on, and*",
+        ]
+    )  # fmt: skip
+    means = {mean["measure"]: mean["value"] for mean in hybrid.data["suites"][0]["means"]}
+    assert means["dense candidates recall@100"] == pytest.approx((0.5 + 0.5 + 0) / 3)
+    assert means["BM25 candidates recall@5"] == pytest.approx((0.5 + 0 + 1) / 3)
+    kept = (hybrid.path / ".ir-baseline" / "shop.jsonl").read_text(encoding="utf-8")
+    assert '"stages":{"dense":{"docs":["d7","d2"]},"BM25":{"docs":["d1"]}}' in kept
+    assert "fused" not in kept  # nothing measures it
+    hybrid.conftest(HYBRID.replace('"chair": ["d7", "d2"]', '"chair": ["d7"]'))
+    hybrid.run()
+    outcomes = hybrid.outcomes()
+    assert outcomes["dense-candidates-recall-100"] == "failed"
+    assert outcomes["BM25-candidates-recall-5"] == "passed"
+
+
+def test_what_was_kept_of_stages_is_judged_alike(hybrid: Project) -> None:
+    hybrid.run("--ir-save-runs=kept")
+    asked = hybrid.data
+    hybrid.run("--ir-runs=kept")
+    (now,), (kept,) = asked["suites"], hybrid.data["suites"]
+    for told in ("means", "queries", "verdicts", "fates"):
+        assert now[told] == kept[told]
+
+
+def test_the_bare_form_names_the_stages(hybrid: Project) -> None:
+    hybrid.suite(SUITE)
+    hybrid.run().stdout.fnmatch_lines(
+        ["*no stage 'candidates': the retriever's are dense, BM25, fused, and measures are*'dense candidates recall@100'*"]
+    )  # fmt: skip
+    assert hybrid.outcomes()["candidates-recall-100"] == "error"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["d1"], "stages(query, k) gives a mapping of stages"),
+        ({"dense": None}, "None is no list of hits"),
+        ({"a b": ["d1"], "dense": ["d1"]}, "a stage's name is one word"),
+    ],
+)
+def test_stages_that_cannot_be_read_are_told(tmp_path: Any, given: Any, told: str) -> None:
+    class Odd:
+        search = staticmethod(lambda query, k: ["d1"])
+        stages = staticmethod(lambda query, k: given)
+
+    suite = asked_of(tmp_path)
+    run = retrieve(suite, Odd())
+    assert run.first.rankings["chair"].ids == ("d1",)
+    assert any(told in str(stage.faults) for stage in run.stages.values())
+
+
+@pytest.mark.parametrize(
+    ("given", "ids", "passed_on"),
+    [
+        ((["d1", "d2"], 1), ("d1", "d2"), 1),
+        (("d1", "d2"), ("d1", "d2"), None),
+        (((0.9, 0.5), ("d1", "d2")), ("d1", "d2"), None),
+        (([], 0), (), 0),
+    ],
+)
+def test_how_many_went_on_is_told_beside_any_result(
+    tmp_path: Any, given: Any, ids: tuple[str, ...], passed_on: int | None
+) -> None:
+    class Passing:
+        search = staticmethod(lambda query, k: ["d1"])
+
+        async def stages(self, query: str, k: int) -> Any:
+            return {"dense": given}
+
+    class Blocking(Passing):
+        stages = staticmethod(lambda query, k: {"dense": given})  # type: ignore[assignment]
+
+    for retriever in (Passing(), Blocking()):
+        ranking = retrieve(asked_of(tmp_path), retriever).stages["dense"].first.rankings["lamp"]
+        assert (ranking.ids, ranking.passed_on) == (ids, passed_on)
+
+
+def test_a_stage_that_one_query_lacks_is_no_empty_list(tmp_path: Any) -> None:
+    class Routed:
+        search = staticmethod(lambda query, k: ["d1"])
+
+        def stages(self, query: str, k: int) -> Any:
+            return {"dense": ["d1"], **({"sparse": ["d3"]} if query == "desk" else {})}
+
+    text = SUITE.replace("candidates recall", "dense candidates recall")
+    (tmp_path / "s.ir.yaml").write_text(text, encoding="utf-8")
+    suite = load_suite(tmp_path / "s.ir.yaml")
+    run = retrieve(suite, Routed())
+    assert set(run.stages["sparse"].answered) == {"desk"}
+    assert "no stage 'sparse' came for this query" in run.stages["sparse"].faults["lamp"].message
+    fates = {query.id: query.fates for query in judge(suite, run).queries}
+    assert {fated.now for fated in fates["lamp"]} == {"not returned"}
+    assert [fated.now for fated in fates["desk"]] == ["in stage", "in no stage"]
 
 
 # -- asking ------------------------------------------------------------------------------------------
@@ -325,9 +460,10 @@ def test_stages_of_passages(tmp_path: Any) -> None:
             return [{"text": "a"}, {"text": "Please *keep* the receipt."}, *self.search(query, k)]
 
     result = judge(suite, retrieve(suite, Chunks()))
-    assert result.queries[0].stages == Stages(2, 1, 1, 0)
+    assert [fated.now for fated in result.queries[0].fates] == ["in stage", "found"]
     found = next(v for v in result.verdicts if v.query == "q").findings[0].ranked[0]
-    assert found.candidate == Candidate(2, 3)
+    assert found.loss is not None
+    assert (found.loss.fate, found.loss.rank, found.loss.of) == ("in stage", 2, 3)
     assert next(m.value for m in result.means if m.measure == "candidates recall@5") == 1.0
 
 
@@ -345,8 +481,8 @@ def test_ties_among_candidates_are_no_drift(tmp_path: Any) -> None:
     one, other = retrieve(suite, Tied(["d1", "d2"])), retrieve(suite, Tied(["d2", "d1"]))
     result = judge(suite, one, before=other)
     assert next(q for q in result.queries if q.id == "chair").compared is not None
-    fact = next(fact for fact in result.facts if isinstance(fact, LostInStages))
-    assert fact.before == fact.now
+    assert result.fates is not None
+    assert all(one.before in (one.now, None) for one in result.fates.counts)
 
 
 def test_names_of_measures_of_candidates() -> None:

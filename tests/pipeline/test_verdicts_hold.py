@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest
+from hypothesis import given, strategies as st
 
 from pytest_irquality.retrieval import Ranking
-from pytest_irquality.verdict.ties import in_baseline_order
+from pytest_irquality.verdict.ties import cut_of, in_baseline_order
 from tests.conftest import Project
 
 LIMITS = "thresholds: {ndcg@3: {max_drop: 0.05}}\n"
@@ -84,27 +85,63 @@ def test_documents_that_were_tied_and_are_exchange_only_the_places_they_hold() -
     """`a` and `b` were tied and are; `c` came between them, and that is no whim of the engine's."""
     before = Ranking(("a", "b", "x", "c"), (5.0, 5.0, 4.0, 3.0))
     now = Ranking(("b", "c", "a", "x"), (7.0, 7.0, 7.0, 4.0))
-    assert in_baseline_order(now.ids, now, before.ids, before, 10) == ("a", "c", "b", "x")
+    assert in_baseline_order(now.ids, now, before.ids, before, bool) == ("a", "c", "b", "x")
 
 
 @pytest.mark.parametrize(
-    ("now", "scores", "stands_in"),
+    ("now", "scores", "further", "aligned", "unknown"),
     [
-        (["a", "b", "y"], [9.0, 8.0, 7.0], True),
-        (["a", "b", "y"], [9.0, 8.5, 7.0], False),
-        (["b", "a", "y"], [9.0, 8.0, 7.0], False),
-        (["a", "b", "y"], [9.0, 8.0, 6.0], False),
-        (["a", "y", "z"], [9.0, 7.0, 7.0], False),
-        (["a", "b", "y"], [9.0, 8.0, float("nan")], False),
+        ("aby", [9, 8, 7], {"x": 7}, "abx", ""),
+        ("aby", [9, 8, 7], {"z": 7, "x": 7, "w": 6}, "abx", ""),
+        ("aby", [9, 8, 7], {"z": 7, "w": 6}, "aby", ""),
+        ("aby", [9, 8, 7], {"x": 6}, "aby", ""),
+        ("aby", [9, 8, 7], {}, "aby", "x"),
+        ("aby", [9, 8, 7], {str(n): 7 for n in range(9)}, "aby", "x"),
+        ("aby", [9, 8.5, 7], {"x": 7}, "aby", None),
+        ("bay", [9, 8, 7], {"x": 7}, "bay", None),
+        ("aby", [9, 8, 6], {"x": 6}, "aby", None),
+        ("ayz", [9, 7, 7], {"x": 7}, "ayz", None),
+        ("aby", [9, 8, float("nan")], {"x": float("nan")}, "aby", None),
     ],
-    ids=["same above", "other score above", "other order above", "other tie", "one gone", "nan"],
-)
-def test_at_the_cut_the_baseline_stands_in_only_below_what_is_identical(
-    now: list[str], scores: list[float], stands_in: bool
+    ids=["found", "found among others", "the tie ends", "lower now", "no more came", "no end", "other score above",
+         "other order above", "other tie", "a longer tie", "nan"],
+)  # fmt: skip
+def test_at_the_cut_only_what_is_found_further_down_is_tied(
+    now: str, scores: list[float], further: dict[str, float], aligned: str, unknown: str | None
 ) -> None:
-    before, today = Ranking(("a", "b", "x"), (9.0, 8.0, 7.0)), Ranking(tuple(now), tuple(scores))
-    aligned = in_baseline_order(today.ids, today, before.ids, before, 3)
-    assert aligned == (before.ids if stands_in else today.ids)
+    before = Ranking(tuple("abx"), (9.0, 8.0, 7.0))
+    deeper = Ranking((*now, *further), (*scores, *further.values()))
+    today = Ranking(tuple(now), tuple(scores), deeper=deeper)
+    cut = cut_of(today.ids, today, before.ids, before, depth=3, asked=3, scaled=False)
+    if unknown is None or cut is None:
+        assert (cut, aligned) == (None, now) if unknown is None else False
+    else:
+        assert cut.settled(today.ids, before.ids) == tuple(aligned)
+        assert "".join(cut.unknown) == unknown
+
+
+ids = st.permutations("abcdefgh")
+
+
+@given(before=ids, now=ids, above=st.integers(0, 3), deep=st.integers(4, 8))
+def test_settled_ends_hold_what_is_there_and_no_more(
+    before: list[str], now: list[str], above: int, deep: int
+) -> None:
+    """Whatever the order: nothing that is returned on both sides goes, nothing comes that was nowhere seen."""
+    scores = [9.0] * above + [7.0] * (8 - above)
+    then = Ranking(tuple(before[:4]), tuple(scores[:4]))
+    deeper = Ranking(tuple(now[:deep]), tuple(scores[:deep]))
+    today = Ranking(tuple(now[:4]), tuple(scores[:4]), deeper=deeper)
+    cut = cut_of(today.ids, today, then.ids, then, depth=4, asked=4, scaled=False)
+    if cut is None:
+        return
+    settled = cut.settled(today.ids, then.ids)
+    assert len({*settled}) == 4
+    assert {*settled} <= {*today.ids} | ({*deeper.ids} & {*then.ids})
+    assert {*settled} >= {*today.ids} & {*then.ids}
+    places = {id: place for place, id in enumerate(then.ids)}
+    for place, id in enumerate(settled):
+        assert id not in cut.found or places[id] == place
 
 
 def scaled(n: int) -> list[float]:

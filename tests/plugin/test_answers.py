@@ -72,7 +72,7 @@ def test_shares_of_several_answers_are_joined(project: Project) -> None:
     project.run()
     alone = project.data["suites"]
     for share in (1, 2):
-        project.run("--ir-save-runs=kept", f"--ir-shard={share}/2")
+        project.run(f"--ir-save-runs=kept,shard={share}/2")
     project.conftest("@pytest.fixture\ndef retriever(): raise AssertionError('not called')\n")
     project.run("--ir-runs=kept")
     joined = project.data["suites"]

@@ -42,7 +42,7 @@ def test_whoever_reports_reports_however_suites_were_named(
 
 @pytest.mark.parametrize(
     "option",
-    ["--ir-json=x", "--ir-markdown=x", "--ir-update-baseline", "--ir-save-runs=x", "--ir-shard=1/1", "--ir-report=x", "--ir-judge=x.csv", "--ir-concurrency=2"],
+    ["--ir-json=x", "--ir-markdown=x", "--ir-update-baseline", "--ir-save-runs=x,shard=1/1", "--ir-report=x", "--ir-judge=x.csv", "--ir-concurrency=2"],
 )  # fmt: skip
 def test_an_option_that_needs_suites_collects_them(shop: Project, option: str) -> None:
     assert "a PASSED" in shop.pytester.runpytest(option, "-v", *QUIET).stdout.str()
@@ -57,13 +57,13 @@ def test_an_option_of_the_ini_file_waits_for_suites(shop: Project) -> None:
 
 @pytest.mark.parametrize(
     "option",
-    ["--ir-json=no/x", "--ir-markdown=no/x", "--ir-report=no/x", "--ir-judge=no/x.csv", "--ir-save-runs=no/x", "--ir-baseline=no/x --ir-update-baseline"],
+    ["--ir-json=no/x", "--ir-markdown=no/x", "--ir-report=no/x", "--ir-judge=no/x.csv", "--ir-history=no/x", "--ir-save-runs=no/x", "--ir-baseline=no/x --ir-update-baseline"],
 )  # fmt: skip
 def test_what_was_asked_for_and_could_not_be_written_fails(shop: Project, option: str) -> None:
     (shop.path / "no").write_text("a file")
     result = shop.run(*option.split())
     assert result.ret == 1
-    result.assert_outcomes(passed=1 + ("baseline" in option))
+    result.assert_outcomes(passed=1 + 2 * ("baseline" in option))
     result.stdout.fnmatch_lines(["*NOT WRITTEN: no/x*"])
 
 
@@ -136,7 +136,7 @@ def test_a_suite_that_pytest_passes_over_is_named(shop: Project) -> None:
 @pytest.mark.parametrize("value", ["3", '"3"'])
 @pytest.mark.skipif(pytest.version_tuple < (9,), reason="native TOML came with pytest 9")
 def test_a_number_of_toml(shop: Project, value: str) -> None:
-    (shop.path / "pytest.toml").write_text(f"[pytest]\nir_concurrency = {value}\n")
+    (shop.path / "pytest.toml").write_text(f"[pytest]\nir_max_calls = {value}\n")
     assert shop.run().ret == (0 if value == "3" else 4)
 
 

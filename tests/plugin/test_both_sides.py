@@ -6,7 +6,10 @@ import os
 import shlex
 import shutil
 import signal
+import socket
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -84,10 +87,41 @@ def test_a_server_is_started_asked_and_ended(shop: Project, args: tuple[str, ...
     assert len(starts()) == (2 if "-n" in args else 1)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("end", ["SIGKILL", "SIGTERM"])
+def test_a_server_ends_with_a_run_that_is_killed(shop: Project, end: str) -> None:
+    change(shop, "server.py", 'query = parse', """if "q=q2" in self.path:
+            import time
+            with open("asked.new", "w") as file: file.write(sys.argv[1])
+            os.rename("asked.new", "asked")
+            time.sleep(600)
+        query = parse""")  # fmt: skip
+    asked = shop.path / "asked"
+    command = [sys.executable, "-m", "pytest", "--ir-suite"]
+    with subprocess.Popen(command, cwd=shop.path, stdout=subprocess.DEVNULL) as run:
+        while not asked.exists():
+            assert run.poll() is None
+            time.sleep(0.02)
+        run.send_signal(signal.Signals[end])
+    assert ends_within(30, int(asked.read_text()))
+    Path(os.environ["STARTS"]).unlink()  # nobody may have waited for it yet
+
+
+def ends_within(seconds: float, port: int) -> bool:
+    """Nothing listens at a port any more."""
+    due = time.monotonic() + seconds
+    while time.monotonic() < due:
+        with socket.socket() as asking:
+            if asking.connect_ex(("127.0.0.1", port)):
+                return True
+        time.sleep(0.02)
+    return False
+
+
 def test_names_of_one_server_start_it_once(shop: Project) -> None:
     ini(shop, SERVE, "ir_url =", *(f"  {name}: {URL[9:]}&as={name}" for name in ("old", "new")))
     shop.suite("baseline: {retriever: old}\n" + SUITE)
-    shop.run().assert_outcomes(passed=8)
+    shop.run().assert_outcomes(passed=10)
     assert len(starts()) == 1
 
 
@@ -145,7 +179,7 @@ def test_commands_before_it_run_once_in_order_also_with_workers(shop: Project) -
 def test_a_server_is_started_in_each_sides_checkout(shop: Project) -> None:
     change(shop, "server.py", *WORSE)
     result = shop.run("--ir-baseline=run:HEAD")
-    result.assert_outcomes(passed=2, failed=2)
+    result.assert_outcomes(passed=2, failed=3)
     result.stdout.fnmatch_lines(["*2 worse, 0 better, 0 unchanged*"])
     folders = [line.split()[1] for line in starts()]
     assert len(folders) == 2
@@ -165,7 +199,7 @@ def test_a_command_is_run_on_both_sides_by_each_sides_own_settings(
     change(shop, "moved.py", *WORSE)
     ini(shop, f"ir_command = {PYTHON} moved.py")
     result = shop.run("--ir-baseline=run:HEAD")
-    result.assert_outcomes(passed=2, failed=2)
+    result.assert_outcomes(passed=2, failed=3)
     result.stdout.fnmatch_lines(["*2 worse, 0 better, 0 unchanged*"])
     assert len(starts()) == 2
 
@@ -234,7 +268,7 @@ def test_what_was_prepared_of_the_base_is_kept_by_its_tree(shop: Project) -> Non
     (shop.path / "built-data").write_text("of today")
     ini(shop, SERVE, URL, prepare, "ir_base_link = built-data")
     git(shop.path, "commit", "-qam", "linked")
-    shop.run("--ir-baseline=run:HEAD").assert_outcomes(passed=3, failed=1)
+    shop.run("--ir-baseline=run:HEAD").assert_outcomes(passed=4, failed=1)
     assert not kept.exists()
 
 

@@ -87,7 +87,7 @@ def test_a_hung_call_is_an_error_under_a_time_out_and_keeps_nothing_from_ending(
     assert project.outcomes()["ndcg-10"] == "passed"
 
 
-def test_a_skip_when_called_skips_the_suite_once(project: Project) -> None:
+def test_a_suite_is_skipped_where_every_call_skips(project: Project) -> None:
     project.suite(SUITE)
     project.conftest(
         "asked = []\ndef ask(query):\n    asked.append(query)\n    pytest.skip('no GPU here')\n"
@@ -97,11 +97,12 @@ def test_a_skip_when_called_skips_the_suite_once(project: Project) -> None:
     result = project.run("-rs")
     result.assert_outcomes(skipped=10)
     result.stdout.fnmatch_lines(
-        ["shop.ir.yaml: no GPU here: NOT EVALUATED", "ASKED ['q0']", "SKIPPED *no GPU here"]
+        ["shop.ir.yaml: no GPU here: NOT EVALUATED", "ASKED ['q0', 'q1', *", "SKIPPED *no GPU here"]
     )
 
 
 def test_a_fixture_that_is_not_there_is_named_with_its_line_and_its_like(project: Project) -> None:
+    (project.path / "pytest.ini").write_text("[pytest]\nir_retrievers = shop_serch\n")
     project.suite("retriever: shop_serch\n" + SUITE)
     project.conftest("@pytest.fixture\ndef shop_search(): return lambda query: []\n")
     result = project.run()
@@ -158,18 +159,13 @@ def test_what_cannot_be_asked_is_told_once(project: Project) -> None:
     assert "Failed: not evaluated" not in text.partition("short test summary")[0]
 
 
-@pytest.mark.parametrize(
-    ("option", "ini", "suite", "most"),
-    [("3", "2", "4", 3), ("", "2", "4", 4), ("", "2", "", 2), ("", "", "", 1)],
-)
-def test_the_command_line_beats_the_suite_which_beats_the_ini_file(
-    project: Project, option: str, ini: str, suite: str, most: int
+@pytest.mark.parametrize(("option", "suite", "most"), [("3", "4", 3), ("", "4", 4), ("", "", 1)])
+def test_the_command_line_beats_the_suite(
+    project: Project, option: str, suite: str, most: int
 ) -> None:
     queries = ", ".join(f"{{query: q{n}}}" for n in range(6))
     own = f"concurrency: {suite}\n" if suite else ""
     project.suite(f"queries: [{queries}]\nmetrics: [zero_results]\n{own}")
-    if ini:
-        project.pytester.makeini(f"[pytest]\nir_concurrency = {ini}\n")
     # The first calls end when as many as should be are in flight. Then each gives one more, which
     # there should not be, time to come.
     project.conftest(
@@ -201,14 +197,14 @@ def test_the_command_line_beats_the_suite_which_beats_the_ini_file(
             "",
             "*: argument --ir-concurrency: it must be a whole number of at least 1, not '0'",
         ),
-        ([], "many", "ERROR: ini key ir_concurrency must be a whole number*, not 'many'"),
+        ([], "many", "ERROR: ini key ir_max_calls must be a whole number*, not 'many'"),
     ],
 )
-def test_a_concurrency_that_is_no_number_is_a_usage_error(
+def test_a_count_that_is_no_number_is_a_usage_error(
     project: Project, args: list[str], ini: str, said: str
 ) -> None:
     project.suite(SUITE)
-    project.pytester.makeini(f"[pytest]\nir_concurrency = {ini}\n")
+    project.pytester.makeini(f"[pytest]\nir_max_calls = {ini}\n")
     project.conftest("@pytest.fixture\ndef retriever(): return lambda query: []\n")
     project.run(*args).stderr.fnmatch_lines([said])
 
@@ -323,7 +319,7 @@ class Engine:
         try:
             await asyncio.to_thread(self.send, query)
         except OSError as error:
-            raise ConnectionError(f"429: request req_{Engine.made:04d}, {40 * Engine.made}ms") from error
+            raise ConnectionError(f"503: request req_{Engine.made:04d}, {40 * Engine.made}ms") from error
 
     def send(self, query):
         raise OSError("no route")

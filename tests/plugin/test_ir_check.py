@@ -121,7 +121,7 @@ def test_it_reads_what_the_ini_file_allows(shop: Project) -> None:
     run = ("sub/test_shop.py", "-k", "rankings")
     result = shop.pytester.runpytest(*run)
     result.stdout.fnmatch_lines(["*qrels.trec': lies outside the project; the ini key *"])
-    shop.pytester.runpytest(*run, "-o", f"ir_allow_outside={outside}").assert_outcomes(passed=1)
+    shop.pytester.runpytest(*run, "-o", f"ir_files={outside}").assert_outcomes(passed=1)
 
 
 def test_measures_of_the_project_are_known(shop: Project) -> None:

@@ -155,6 +155,31 @@ def test_an_update_forgives_all_of_it(listed: Project) -> None:
     assert failed(listed) == set()
 
 
+def test_a_suite_that_was_made_of_a_list_has_a_baseline_of_its_own(listed: Project) -> None:
+    with_baseline(listed)
+    listed.pytester.runpytest("--ir-init=queries.txt")
+    suite = listed.path / "queries.ir.yaml"
+    suite.write_text(suite.read_text().replace("    # relevant:\n    #", "    relevant:\n     ", 1))
+    result = listed.run("--ir-update-baseline")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*baseline written: .ir-baseline/queries.jsonl: 20 new"])
+    result.stdout.no_fnmatch_line("*NOT COLLECTED*")
+    for name in ("queries.txt", "queries.ir.yaml"):
+        listed.run(name).stdout.fnmatch_lines(["*none of 20 rankings changed*"])
+
+
+def test_a_list_with_a_committed_baseline_that_nobody_names_is_said(listed: Project) -> None:
+    with_baseline(listed)
+    listed.suite("queries: [{query: query 1, relevant: [x]}]", "shop.ir.yaml")
+    git(listed.path, "init", "-q")
+    git(listed.path, "add", "-A")
+    git(listed.path, "commit", "-qm", "all")
+    said = "*queries.txt was NOT COLLECTED, though it has a baseline in git: a list of queries must be named*"
+    listed.run().stdout.fnmatch_lines([said])
+    for named in (["queries.txt"], ["shop.ir.yaml", "queries.txt"], ["shop.ir.yaml"]):
+        listed.run(*named).stdout.no_fnmatch_line("*NOT COLLECTED*")
+
+
 def test_queries_without_a_baseline_are_new(listed: Project) -> None:
     with_baseline(listed)
     more = {f"more {n}": ["x"] for n in range(30)}
@@ -173,3 +198,17 @@ def test_a_list_is_compared_with_the_code_of_the_base(listed: Project) -> None:
     result = listed.run("queries.txt", "--ir-baseline=run:HEAD")
     result.stdout.fnmatch_lines(["rbo(p=0.9)@10 is *, below its floor 0.500"])
     result.stdout.fnmatch_lines(["*✗ FAILED  queries (queries.txt): *"])
+
+
+@pytest.mark.parametrize("ci", ["", "true"])
+def test_a_list_that_git_ignores_is_read_where_it_is_named(
+    listed: Project, ci: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever names a file on the command line chose it; only what a suite names is held to git."""
+    monkeypatch.setenv("CI", ci)
+    git(listed.path, "init", "-q")
+    (listed.path / ".gitignore").write_text("made/\n")
+    for folder in ("made", ".made"):
+        (listed.path / folder).mkdir()
+        (listed.path / folder / "asked.txt").write_text("query 1\n")
+        listed.run(f"{folder}/asked.txt").assert_outcomes(passed=1)

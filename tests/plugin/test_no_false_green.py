@@ -50,7 +50,7 @@ def test_one_result_or_a_rule_that_breaks_is_enough_to_notice(project: Project) 
     project.conftest(NOTHING)
     assert project.run("shop.ir.yaml::a").ret == 0
     for share in ("1/2", "2/2"):
-        result = project.run(f"--ir-shard={share}", "--ir-save-runs=kept")
+        result = project.run(f"--ir-save-runs=kept,shard={share}")
         assert result.ret == ("failed" in result.parseoutcomes())
 
 
@@ -179,7 +179,7 @@ def test_a_page_that_failed_carries_what_a_pass_would(project: Project) -> None:
     result = project.run("--ir-markdown=out.md")
     assert result.ret == 1
     said = "nothing was compared; 1 query has weight 0"
-    result.stdout.fnmatch_lines([f"✗ FAILED  shop (*): *1 query had no answer; {said}"])
+    result.stdout.fnmatch_lines([f"✗ FAILED  shop (*): *1 query had no answer*; {said}"])
     for name in ("out.md", "ir-report.html"):
         assert said in (project.path / name).read_text("utf-8")[:60_000]
 

@@ -28,4 +28,3 @@ def test_options_stand_among_their_like(pytester: pytest.Pytester) -> None:
 def test_an_option_is_what_it_is_called() -> None:
     assert Options.update_baseline.flag == "--ir-update-baseline"
     assert Options.update_baseline.key == "ir_update_baseline"
-    assert Options.ini_concurrency.key == Options.concurrency.key

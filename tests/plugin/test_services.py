@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -164,6 +166,35 @@ def test_a_first_suite_needs_no_fixture(project: Project, server: Server) -> Non
     project.pytester.runpytest("--ir-init=queries.txt").stdout.fnmatch_lines(
         ["no fixture 'retriever' is found from here; write it in*or set ir_url"]
     )
+
+
+@pytest.mark.parametrize("by_command", [False, True], ids=["url", "command"])
+def test_the_minute_of_the_readme(project: Project, server: Server, by_command: bool) -> None:
+    """Its commands as they are written there, but for where pytest comes from."""
+    text = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    (block,) = re.findall(r"<!-- minute commands -->\n```sh\n(.*?)```", text, re.S)
+    settings, *commands = [line.partition("  #")[0].strip() for line in block.splitlines()]
+    subprocess.run(["sh", "-c", settings], cwd=project.path, check=True)
+    written = project.path / "pytest.ini"
+    assert "ir_url = http://127.0.0.1:8080/search?q={query}&size={k}\n" in written.read_text()
+    (project.path / "search.py").write_text(PROGRAM)
+    (project.path / "queries.txt").write_text("q1\nq2\n")
+    ini(project, f"ir_command = {COMMAND}" if by_command else f"ir_url = {server.url()}")
+    asks, compares = [
+        shlex.split(command.removeprefix("uvx --with pytest-irquality pytest "))
+        for command in commands
+    ]
+    first = project.run(*asks)
+    first.assert_outcomes(passed=1)
+    first.stdout.fnmatch_lines(["*baseline written: .ir-baseline/queries.txt.jsonl: 2 new"])
+    for said in ("*keep today's rankings*", "*1 limit holds*"):
+        first.stdout.no_fnmatch_line(said)
+    assert project.run(*compares).ret == 0
+    (project.path / "search.py").write_text(PROGRAM.replace('["d" +', '["e" +'))
+    server.answer = lambda asked: found("e" + asked.query[1:])
+    second = project.run(*compares)
+    assert second.ret == 1
+    second.stdout.fnmatch_lines(["*2 of 2 (100 %) rankings changed"])
 
 
 def test_an_ordinary_test_may_use_it(project: Project, server: Server) -> None:

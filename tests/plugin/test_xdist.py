@@ -10,7 +10,7 @@ from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.joined import joined
 from pytest_irquality.verdict.result import Outcome, QueryResult, ShownDocument
 from pytest_irquality.wording.notes import notes
-from tests.conftest import Project
+from tests.conftest import QUIET, Project
 
 pytest.importorskip("xdist")
 
@@ -52,6 +52,14 @@ def test_s13_every_mode_gives_the_same_report_and_the_same_outcomes(project: Pro
     assert all(data == seen[0] for data in seen), modes
     assert all(outcome == outcomes[0] for outcome in outcomes), outcomes
     assert builds[""] == builds["loadfile"] == builds["loadscope"] == 4
+
+
+def test_a_suite_that_is_named_is_summed_up_without_an_option(project: Project) -> None:
+    project.suite(QUERIES)
+    project.answers({f"q{i}": [f"d{i}"] for i in range(9)})
+    result = project.pytester.runpytest("-p", "xdist", "-n1", *QUIET, "shop.ir.yaml")
+    result.assert_outcomes(passed=9)
+    result.stdout.fnmatch_lines(["*= search quality =*", "*9 queries*"])
 
 
 def test_a_worker_that_dies_is_reported_and_what_was_finished_is_kept(project: Project) -> None:

@@ -24,7 +24,7 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )
 from pytest_irquality.wording.words import age
-from tests.report.made import HOSTILE, check, compared, data_of, floor, query, suite
+from tests.report.made import HOSTILE, check, compared, data_of, floor, moved, query, suite
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "base", "wbr"}
 
@@ -120,7 +120,8 @@ def test_verdict_in_words_when_red() -> None:
     page = parse(html_report([results]))
     assert page.one("h1").text == (
         "✗ Search is not good enough 1 of 5 queries broke a rule · 1 of 1 limit broken · 1 query had no answer"
-        " · 1 known issue is fixed · 1 known issue · stopped after 4 queries; nothing was compared"
+        " · 1 known issue is fixed · 1 known issue · ndcg@10 over the 3 of 4 that were answered"
+        " · stopped after 4 queries; nothing was compared"
     )
     assert page.one("p", "broken").text == "✗ broken limit ndcg@10"
     assert [row.text.split()[0] for row in page.one("table", "worst").all("tr")] == ["chair"]
@@ -627,6 +628,22 @@ def test_both_rankings_stand_side_by_side_with_their_moves() -> None:
         "grade3", "grade2 lost", "wrong", "unjudged", "grade3", "wrong forbidden", "lost",
     ]  # fmt: skip
     assert body.one("dl", "told").text == "lostno stock"
+
+
+def test_a_row_says_what_moved_where_its_value_changed() -> None:
+    page = parse(html_report([compared()], now=NOW))
+    said = [row(page, text).one("summary").text for text in ("office chair", "sofa")]
+    assert said == [
+        "office chair: lost Lost one (was 2) and 1 more moved",
+        "sofa: 1 result, 1 relevant among the shown",
+    ]
+    two = (
+        ShownDocument(1, "near", "A near one", 1.0, True, before=5),
+        ShownDocument(9, "far", "A far one", 1.0, True, before=3),
+    )
+    risen = compared(moved("desk", 0.5, 0.75, ranking=two, ranking_before=()))
+    body = row(parse(html_report([risen], now=NOW)), "desk")
+    assert body.one("summary").text == "desk: A far one fell 3 → 9 and 1 more moved"
 
 
 def test_every_querys_change_is_drawn_from_the_worst_to_the_best() -> None:

@@ -273,3 +273,37 @@ def test_what_is_listed_and_what_is_left_add_up(tmp_path: Path) -> None:
     named, rest = broken.count("✗"), re.findall(r"and (\d+) more", broken)
     assert named + sum(map(int, rest)) == 6
     assert rest
+
+
+@pytest.mark.parametrize(("many", "left"), [(20, []), (21, ["1"]), (23, ["3"])])
+def test_of_many_demands_and_documents_the_first_are_told(many: int, left: list[str]) -> None:
+    found = [RankedDocument(f"d{n}", limit=1) for n in range(many)]
+    broken = tuple(Finding("desk", "must_find", False, ranked=(one,)) for one in found)
+    missing = tuple(ShownDocument(None, one.id, None, 1.0, True) for one in found)
+    result = suite(
+        query("desk", missing=missing), verdicts=(check("desk", "failed", findings=broken),)
+    )
+    told = explain(result, result.verdicts[0])
+    more = re.findall(r"^ +and (\d+) more, all in the report$", told, re.M)
+    assert more == left * 2
+    assert len(re.findall(r"must be in the top 1", told)) == min(many, 20) + told.splitlines()[
+        0
+    ].count("must be")
+
+
+@pytest.mark.parametrize(("many", "left"), [(3, []), (4, ["1"]), (9, ["6"])])
+def test_of_many_warnings_the_first_are_told(many: int, left: list[str]) -> None:
+    low = (
+        Finding(f"q{n}", "warn_below", False, False, "ndcg@10", 0.1, 0.5, 1) for n in range(many)
+    )
+    line = Verdict("each", "each_query: ndcg@10", 4, "passed", tuple(low), "each_query")
+    told = "\n".join(summary([suite(query("a"), verdicts=(line,))], 200))
+    assert re.findall(r"^  ! and (\d+) more, all in the report$", told, re.M) == left
+
+
+def test_what_was_compared_with_is_told_with_its_day() -> None:
+    told = "\n".join(summary([compared()], 200))
+    assert (
+        "  compared with .ir-baseline/shop.jsonl (commit 9e01b77aa01b, 2026-01-01, version v1)"
+        in told
+    )

@@ -95,7 +95,7 @@ def test_what_only_the_baseline_returned_is_to_be_graded_too(project: Project) -
     project.answers({"a": ["d", "old", "deep"]})
     project.run("--ir-update-baseline")
     project.answers({"a": ["new", "d"]})
-    project.run("--ir-judge=todo.csv", "--ir-judge-depth=2")
+    project.run("--ir-judge=todo.csv,depth=2")
     assert [row["docid"] for row in rows(project)] == ["old", "new"], "whoever returned it"
 
 
@@ -122,10 +122,10 @@ def test_the_suffix_says_whether_it_is_a_page_or_a_list(project: Project) -> Non
 def test_a_depth_that_is_no_number_is_one_line(project: Project) -> None:
     project.suite("queries: [{query: a, relevant: [d]}]\n")
     project.answers({"a": ["d"]})
-    result = project.run("--ir-judge-depth=0")
+    result = project.run("--ir-judge=todo.csv,depth=0")
     assert result.ret == 4
     result.stderr.fnmatch_lines(
-        ["*--ir-judge-depth: it must be a whole number of at least 1, not '0'"]
+        ["*--ir-judge: depth: it must be a whole number of at least 1, not '0'"]
     )
 
 

@@ -279,7 +279,7 @@ def test_a_late_answer_is_no_answer_to_the_next_query() -> None:
 
     def answer(asked: Asked) -> bytes:
         if asked.query == "q0":
-            release.wait(10)
+            release.wait(60)
         return found(f"of {asked.query}")
 
     def tell(done: int, total: int, waiting: str) -> None:
@@ -287,10 +287,10 @@ def test_a_late_answer_is_no_answer_to_the_next_query() -> None:
             release.set()
 
     with served(answer) as server, opened(server.url()) as made:
-        got = retrieve(suite("q0", "q1", "q2", timeout=0.3), made, progress=tell)
+        got = retrieve(suite("q0", "q1", "q2", timeout=2.0), made, progress=tell)
     assert (
         got.faults["q0"].message
-        == f"no answer within 0.3 s; GET {server.url('/search?q=q0&size=10')}"
+        == f"no answer within 2 s; GET {server.url('/search?q=q0&size=10')}"
     )
     assert [ranking.ids for ranking in got.first.rankings.values()] == [("of q1",), ("of q2",)]
 
@@ -299,14 +299,14 @@ def test_a_late_answer_is_no_answer_to_the_next_query() -> None:
 
 
 def silent(asked: Asked) -> bytes:
-    time.sleep(2)
+    time.sleep(60)
     return found()
 
 
 def trickle(first: bytes) -> Answer:
     def answer(asked: Asked) -> Iterator[bytes]:
         yield first
-        for _ in range(600):
+        for _ in range(1200):
             time.sleep(0.05)
             yield b" "
 
@@ -328,7 +328,7 @@ def test_the_time_limit_is_that_of_the_whole_call(answer: Answer, concurrency: i
     start = time.monotonic()
     said = fault(answer, timeout=0.4, concurrency=concurrency)
     assert said.startswith("no answer within 0.4 s; GET http://127.0.0.1:")
-    assert time.monotonic() - start < 1.5
+    assert time.monotonic() - start < 30
 
 
 def test_without_a_timeout_it_has_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,12 +90,10 @@ def test_coroutines_run_in_one_event_loop(plain: bool, timeout: float | None) ->
     def ask(query: str) -> object:
         return together.search(query)
 
-    run = retrieve(
-        suite(concurrency=4, timeout=timeout, warmup=4), ask if plain else together.search
-    )
+    run = retrieve(suite(concurrency=4, timeout=timeout), ask if plain else together.search)
     assert answered(run) == EIGHT
     assert len(together.loops) == 1
-    assert sorted(together.asked) == sorted(EIGHT + EIGHT[:4])
+    assert sorted(together.asked) == sorted(EIGHT)
 
 
 def test_coroutines_are_asked_once_each_and_in_order_where_one_is_in_flight() -> None:
@@ -312,27 +310,6 @@ def test_what_is_no_fault_comes_through(
         retrieve(asked, ask_async if is_async else ask)
 
 
-def test_calls_to_warm_up_with_are_made_first_and_forgotten() -> None:
-    asked: list[str] = []
-
-    def ask(query: str) -> list[str]:
-        asked.append(query)
-        return [query]
-
-    run = retrieve(suite(2, warmup=3), ask)
-    assert asked == ["q0", "q1", "q0", "q0", "q1"]
-    assert answered(run) == ["q0", "q1"]
-    asked.clear()
-
-    def cold(query: str) -> list[str]:
-        asked.append(query)
-        if len(asked) == 1:
-            raise ConnectionError("still waking up")
-        return [query]
-
-    assert not retrieve(suite(2, warmup=1), cold).faults
-
-
 def test_the_run_is_in_the_suites_order_whoever_was_first() -> None:
     second_is_done = threading.Event()
 
@@ -414,7 +391,7 @@ def test_a_coroutine_is_ended_after_a_minute_and_a_function_is_never(
     assert answered(retrieve(suite(1), slow)) == ["q0"]
 
 
-def test_batches_are_asked_with_a_time_out_and_warmed_up_too() -> None:
+def test_batches_are_asked_with_a_time_out() -> None:
     asked: list[list[str]] = []
 
     class Engine:
@@ -423,9 +400,9 @@ def test_batches_are_asked_with_a_time_out_and_warmed_up_too() -> None:
             await asyncio.sleep(0)
             return [[query] for query in queries]
 
-    run = retrieve(suite(timeout=10, warmup=1), Engine())
+    run = retrieve(suite(timeout=10), Engine())
     assert answered(run) == EIGHT
-    assert asked == [EIGHT, EIGHT]
+    assert asked == [EIGHT]
     assert {ranking.seconds for ranking in run.first.rankings.values()} == {None}
 
 

@@ -14,7 +14,6 @@ from pytest_irquality.retrieval.call import RetrieverError
 from pytest_irquality.retrieval.results import Returned, read_result
 from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.suite import Query, Suite
-from pytest_irquality.suite.keys import Ends
 
 
 def texts_of(result: object, **given: Any) -> list[str]:
@@ -148,65 +147,6 @@ def test_a_vector_store_is_asked_by_similarity() -> None:
             return [SimpleNamespace(id=f"d{n}", page_content="text", metadata={}) for n in range(k)]
 
     assert asked(Store()).first.rankings["q"].ids == ("d0", "d1")
-
-
-class Pipeline:
-    """As Haystack's: components with inputs, of which some are open."""
-
-    def __init__(self, open_inputs: dict[str, dict[str, bool]], last: str) -> None:
-        self.open, self.last = open_inputs, last
-        self.ran: dict[str, Any] = {}
-
-    def inputs(self) -> dict[str, Any]:
-        return {
-            component: {name: {"is_mandatory": needed} for name, needed in sockets.items()}
-            for component, sockets in self.open.items()
-        }
-
-    def outputs(self) -> dict[str, Any]:
-        return {self.last: {"documents": {}}}
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"components": {name: {} for name in (*self.open, self.last)}}
-
-    def run(
-        self, data: dict[str, Any], include_outputs_from: set[str] | None = None
-    ) -> dict[str, Any]:
-        self.ran = data
-        return {
-            name: {"documents": [{"id": name}]}
-            for name in ({self.last} | (include_outputs_from or set()))
-        }
-
-
-def test_a_pipeline_is_given_the_query_where_it_goes_in() -> None:
-    pipeline = Pipeline(
-        {"bm25": {"query": True, "top_k": False}, "ranker": {"query": True, "top_k": False}},
-        "ranker",
-    )
-    assert asked(pipeline).first.rankings["q"].ids == ("ranker",)
-    assert pipeline.ran == {
-        "bm25": {"query": "refunds"},
-        "ranker": {"query": "refunds", "top_k": 2},
-    }
-    assert asked(pipeline, pipeline=Ends(output="bm25")).first.rankings["q"].ids == ("bm25",)
-    assert pipeline.ran["bm25"] == {"query": "refunds", "top_k": 2}
-
-
-def test_a_pipeline_with_inputs_of_its_own_names() -> None:
-    pipeline = Pipeline({"embedder": {"words": True}, "prompt": {"question": False}}, "store")
-    with pytest.raises(
-        RetrieverError, match=r"it needs embedder.words too; name where the query goes in"
-    ):
-        asked(pipeline)
-    assert asked(pipeline, pipeline=Ends(input=("embedder.words",))).first.rankings["q"].ids == (
-        "store",
-    )
-    assert pipeline.ran == {"embedder": {"words": "refunds"}}
-    with pytest.raises(RetrieverError, match=r"it has no open input 'embedder\.word'"):
-        asked(pipeline, pipeline=Ends(input=("embedder.word",)))
-    with pytest.raises(RetrieverError, match="it has no component 'rank'"):
-        asked(pipeline, pipeline=Ends(input=("embedder.words",), output="rank"))
 
 
 def test_hits_are_told_from_a_query_with_and_one_without_passages() -> None:

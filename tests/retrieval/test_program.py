@@ -160,7 +160,7 @@ def test_a_daemon_that_holds_its_output_holds_nothing_up(tmp_path: Path) -> None
         assert right(run(tmp_path, code)) == {"q0", "q1", "q2"}
     finally:
         os.kill(int((tmp_path / "child").read_text()), 9)
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 25  # the daemon sleeps for 30
 
 
 # -- its log -------------------------------------------------------------------------------------------------------------
@@ -245,17 +245,17 @@ def test_silence_says_that_output_may_need_flushing_and_is_given_up(tmp_path: Pa
 
 @pytest.mark.usefixtures("brisk")
 def test_a_hang_costs_one_query_and_its_answer_comes_too_late(tmp_path: Path) -> None:
-    code = LOOP + "time.sleep(1.5 if asked['query'] == 'q1' else 0); answer(asked)"
-    got = run(tmp_path, code, suite("q0", "q1", "q2", "q3", timeout=0.6))
+    code = LOOP + "time.sleep(60 if asked['query'] == 'q1' else 0); answer(asked)"
+    got = run(tmp_path, code, suite("q0", "q1", "q2", "q3", timeout=2.0))
     assert right(got) == {"q0", "q2", "q3"}
     assert messages(got.faults) == {
-        "q1": "no answer within 0.6 s; search.py was ended; it wrote nothing"
+        "q1": "no answer within 2 s; search.py was ended; it wrote nothing"
     }
     assert len(starts(tmp_path)) == 2
 
 
 def test_starting_is_not_counted(tmp_path: Path) -> None:
-    got = run(tmp_path, "time.sleep(1.2)\n" + LOOP + "answer(asked)", suite(timeout=0.4))
+    got = run(tmp_path, "time.sleep(2.5)\n" + LOOP + "answer(asked)", suite(timeout=2.0))
     assert right(got) == {"q0", "q1", "q2"}
 
 
@@ -342,7 +342,7 @@ def test_endless_logs_end_with_the_time(tmp_path: Path) -> None:
     assert got.faults["q0"].message.startswith(
         "no answer within 1 s; search.py was ended; it wrote 'noise noise"
     )
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 60
 
 
 @posix

@@ -6,14 +6,15 @@ import sqlite3
 import uuid
 from collections import namedtuple
 from decimal import Decimal
+from pathlib import Path
 from types import SimpleNamespace as Object
 from typing import Any
 
 import pytest
 
-from pytest_irquality import judge
+from pytest_irquality import judge, load_suite
 from pytest_irquality.metrics import Judgments
-from pytest_irquality.retrieval import Answer, Ranking, Run, retrieve
+from pytest_irquality.retrieval import Answer, Details, Ranking, Run, retrieve
 from pytest_irquality.retrieval.results import read_result, split_batch
 from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.suite import Query, Suite
@@ -547,3 +548,13 @@ def test_a_title_is_that_of_the_first_query_that_brought_it() -> None:
     suite = Suite("s", "s", (Query("a", "a"), Query("b", "b")))
     run = retrieve(suite, lambda query: [{"id": "d", "title": f"of {query}"}])
     assert run.first.titles == {"d": "of a"}
+
+
+def test_what_people_must_see_to_grade_is_kept_where_they_will(tmp_path: Path) -> None:
+    path = tmp_path / "s.ir.yaml"
+    path.write_text("show: [price]\nqueries: [{query: a, relevant: [d1]}]\n", encoding="utf-8")
+    asked = load_suite(path)
+    hit = {"id": "d1", "title": "Lamp", "metadata": {"text": "A lamp of brass.", "price": 30}}
+    run = retrieve(asked, lambda query: [hit], details=True)
+    assert run.first.details == {"d1": Details("A lamp of brass.", (("price", "30"),))}
+    assert retrieve(asked, lambda query: [hit]).first.details == {}

@@ -100,7 +100,7 @@ def test_what_is_no_such_failure_or_fails_too_often_stays_a_fault() -> None:
 
     def search(query: str) -> list[str]:
         asked.append(query)
-        raise Limited(429, 0) if query == "a" else ValueError("no such index")
+        raise Limited(500) if query == "a" else ValueError("no such index")
 
     run = retrieve(suite(), search)
     assert (asked.count("a"), asked.count("b")) == (3, 1)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import Project
+from tests.repository import git
 
 SUITE = """
 metrics: [recall@3]
@@ -17,37 +18,42 @@ queries:
 """
 TEXTS = {"one": "paid within days", "two": "keep the receipt", "three": "ask the office"}
 RETRIEVER = f"""
+import pathlib
 TEXTS = {TEXTS!r}
-DOWN = set()
 
 @pytest.fixture
 def retriever():
     def search(query):
-        if query in DOWN:
-            raise ConnectionError("429: too many requests")
+        if query in pathlib.Path("down.txt").read_text():
+            raise ConnectionError("503: unavailable")
         return [dict(id="handbook", text=TEXTS[query])]
     return search
 """
-RESUMED = ("--ir-save-runs=kept", "--ir-resume")
+RESUMED = ("--ir-save-runs=kept,resume",)
 PASSED = dict.fromkeys(TEXTS, "passed")
 
 
-def down(*queries: str) -> str:
-    return RETRIEVER.replace("set()", repr({*queries}))
+def down(project: Project, queries: str = "") -> None:
+    """Data, and no code: the engine does not answer some queries."""
+    (project.path / "down.txt").write_text(queries, encoding="utf-8")
 
 
 @pytest.fixture
 def shop(project: Project) -> Project:
     project.suite(SUITE)
     project.conftest(RETRIEVER)
+    git(project.path, "init", "-q")
+    git(project.path, "add", "conftest.py")
+    git(project.path, "commit", "-qm", "search")
+    down(project)
     return project
 
 
 def test_a_query_judged_by_ids_keeps_them_when_it_is_asked_again(shop: Project) -> None:
-    shop.conftest(down("two", "three"))
+    down(shop, "two three")
     shop.run(*RESUMED)
     assert shop.outcomes() == {"one": "passed", "two": "error", "three": "error"}
-    shop.conftest(RETRIEVER)
+    down(shop)
     shop.run(*RESUMED)
     assert shop.outcomes() == PASSED
     shop.run("--ir-runs=kept")
@@ -55,9 +61,9 @@ def test_a_query_judged_by_ids_keeps_them_when_it_is_asked_again(shop: Project) 
 
 
 def test_runs_of_several_sessions_keep_every_text(shop: Project) -> None:
-    shop.conftest(down("two", "three"))
+    down(shop, "two three")
     shop.run(*RESUMED)
-    shop.conftest(RETRIEVER)
+    down(shop)
     for query in ("two", "three"):
         shop.run(*RESUMED, "-k", query)
     shop.run(*RESUMED)
@@ -68,7 +74,7 @@ def test_runs_of_several_sessions_keep_every_text(shop: Project) -> None:
 
 def test_shares_keep_every_text(shop: Project) -> None:
     for share in ("1/2", "2/2"):
-        shop.run("--ir-save-runs=kept", f"--ir-shard={share}")
+        shop.run(f"--ir-save-runs=kept,shard={share}")
     shop.run("--ir-runs=kept")
     assert shop.outcomes() == PASSED
 

@@ -175,7 +175,7 @@ def test_shares_are_joined_within_each_build(project: Project) -> None:
     project.conftest("@pytest.fixture\ndef retriever(): return lambda query: ['b']\n")
     for build in (1, 2):
         for share in (1, 2):
-            project.run(f"--ir-save-runs=runs/{build}", f"--ir-shard={share}/2")
+            project.run(f"--ir-save-runs=runs/{build},shard={share}/2")
     result = project.run(
         "--ir-baseline=runs/1", "--ir-baseline=runs/2", "--ir-runs=runs/1", "--ir-runs=runs/2"
     )

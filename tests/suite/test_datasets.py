@@ -90,6 +90,16 @@ def test_ids_of_ragas(tmp_path: Path) -> None:
     assert dict(query.judgments.grades) == {"c1": 1}
 
 
+def test_null_is_no_text(tmp_path: Path) -> None:
+    row = {
+        "user_input": "refunds?",
+        "reference_contexts": [PAID, None],
+        "reference_context_ids": None,
+    }
+    query, _ = read(tmp_path, "a.jsonl", lines(row))
+    assert set(query.judgments.grades) == {PAID}
+
+
 def test_what_is_no_judgment_is_said_once(tmp_path: Path) -> None:
     row = {
         "user_input": "refunds?",
@@ -109,6 +119,10 @@ def test_what_is_no_judgment_is_said_once(tmp_path: Path) -> None:
         ("a.jsonl", lines({"user_input": " ", "reference_contexts": [PAID]}), "a.jsonl:1:1: no question in this row"),
         ("a.jsonl", lines({"user_input": "a", "reference_contexts": []}) + "[1]\n", "a.jsonl:2:1: a line of JSONL is an object"),
         ("a.jsonl", lines({"user_input": "a", "reference_contexts": []}) + "{\n", "a.jsonl:2:1: not JSON"),
+        ("a.jsonl", lines({"user_input": "a", "reference_contexts": [True]}), "a.jsonl:1:1: in a row of a set of ragas: True stands where texts"),
+        ("a.jsonl", lines({"user_input": "a", "reference_contexts": {"page": 3}}), "a.jsonl:1:1: in a row of a set of ragas: {'page': '3'} stands where"),
+        ("a.jsonl", lines({"user_input": "a", "reference_context_ids": [["c"]]}), "a.jsonl:1:1: in a row of a set of ragas: [['c']] stands where"),
+        ("a.json", json.dumps([{"user_input": "a", "reference_contexts": []}, 3]), "a.json:1:1: a row is an object, {...}, not '3'"),
         ("a.json", '[{"user_input": "a",\n "reference_contexts": [}]', "a.json:2:25: not JSON"),
     ],
 )  # fmt: skip

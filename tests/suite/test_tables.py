@@ -97,13 +97,12 @@ SOMETHING = {
     "grades": {"good": 2}, "relevant_from": 0.5, "undefined": "zero", "id_field": "meta.id", "text_field": "meta.text",
     "retry": {"times": 2, "on": ["429", "timeout"]},
     "corpus": {"files": "chunks.jsonl", "missing": "fail"},
-    "pipeline": {"input": ["bm25.query"], "output": "ranker"},
-    "match": "text", "concurrency": 2, "timeout": "5s", "warmup": 1,
+    "match": "text", "concurrency": 2, "timeout": "5s",
     "errors": {"max": 1}, "metrics": ["mrr@5"], "thresholds": {"mrr@5": 0.1},
     "tags": {"head": {"mrr@5": 0.2}}, "each_tag": {"mrr@5": 0.3}, "each_query": {"mrr@5": 0.4},
     "baseline": {"retriever": "other"}, "judgments": [], "repeat": 2, "perturb": ["case"],
     "robustness": {"case": {"mrr@5": 0.1}}, "trend": {"mrr@5": {"max_drop": 0.03}},
-    "judges": "median", "show": ["price"], "audit": {"dead": 1},
+    "rate": "600/min", "judges": "median", "show": ["price"], "audit": {"dead": 1},
 }  # fmt: skip
 EACH_QUERY = {
     "query": "chair", "id": "q", "tags": "head", "why": "sells", "relevant": ["d"],

@@ -192,3 +192,25 @@ def test_what_unchanged_code_does() -> None:
     assert {document.id for document in wavering.documents} == {"good", "b"}
     assert (noise.spreads[0].low, noise.spreads[0].high) == (0.0, 0.5)
     assert judge(SUITE, side({"q1": ["good"], "q2": []})).noise is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "answers", "outcome"),
+    [
+        (InOrder, (["a", "c", "b"], ["b", "a", "c"]), "failed"),  # out of order, at another pair
+        (InOrder, (["a", "c", "b"], ["a", "b", "c"]), "passed"),
+        (InOrder, (["b", "a", "c"], ["b", "a", "c"]), "failed"),
+        (MustFind, (["a", "b"], ["b", "c"]), "failed"),  # each lacks another one
+        (MustFind, (["a", "b"], ["b", "c", "a"]), "passed"),
+        (MustFindAny, (["a"], ["c"]), "passed"),
+    ],
+)
+def test_a_rule_that_no_answer_keeps_is_broken(
+    rule: type[Rule], answers: Sequence[Sequence[str]], outcome: str
+) -> None:
+    query = Query("q1", "chair", rules=(rule(dict.fromkeys("abc", 10)),))
+    check = Check("chair", "chair", Place(1), query, "query")
+    run = side(*({"q1": ids} for ids in answers))
+    (verdict,) = judge(Suite("s", "s.ir.yaml", (query,)), run, [check]).verdicts
+    assert verdict.outcome == outcome
+    assert {finding.fails for finding in verdict.broken} in (set(), {True})

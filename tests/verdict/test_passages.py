@@ -369,3 +369,29 @@ def test_passages_too_short_are_warned_of_at_their_line(project: Project) -> Non
             "*shop.ir.yaml:8*the passage '5' is too short to mean anything*",
         ]
     )
+
+
+def test_an_ellipsis_is_a_gap_and_said_at_its_line(project: Project) -> None:
+    project.suite(
+        "match: text\nqueries:\n  - query: a\n    relevant:\n"
+        "      - the limit is … raised by a team\n      - the limit is … raised\n"
+        "      - the limit\xa0goes\n    must_find: [the limit is … raised by a team]\n"
+        "    thresholds: {recall@10: {min: 0.3}}\n"
+    )
+    project.answers({"a": ["Then the limit is, if need be, raised by a team."]})
+    result = project.run()
+    result.stdout.fnmatch_lines(
+        [
+            "*shop.ir.yaml:5*is found, too, where up to 30 words stand for its ellipsis*",
+            "*shop.ir.yaml:6*has an ellipsis that is no gap: it takes 3 words on each side*",
+        ]
+    )
+    result.assert_outcomes(passed=1, warnings=2)
+
+
+def test_a_no_break_space_is_shown_as_a_space(project: Project) -> None:
+    project.suite("queries: [{query: 'paid in\xa014\xa0days', must_find: ['d\xa01']}]\n")
+    project.answers({"paid in\xa014\xa0days": ["d2"]})
+    result = project.run()
+    assert "paid in 14 days" in result.stdout.str()
+    assert "xa0" not in result.stdout.str()

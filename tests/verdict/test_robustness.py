@@ -107,6 +107,9 @@ def test_an_engine_that_loses_the_queries_too_is_not_robust(tmp_path: Path) -> N
 def test_a_variant_that_finds_nothing_is_named(tmp_path: Path) -> None:
     result = judged(suite(tmp_path), {**GOOD, "offce chair": []})
     assert [variant.text for variant in result.robustness[0].empty] == ["offce chair"]
+    assert "; 1 finds nothing: 'offce chair'" in "\n".join(in_one_line_each(result))
+    lossy = judged(suite(tmp_path), {**GOOD, "offce chair": ["x"]})
+    assert "; 'offce chair' lost most mrr@10: 1.000 → 0.000" in "\n".join(in_one_line_each(lossy))
 
 
 def test_failed_calls_of_variants_are_counted_apart(tmp_path: Path) -> None:

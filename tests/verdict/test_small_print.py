@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_irquality import judge, load_suite
+from pytest_irquality import judge, load_suite, retrieve
 from pytest_irquality.retrieval import Run
 from pytest_irquality.verdict import SuiteResult
+from pytest_irquality.verdict.pool import pool
 from pytest_irquality.wording.notes import notes
 from pytest_irquality.wording.story import Story
 from tests.conftest import Project
@@ -112,18 +113,6 @@ def test_limits_claim_their_names_before_queries(project: Project) -> None:
     )
 
 
-def test_a_suites_own_concurrency_wins_over_the_projects(project: Project) -> None:
-    project.pytester.makeini("[pytest]\nir_concurrency = 1\n")
-    lines = "".join(f"  - {{query: q{n}, relevant: [d]}}\n" for n in range(3))
-    project.suite(f"concurrency: 3\nqueries:\n{lines}thresholds: {{mrr: 1}}\n")
-    project.conftest(
-        "import threading\nTOGETHER = threading.Barrier(3, timeout=30)\n"
-        "@pytest.fixture\ndef retriever():\n"
-        "    def search(query):\n        TOGETHER.wait()\n        return ['d']\n    return search\n"
-    )
-    assert project.run().ret == 0
-
-
 def test_a_folder_of_baselines_may_be_flat_or_as_deep_as_the_suites(project: Project) -> None:
     project.suite("queries: [{query: a, relevant: [d]}]\n", "deep/shop.ir.yaml")
     project.answers({"a": ["d"]})
@@ -203,3 +192,20 @@ def test_holm_counts_no_limit_of_which_not_every_query_was_asked(tmp_path: Path)
     assert change
     assert change.p is not None
     assert change.adjusted == change.p
+
+
+@pytest.mark.parametrize(
+    ("more", "scale"),
+    [
+        ("", (("not relevant", 0.0), ("relevant", 1.0))),
+        ("relevant_from: 2\n", (("0", 0.0), ("1", 1.0), ("2", 2.0))),
+        ("grades: {good: 1, fine: 1, bad: 0}\n", (("bad", 0.0), ("good / fine", 1.0))),
+    ],
+)
+def test_a_judge_may_give_the_grades_that_the_suite_has(
+    tmp_path: Path, more: str, scale: object
+) -> None:
+    path = tmp_path / "s.ir.yaml"
+    path.write_text(f"{more}queries: [{{query: a, relevant: {{d: 1}}}}]\n", encoding="utf-8")
+    suite = load_suite(path)
+    assert pool(suite, [retrieve(suite, lambda query: ["d"])], 10).scale == scale

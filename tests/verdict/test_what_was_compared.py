@@ -123,11 +123,12 @@ def test_no_tick_stands_for_several_suites_of_which_one_was_not_compared(tmp_pat
     assert "2 limits new (s), nothing was compared (s)" in page
     assert "<title>PASS: s, fine" in page
     assert (
-        list(summary([stopped, fine], 200))[-1] == "! PARTIAL  1 of 2 suites interrupted: stopped"
+        list(summary([stopped, fine], 200))[-1]
+        == "! PARTIAL  1 of 2 suites judged in part: stopped (2 queries)"
     )
     assert list(summary([fine, replace(fine, path="v")], 200))[-1] == "✓ 2 suites passed"
     page = html_report([stopped, fine], definitions={}, not_evaluated=(), generated="")
-    assert "1 of 2 suites interrupted" in page
+    assert "1 of 2 suites judged in part" in page
 
 
 def test_quiet_says_what_failed_and_by_how_much_over_what_is_compared(tmp_path: Path) -> None:
@@ -260,7 +261,9 @@ def test_ties_beyond_the_cut_lose_no_document(project: Project) -> None:
         )
         result = project.run(*(() if order else ("--ir-update-baseline",)))
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*none of 2 rankings changed"])
+    result.stdout.fnmatch_lines(
+        ["*2 of 2 (100 %) rankings end in other documents of the same score*"]
+    )
     result.stdout.no_fnmatch_line("*in no ranking now*")
     result.stdout.fnmatch_lines(["*held in the order of equal scores only: recall@10 1.000 (as*"])
 
@@ -328,7 +331,7 @@ def test_unjudged_documents_are_blamed_only_where_they_came(tmp_path: Path) -> N
 
 def test_a_limit_that_only_warns_is_none_that_holds_and_has_no_tick(tmp_path: Path) -> None:
     limits = (
-        "thresholds: {mrr: {min: 0.1}, judged@10: {warn_below: 0.9}}\n"
+        "thresholds: {mrr: {min: 0.1, max_drop: 0.9}, judged@10: {warn_below: 0.9}}\n"
         "each_query: {lost_all_relevant: warn}\n"
     )
     now = {"a": [("x", 2.0), ("a-d", 1.0)], "b": [("x", 2.0)]}

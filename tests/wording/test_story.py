@@ -8,7 +8,14 @@ import pytest
 
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.findings import Change, Finding, RankedDocument
-from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.verdict.result import (
+    Mean,
+    Outcome,
+    QueryResult,
+    ShownDocument,
+    SuiteResult,
+    Verdict,
+)
 from pytest_irquality.wording.moves import moves
 from pytest_irquality.wording.stories import worst_first
 from pytest_irquality.wording.story import Story
@@ -47,9 +54,15 @@ def test_nothing_is_lost_by_rounding() -> None:
     assert story.balance == ""
 
 
-def test_damage_is_the_loss_times_the_weight() -> None:
+def test_the_order_is_that_of_the_figures_that_are_shown() -> None:
+    """A weight counts only where the measure has it: else the list would look unsorted."""
     heavy, light = lost("heavy", 1.0, 0.9, weight=5.0), lost("light", 1.0, 0.7)
-    assert [q.id for q in Damage(result_of(light, heavy)).worse] == ["heavy", "light"]
+    plain = result_of(heavy, light)
+    assert [q.id for q in Damage(plain).worse] == ["light", "heavy"]
+    (mean,) = plain.means
+    name = "weighted ndcg@10"
+    weighted = replace(plain, measures=(name,), shown=(name,), means=(replace(mean, measure=name),))
+    assert [q.id for q in Damage(weighted).worse] == ["heavy", "light"]
 
 
 def test_without_a_baseline_damage_is_the_distance_from_one() -> None:
@@ -173,3 +186,16 @@ def test_limits_that_hold_are_counted_and_the_nearest_is_named() -> None:
         Story(suite(query("a"), verdicts=held)).held == "2 limits hold; nearest: near, 0.020 left"
     )
     assert Story(suite(moved("a", 0.9, 0.1))).held == ""
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        ("error", "Some queries had no answer"),
+        ("not evaluated", "Not everything was evaluated"),
+        ("fixed", "A known issue is fixed"),
+    ],
+)
+def test_a_build_that_is_red_without_a_failure_says_why(outcome: Outcome, said: str) -> None:
+    story = Story(suite(query("a"), verdicts=(check("a", outcome),)))
+    assert (story.state, story.verdict) == ("failed", said)

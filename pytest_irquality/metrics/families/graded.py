@@ -62,15 +62,6 @@ def ndcg(k: int, gains: str) -> Compute:
     return lambda hits: [*map(of_one, hits.gains, hits.judgments)]
 
 
-def cumulated_gain(k: int) -> Compute:
-    """The sum of the first k results' grades."""
-
-    def of_one(found: Gains) -> float:
-        return float(sum(grade for rank, grade in found if rank <= k))
-
-    return lambda hits: [*map(of_one, hits.gains)]
-
-
 def expected_reciprocal_rank(k: int, max: float) -> Compute:
     """The reciprocal rank of the result that satisfies a reader.
 
@@ -139,16 +130,6 @@ DEFINITIONS = (
         " 2005; ranx `dcg@k`",
         differs="ranx agrees, `dcg_burges` being `gains=exp`. scikit-learn's `dcg_score` agrees"
         " where scores do not tie and no grade is negative (it subtracts those)",
-    ),
-    Definition(
-        name="cg",
-        title="Cumulated gain",
-        formula="Σ grade over the first k results, where positive",
-        make=cumulated_gain,
-        needs="gain",
-        range=(0, float("inf")),
-        undefined="for a query without a positive grade (whatever `relevant_from` says)",
-        source="Järvelin and Kekäläinen, Cumulated gain-based evaluation, ACM TOIS 20(4), 2002",
     ),
     Definition(
         name="err",

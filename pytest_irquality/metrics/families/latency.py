@@ -15,12 +15,11 @@ def latency() -> Compute:
 def over_queries(aggregate: Aggregation) -> Definition:
     """Latency, drawn together over the queries in one way."""
     rank = aggregate.removeprefix("p")
-    mean = aggregate == "mean"
     nearest = f"the time at rank ⌈{rank}/100 · n⌉ of n, fastest first (nearest rank)"
     return Definition(
         name=f"latency_{aggregate}",
-        title="Mean latency" if mean else f"Latency, {rank}th percentile",
-        formula="Σ seconds ÷ queries" if mean else nearest,
+        title=f"Latency, {rank}th percentile",
+        formula=nearest,
         make=latency,
         takes_cutoff=False,
         needs="",
@@ -35,5 +34,5 @@ def over_queries(aggregate: Aggregation) -> Definition:
 
 
 DEFINITIONS = tuple(
-    over_queries(aggregate) for aggregate in get_args(Aggregation) if aggregate != "sum"
+    over_queries(aggregate) for aggregate in get_args(Aggregation) if aggregate.startswith("p")
 )

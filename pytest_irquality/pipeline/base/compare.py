@@ -7,13 +7,16 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from pytest_irquality.edges.git import Repository
+from pytest_irquality.edges.reach import DECLARING
 from pytest_irquality.pipeline.base import guard
 from pytest_irquality.pipeline.base.guard import under
 from pytest_irquality.pipeline.base.messages import (
+    COLLECTED,
     FROM_BASE,
     NOTES,
     RUNS,
@@ -28,7 +31,6 @@ from pytest_irquality.pipeline.base.worktree import BaseError, checked_out, remo
 from pytest_irquality.storage.jsonl import read_run
 from pytest_irquality.storage.stored import StoredRun, StoredRunError
 
-CODE = (".py", ".pyc", ".pyd", ".pyi", ".pth", ".so", ".dll", ".dylib", ".ini", ".toml", ".cfg")
 PROJECTS = ("pyproject.toml", "setup.py", "setup.cfg")
 NAMED = 3
 REMEDY = "set ir_base_command to what runs pytest on its own code (such as `uv run pytest`)"
@@ -76,9 +78,9 @@ class Base:
         )
         remove_leftovers(self.repository)
         with checked_out(self.repository, commit, self.folder) as tree:
-            laid_over = list(lay_over(collected.files, self.head, tree))
             linked = list(link(self.links, self.head, tree))
-            status = self._run(tree, collected, None if linked else laid_over)
+            collected.write(self.folder / COLLECTED)
+            status = self._run(tree, as_committed=not linked)
             from_base = FromBase.read(self.folder / FROM_BASE)
             _check_guard(self, commit, from_base)
             ended = _Ended(commit, status, from_base, last_lines(self.folder / "output"))
@@ -92,7 +94,7 @@ class Base:
         time = self.repository.output("log", "-1", "--format=%cI", commit).decode().strip()
         return BaseAnswers(self.ref, commit, time, answers, notes, differing)
 
-    def _run(self, tree: Path, collected: Collected, over_commit: Sequence[str] | None) -> int:
+    def _run(self, tree: Path, *, as_committed: bool) -> int:
         checkouts = Checkouts(self.head, str(tree))
         place = Path(checkouts.mapped(str(self.called_in)))
         place.mkdir(parents=True, exist_ok=True)
@@ -103,11 +105,10 @@ class Base:
         tool = Path(guard.__file__).parents[2]
         if under(os.path.realpath(tool), self.head) and (tree / tool.name).exists():
             (guards / tool.name).symlink_to(tool)  # the checkout is this plugin's own
-        suites = list(dict.fromkeys(key.suite for key in collected.keys))
         settings = {
             "head": self.head, "tree": str(tree), "guard": str(guards), "folder": str(self.folder),
-            "notes": str(self.folder / NOTES), "roots": list(_roots(tree)), "suites": suites,
-            "options": self.handed_on, "services": self.services, "over_commit": over_commit,
+            "notes": str(self.folder / NOTES), "roots": list(_roots(tree)),
+            "options": self.handed_on, "services": self.services, "as_committed": as_committed,
         }  # fmt: skip
         arguments = [checkouts.mapped_argument(text, self.called_in) for text in self.arguments]
         return run(
@@ -122,19 +123,22 @@ class Base:
         found = _own_run(runs, key.retriever, today)
         if found and (stored := _stored(self.folder / RUNS / found)):
             return _compared(key, found, stored, base)
-        if ended.believed and runs and not found:
-            return BaseAnswer(
-                key, new=f"{base} has no such retriever, but {', '.join(map(repr, runs))}"
-            )
-        lacks_both = key.suite in ended.from_base.without and not self._tracked(
-            key.suite, ended.commit
-        )
-        if ended.believed and lacks_both:
-            return BaseAnswer(key, new=f"{base} has neither the suite nor its fixture")
+        if ended.believed and (why := self._why_new(key, ended, () if found else [*runs])):
+            return BaseAnswer(key, new=f"{base} {why}")
         raise BaseError(
             f"{base} gave no answers for {key} (exit status {ended.status}):\n{ended.lines}\n"
             f"  {REMEDY}; {UNTRACKED}"
         )
+
+    def _why_new(self, key: RunOf, ended: _Ended, others: Sequence[str]) -> str:
+        """Say what the base lacks for a suite and retriever; it has the ``others`` instead."""
+        if name := ended.from_base.undeclared.get(key.suite):
+            return f"declares no retriever {name!r} ({DECLARING})"
+        if others:
+            return f"has no such retriever, but {', '.join(map(repr, others))}"
+        if key.suite in ended.from_base.without and not self._tracked(key.suite, ended.commit):
+            return "has neither the suite nor its fixture"
+        return ""
 
     def _tracked(self, path: str, commit: str) -> bool:
         return self.repository.ask("cat-file", "-e", f"{commit}:{path}").returncode == 0
@@ -173,7 +177,8 @@ class _Ended:
     @property
     def believed(self) -> bool:
         """True where it came to its end, with no code of the head in it."""
-        return self.status in (0, 1) and self.from_base.guarded
+        nothing = bool(self.from_base.undeclared) and self.status == 5
+        return (self.status in (0, 1) or nothing) and self.from_base.guarded
 
     def runs_of(self, suite: str) -> Mapping[str, str]:
         """The files of its runs by retriever; none of a base that is not believed."""
@@ -240,53 +245,7 @@ def _stored(path: Path) -> StoredRun | None:
 # -- the files of the base's checkout --------------------------------------------------------------
 
 
-def lay_over(files: Iterable[str], head: str, tree: Path) -> Iterator[str]:
-    """Put today's suites and the data that they name at their places in the base, and give these.
-
-    Raises ``BaseError`` for code.
-    """
-    for file in _with_parts(files):
-        real = os.path.realpath(file)
-        if not under(real, head):
-            continue  # it is the same on both sides
-        if real.endswith(CODE) or ".so." in os.path.basename(real):
-            raise BaseError(
-                f"{os.path.relpath(real, head)} is laid over the base's code because a suite names"
-                f" it: data must have another suffix than {Path(real).suffix}"
-            )
-        target = tree / os.path.relpath(real, head)
-        _make_room(target, tree)
-        shutil.copyfile(real, target)
-        yield os.path.relpath(real, head)
-
-
-def _with_parts(files: Iterable[str]) -> Iterator[str]:
-    """The files themselves, of BEIR folders those that they are made of."""
-    for file in files:
-        if os.path.isdir(file):
-            yield from map(
-                str, [*Path(file).glob("queries.jsonl*"), *Path(file).glob("qrels/*.tsv*")]
-            )
-        else:
-            yield file
-
-
-def _make_room(target: Path, tree: Path) -> None:
-    """Make the folders down to a file, and remove it.
-
-    The base may have links or files in their place, which would be written through.
-    """
-    for folder in [*reversed(target.parents), target]:
-        if (
-            folder.is_relative_to(tree)
-            and folder != tree
-            and (folder.is_symlink() or folder.is_file())
-        ):
-            folder.unlink()
-    target.parent.mkdir(parents=True, exist_ok=True)
-
-
-def link(links: Iterable[str], head: str, tree: Path) -> Iterator[str]:
+def link(links: Sequence[str], head: str, tree: Path) -> Iterator[str]:
     """Put links into the base to what it does not track.
 
     Gives the paths that are today's by that. Raises ``BaseError``.
@@ -297,10 +256,29 @@ def link(links: Iterable[str], head: str, tree: Path) -> Iterator[str]:
             raise BaseError(
                 f"ir_base_link: {path}: there is no such file or folder in the checkout"
             )
+        if back := _way_back(source, head, links):
+            raise BaseError(
+                f"ir_base_link: {path}: {back} leads back into the checkout, so that today's code"
+                " would answer for the base"
+            )
         if not os.path.lexists(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.symlink_to(source)
             yield path
+
+
+def _way_back(source: Path, head: str, links: Iterable[str]) -> str | None:
+    """Give the link in a folder, or that it is, which leads to files of today's beside those named.
+
+    Workspaces of packages have such links.
+    """
+    named = [os.path.normpath(os.path.join(head, path)) for path in links]
+    below = (os.path.join(at, name) for at, *names in os.walk(source) for name in chain(*names))
+    for path in filter(os.path.islink, chain([str(source)], below)):
+        real = os.path.realpath(path)
+        if under(real, head) and not any(under(real, folder) for folder in named):
+            return os.path.relpath(path, head)
+    return None
 
 
 def _roots(tree: Path) -> Iterator[str]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from pytest_irquality.edges.codec import decode, encode
+from pytest_irquality.metrics import parse_measure
+from pytest_irquality.metrics.measure import of_stage
 from pytest_irquality.storage.target import run_name
+from pytest_irquality.suite.demands import Answered
+from pytest_irquality.suite.keys import Retry
+from pytest_irquality.suite.model import Check, Place, Query, Suite
 
 COLLECTED, FROM_BASE, ANSWERS, NOTES, RUNS = "collected", "from-base", "answers", "notes", "runs"
 M = TypeVar("M", bound="Message")
@@ -37,15 +43,115 @@ class RunOf(NamedTuple):
         return run_name(self.suite, self.retriever)
 
 
+class AskedQuery(NamedTuple):
+    """A query as it is asked, or another wording, of a ``kind``, of the one that it is ``of``.
+
+    ``params`` are JSON. ``texts``: those of its results are wanted.
+    """
+
+    id: str
+    text: str
+    params: str
+    texts: bool
+    kind: str
+    of: str
+
+    @classmethod
+    def by(cls, suite: Suite, query: Query) -> AskedQuery:
+        """Leave of a query what is asked."""
+        params, texts = json.dumps(query.params), suite.reads_texts(query)
+        return cls(query.id, query.text, params, texts, query.kind, query.of)
+
+    def of_the_base(self) -> AskedQuery:
+        """Give it ids that no query of today has."""
+        return self._replace(id=f"base {self.id}", of=self.of and f"base {self.of}")
+
+    @property
+    def query(self) -> Query:
+        """A query that expects nothing."""
+        return Query(
+            id=self.id, text=self.text, params=json.loads(self.params), kind=self.kind, of=self.of,
+            match="text" if self.texts else "id", bulk=True,
+        )  # fmt: skip
+
+
+AS_WRITTEN = (
+    "name", "path", "retriever", "depth", "id_field", "text_field", "retry",
+    "concurrency", "timeout", "repeat",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Asked:
+    """All that is asked of a suite, without anything that is demanded.
+
+    ``file`` is the suite's, from git's top folder; ``measures`` are those of stages, and of what
+    is counted; ``params`` are JSON. The other fields are the suite's.
+    """
+
+    file: str
+    queries: Sequence[AskedQuery]
+    params: str
+    measures: Sequence[str]
+    name: str
+    path: str
+    retriever: str
+    depth: int
+    id_field: str | None = None
+    text_field: str | None = None
+    retry: Retry = field(default=Retry(times=0))
+    concurrency: int | None = None
+    timeout: float | None = None
+    repeat: int = 1
+
+    @classmethod
+    def of(cls, file: str, suite: Suite, *left: Suite) -> Asked:
+        """Leave of a suite what is asked, and of what ``left`` the base's."""
+        asked = [AskedQuery.by(suite, query) for query in (*suite.queries, *suite.reworded)]
+        for then in left:
+            gone = (*then.queries, *then.reworded)
+            asked += [AskedQuery.by(then, query).of_the_base() for query in gone]
+        written = {name: getattr(suite, name) for name in AS_WRITTEN}
+        return cls(
+            file=file,
+            queries=asked,
+            params=json.dumps(suite.params),
+            measures=[*_measured((suite, *left))],
+            **{**written, "depth": max(one.depth for one in (suite, *left))},
+        )
+
+    @property
+    def suite(self) -> Suite:
+        """A suite that asks all this, and demands answers alone."""
+        queries = [asked.query for asked in self.queries]
+        return Suite(
+            queries=tuple(query for query in queries if not query.of),
+            reworded=tuple(query for query in queries if query.of),
+            params=json.loads(self.params),
+            metrics=tuple(map(parse_measure, self.measures)),
+            checks=(Check("asked", "asked", Place(1), Answered(), "bulk"),),
+            **{name: getattr(self, name) for name in AS_WRITTEN},
+        )
+
+
+def _measured(suites: Iterable[Suite]) -> Iterator[str]:
+    """Names of measures for which a base must answer with more than rankings."""
+    for suite in suites:
+        yield from (f"{of_stage(stage)} recall@{suite.stage_depth}" for stage in suite.stages)
+        yield from (str(measure) for measure in suite.measures if measure.counts)
+
+
 @dataclass(frozen=True)
 class Collected(Message):
-    """Today's suites and retrievers, and the files that the suites are made of (absolute paths).
+    """Today's suites and retrievers, what they ask, and the files that the suites are made of.
 
     ``retrievers`` are all there are of these suites, ``keys`` those of them that were selected.
+    ``files`` are absolute paths.
     """
 
     keys: Sequence[RunOf]
     retrievers: Sequence[RunOf]
+    asked: Sequence[Asked]
     files: Sequence[str]
 
     def of(self, suite: str) -> Sequence[str]:
@@ -58,11 +164,13 @@ class FromBase(Message):
     """The last words of the base's process.
 
     ``runs`` are the files it kept, with the suite and retriever of each; ``without`` the suites
-    whose fixture it lacks; ``guarded``: no code of the head could answer in it.
+    whose fixture it lacks; ``undeclared`` the names of fixtures, by suite, that are no retrievers
+    there; ``guarded``: no code of the head could answer in it.
     """
 
     runs: Sequence[tuple[RunOf, str]] = ()
     without: Sequence[str] = ()
+    undeclared: Mapping[str, str] = field(default_factory=dict)
     guarded: bool = False
 
     @classmethod

@@ -18,19 +18,15 @@ from pytest_irquality.retrieval.server import prepare
 MOST = 5  # checkouts that are kept, those used last
 
 
-def prepare_base(
-    commands: Sequence[str], folder: Path, tree: Path, over: Iterable[str], secrets: Secrets
-) -> None:
+def prepare_base(commands: Sequence[str], folder: Path, tree: Path, secrets: Secrets) -> None:
     """Run the commands in a folder of the base's checkout, or take what they made of the same.
 
-    The same is the tree of the commit with these files laid over it, at the same place, prepared by
-    the same commands with the same search path. Raises ``RetrieverError``.
+    The same is the tree of the commit at the same place, prepared by the same commands with the
+    same search path. Raises ``RetrieverError``.
     """
     repository = Repository(tree)
-    names = sorted(over)
     same = [
-        repository.output("rev-parse", "HEAD^{tree}").decode(), str(folder), [*commands], names,
-        [sha256((tree / name).read_bytes()).hexdigest() for name in names],
+        repository.output("rev-parse", "HEAD^{tree}").decode(), str(folder), [*commands],
         os.environ.get("PATH"), platform.platform(),
     ]  # fmt: skip
     kept = _kept_checkouts() / sha256(json.dumps(same).encode()).hexdigest()

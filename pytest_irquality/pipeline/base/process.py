@@ -17,7 +17,8 @@ from pytest_irquality.pipeline.base.worktree import BaseError
 LAST_LINES = 15
 PATIENCE = 10.0
 # As the script `pytest` starts it: `python -m pytest` has the working directory on sys.path, too.
-PYTEST = (sys.executable, "-c", "import sys, pytest; del sys.path[0]; sys.exit(pytest.main())")
+SAFELY = "import sys; sys.path = [path for path in sys.path if path]; import pytest"
+PYTEST = (sys.executable, "-c", f"{SAFELY}; sys.exit(pytest.main())")
 PYTHON_M_PYTEST = (sys.executable, "-m", "pytest")
 # Reports of a job; what tells a worker; and what has tools install the worktree over the head's
 # environment.

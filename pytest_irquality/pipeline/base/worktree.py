@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import BinaryIO
 
-from pytest_irquality.edges.git import Repository
+from pytest_irquality.edges.git import MAY_FETCH, Repository
 
 try:
     import fcntl
@@ -25,8 +25,6 @@ except ImportError:  # Windows: what a kill left there stays
 PREFIX = "irquality-base-"
 LOCK = "lock"
 TREE = "tree"
-# A partial clone asks its remote for the files that it lacks, as its owner set it up.
-MAY_FETCH = ("-c", "protocol.allow=user", "-c", "core.sshCommand=ssh")
 SUBMODULE = "160000 "
 
 

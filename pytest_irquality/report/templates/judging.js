@@ -4,7 +4,7 @@
   const $ = (id) => document.getElementById(id);
   const CANNOT_TELL = null; // a record without a grade: it was looked at
   const MISSING = ""; // the card, and the record, of a query itself: what search missed, and why it was skipped
-  const FORMULA = /^'*[=+\-@\t\r]/; // what a spreadsheet would take for a formula
+  const FORMULA = /(?:^|(?<=[;|\t\r\n])) *'*(?=[=+\-@＝＋－＠])|^'*(?=[\t\r\n])/g; // what a spreadsheet would take for a formula
   const DAY = 864e5;
   const MATCHES = 8;
 
@@ -520,7 +520,7 @@
   // -- files ----------------------------------------------------------------------------------------
 
   const cell = (value) => {
-    const text = FORMULA.test(value) ? `'${value}` : value;
+    const text = value.replace(FORMULA, "$&'");
     return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
 
@@ -549,7 +549,7 @@
     let [end, line] = [0, 1];
     for (const found of whole.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|\r|$)/gy)) {
       const value = found[1] === undefined ? found[2] : found[1].replaceAll('""', '"');
-      all.at(-1).cells.push(value.startsWith("'") && FORMULA.test(value) ? value.slice(1) : value);
+      all.at(-1).cells.push(value.replace(FORMULA, (begins) => begins.replace(/'$/, "")));
       end = found.index + found[0].length;
       line += found[0].split(/\r?\n|\r/).length - 1;
       if (!found[3]) break;

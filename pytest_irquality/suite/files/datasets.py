@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pytest_irquality.suite.files.formats import DECODER, Bad, Record, cells_of, meaningful, rows
+from pytest_irquality.suite.yaml import clipped
 
 LONGEST_JSON = 256 * 2**20  # characters of a file that is one JSON value, and so is read as a whole
 Cells = Mapping[str, Any]
@@ -51,20 +52,36 @@ class Dataset:
     used: tuple[str, ...] = ()
 
 
+class Mistyped(Bad):
+    """A value where texts or ids are wanted, which is neither."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(1, 1, f"{clipped(repr(value))} stands where texts are wanted")
+
+
 # -- values ----------------------------------------------------------------------------------------
+
+
+def _text_of(thing: Cells) -> str:
+    """The text of a thing that has one, under one of the usual names."""
+    inside = [thing[name] for name in ("text", "content", "page_content") if name in thing]
+    texts = [one for one in inside if isinstance(one, str)]
+    if not texts:
+        raise Mistyped(thing)
+    return next(filter(None, texts), "")
 
 
 def _texts(value: Any) -> list[str]:
     """A text, a list of texts, or things with a text in them; also as one cell of a table."""
-    if isinstance(value, str):
-        return [text for text in _list_in(value) if text.strip()]
+    if isinstance(value, str | None):
+        return [text for text in _list_in(value or "") if text.strip()]
     if isinstance(value, Mapping):
-        inside = _first(value, ("text", "content", "page_content"))
-        return _texts(inside) if isinstance(inside, str) and inside else []
+        return _texts(_text_of(value))
+    if not isinstance(value, Sequence):
+        raise Mistyped(value)
     texts: list[str] = []
-    if isinstance(value, Sequence):
-        for one in value:
-            texts += [one] if isinstance(one, str) else _texts(one)
+    for one in filter(None, value):
+        texts += [one] if isinstance(one, str) else _texts(one)
     return texts
 
 
@@ -89,10 +106,10 @@ def _list_in(cell: str) -> list[str]:
 
 def _ids(value: Any) -> list[str]:
     """An id, or a list of ids; also as one cell of a table."""
-    listed = _list_in(value) if isinstance(value, str) else value
-    if not isinstance(listed, Sequence):
-        return []
-    return [id.strip() for id in listed if isinstance(id, str) and id.strip()]
+    listed = _list_in(value) if isinstance(value, str) else value or ()
+    if not isinstance(listed, Sequence) or not all(isinstance(id, str) for id in listed):
+        raise Mistyped(value)
+    return [id.strip() for id in listed if id.strip()]
 
 
 def _mapping(value: Any) -> Cells:
@@ -237,6 +254,12 @@ def _of_json(lines: Iterator[str], number: int, head: str) -> Rows | None:
     return Rows(dataset, ((number, "", row) for row in found))
 
 
+def _object(row: Any) -> Cells:
+    if not isinstance(row, dict):
+        raise Bad(1, 1, f"a row is an object, {{...}}, not {clipped(repr(row))}")
+    return row
+
+
 def _of_jsonl(lines: Iterator[str], number: int, head: str) -> Iterator[tuple[int, str, Cells]]:
     yield number, head, DECODER.decode(head)
     for at, line in enumerate(lines, number + 1):
@@ -272,12 +295,13 @@ def _rows_of(value: Any) -> Iterator[Cells]:
         if isinstance(value.get("relevant_docs"), dict) and isinstance(value.get("queries"), dict):
             return _rows_of_llama_index(value)
         value = value.get("examples")
-    entries = value if isinstance(value, list) else ()
-    return (entry for entry in entries if isinstance(entry, dict))
+    if not isinstance(value, list) or not any(isinstance(row, dict) for row in value):
+        return iter(())
+    return map(_object, value)
 
 
 def _rows_of_llama_index(value: Cells) -> Iterator[Cells]:
-    corpus = value.get("corpus") or {}
+    corpus = _mapping(value.get("corpus"))
     for id, query in value["queries"].items():
         documents = _ids(value["relevant_docs"].get(id, []))
         texts = [corpus[document] for document in documents if document in corpus]
@@ -290,7 +314,10 @@ def records_of(found: Rows, by_text: bool, ignored: set[str]) -> Iterator[Record
     They are judged by passages where the suite matches texts, else by ids where the set has any.
     """
     for number, raw, row in found.rows:
-        expected = found.dataset.read(row)
+        try:
+            expected = found.dataset.read(row)
+        except (Mistyped, RecursionError) as error:
+            raise Bad(number, 1, f"in a row of {found.dataset.what}: {error}") from None
         said = {name for name, value in row.items() if value not in (None, "", [])}
         ignored |= said.difference(found.dataset.used)
         if not expected.query.strip():

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from pytest_irquality.suite.files.formats import Bad, Record
+from pytest_irquality.suite.files.queries import read_queries
+from pytest_irquality.suite.files.source import Source
 from pytest_irquality.suite.yaml import SuiteError, as_number, short
 
 
@@ -23,6 +26,11 @@ class Logged:
     def text(self) -> str:
         """The text that was searched for."""
         return self.record.cells["query"].strip()
+
+
+def read_log(path: Path, name: str) -> list[Logged]:
+    """The queries of a file, which messages call by that name. Raises ``SuiteError``."""
+    return logged(read_queries(Source(path, name), (), "text").records, name)
 
 
 def logged(records: Iterable[Record], file: str) -> list[Logged]:

@@ -104,8 +104,7 @@ def sources(
         elif not (found := matching(written, folder)):
             raise ValueError(f"no file matches {short(written)}")
         if allowed:
-            for name in found:
-                allowed.check(folder / name)
+            allowed.check_named([folder / name for name in found])
     except Unreadable as error:
         raise ValueError(f"{short(written)}: {error}") from None
     except OSError as error:  # a name too long, say
@@ -123,23 +122,25 @@ def beir_queries(folder: Source) -> Source:
     return _part(folder, names) or _refuse(folder, "is no BEIR folder: it has no queries.jsonl")
 
 
-def beir_qrels(folder: Source, split: str) -> Source:
-    """The judgments of one split of a BEIR folder."""
-    found = _part(folder, (f"qrels/{split}.tsv", f"qrels/{split}.tsv.gz"))
-    splits = sorted(
-        {path.name.partition(".")[0] for path in (folder.path / "qrels").glob("*.tsv*")}
-    )
-    hint = f"; name one it has, as in {{file: ..., split: {splits[0]}}}" if splits else ""
+def beir_qrels(folder: Source) -> Source:
+    """The judgments of a BEIR folder, those of its test split."""
+    found = _part(folder, ("qrels/test.tsv", "qrels/test.tsv.gz"))
     return found or _refuse(
-        folder, f"is no BEIR folder with the split {short(split)}: no qrels/{split}.tsv{hint}"
+        folder, "is no BEIR folder with judgments to test by: it has no qrels/test.tsv"
     )
 
 
 def _part(folder: Source, names: Iterable[str]) -> Source | None:
     name = next((name for name in names if (folder.path / name).exists()), None)
-    return (
-        Source(folder.path / name, f"{folder.name}/{name}", None, folder.allowed) if name else None
-    )
+    if name is None:
+        return None
+    part = Source(folder.path / name, f"{folder.name}/{name}", None, folder.allowed)
+    try:
+        if folder.allowed:
+            folder.allowed.check_named([part.path])
+    except Unreadable as error:
+        _refuse(part, str(error))
+    return part
 
 
 def _refuse(folder: Source, message: str) -> NoReturn:

@@ -9,8 +9,9 @@ from math import isfinite
 from pytest_irquality.storage.provenance import UPDATE
 from pytest_irquality.suite.key_tables import complete
 from pytest_irquality.suite.model import DEMANDS
+from pytest_irquality.verdict.comparison import SIGNIFICANT
 from pytest_irquality.verdict.findings import Change, Finding, Lack, LackKind, RankedDocument
-from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.verdict.result import FEW_FOR_A_TEST, SuiteResult
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.answers import (
     NO_VARIANTS,
@@ -21,7 +22,7 @@ from pytest_irquality.wording.answers import (
 )
 from pytest_irquality.wording.losses import because, in_brackets
 from pytest_irquality.wording.moves import move, name, place, seen
-from pytest_irquality.wording.numbers import apart, counted, exact, few, figure, probability
+from pytest_irquality.wording.numbers import apart, counted, exact, few, figure, judged, probability
 from pytest_irquality.wording.words import queries
 
 Sentence = Callable[[SuiteResult, Finding], str]
@@ -239,7 +240,7 @@ def _nothing(result: SuiteResult, lacks: Lack) -> str:
     return NOTHING[lacks.kind](result, lacks)
 
 
-NO_CANDIDATES = "the retriever has no candidates(query, k), or no candidates were kept"
+NO_CANDIDATES = "the retriever tells nothing of that stage, or it was not kept"
 NO_VALUE: Mapping[LackKind, Sentence] = {
     "variants": lambda result, finding: f"undefined: {NO_VARIANTS}",
     "candidates": lambda result, finding: f"undefined: {NO_CANDIDATES}",
@@ -265,6 +266,39 @@ NOTHING: Mapping[LackKind, Callable[[SuiteResult, Lack], str]] = {
     ),
     "compared": lambda result, lacks: f"no query here has a value on both sides; {RENEW}",
 }
+
+# -- all suites together ---------------------------------------------------------------------------
+
+
+def _together(result: SuiteResult, finding: Finding) -> str:
+    """The drop over all suites of a retriever, with how sure it is."""
+    change, over = finding.change, ""
+    if finding.suites > 1:
+        over = f"over {finding.suites} suites together "
+    if change is None:
+        return f"{over}nothing of {finding.measure} could be compared"
+    words = f"{over}{finding.measure} {rose_or_fell(change, result.unit(finding.measure))}"
+    if not finding.value:
+        return words
+    words += f"{_how_sure(finding, change)} ({change.worse} worse, {change.better} better of"
+    words += f" {counted(change.queries, 'query', 'queries')})"
+    if finding.own_p is not None and finding.own_p < SIGNIFICANT:
+        p = probability(finding.own_p)
+        words += f"; this suite alone is worse ({p}), one of {finding.suites} suites"
+    return words
+
+
+def _how_sure(finding: Finding, change: Change) -> str:
+    if change.queries < FEW_FOR_A_TEST and finding.ok:
+        return ", over too few queries to test"
+    if not finding.ok:
+        surely = (change.judged_p or 0.0) < SIGNIFICANT
+        explains = "does not explain" if surely else "hardly explains"
+        return f", which chance {explains}: {judged(change)}"
+    if change.noise and abs(change.difference) <= change.noise:
+        return f", which is no more than unchanged code does (±{change.noise:.3f})"
+    return f", which may be chance: {judged(change)}"
+
 
 # -- the others ------------------------------------------------------------------------------------
 
@@ -328,6 +362,7 @@ WORDS: Mapping[str, Words] = complete(
         "max_rise": Words(_change, name="rise", sign="rise ≤"),
         "max_significant_drop": Words(_change, name="significant drop", sign="significant drop ≤"),
         "trend": Words(_trend),
+        "together": Words(_together, name="drop of all", sign="significant drop ≤"),
         "dead": Words(
             _audited("judged document no longer exists", "judged documents no longer exist")
         ),

@@ -10,7 +10,10 @@ from dataclasses import dataclass, replace
 
 from pytest_irquality.verdict.facts import LeftIndex
 from pytest_irquality.verdict.findings import Finding, Loss, RankedDocument
+from pytest_irquality.verdict.not_found import recounted
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
+
+UNEXPLAINED = ("in no stage", "not returned")
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,13 @@ def with_reasons(result: SuiteResult, reasons: Reasons) -> SuiteResult:
     facts = result.facts
     if left:
         facts = (*facts, _left_index(result, reasons))
+    queries = tuple(_of_query(query, reasons) for query in result.queries)
     return replace(
         result,
-        queries=tuple(_of_query(query, reasons) for query in result.queries),
-        verdicts=tuple(_of_verdict(verdict, left) for verdict in result.verdicts),
+        queries=queries,
+        verdicts=tuple(_of_verdict(verdict, reasons) for verdict in result.verdicts),
         facts=facts,
+        fates=result.fates and recounted(result.fates, queries),
     )
 
 
@@ -56,31 +61,45 @@ def _of_query(query: QueryResult, reasons: Reasons) -> QueryResult:
 
     def with_reason(document: ShownDocument) -> ShownDocument:
         said = reasons.explanations.get((query.id, document.id))
-        is_gone = document.id in gone
-        if is_gone and document.id in reasons.passages:
-            in_parts = document.loss is not None and document.loss.in_parts
-            loss = document.loss if in_parts else Loss("in no chunk")
-            return document._replace(loss=loss, explanation=said)
-        if said or is_gone:
-            return document._replace(gone=is_gone, explanation=said)
-        return document
+        if document.id in gone:
+            is_gone = document.id not in reasons.passages
+            loss = _nowhere(document.loss)
+            return document._replace(gone=is_gone, loss=loss, explanation=said)
+        return document._replace(explanation=said) if said else document
 
     return replace(
         query,
         ranking=tuple(map(with_reason, query.ranking)),
         missing=tuple(map(with_reason, query.missing)),
         ranking_before=tuple(map(with_reason, query.ranking_before)),
+        fates=tuple(
+            fated._replace(now="not in the corpus")
+            if fated.id in gone and fated.now in UNEXPLAINED
+            else fated
+            for fated in query.fates
+        ),
     )
 
 
-def _of_verdict(verdict: Verdict, left: Set[str]) -> Verdict:
+def _nowhere(loss: Loss | None) -> Loss | None:
+    """The fate of what stands in no index, unless more is known of it."""
+    return Loss("not in the corpus") if loss and loss.fate in UNEXPLAINED else loss
+
+
+def _of_verdict(verdict: Verdict, reasons: Reasons) -> Verdict:
     """A verdict whose findings say which of the documents that they speak of left the index."""
+    gone = {*reasons.gone}
+
+    def of_document(document: RankedDocument) -> RankedDocument:
+        if document.id not in gone:
+            return document
+        is_gone = document.id not in reasons.passages
+        return replace(document, gone=is_gone, loss=_nowhere(document.loss))
 
     def of_finding(finding: Finding) -> Finding:
-        if left.isdisjoint(document.id for document in finding.ranked):
+        if gone.isdisjoint(document.id for document in finding.ranked):
             return finding
-        ranked = [replace(document, gone=document.id in left) for document in finding.ranked]
-        return replace(finding, ranked=tuple(ranked))
+        return replace(finding, ranked=tuple(map(of_document, finding.ranked)))
 
     return replace(verdict, findings=tuple(map(of_finding, verdict.findings)))
 

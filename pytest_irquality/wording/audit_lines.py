@@ -8,6 +8,7 @@ from typing import NamedTuple
 from pytest_irquality.suite.judges import UNNAMED
 from pytest_irquality.verdict.audit_facts import Agreement, Audit, Dead, Disputed, WeakLimit
 from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.wording.gauge_lines import is_rare, red_for_nothing
 from pytest_irquality.wording.numbers import apart, counted, few, figure, grouped
 from pytest_irquality.wording.words import quoted
 
@@ -55,6 +56,7 @@ def _suite(results: Sequence[SuiteResult]) -> Iterator[AuditPart]:
     )
     yield from _per_retriever("loose floors", results, _loose, "")
     yield from _per_retriever("resolution", results, _resolution, "")
+    yield _red_for_nothing(results)
 
 
 def _exists(results: Sequence[SuiteResult]) -> AuditPart:
@@ -112,8 +114,8 @@ def _judges(audit: Audit) -> Iterator[AuditPart]:
     if opinions is None:
         return
     lines = list(map(_agreement, (*opinions.two, opinions.all)))
-    if opinions.after:
-        lines.append(f"after {counted(opinions.settled, 'decision')}: {_agreement(opinions.after)}")
+    if opinions.settled:
+        lines.append(f"{counted(opinions.settled, 'pair')} settled by a decision")
     yield AuditPart("judges", tuple(lines))
     if opinions.differing:
         differ = counted(opinions.differing, "pair", "pairs")
@@ -126,20 +128,7 @@ def _judges(audit: Audit) -> Iterator[AuditPart]:
 def _agreement(one: Agreement) -> str:
     all_of = f"all {len(one.judges)}"
     who = " and ".join(map(_name, one.judges)) if len(one.judges) == 2 else all_of
-    pairs = counted(one.pairs, "pair", "pairs")
-    return f"{who}: alpha {_value(one)} on {pairs}, {grouped(one.equal)} graded alike"
-
-
-def _value(one: Agreement) -> str:
-    if one.value is None:
-        return "is undefined, as they used one grade only,"
-    if one.low is None or one.high is None:
-        return _minus(one.value)
-    return f"{_minus(one.value)} ({_minus(one.low)} to {_minus(one.high)})"
-
-
-def _minus(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
+    return f"{who}: {grouped(one.equal)} of {counted(one.pairs, 'pair')} graded alike"
 
 
 def _disputed(one: Disputed) -> str:
@@ -189,6 +178,17 @@ def _resolution(audit: Audit) -> Iterator[str]:
             f"{one.label!r}: {counted(one.queries, 'query shows', 'queries show')} a drop of"
             f" {figure(one.detectable, digits=2)}; one of 0.02 takes {grouped(one.needed)}{guess}"
         )
+
+
+def _red_for_nothing(results: Sequence[SuiteResult]) -> AuditPart:
+    lines: list[str] = []
+    fine = True
+    for result in results:
+        if result.audit and result.audit.gauge:
+            gauge, which = result.audit.gauge, _which(result, results)
+            lines += (f"{which}{line}" for line in red_for_nothing(gauge, result.noise))
+            fine = fine and is_rare(gauge)
+    return AuditPart("red for nothing", tuple(lines), fine)
 
 
 def _per_retriever(

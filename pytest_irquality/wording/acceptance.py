@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pytest_irquality.verdict import facts
-from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.verdict.result import SuiteResult, Verdict
+from pytest_irquality.wording.examined import exam_lines
 from pytest_irquality.wording.moves import move
 from pytest_irquality.wording.numbers import few
 from pytest_irquality.wording.reasons import reason
@@ -21,12 +22,11 @@ def accepted(result: SuiteResult) -> tuple[str, ...]:
     Nothing where nothing was accepted.
     """
     fact = next((fact for fact in result.facts if isinstance(fact, facts.Accepted)), None)
-    return tuple(_lines(result, fact)) if fact else ()
+    return (*exam_lines(result), *(_lines(result, fact) if fact else ()))
 
 
 def _lines(result: SuiteResult, fact: facts.Accepted) -> Iterator[str]:
-    verdicts = [verdict for verdict in result.verdicts if verdict.accepted]
-    said = few([reason(result, verdict) for verdict in verdicts])
+    said = few([reason(result, verdict) for verdict in _own(result)])
     against = f" (against {fact.source})" if fact.source else ""
     yield f"{REFUSED if fact.refused else ACCEPTS}: {said}{against}"
     if fact.lacks:
@@ -36,3 +36,8 @@ def _lines(result: SuiteResult, fact: facts.Accepted) -> Iterator[str]:
     for id, documents in fact.moved:
         if documents:
             yield f"{query(result, id)}: {', '.join(map(move, documents))}"
+
+
+def _own(result: SuiteResult) -> Sequence[Verdict]:
+    """The accepted verdicts of today's suite."""
+    return [one for one in result.verdicts if one.accepted and not one.over.exam]

@@ -1,0 +1,133 @@
+"""Files of a commit, read from git's objects: nothing is checked out, and no filter runs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_irquality.edges.git import MAY_FETCH, Repository
+
+LINK, SUBMODULE, FOLDER = "120000", "160000", "040000"
+LARGE = re.compile(
+    rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:(\w{64})\n"
+)
+MOST_LINKS = 20
+
+
+class Entry(NamedTuple):
+    """An entry of a tree: in a submodule its own."""
+
+    tree: Tree
+    path: str
+    mode: str
+    hash: str
+
+    @property
+    def is_folder(self) -> bool:
+        """True where others are below it."""
+        return self.mode == FOLDER
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The files of a commit. Paths are from the checkout's top.
+
+    Links are followed inside of it, and into submodules as the commit has them. Every method raises
+    ``OSError``.
+    """
+
+    repository: Repository
+    commit: str
+
+    def find(self, path: str, links: int = MOST_LINKS) -> Entry | None:
+        """The entry that a path means; None where there is none."""
+        path = posixpath.normpath(path)
+        if path.startswith(("../", "/")) or path == "..":
+            raise OSError(f"{path} leaves the repository")
+        if path == ".":
+            return Entry(self, "", FOLDER, self.commit)
+        found = self._listed(path)
+        if found and found.mode not in (LINK, SUBMODULE):
+            return found
+        parts = path.split("/")
+        for n in range(1, len(parts) + 1):
+            entry = self._listed("/".join(parts[:n]))
+            if entry is None:
+                return None
+            if entry.mode in (LINK, SUBMODULE):
+                return self._beyond(entry, parts[n:], links)
+        return None
+
+    def _beyond(self, entry: Entry, rest: Sequence[str], links: int) -> Entry | None:
+        """The entry behind a link, or in a submodule."""
+        if entry.mode == SUBMODULE:
+            inside = self.repository.top / entry.path
+            if not os.path.lexists(inside / ".git"):
+                raise OSError(f"{entry.path}: the submodule is not checked out")
+            return Tree(Repository(inside), entry.hash).find("/".join(rest) or ".", links)
+        target = os.fsdecode(self._blob(entry))
+        if target.startswith("/") or not links:
+            raise OSError(f"{entry.path}: is a link that leads nowhere in the repository")
+        return self.find(posixpath.join(posixpath.dirname(entry.path), target, *rest), links - 1)
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of a file; None where it is not there."""
+        entry = self.find(path)
+        if entry is None or entry.is_folder:
+            return None
+        data = entry.tree._blob(entry)
+        pointer = LARGE.match(data)
+        return entry.tree._large(entry.path, pointer[1].decode()) if pointer else data
+
+    def names(self, folder: str) -> list[str]:
+        """The paths below a folder of all files in it, and in those below it."""
+        entry = self.find(folder)
+        if entry is None or not entry.is_folder:
+            return []
+        at = f"{entry.tree.commit}:{entry.path}" if entry.path else entry.tree.commit
+        listed = entry.tree.repository.output("ls-tree", "-r", "-z", "--name-only", at)
+        return [os.fsdecode(name) for name in listed.split(b"\0")[:-1]]
+
+    def _listed(self, path: str) -> Entry | None:
+        listed = self.repository.output("ls-tree", "-z", "--full-tree", self.commit, "--", path)
+        for line in listed.split(b"\0")[:-1]:
+            about, _, name = line.partition(b"\t")
+            if os.fsdecode(name) == path:
+                mode, _, hash = about.decode().split()
+                return Entry(self, path, mode, hash)
+        return None
+
+    def _blob(self, entry: Entry) -> bytes:
+        return self.repository.output(*MAY_FETCH, "cat-file", "blob", entry.hash)
+
+    def _large(self, path: str, oid: str) -> bytes:
+        """A file that Git LFS keeps: today's, where that is the same, or one of its own store."""
+        common = self.repository.output("rev-parse", "--git-common-dir").decode().strip()
+        store = self.repository.top / common / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
+        for file in (self.repository.top / path, store):
+            try:
+                data = file.read_bytes()
+            except OSError:
+                continue
+            if hashlib.sha256(data).hexdigest() == oid:
+                return data
+        raise OSError(
+            f"{path} is kept by Git LFS, and not here: `git lfs fetch origin {self.commit[:12]}`"
+        )
+
+
+def placed(tree: Tree, path: str, below: Path) -> bool:
+    """Write a file of a commit at its path below a folder. False where it is not there."""
+    data = tree.read(path)
+    if data is None:
+        return False
+    file = below / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data)
+    return True

@@ -1,0 +1,121 @@
+"""The results of a suite, as ``check`` gives them: printed, asserted, shown in a notebook."""
+
+from __future__ import annotations
+
+import html
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from pytest_irquality.report.failure import explain
+from pytest_irquality.report.text import summary
+from pytest_irquality.verdict import SuiteResult, Verdict
+from pytest_irquality.verdict.result import BAD
+from pytest_irquality.wording.reasons import reason
+from pytest_irquality.wording.story import Story
+
+FRAMES = ("pandas", "polars")
+COLUMNS = 120
+HEIGHT = 720  # of the report in a notebook, in pixels
+
+
+class SearchQualityError(AssertionError):
+    """A suite that failed. Its text is what the terminal says of each check that failed."""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The results of a suite, one for each retriever.
+
+    Printed it says what the terminal says; in a notebook it shows as the report.
+    """
+
+    results: tuple[SuiteResult, ...]
+
+    @property
+    def failed(self) -> bool:
+        """True where anything failed. A known issue that is still broken has not."""
+        return any(result.failed for result in self.results)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Everything about each check that failed, as in pytest's FAILURES."""
+        broken = [
+            _full_text(result, verdict)
+            for result in self.results
+            for verdict in result.verdicts
+            if verdict.outcome in BAD
+        ]
+        unnoticed = [Story(result) for result in self.results if result.unnoticed]
+        return (*broken, *(f"{story.name}: {story.headline}" for story in unnoticed))
+
+    def raise_for_failures(self) -> None:
+        """Raise ``SearchQualityError`` where anything failed."""
+        __tracebackhide__ = True
+        if self.failed:
+            raise SearchQualityError("\n\n".join(self.failures))
+
+    def to_frame(self) -> Any:
+        """Give one row a query and retriever, with every measure now and in the baseline.
+
+        It is a data frame of pandas or polars. Raises ``ImportError`` where neither is installed.
+        """
+        rows = [row for result in self.results for row in _rows(result)]
+        return _frame_library().DataFrame(rows)
+
+    def to_html(self) -> str:
+        """The report, a whole page."""
+        from pytest_irquality.report.html import report_of  # noqa: PLC0415 - a page alone needs it
+
+        return report_of(self.results)
+
+    def __str__(self) -> str:
+        return "\n\n".join((*self.failures, "\n".join(summary(self.results, COLUMNS))))
+
+    def __repr__(self) -> str:
+        stories = map(Story, self.results)
+        outcomes = (f"{story.name}: {story.headline}" for story in stories)
+        return f"<{type(self).__name__} {'; '.join(outcomes)}>"
+
+    def _repr_html_(self) -> str:
+        # In a frame of its own, where neither side's styles and scripts reach the other's.
+        return (
+            f'<iframe srcdoc="{html.escape(self.to_html())}" title="search quality"'
+            f' style="width: 100%; height: {HEIGHT}px; border: 0"></iframe>'
+        )
+
+
+def _full_text(result: SuiteResult, verdict: Verdict) -> str:
+    if verdict.outcome in ("failed", "fixed"):
+        return explain(result, verdict)
+    return f"{reason(result, verdict)}\n  at {result.place(verdict)}"
+
+
+def _rows(result: SuiteResult) -> Iterable[dict[str, Any]]:
+    outcomes = {verdict.query: verdict.outcome for verdict in result.verdicts if verdict.query}
+    undefined = (None,) * len(result.measures)
+    for query in result.queries:
+        yield {
+            "retriever": result.retriever,
+            "id": query.id,
+            "query": query.text,
+            "tags": ", ".join(query.tags),
+            "outcome": outcomes.get(query.id),
+            **dict(zip(result.measures, query.values or undefined, strict=True)),
+            **{
+                f"{measure} before": value
+                for measure, value in zip(result.measures, query.before or undefined, strict=True)
+            },
+        }
+
+
+def _frame_library() -> Any:
+    """The library of data frames that is in use here, or else one that is installed."""
+    for name in sorted(FRAMES, key=lambda name: name not in sys.modules):
+        try:
+            return import_module(name)
+        except ImportError:
+            pass
+    raise ImportError(f"to_frame() needs {' or '.join(FRAMES)}: neither is installed")

@@ -1,0 +1,176 @@
+"""The pace of calls: spaced as a suite's ``rate`` says, and slower where an engine refuses them.
+
+An engine that is asked too fast answers 429, or says when to come back. Then no call begins before
+that, the refused one is made again, and the calls that follow are spaced as the engine held them
+so far. Processes of one machine keep one pace where they share a file.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from pytest_irquality.edges.printable import file_name
+from pytest_irquality.edges.write import alone
+from pytest_irquality.retrieval.jobs import Done, Job, Reply, attempt
+from pytest_irquality.retrieval.retries import LONGEST_WAIT, is_refusal, wait_before
+
+TICK = 0.25  # seconds; a wait without an end would not be woken by Ctrl-C on every platform
+SLOWER = 1.25  # times the seconds between calls, where they were refused although they were spaced
+ROUGH = 10  # answers before the first refusal; from fewer the pace cannot be told
+SEARCH = 0.8  # of the seconds between calls, with each answer, while the pace is only guessed
+FASTER = 0.01  # share of the pace that is gained with each second without a refusal
+
+
+@dataclass
+class _State:
+    """The times of ``time.monotonic``, which all processes of a machine have in common."""
+
+    first: float = 0.0  # call of all
+    next: float = 0.0  # no call begins before
+    gap: float = 0.0  # seconds between the beginnings of calls
+    paused: float = 0.0  # when the last pause began
+    silent: float = 0.0  # the first refusal since the last answer
+    refusals: int = 0  # pauses in a row, without an answer between them
+    answers: int = 0
+    is_guess: bool = False  # ``gap`` rests on few answers
+
+
+class Pace:
+    """The pace of a retriever's calls, whatever thread, suite or process makes them.
+
+    ``rate``: the most calls a second. Processes that were given one ``file`` share it.
+    """
+
+    def __init__(self, rate: float | None = None, file: Path | None = None) -> None:
+        self._least = 1 / rate if rate else 0.0
+        self._file = file
+        self._lock = threading.Lock()
+        self._state = _State(gap=self._least)
+
+    def turn(self) -> float:
+        """Take the turn to make a call, and give 0; else the seconds until it may be one's turn."""
+        with self._held() as state:
+            now = time.monotonic()
+            if state.next > now:
+                return state.next - now
+            state.first = state.first or now
+            state.next = now + state.gap
+            return 0.0
+
+    def refuses(self, error: BaseException | None, seconds: float, since: float) -> bool:
+        """Take note of a reply, which took so long, and tell whether its call is to be made again.
+
+        It is, where the engine refused it; but not once two minutes went by, since the call was
+        made first or without any answer.
+        """
+        if error is None or not is_refusal(error):
+            self._answered()
+            return False
+        with self._held() as state:
+            now = time.monotonic()
+            state.silent = state.silent or now
+            if now - min(since, state.silent) >= LONGEST_WAIT:
+                return False
+            if now - seconds >= state.paused:  # it was not under way when all were paused
+                state.refusals += 1
+                wait = wait_before(state.refusals - 1, [error])
+                self._slow_down(state, now + wait)
+                state.paused = now
+            else:
+                wait = wait_before(0, [error])
+            state.next = max(state.next, now + wait)
+            return True
+
+    def _slow_down(self, state: _State, until: float) -> None:
+        """Space the calls as far as the engine held them, a pause until then included."""
+        if state.gap:
+            state.gap *= SLOWER
+            state.is_guess = False
+            return
+        state.gap = (until - state.first) / max(state.answers, 1)
+        state.is_guess = state.answers < ROUGH
+
+    def _answered(self) -> None:
+        with self._held() as state:
+            state.answers += 1
+            state.refusals, state.silent = 0, 0.0
+            faster = SEARCH if state.is_guess else 1 - FASTER * min(state.gap, 1.0)
+            state.gap = max(state.gap * faster, self._least)
+
+    @contextmanager
+    def _held(self) -> Iterator[_State]:
+        """The state, for nobody else meanwhile.
+
+        It is in the file only once something is to be waited for.
+        """
+        with self._lock:
+            if self._file is None or not (self._state.gap or self._file.exists()):
+                yield self._state
+                if not (self._file and self._state.gap):
+                    return
+                self._file.write_text(json.dumps(asdict(self._state)), encoding="ascii")
+                return
+            with alone(self._file.with_suffix(".lock")):
+                with suppress(OSError, ValueError):  # there is none yet, or half of one
+                    self._state = _State(**json.loads(self._file.read_text(encoding="ascii")))
+                yield self._state
+                self._file.write_text(json.dumps(asdict(self._state)), encoding="ascii")
+
+
+@dataclass
+class Paces:
+    """The pace of each retriever. Processes that were given one ``shared`` have them in common.
+
+    ``shared`` is how the names of their files begin.
+    """
+
+    shared: Path | None = None
+    known: dict[tuple[str, ...], Pace] = field(default_factory=dict)
+
+    def of(self, retriever: tuple[str, ...], rates: Collection[float]) -> Pace:
+        """Give the pace of a retriever, of which the lowest of some rates is demanded."""
+        if retriever not in self.known:
+            name = self.shared and f"{self.shared.name}-{file_name('-'.join(retriever))}"
+            file = self.shared.with_name(name) if self.shared and name else None
+            self.known[retriever] = Pace(min(rates, default=None), file)
+        return self.known[retriever]
+
+
+def in_its_turn(job: Job, pace: Pace, begins: Callable[[], bool]) -> Reply | Job | None:
+    """Make a call when it is its turn, and again as long as the engine refuses it.
+
+    ``begins`` is asked each time before it is made; None where that says no.
+    """
+    since, refused = time.monotonic(), 0
+    while True:
+        while seconds := pace.turn():
+            time.sleep(min(seconds, TICK))
+        if not begins():
+            return None
+        reply = attempt(job)
+        if isinstance(reply, Job):
+            return reply
+        if not pace.refuses(reply.error, reply.seconds, since):
+            return reply._replace(refused=refused)
+        refused += 1
+
+
+def one_by_one(jobs: deque[Job], done: Done, pace: Pace) -> list[Job]:
+    """Make every call, one after the other. Returns those left from the first to be awaited on."""
+    while jobs:
+        job = jobs.popleft()
+        reply = in_its_turn(job, pace, lambda: True)
+        if isinstance(reply, Job):
+            left = [reply, *jobs]
+            jobs.clear()
+            return left
+        assert reply is not None
+        done(job, reply)
+    return []

@@ -1,0 +1,96 @@
+"""The checks that nobody needs to write: they hold wherever there is a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, count
+
+from pytest_irquality.metrics import Measure, parse_measure
+from pytest_irquality.suite.demands import (
+    DEFAULT_GUARD,
+    GUARDS,
+    Guard,
+    MaxDrop,
+    Min,
+    NewZeroResults,
+    NothingInCommon,
+    WarnBelow,
+)
+from pytest_irquality.suite.item_names import slug
+from pytest_irquality.suite.model import Check, Limits, Place, Suite
+
+ALIKE = 0.5  # the mean of rbo with the baseline, where nobody said what is right
+MOST, LEAST = 0.5, 0.15  # the drop that a suite may show by itself is between these
+WORTH = 3  # queries: so many may lose everything
+
+
+def guarded(suite: Suite) -> Suite:
+    """The suite with what nobody needs to write, for where there is a baseline."""
+    usual = _stays_alike(suite) if suite.says_nothing else _does_not_drop(suite)
+    checks = [
+        check._replace(name=_free(suite, check.name)) for check in usual if not _said(suite, check)
+    ]
+    return replace(suite, guards=frozenset(GUARDS), checks=(*suite.checks, *checks))
+
+
+def _said(suite: Suite, check: Check) -> bool:
+    """Tell whether the suite itself says what a default check does."""
+    if isinstance(check.demand, Guard):
+        return check.demand.key in suite.guards
+    if check.limits and check.limits.measure.definition.compares:
+        return any(measure.definition.compares for measure in suite.limited)
+    on_suite = (its.limits for its in suite.checks if its.limits and its.over.suite)
+    return any(bound.on_change for limits in on_suite for bound in limits.bounds)
+
+
+def _does_not_drop(suite: Suite) -> Iterator[Check]:
+    """The checks of a suite that says what is right: no query loses it all, nor do all some of it.
+
+    The drop of the mean is judged over all suites of the retriever (``verdict/together.py``), and
+    here where it is larger than three queries could explain.
+    """
+    yield _watch(DEFAULT_GUARD)
+    measure = next(filter(_is_mean_of_relevance, suite.metrics), None)
+    asked = sum(not query.expects_nothing and suite.defines(query) for query in suite.queries)
+    if measure and asked:
+        most = default_drop(asked)
+        limits = Limits(measure, (MaxDrop(most, text=f"{most:.3g}"),), written=False)
+        yield Check(slug(f"{measure}-by-default"), f"{measure} by default", Place(1), limits)
+
+
+def default_drop(queries: int) -> float:
+    """The most that the mean of so many queries may fall in one suite by itself."""
+    return min(MOST, max(LEAST, WORTH / queries))
+
+
+def _is_mean_of_relevance(measure: Measure) -> bool:
+    """Tell whether a measure is a plain mean of relevance from 0 to 1, and better high."""
+    plain = not measure.weighted and not measure.stage and measure.aggregate == "mean"
+    of_relevance = measure.needs_relevant and measure.higher_is_better is True
+    return plain and of_relevance and measure.range == (0, 1)
+
+
+def _free(suite: Suite, name: str) -> str:
+    """The name, with a number behind it where a check has it already."""
+    taken = {check.name for check in suite.checks}
+    names = chain([name], (f"{name}-{n}" for n in count(2)))
+    return next(name for name in names if name not in taken)
+
+
+def _stays_alike(suite: Suite) -> Iterator[Check]:
+    """The checks of a suite that says nothing else: its rankings stay alike."""
+    rbo = parse_measure("rbo", suite.top_k)
+    mean = Limits(rbo, (Min(ALIKE, text=str(ALIKE)),))
+    each = Limits(rbo, (WarnBelow(ALIKE, text=str(ALIKE)),))
+    name, label = f"rbo-{suite.top_k}", str(rbo)
+    yield Check(name, label, Place(1), mean)
+    yield Check(f"each_query-{name}", f"each_query: {label}", Place(1), each, "each_query")
+    yield _watch(NothingInCommon, len(suite.queries) // 10)
+    yield _watch(NewZeroResults)
+
+
+def _watch(guard: type[Guard], most: int = 0) -> Check:
+    """The check of a guard that nobody wrote."""
+    name, label = f"each_query-{guard.key}", f"each_query: {guard.key}"
+    return Check(name, label, Place(1), guard(most, written=False), "each_query")

@@ -1,0 +1,113 @@
+"""The gate held against itself: builds of unchanged code are judged as a change would be.
+
+A *build* is one index with all of its answers. Intervals count groups of builds, never judgings:
+those that share a build are not independent. They were simulated (``benchmarks/gauge.py``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+from math import sqrt
+from random import Random
+
+from pytest_irquality.retrieval.run import Answer
+from pytest_irquality.suite.by_default import guarded
+from pytest_irquality.verdict.build_gate import Gate
+from pytest_irquality.verdict.comparison import Comparison
+from pytest_irquality.verdict.gauge_facts import Gauge, Rate
+from pytest_irquality.verdict.held import Unit, Units
+
+FEWEST = 6  # builds from which a rate is told
+A_SIDE = (1, 3, 5)  # builds, where there are enough for two sides
+SPLITS = 200  # judged of each
+Z = 1.645  # of a normal variable: an interval that is true nine times in ten
+SEED = 0
+
+Pair = tuple[Units, Units]
+
+
+def gauged(now: Comparison) -> Gauge:
+    """Findings on a suite's gate; builds of unchanged code are today's side."""
+    sides = now.sides
+    gate = Gate(guarded(now.suite), sides.run, sides.baseline_run, now.scoring)
+    builds = builds_of(gate.run.answers)
+    rates = _rates(gate, builds) if len(builds) >= FEWEST else ()
+    return Gauge(len(builds), len(gate.run.answers) // len(builds), tuple(rates))
+
+
+def builds_of(answers: Sequence[Answer]) -> Sequence[Unit]:
+    """The answers of each build."""
+    builds: dict[int, list[Answer]] = {}
+    for answer in answers:
+        builds.setdefault(answer.build, []).append(answer)
+    return [tuple(unit) for unit in builds.values()]
+
+
+def _rates(gate: Gate, builds: Units) -> Iterator[Rate]:
+    """The rate with a new baseline each time, and that of the baseline which is there."""
+    for side in A_SIDE:
+        if 2 * side <= len(builds):
+            yield _rate(gate, drawn(builds, side, side), len(builds), kept=False)
+    baseline = builds_of(gate.before.answers) if gate.before else ()
+    others = _not_in(baseline, builds)
+    for side in A_SIDE if baseline else ():
+        if FEWEST * side <= len(others):
+            groups = zip(*[iter(others)] * side, strict=False)
+            yield _rate(gate, [(baseline, group) for group in groups], len(others), kept=True)
+
+
+def drawn(builds: Units, before: int, now: int) -> Sequence[Pair]:
+    """Builds against others of them: every way, or as many as are judged."""
+    if before == now == 1:
+        pairs = [((one,), (other,)) for one, other in permutations(builds, 2)]
+        return pairs if len(pairs) <= SPLITS else Random(SEED).sample(pairs, SPLITS)
+    draw = Random(SEED)
+    samples = (draw.sample(builds, before + now) for _ in range(SPLITS))
+    return [(sample[:before], sample[before:]) for sample in samples]
+
+
+def _rate(gate: Gate, judgings: Sequence[Pair], builds: int, *, kept: bool) -> Rate:
+    failed = Counter[str]()
+    red = 0
+    for before, now in judgings:
+        found = gate.red(before, now)
+        red += bool(found)
+        failed.update(found)
+    then, today = (len(side) for side in judgings[0])
+    share = red / len(judgings)
+    labels = {check.name: check.label for check in gate.checks}
+    often = ((labels[name], times / len(judgings)) for name, times in failed.most_common())
+    groups = builds / (today if kept else max(then, today))
+    return Rate(then, today, kept, builds, share, *wilson(share, groups), tuple(often))
+
+
+def wilson(share: float, number: float) -> tuple[float, float]:
+    """The 90 % interval of a share of so many independent things."""
+    middle = share + Z * Z / (2 * number)
+    reach = Z * sqrt(share * (1 - share) / number + (Z / (2 * number)) ** 2)
+    whole = 1 + Z * Z / number
+    return max(0.0, (middle - reach) / whole), min(1.0, (middle + reach) / whole)
+
+
+def _not_in(baseline: Units, builds: Units) -> Units:
+    """The builds that are not among the baseline's, as far as their answers tell.
+
+    Where all builds answer alike nothing tells them apart, and nothing depends on it.
+    """
+    told = [_rankings(unit) for unit in builds]
+    if all(one == told[0] for one in told):
+        return builds
+    known = [_rankings(unit) for unit in baseline]
+    others = []
+    for unit, rankings in zip(builds, told, strict=True):
+        if rankings in known:
+            known.remove(rankings)
+        else:
+            others.append(unit)
+    return others
+
+
+def _rankings(unit: Unit) -> Sequence[object]:
+    return [{id: ranking.ids for id, ranking in answer.rankings.items()} for answer in unit]

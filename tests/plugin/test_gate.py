@@ -1,0 +1,82 @@
+"""The settings that guard the gate are read at the base, too."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Project
+from tests.repository import git
+
+AGAINST = "--ir-baseline=git:main"
+GOOD = "@pytest.fixture\ndef retriever(): return lambda query: ['d1', 'd2']\n"
+BAD = GOOD.replace("'d1', 'd2'", "'d2', 'd1'")
+SUITE = (
+    "thresholds: {mrr: 0.9}\nqueries: [{query: a, relevant: [d1]}, {query: b, relevant: [d1]}]\n"
+)
+
+
+@pytest.fixture
+def shop(project: Project) -> Project:
+    project.suite(SUITE)
+    project.conftest(GOOD)
+    (project.path / ".gitignore").write_text("ir-report.html\nout.*\n__pycache__\n")
+    git(project.path, "init", "-q", "-b", "main")
+    project.run("--ir-update-baseline")
+    return project
+
+
+def change(shop: Project, ini: str, then: str, name: str = "pytest.ini", now: str = "") -> None:
+    """Commit a base with one ini file, and a change to another."""
+    (shop.path / name).write_text(then)
+    git(shop.path, "add", "-A")
+    git(shop.path, "commit", "-qm", "base")
+    git(shop.path, "checkout", "-qb", "change")
+    (shop.path / name).unlink()
+    (shop.path / (now or name)).write_text(ini)
+
+
+@pytest.mark.parametrize("ini", ["", "ir_accepted = pass", "addopts = -o ir_accepted=pass"])
+@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=str)
+def test_no_change_allows_itself_to_accept(
+    shop: Project, ini: str, workers: tuple[str, ...]
+) -> None:
+    change(shop, f"[pytest]\n{ini}\n", "[pytest]\nir_accepted = fail\n")
+    shop.conftest(BAD)
+    shop.suite(SUITE.replace("0.9", "0.1") + "each_query: {lost_all_relevant: ignore}\n")
+    assert shop.run(AGAINST, *workers).ret == 1
+    assert shop.run(AGAINST, *workers, "-o", "ir_accepted=pass").ret == 0  # the job's own word
+
+
+@pytest.mark.parametrize(
+    ("name", "then"),
+    [
+        ("pyproject.toml", "[tool.pytest.ini_options]\nir_exam = 'fail'\n"),
+        ("tox.ini", "[pytest]\nir_exam = fail\n"),
+        ("setup.cfg", "[tool:pytest]\nir_exam = fail\n"),
+    ],
+)
+def test_nor_by_another_ini_file(shop: Project, name: str, then: str) -> None:
+    change(shop, "[pytest]\nir_exam = pass\n", then, name, "pytest.ini")
+    shop.suite(SUITE.replace("0.9", "0.8"))
+    assert shop.run(AGAINST).ret == 1
+
+
+def test_nor_to_be_judged_in_part(shop: Project) -> None:
+    change(shop, "[pytest]\naddopts = -k mrr\n", "[pytest]\nir_strict = true\n")
+    assert shop.run(AGAINST).ret == 1
+    assert shop.run(AGAINST, "-o", "ir_strict=false").ret == 0
+
+
+def test_nor_to_look_for_other_suites(shop: Project) -> None:
+    (shop.path / "shop.ir.yaml").rename(shop.path / "shop.yaml")
+    change(shop, "[pytest]\nir_suite_files = *.ir.yaml\n", "[pytest]\nir_suite_files = shop.*\n")
+    shop.conftest(BAD)
+    result = shop.run(AGAINST)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["✗ FAILED  shop (shop.yaml): *"])
+
+
+def test_a_stricter_change_holds_at_once(shop: Project) -> None:
+    change(shop, "[pytest]\nir_exam = fail\n", "[pytest]\nir_exam = pass\n")
+    shop.suite(SUITE.replace("0.9", "0.8"))
+    assert shop.run(AGAINST).ret == 1

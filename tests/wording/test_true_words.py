@@ -1,0 +1,68 @@
+"""Sentences that said something else than what was judged, each with what is true."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_irquality.retrieval.run import Fault
+from pytest_irquality.verdict.sides import causes_of
+from pytest_irquality.wording.story import Story
+from tests.conftest import Project
+from tests.verdict.test_what_was_compared import found, judged, suite
+
+
+def test_a_p_is_the_one_that_was_judged(tmp_path: Path) -> None:
+    """Of two tests p is corrected: five of five worse is 0.031, and 0.062 as judged."""
+    limits = "thresholds: {mrr: {max_significant_drop: 0.01}, ndcg: {max_significant_drop: 0.01}}\n"
+    now = {name: [("x", 2.0), (f"{name}-d", 1.0)] for name in "abcde"}
+    result = judged(tmp_path, suite("abcde", limits), now, found(*"abcde"))
+    told = " ".join((*Story(result).rests_on, Story(result).balance))
+    assert "cannot be told from chance (p = 0.062, corrected for several limits)" in told
+    assert "0.031" not in told
+
+
+def test_a_limit_that_a_test_excuses_is_past_and_has_nothing_left(tmp_path: Path) -> None:
+    limits = "thresholds: {mrr: {max_significant_drop: 0.01}}\n"
+    now = {**found(*"abcd"), "e": [("x", 2.0), ("e-d", 1.0)]}
+    result = judged(tmp_path, suite("abcde", limits), now, found(*"abcde"))
+    assert "mrr@10, 0.090 past the limit; chance cannot be excluded, p = 0.50" in Story(result).held
+
+
+def test_causes_that_differ_by_an_id_are_one() -> None:
+    said = ["503 (request_id: {})", "busy, trace-id={}", "failed: req={} of shard"]
+    for text in said:
+        faults = {f"q{n}": Fault(text.format(id)) for n, id in enumerate(["aB-c", "Zed", "k9"])}
+        (cause,) = causes_of(faults)
+        assert len(cause.queries) == 3, text
+    assert len(causes_of({"a": Fault("invalid: colour"), "b": Fault("invalid: size")})) == 2
+
+
+@pytest.mark.parametrize("baseline", [False, True])
+def test_a_score_is_no_loss(project: Project, baseline: bool) -> None:
+    project.suite(suite("abc", "thresholds: {mrr@10: 0.99}\n"))
+    project.answers({name: ["x", f"{name}-d"] for name in "abc"})
+    if baseline:
+        project.run("--ir-update-baseline")
+    project.run("--ir-markdown=out.md")
+    markdown = (project.path / "out.md").read_text(encoding="utf-8")
+    assert "| Lowest queries | " in markdown
+    assert "| lost |" not in markdown
+    assert "| a | 0.500 |" in markdown
+
+
+def test_a_floor_names_first_what_fell(project: Project) -> None:
+    project.suite(suite("abcd", "metrics: [mrr@10]\nthresholds: {mrr@10: 0.99}\n"))
+    before = {name: [f"{name}-d"] for name in "abcd"}
+    project.answers({**before, "a": ["x"], "b": ["x"]})
+    project.run("--ir-update-baseline")
+    project.answers({**before, "a": ["x"], "b": ["x"], "d": ["x", "d-d"]})
+    result = project.run()
+    result.stdout.fnmatch_lines(
+        [
+            "*lowest mrr@10, those that fell first:",
+            "*0.500 (was 1.000)  d (shop.ir.yaml:*",
+            "*0.000  a (shop.ir.yaml:*",
+        ]
+    )

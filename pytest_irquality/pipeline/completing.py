@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.retrieval.run import JUDGMENTS, Fault
 from pytest_irquality.storage.elsewhere import gone_from
-from pytest_irquality.storage.found import Found
+from pytest_irquality.storage.found import UNGUARDED, Found
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.stored import Header
 from pytest_irquality.storage.target import Target
@@ -28,6 +28,8 @@ def completed(plan: Plan, result: SuiteResult, today: Found, before: Found) -> S
     if plan.kept:
         facts += _of_kept(today.headers, plan.project.commit)
     facts += _one_service(result, before)
+    if before.unguarded and not plan.updating:
+        facts.append(Remark(UNGUARDED))
     for fact in result.facts:
         # What would notice may be in another share.
         if not (plan.shard and isinstance(fact, Unnoticed)):
@@ -134,7 +136,7 @@ def _update(plan: Plan, today: Found, result: SuiteResult, file: str) -> Iterato
     if run.interrupted:
         yield f"baseline not written: {file}: interrupted"
         return
-    if other := suite.baseline_retriever:
+    if other := target.other:
         yield (
             f"baseline not written: {suite.path} compares with the retriever {other!r}, not with a"
             " file"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.pipeline.asking import Asking, asked, settled
@@ -57,6 +58,7 @@ def _judged(
     plan: Plan, target: Target, checks: Sequence[Check], asking: Asking, reference: Run | None
 ) -> tuple[SuiteResult, Found, Found]:
     suite, part = target.suite, plan.part(target.suite)
+    part = replace(part, baseline_retriever=target.other)
     needed = {query.id for check in checks for query in part.needed(check)}
     # What is damaged, or stands in no chunk, is told before anything is asked.
     plan.refuse_over_budget()
@@ -68,8 +70,8 @@ def _judged(
         today = plan.kept.find(target).of_today(needed)
     else:
         today = asked(plan, target, needed, asking)
-    if suite.baseline_retriever:
-        before = Found(target, suite.baseline_retriever, answers=reference or today.run)
+    if target.other:
+        before = Found(target, target.other, answers=reference)
     accepting = None
     if before.committed:
         committed = before.committed.run(suite)
@@ -82,7 +84,8 @@ def _judged(
         checks,
         before=before.run,
         baseline=before.baseline,
-        updating=plan.updating and not suite.baseline_retriever,  # else no file would mend a drop
+        # Else no file would mend a drop.
+        updating=before.unguarded or (plan.updating and not target.other),
         accepting=accepting,
         past=plan.past(target, needed),
         nowhere=nowhere,

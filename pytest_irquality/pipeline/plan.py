@@ -104,7 +104,7 @@ class Plan:
         Raises ``StoredRunError`` where that is there, cannot be compared with, and neither an
         update is about to mend it nor the change itself commits another.
         """
-        if self.compared is None or target.suite.baseline_retriever:
+        if self.compared is None or target.other:
             return Found(target)
         own = self.updating and self.compared is self.files
         found = self.replaced(target) if own else self.compared.find(target)
@@ -141,7 +141,7 @@ class Plan:
             )
         self._refuse_one_file(target)
         partial = len(needed) < len(target.suite.queries)
-        if self.updating and partial and not target.suite.baseline_retriever:
+        if self.updating and partial and not target.other:
             damage = self.replaced(target).damage
             if damage:
                 raise StoredRunError(f"{damage}; only an update of all queries can do that")

@@ -109,9 +109,11 @@ class Sitting:
         accepting = None
         if found.committed is not None:
             accepting = Accepting(found.committed.run(suite), found.damage, self.exams.refused)
+        suite = replace(suite, baseline_retriever=found.target.other)
         then = judge(
-            suite, run, checks, before=found.run, baseline=found.baseline, accepting=accepting
-        )
+            suite, run, checks, before=found.run, baseline=found.baseline, accepting=accepting,
+            updating=found.unguarded,
+        )  # fmt: skip
         held = held_to(exam, then, result)
         if found.run is None or not held.verdicts:
             return held
@@ -126,10 +128,10 @@ class Sitting:
         today = self.today.target
         of_today = not isinstance(self.plan.compared, AtCommit)  # but the base was run for it
         target = Target(suite, today.file if of_today else self.base.file, today.retriever)
-        other = suite.baseline_retriever
+        other = target.other
         if not other:
             return self.plan.before(target)
-        if other != today.suite.baseline_retriever or self.before.run is None:
+        if other != today.other or self.before.run is None:
             raise StoredRunError(f"it compares with the retriever {other}, which today's does not")
         more = self.exams.more.get((self.base.file, other), Run(other))
         if {query.id for query in asked} - more.answered - more.faults.keys():

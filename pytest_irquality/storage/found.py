@@ -14,6 +14,10 @@ from pytest_irquality.storage.stored import Header, StoredRun
 from pytest_irquality.storage.target import Target
 
 NAMED = 3
+UNGUARDED = (
+    "others are compared with this retriever, and it is unguarded: it has no baseline of its own;"
+    f" make one with `{UPDATE}` and commit it"
+)
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,12 @@ class Found:
         if self.stored is not None:
             return self.stored.run(self.target.suite, self.matching)
         return Run(self.target.retriever) if self.new else None
+
+    @property
+    def unguarded(self) -> bool:
+        """True for a retriever that others are compared with, and that itself is with nothing."""
+        suite, _, retriever = self.target
+        return suite.baseline_retriever == retriever and self.run is None
 
     @property
     def baseline(self) -> Baseline | None:

@@ -38,6 +38,12 @@ class Target(NamedTuple):
         """The name of its run in messages."""
         return run_name(self.suite.path, self.retriever)
 
+    @property
+    def other(self) -> str | None:
+        """The retriever that it is compared with; None for that one itself, as where it is none."""
+        name = self.suite.baseline_retriever
+        return None if name == self.retriever else name
+
     def below(self, folder: Path, suffix: str = ".jsonl") -> Path:
         """Give its place in a folder of runs: as deep in it as the suite stands in the project."""
         path = Path(self.suite.path)

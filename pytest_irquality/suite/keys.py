@@ -347,7 +347,7 @@ class SuiteSettings:
     )
     baseline_retriever: str | None = key(
         only("retriever", TEXT, "the name of one value of the parametrised fixture"),
-        "Compare with another retriever of the same run.",
+        "Compare the others with this retriever of the same run.",
         None,
         "the stored baseline",
         name="baseline",

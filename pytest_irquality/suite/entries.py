@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.suite.files.formats import Record
@@ -19,17 +20,26 @@ from pytest_irquality.suite.keys import (
     WrittenSuite,
     read_query,
 )
-from pytest_irquality.suite.yaml import Document, Place, as_number, clipped, short
+from pytest_irquality.suite.model import Query
+from pytest_irquality.suite.yaml import Document, Place, SuiteError, as_number, clipped, short
 
 FURTHER_KEYS = tuple(key for key in QUERY_KEYS if key not in ("query", "id"))
 """Keys of a query that a line of JSONL may carry beside its text and its id."""
+
+OF_SHEETS: Mapping[str, Callable[[Record], Any]] = {
+    "tags": tags,
+    "variants": variants,
+    "weight": lambda record: as_number(record.cells["weight"]),
+}
+"""Keys that a cell of a table writes in its own way."""
 
 
 @dataclass(frozen=True)
 class SuiteFiles:
     """The files of a suite at ``path``, as far as they were read; ``allowed`` are its folders.
 
-    ``opened`` are all of them, ``notes`` says what they hold beside what is used.
+    ``opened`` are all of them, ``notes`` says what they hold beside what is used, ``promising`` are
+    columns that look as if they said what is to be found, by the file that ignores them.
     """
 
     path: Path
@@ -39,6 +49,7 @@ class SuiteFiles:
     judging: list[JudgmentFile] = field(default_factory=list)
     opened: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    promising: dict[str, Sequence[str]] = field(default_factory=dict)
 
     @cached_property
     def judged(self) -> InFiles:
@@ -65,6 +76,19 @@ class SuiteFiles:
             self.document.fail_at(place, "'queries' is empty: no file has one")
         return entries
 
+    def refuse_unjudged(self, queries: Iterable[Query]) -> None:
+        """Refuse a file of which no query is held to anything, where a column looks otherwise."""
+        held = {q.place.path for q in queries if q.judgments.grades or q.votes or q.demands}
+        for file, columns in self.promising.items():
+            if columns and file not in held:
+                named = ", ".join(map(short, columns))
+                message = (
+                    f"nothing says what the queries of this file should find, and {named} is not"
+                    " read: call passages 'expected passage', documents 'docid' with a 'rating',"
+                    " or leave it out"
+                )
+                raise SuiteError(file, 1, 1, message)
+
     def _read(self, source: Source) -> JudgmentFile:
         judgments = read_judgments(source, self.written.grades)
         self.judging.append(judgments)
@@ -73,17 +97,19 @@ class SuiteFiles:
     def _of_file(self, _: WrittenFile, source: Source) -> Iterator[WrittenQuery]:
         """The queries of a file, which may judge them as well."""
         by_text = self.written.match == "text"
-        records, judges, note = read_queries(source, FURTHER_KEYS, by_text=by_text)
-        if judges:
+        read = read_queries(source, FURTHER_KEYS, by_text=by_text)
+        if read.judged:
             self._read(source)
-        if note:
-            self.notes.append(note)
-        return (self._query(record, source.name) for record in records)
+        if read.note:
+            self.notes.append(read.note)
+        self.opened.extend(file.path for file in read.beside)
+        self.promising[source.name] = read.promising
+        return (self._query(record, source.name) for record in read.records)
 
     def _of_folder(self, entry: WrittenFile, source: Source) -> Iterator[WrittenQuery]:
         """The queries of a BEIR folder that its test split judges."""
         texts = beir_queries(source)
-        records, _, _ = read_queries(texts, FURTHER_KEYS)
+        records = read_queries(texts, FURTHER_KEYS).records
         judgments = self._read(beir_qrels(source))
         queries = (self._query(record, texts.name) for record in records)
         return (query for query in queries if query.name in judgments.grades)
@@ -105,22 +131,18 @@ class SuiteFiles:
         """A query of a file; one of JSONL may carry whatever a query of a suite may."""
         cells = record.cells
         place = Place(record.line, 1, shown)
-        if record.further:
-            named = {name: cells[name] for name in ("query", "id", "why") if cells.get(name)}
-            document = Document.of_json(shown, {**named, **record.further}, record.line)
-            return replace(read_query(document), bulk=True)
-        weight = as_number(cells.get("weight") or "1")
-        if weight is None or weight < 0:
+        sheet: dict[str, Any] = {
+            name: read(record) for name, read in OF_SHEETS.items() if cells.get(name)
+        }
+        if (weight := sheet.get("weight", 1)) is None or weight < 0:
             self.document.fail_at(
                 place, f"a weight must be a number of 0 or more, not {short(cells['weight'])}"
             )
-        return WrittenQuery(
-            query=cells["query"],
-            id=cells.get("id") or None,
-            why=cells.get("why") or None,
-            tags=tags(record),
-            variants=variants(record),
-            weight=weight,
-            place=place,
-            bulk=True,
-        )
+        named: dict[str, Any] = {
+            name: cells[name] for name in ("query", "id", "why") if cells.get(name)
+        }
+        if record.further:
+            written = read_query(Document.of_json(shown, {**named, **record.further}, record.line))
+        else:
+            written = WrittenQuery(**named, place=place)
+        return replace(written, bulk=True, **sheet)

@@ -99,6 +99,8 @@ class _Assembly:
         self._refuse_repeated_ids(entries)
         reader = QueryReader(self.document, written, self.limits, self.perturbations, files)
         queries = tuple(map(reader.query, entries))
+        if files:
+            files.refuse_unjudged(queries)
         reworded = tuple(reader.reworded(queries))
         kinds = dict.fromkeys(variant.kind for variant in reworded)
         checks = [*self._query_checks(queries), *self.limits.checks(written, queries, kinds)]

@@ -5,12 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_irquality.suite import Query, SuiteError, load_suite
+from pytest_irquality.edges import bounds
+from pytest_irquality.edges.git import Repository
+from pytest_irquality.edges.objects import Tree
+from pytest_irquality.edges.project import Project
+from pytest_irquality.pipeline.base_suite import BaseSuites
+from pytest_irquality.suite import Query, Suite, SuiteError, load_suite
+from tests.repository import git
 
 PAID = "Refunds are paid within 14 days."
 KEEP = "Keep the receipt, it is asked for."
@@ -137,3 +145,204 @@ def test_plain_queries_stay_what_they_are(tmp_path: Path) -> None:
     assert (dict(query.judgments.grades), notes) == ({PAID: 1}, ())
     query, _ = read(tmp_path, "b.csv", table({"question": "refunds?", "tags": "head"}))
     assert query.tags == ("head",)
+
+
+# -- promptfoo, sheets ------------------------------------------------------------------------------
+
+
+def loaded(tmp_path: Path, name: str, text: str, match: str = "text", more: str = "") -> Suite:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    path = tmp_path / "s.ir.yaml"
+    path.write_text(f"match: {match}\nqueries: {name}\n{more}", encoding="utf-8")
+    return load_suite(path, shown="s.ir.yaml")
+
+
+def graded(suite: Suite) -> list[tuple[str, dict[str, float]]]:
+    return [(query.text, dict(query.judgments.grades)) for query in suite.queries]
+
+
+PROMPTFOO = f"""\
+language,question,__expected1,__expected2,__metadata:kind
+en,refunds?,contains: {PAID},llm-rubric: is it polite?,billing
+en,receipts?,"icontains:{KEEP}",,billing
+"""
+
+
+def test_what_promptfoo_says_an_answer_contains_is_a_passage(tmp_path: Path) -> None:
+    suite = loaded(tmp_path, "tests.csv", PROMPTFOO)
+    assert graded(suite) == [("refunds?", {PAID: 1}), ("receipts?", {KEEP: 1})]
+    (note,) = suite.notes
+    assert note.endswith(
+        "a CSV of promptfoo: ignored, as no judgments of rankings: __expected2 (llm-rubric), language"
+    )
+
+
+def test_a_row_of_too_many_cells_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=r"a\.csv:2:1: a line of 3 cells under a header of 2"):
+        loaded(tmp_path, "a.csv", f"question,__expected\na,contains:{KEEP}\n")
+
+
+def test_the_only_variable_of_promptfoo_is_the_query(tmp_path: Path) -> None:
+    suite = loaded(tmp_path, "tests.csv", f"topic,__expected\nrefunds,contains:{PAID}\n", "id")
+    assert graded(suite) == [("refunds", {PAID: 1})]
+    assert suite.queries[0].passages == {PAID}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "query,passage",
+        "Question,Expected passage",
+        "question;gold_passage",
+        "Expected Passage\tQuery",
+    ],
+)
+@pytest.mark.parametrize("match", ["text", "id"])
+def test_a_sheet_of_questions_and_passages(header: str, match: str, tmp_path: Path) -> None:
+    sign = next(sign for sign in ",;\t" if sign in header)
+    cells = ["refunds?", f'"{PAID}"' if sign != "\t" else PAID]
+    if header.startswith("Expected"):
+        cells.reverse()
+    suite = loaded(tmp_path, "a.csv", f"{header}\n{sign.join(cells)}\n", match)
+    assert graded(suite) == [("refunds?", {PAID: 1})]
+
+
+def test_rows_of_a_question_are_its_passages_and_its_other_cells_stay(tmp_path: Path) -> None:
+    text = f'id,question,passage,tags,variants,weight\nq1,refunds?,{PAID},a;b,refund?,2\nq1,refunds?,"{KEEP}",,,\n'
+    (query,) = loaded(tmp_path, "a.csv", text).queries
+    assert (query.id, dict(query.judgments.grades)) == ("q1", {PAID: 1, KEEP: 1})
+    assert (query.tags, query.variants, query.weight) == (("a", "b"), ("refund?",), 2)
+
+
+def test_a_file_of_judgments_keeps_its_texts_to_itself(tmp_path: Path) -> None:
+    suite = loaded(tmp_path, "a.csv", f"query,docid,rating,passage\nrefunds?,d1,2,{PAID}\n", "id")
+    assert graded(suite) == [("refunds?", {"d1": 2})]
+
+
+# -- what promises an expectation ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "column"),
+    [
+        ("a.csv", "question,expected\nrefunds?,14 days\n", "expected"),
+        ("a.csv", "question,Ground truth\nrefunds?,14 days\n", "Ground truth"),
+        ("a.csv", "query,docid\nrefunds?,d1\n", "docid"),
+        ("a.jsonl", lines({"query": "refunds?", "docid": "d1"}), "docid"),
+        ("a.jsonl", lines({"user_input": "refunds?", "reference": "14"}), "reference"),
+        ("a.csv", "question,__expected\nrefunds?,llm-rubric: nice\n", "__expected (llm-rubric)"),
+    ],
+)
+def test_a_column_that_is_not_read_and_looks_like_an_expectation(
+    name: str, text: str, column: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SuiteError) as error:
+        loaded(tmp_path, name, text)
+    said = str(error.value)
+    assert said.startswith(f"{name}:1:1: nothing says what the queries of this file should find")
+    assert f"{column!r} is not read" in said or f"{column} is not read" in said
+    (tmp_path / "j.csv").write_text("query,docid,rating\nrefunds?,d1,1\n", encoding="utf-8")
+    suite = loaded(tmp_path, name, text, "id", "judgments: j.csv\n")
+    assert graded(suite) == [("refunds?", {"d1": 1})]
+
+
+def test_queries_alone_stay_fine(tmp_path: Path) -> None:
+    suite = loaded(tmp_path, "a.csv", "query,clicks,language\nrefunds?,3,en\n", "id")
+    assert graded(suite) == [("refunds?", {})]
+
+
+# -- parquet ---------------------------------------------------------------------------------------
+
+
+def parquet(tmp_path: Path, name: str, *rows: dict[str, Any]) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    files = pytest.importorskip("pyarrow.parquet")
+    files.write_table(arrow.Table.from_pylist(list(rows)), tmp_path / name)
+
+
+def suite_of(tmp_path: Path, match: str, more: str = "", name: str = "qa.parquet") -> Suite:
+    path = tmp_path / "s.ir.yaml"
+    path.write_text(f"match: {match}\nqueries: {name}\n{more}", encoding="utf-8")
+    return load_suite(path, shown="s.ir.yaml")
+
+
+def test_a_set_of_ragas_in_parquet(tmp_path: Path) -> None:
+    row = {"user_input": "refunds?", "reference_contexts": [PAID, KEEP], "score": float("nan")}
+    parquet(tmp_path, "qa.parquet", row)
+    assert graded(suite_of(tmp_path, "text")) == [("refunds?", {PAID: 1, KEEP: 1})]
+
+
+def test_queries_and_judgments_in_parquet(tmp_path: Path) -> None:
+    parquet(
+        tmp_path,
+        "qa.parquet",
+        {"id": 7, "question": "refunds?", "tags": ["a", "b"], "vector": [0.5]},
+    )
+    parquet(tmp_path, "j.parquet", {"query-id": 7, "corpus-id": "d1", "score": 2})
+    suite = suite_of(tmp_path, "id", "judgments: j.parquet\n")
+    assert graded(suite) == [("refunds?", {"d1": 2})]
+    assert (suite.queries[0].id, suite.queries[0].tags) == ("7", ("a", "b"))
+
+
+def test_a_sheet_in_parquet(tmp_path: Path) -> None:
+    parquet(tmp_path, "qa.parquet", {"query": "refunds?", "passage": [PAID, KEEP]})
+    assert graded(suite_of(tmp_path, "text")) == [("refunds?", {PAID: 1, KEEP: 1})]
+
+
+def autorag(tmp_path: Path, ids: list[list[str]]) -> None:
+    row = {"qid": "q1", "query": "refunds?", "retrieval_gt": ids, "generation_gt": ["14 days"]}
+    parquet(tmp_path, "qa.parquet", row)
+    meta = {"last_modified_datetime": datetime(2026, 1, 1), "prev_id": None}
+    chunks = [
+        {"doc_id": f"c{n}", "contents": text, "metadata": meta}
+        for n, text in enumerate((PAID, KEEP, "x"))
+    ]
+    parquet(tmp_path, "corpus.parquet", *chunks)
+
+
+def test_a_set_of_autorag(tmp_path: Path) -> None:
+    autorag(tmp_path, [["c0"], ["c1"]])
+    assert graded(suite_of(tmp_path, "id")) == [("refunds?", {"c0": 1, "c1": 1})]
+    suite = suite_of(tmp_path, "text")
+    assert graded(suite) == [("refunds?", {PAID: 1, KEEP: 1})]
+    assert {file.name for file in suite.files} == {"qa.parquet", "corpus.parquet"}
+    autorag(tmp_path, [["c9"]])
+    with pytest.raises(SuiteError, match=r"qa\.parquet:1:1: the corpus beside .* has no c9"):
+        suite_of(tmp_path, "text")
+    (tmp_path / "corpus.parquet").unlink()
+    with pytest.raises(SuiteError, match=r"qa\.parquet:1:1: .* no corpus\.parquet beside it"):
+        suite_of(tmp_path, "text")
+
+
+def test_parquet_without_pyarrow_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "qa.parquet").write_bytes(b"PAR1" + bytes(20) + b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(SuiteError) as error:
+        suite_of(tmp_path, "id")
+    assert str(error.value) == "qa.parquet:1:1: parquet, which needs pyarrow: pip install pyarrow"
+
+
+def test_parquet_that_is_damaged_or_grows_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parquet(tmp_path, "qa.parquet", *[{"query": "a" * 1_000}] * 1_000)
+    monkeypatch.setattr(bounds, "GROWTH_FROM", 10_000)
+    with pytest.raises(SuiteError, match="parquet that grows more than 200 times"):
+        suite_of(tmp_path, "id")
+    (tmp_path / "qa.parquet").write_bytes(b"PAR1" + bytes(20) + b"PAR1")
+    with pytest.raises(SuiteError, match="damaged parquet: "):
+        suite_of(tmp_path, "id")
+
+
+def test_the_base_s_suite_has_the_base_s_corpus(tmp_path: Path) -> None:
+    autorag(tmp_path, [["c0"]])
+    then = suite_of(tmp_path, "text")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "first")
+    for file in ("qa.parquet", "corpus.parquet"):
+        (tmp_path / file).unlink()
+    suites = BaseSuites(Project(tmp_path, tmp_path), Tree(Repository.holding(tmp_path), "HEAD"))
+    base = suites.read(tmp_path / "s.ir.yaml", then)
+    assert base is not None
+    assert graded(base) == [("refunds?", {PAID: 1})]

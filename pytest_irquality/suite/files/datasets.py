@@ -11,10 +11,20 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pytest_irquality.suite.files.formats import DECODER, Bad, Record, cells_of, meaningful, rows
+from pytest_irquality.suite.files.formats import (
+    DECODER,
+    Bad,
+    Record,
+    cells_of,
+    meaningful,
+    named,
+    refuse_ragged,
+    rows,
+)
 from pytest_irquality.suite.yaml import clipped
 
 LONGEST_JSON = 256 * 2**20  # characters of a file that is one JSON value, and so is read as a whole
@@ -22,12 +32,16 @@ Cells = Mapping[str, Any]
 
 
 class Expected(NamedTuple):
-    """The content of one row: its question, and the texts and the documents that answer it."""
+    """The content of one row: its question, and the texts and the documents that answer it.
+
+    ``ignored`` names what else it says, where that differs from row to row.
+    """
 
     query: str
     passages: Sequence[str] = ()
     documents: Sequence[str] = ()
     id: str = ""
+    ignored: Sequence[str] | None = None
 
     def judgments(self, by_text: bool) -> dict[str, Any]:
         """The answers under the keys of a query: as passages, or else as ids where it has any."""
@@ -71,17 +85,17 @@ def _text_of(thing: Cells) -> str:
     return next(filter(None, texts), "")
 
 
-def _texts(value: Any) -> list[str]:
+def texts_in(value: Any) -> list[str]:
     """A text, a list of texts, or things with a text in them; also as one cell of a table."""
     if isinstance(value, str | None):
         return [text for text in _list_in(value or "") if text.strip()]
     if isinstance(value, Mapping):
-        return _texts(_text_of(value))
+        return texts_in(_text_of(value))
     if not isinstance(value, Sequence):
         raise Mistyped(value)
     texts: list[str] = []
     for one in filter(None, value):
-        texts += [one] if isinstance(one, str) else _texts(one)
+        texts += [one] if isinstance(one, str) else texts_in(one)
     return texts
 
 
@@ -101,7 +115,21 @@ def _parsed(cell: str) -> Any:
 def _list_in(cell: str) -> list[str]:
     """The texts of a cell: those of a list, or one text."""
     parsed = _parsed(cell)
-    return _texts(parsed) if isinstance(parsed, list) else [cell]
+    return texts_in(parsed) if isinstance(parsed, list) else [cell]
+
+
+def _flat(value: Any) -> Iterator[str]:
+    """The texts of lists within lists, also as one cell of a table."""
+    if isinstance(value, str):
+        parsed = _parsed(value)
+        value = parsed if isinstance(parsed, list) else [value]
+    for one in value or ():
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, list):
+            yield from _flat(one)
+        else:
+            raise Mistyped(one)
 
 
 def _ids(value: Any) -> list[str]:
@@ -131,7 +159,7 @@ def _query(row: Cells, *names: str) -> str:
 
 
 def _ragas(row: Cells) -> Expected:
-    contexts = _texts(row.get("reference_contexts", ""))
+    contexts = texts_in(row.get("reference_contexts", ""))
     ids = _ids(row.get("reference_context_ids", ""))
     return Expected(_query(row, "user_input", "query", "question"), contexts, ids)
 
@@ -139,7 +167,7 @@ def _ragas(row: Cells) -> Expected:
 def _golden(row: Cells) -> Expected:
     context = row.get("context", "")
     is_cell = isinstance(context, str) and not context.lstrip().startswith("[")
-    return Expected(_query(row, "input"), _texts(context.split("|") if is_cell else context))
+    return Expected(_query(row, "input"), texts_in(context.split("|") if is_cell else context))
 
 
 def _langsmith(row: Cells) -> Expected:
@@ -158,7 +186,7 @@ def _langsmith(row: Cells) -> Expected:
         "passages",
     )
     ids = _ids(_first(wanted, ("reference_context_ids", "document_ids", "doc_ids", "relevant_ids")))
-    return Expected(query, _texts(_first(wanted, names)), ids, str(row.get("id", "")))
+    return Expected(query, texts_in(_first(wanted, names)), ids, str(row.get("id", "")))
 
 
 def _side(row: Cells, side: str) -> Cells:
@@ -176,17 +204,46 @@ def _only_text(asked: Cells) -> str:
     return texts[0] if len(texts) == 1 else ""
 
 
+def _promptfoo(row: Cells) -> Expected:
+    """Asserts on the answer, of which those of a text that it contains are passages."""
+    passages, ignored, asked = [], [], {}
+    for name, cell in row.items():
+        said = cell.strip()
+        if not name.startswith("__"):
+            asked[name] = said
+        elif said and name.startswith(EXPECTED):
+            if contained := CONTAINS.fullmatch(said):
+                passages.append(contained[1])
+            else:
+                ignored.append(f"{name} ({said.partition(':')[0]})")
+    column = named([*asked]).get("query", 0 if len(asked) == 1 else None)
+    query = asked.pop([*asked][column]) if column is not None else ""
+    return Expected(query, passages, ignored=[*ignored, *asked])
+
+
+def _autorag(row: Cells) -> Expected:
+    ids = [*_flat(row["retrieval_gt"])]
+    return Expected(_query(row, "query"), row.get(OF_CORPUS, ()), ids, str(row["qid"] or ""))
+
+
+CONTAINS = re.compile(r"i?contains:\s*(.*\S)", re.DOTALL)
+EXPECTED = "__expected"
+OF_CORPUS = "texts of the corpus"
 CONTEXT = ("reference_contexts", "reference_context_ids")
 LLAMA_INDEX = "a set of ragas or LlamaIndex"
+PROMPTFOO = Dataset("a CSV of promptfoo", (), _promptfoo)
+AUTORAG = Dataset(
+    "a set of AutoRAG", ("qid", "query", "retrieval_gt"), _autorag,
+    ("qid", "query", "retrieval_gt", OF_CORPUS),
+)  # fmt: skip
 DATASETS = (
+    AUTORAG,
     Dataset("a set of ragas", ("user_input",), _ragas, ("user_input", *CONTEXT)),
     Dataset(LLAMA_INDEX, ("reference_contexts",), _ragas, ("query", "question", *CONTEXT)),
     Dataset("goldens of DeepEval", ("input", "expected_output"), _golden, ("input", "context")),
     Dataset("goldens of DeepEval", ("input", "context"), _golden, ("input", "context")),
     Dataset("a set of LangSmith", ("inputs", "outputs"), _langsmith, ("id", "inputs", "outputs")),
 )  # fmt: skip
-WHOLE = ("examples", "relevant_docs")
-"""Names under which a file that is one object holds its rows."""
 LANGSMITH_COLUMNS = re.compile(r"inputs?[._]")
 
 
@@ -196,6 +253,8 @@ def dataset_of(names: Iterable[str]) -> Dataset | None:
     for dataset in DATASETS:
         if there.issuperset(dataset.needs):
             return dataset
+    if any(name.startswith(EXPECTED) for name in there):
+        return PROMPTFOO
     if any(LANGSMITH_COLUMNS.match(name) for name in there) and any(
         re.match(r"outputs?[._]", name) for name in there
     ):
@@ -211,6 +270,29 @@ class Rows(NamedTuple):
 
     dataset: Dataset
     rows: Iterator[tuple[int, str, Cells]]
+
+    def with_texts(self, corpus: Callable[[], AbstractContextManager[Iterable[str]]]) -> Rows:
+        """The rows of AutoRAG with the texts that its corpus has for their ids."""
+        rows = [*self.rows]
+        wanted = {id for _, _, row in rows for id in _flat(row["retrieval_gt"])}
+        texts = {}
+        with corpus() as lines:
+            for number, line in meaningful(lines):
+                try:
+                    chunk = _object(DECODER.decode(line))
+                except (ValueError, RecursionError) as error:
+                    raise Bad(number, 1, f"not JSON: {error}") from None
+                if (id := chunk.get("doc_id")) in wanted:
+                    texts[id] = _text_of({"text": chunk.get("contents")})
+        return Rows(self.dataset, (_completed(row, texts) for row in rows))
+
+
+def _completed(row: tuple[int, str, Cells], texts: Mapping[str, str]) -> tuple[int, str, Cells]:
+    number, raw, cells = row
+    ids = [*_flat(cells["retrieval_gt"])]
+    if lacking := next((id for id in ids if id not in texts), None):
+        raise Bad(number, 1, f"the corpus beside this set of AutoRAG has no {clipped(lacking)}")
+    return number, raw, {**cells, OF_CORPUS: [texts[id] for id in ids]}
 
 
 def rows_in(lines: Iterable[str]) -> Rows | None:
@@ -232,6 +314,7 @@ def _of_table(
 ) -> Iterator[tuple[int, str, Cells]]:
     for at, raw, cells in rows(lines, delimiter, number):
         if any(cells):
+            refuse_ragged(at, cells, names)
             yield at, raw, dict(zip(names, cells, strict=False))
 
 
@@ -240,10 +323,7 @@ def _of_json(lines: Iterator[str], number: int, head: str) -> Rows | None:
         first = DECODER.decode(head)
     except (ValueError, RecursionError):
         first = None
-    is_row = isinstance(first, dict) and not any(
-        isinstance(first.get(name), (list, dict)) for name in WHOLE
-    )
-    if is_row:
+    if isinstance(first, dict) and not any(_rows_of(first)):
         dataset = dataset_of(first)
         return Rows(dataset, _of_jsonl(lines, number, head)) if dataset else None
     value = _whole(lines, head)
@@ -319,9 +399,13 @@ def records_of(found: Rows, by_text: bool, ignored: set[str]) -> Iterator[Record
         except (Mistyped, RecursionError) as error:
             raise Bad(number, 1, f"in a row of {found.dataset.what}: {error}") from None
         said = {name for name, value in row.items() if value not in (None, "", [])}
-        ignored |= said.difference(found.dataset.used)
+        if expected.ignored is None:
+            ignored |= said.difference(found.dataset.used)
+        else:
+            ignored.update(expected.ignored)
         if not expected.query.strip():
-            raise Bad(number, 1, f"no question in this row of {found.dataset.what}")
+            what = found.dataset.what
+            raise Bad(number, 1, f"no question in this row of {what}: nothing like 'question'")
         cells = {"query": expected.query.strip()}
         if expected.id:
             cells["id"] = expected.id

@@ -20,7 +20,7 @@ from pytest_irquality.suite.yaml import as_number, short
 
 SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "id": ("queryid", "qid", "topicid", "topic", "qno", "id"),
-    "query": ("query", "querytext", "text", "question", "searchterm", "searchquery", "keywords"),
+    "query": ("query", "querytext", "question", "searchterm", "searchquery", "keywords", "text"),
     "document": (
         "docid", "documentid", "doc", "document", "docno", "did", "corpusid", "passageid", "pid",
         "productid", "product", "itemid", "item", "sku",
@@ -37,7 +37,17 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "date": ("date", "judgedat", "gradedat"),
     "decision": ("decision",),
     "note": ("note",),
+    "passage": (
+        "expectedpassage", "expectedpassages", "passage", "passages", "goldpassage", "goldpassages",
+        "referencepassage", "relevantpassage", "expectedcontext", "goldcontext", "referencecontext",
+        "groundtruthcontext", "expectedtext", "expectedchunk", "goldchunk",
+    ),
 }  # fmt: skip
+EXPECTATION = re.compile(
+    "expect|gold|relevan|reference|context|passage|truth|answers?$|^docs?$|docid|document|positive"
+    "|judge?ment|evidence|chunk|rating|grade"
+)
+"""A column's name that promises more than a query."""
 # What a line of JSONL may hold besides, of the formats that are known: it says nothing of a query
 # or a judgment.
 PASSED = {"metadata", "title", "iteration", "createdat", "updatedat"}
@@ -62,13 +72,14 @@ class Bad(Exception):
 class Record:
     """One line of a file: its number, its text as it stands, and what it says by name.
 
-    ``further`` are keys of JSON as they came.
+    ``further`` are keys of JSON as they came, ``ignored`` what says nothing of a query.
     """
 
     line: int
     raw: str
     cells: Mapping[str, str]
     further: Mapping[str, Any] = field(default_factory=dict)
+    ignored: Sequence[str] = ()
 
     def fail(self, name: str, message: str) -> NoReturn:
         """Refuse the line for one of its cells."""
@@ -171,6 +182,17 @@ def is_header(names: Sequence[str]) -> bool:
     return "query" in found or {"id", "document", "grade"} <= set(found)
 
 
+def unread(names: Sequence[str], columns: Mapping[str, int]) -> Sequence[str]:
+    """The names of columns that say nothing of a query.
+
+    A document without a grade judges nothing, nor does a grade alone.
+    """
+    pair = {"document", "grade"}
+    half = pair if not columns.keys() >= pair else ()
+    read = {column for meaning, column in columns.items() if meaning not in half}
+    return [name for column, name in enumerate(names) if column not in read]
+
+
 def table(delimiters: str) -> Callable[[Iterable[str]], Iterator[Record]]:
     """The reader of tables with a header.
 
@@ -183,6 +205,7 @@ def table(delimiters: str) -> Callable[[Iterable[str]], Iterator[Record]]:
         delimiter = next((d for d in delimiters if is_header(cells_of(header, d))), delimiters[0])
         names = [name.strip() for name in cells_of(header, delimiter)]
         columns = named(names)
+        ignored = unread(names, columns)
         read = from_csv if tuple(names) in OUR_COLUMNS else str
         if not is_header(names):
             there = ", ".join(short(name) for name in names[:8])
@@ -195,12 +218,43 @@ def table(delimiters: str) -> Callable[[Iterable[str]], Iterator[Record]]:
         for number, raw, row in rows(lines, delimiter, start):
             if not any(row) or (len(row) < len(names) and row[0].startswith("#")):
                 continue
-            if len(row) < len(names) or any(row[len(names) :]):
-                raise Bad(number, 1, f"a line of {len(row)} cells under a header of {len(names)}")
+            refuse_ragged(number, row, names)
             cells = {meaning: row[column].strip() for meaning, column in columns.items()}
-            yield Record(number, raw, {name: read(cell) for name, cell in cells.items()})
+            cells = {name: read(cell) for name, cell in cells.items()}
+            yield Record(number, raw, cells, ignored=ignored)
 
     return records
+
+
+def refuse_ragged(number: int, row: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse a line with more or fewer cells than its header."""
+    if len(row) < len(names) or any(row[len(names) :]):
+        raise Bad(number, 1, f"a line of {len(row)} cells under a header of {len(names)}")
+
+
+def of_columns(lines: Iterable[str]) -> Iterator[Record]:
+    """The reader of a table whose rows are objects of JSON, as those of parquet are."""
+    for number, line in meaningful(lines):
+        try:
+            row = DECODER.decode(line)
+        except ValueError as error:
+            raise Bad(number, 1, str(error)) from None
+        names = tuple(row)
+        columns = named(names)
+        if not is_header(names):
+            there = ", ".join(map(short, names[:8]))
+            raise Bad(number, 1, f"no column for the query (query, question); it has {there}")
+        cells = {meaning: _cell(meaning, row[names[at]]) for meaning, at in columns.items()}
+        yield Record(number, line, cells, ignored=unread(names, columns))
+
+
+def _cell(meaning: str, value: Any) -> str:
+    """A value of JSON as a cell of a sheet would have it."""
+    if isinstance(value, str | None):
+        return value or ""
+    if meaning in ("tags", "variants") and isinstance(value, list):
+        return "|".join(map(str, value))
+    return json.dumps(value)
 
 
 def rows(lines: Iterator[str], delimiter: str, before: int) -> Iterator[tuple[int, str, list[str]]]:
@@ -312,7 +366,9 @@ def jsonl(
                 for key in further
                 if value.get(key) is not None and key not in taken
             }
-            yield Record(number, line, cells, rest)
+            half = {"document", "grade"} & cells.keys()
+            ignored = [] if len(half) == 2 else [seen[keys][name] for name in half]
+            yield Record(number, line, cells, rest, ignored)
 
     return records
 

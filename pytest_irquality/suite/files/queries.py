@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from pytest_irquality.suite.files.datasets import records_of, rows_in
-from pytest_irquality.suite.files.formats import Record, jsonl
-from pytest_irquality.suite.files.source import FORMATS, QUERIES, Source
+from pytest_irquality.suite.files.datasets import AUTORAG, Expected, records_of, rows_in, texts_in
+from pytest_irquality.suite.files.formats import EXPECTATION, Record, jsonl, plainly
+from pytest_irquality.suite.files.source import FORMATS, QUERIES, Source, corpus_beside
 
 
 class Queries(NamedTuple):
     """The queries of a file, each once.
 
-    ``judged``: the file judges them as well. ``note`` says what it holds beside them.
+    ``judged``: the file judges them as well. ``note`` says what it holds beside them, ``promising``
+    names the columns that are ignored, and look as if they said what is to be found. ``beside`` are
+    other files that were read for it.
     """
 
     records: list[Record]
     judged: bool = False
     note: str = ""
+    promising: Sequence[str] = ()
+    beside: Sequence[Source] = ()
 
 
 def read_queries(
@@ -36,19 +42,37 @@ def read_queries(
     name = source.recognised(QUERIES, "queries", otherwise)
     records = jsonl(keys) if name == "jsonl" else FORMATS[name].records
     once: dict[object, Record] = {}
+    passages: defaultdict[object, list[str]] = defaultdict(list)
+    ignored: dict[str, None] = {}
     judged = False
     with source.open() as lines:
         for record in records(lines):
-            if not record.cells.get("query", "").strip():
+            cells = record.cells
+            if not cells.get("query", "").strip():
                 record.fail(
                     "query",
                     "no query on this line: its text, in a column or under a key like 'query' or"
                     " 'text'",
                 )
-            judged = "document" in record.cells and "grade" in record.cells
-            key = (record.cells.get("id"), record.cells["query"].strip()) if judged else record.raw
+            judged = "document" in cells and "grade" in cells
+            by_row = judged or "passage" in cells
+            key: object = (cells.get("id"), cells["query"].strip()) if by_row else record.raw
             once.setdefault(key, record)
-    return Queries(list(once.values()), judged)
+            ignored.update(dict.fromkeys(record.ignored))
+            if not judged:
+                passages[key] += texts_in(cells.get("passage", ""))
+    queries = [_with_passages(record, passages[key], by_text) for key, record in once.items()]
+    return Queries(queries, judged, promising=_promising(ignored))
+
+
+def _with_passages(record: Record, passages: Sequence[str], by_text: bool) -> Record:
+    """A row of a sheet with the passages of all rows of its query."""
+    answers = Expected("", passages).judgments(by_text)
+    return replace(record, further={**record.further, **answers}) if answers else record
+
+
+def _promising(names: Iterable[str]) -> list[str]:
+    return [name for name in names if EXPECTATION.search(plainly(name))]
 
 
 def _dataset(source: Source, by_text: bool) -> Queries | None:
@@ -56,10 +80,14 @@ def _dataset(source: Source, by_text: bool) -> Queries | None:
     if source.format not in (None, "jsonl", "csv", "tsv"):
         return None
     ignored: set[str] = set()
+    beside: list[Source] = []
     with source.open() as lines:
         rows = rows_in(lines)
         if rows is None:
             return None
+        if by_text and rows.dataset is AUTORAG:
+            beside.append(corpus_beside(source))
+            rows = rows.with_texts(beside[0].open)
         records = [*records_of(rows, by_text, ignored)]
     note = ""
     if ignored:
@@ -67,7 +95,7 @@ def _dataset(source: Source, by_text: bool) -> Queries | None:
         note = (
             f"{source.name} is {rows.dataset.what}: ignored, as no judgments of rankings: {names}"
         )
-    return Queries(records, note=note)
+    return Queries(records, False, note, _promising(sorted(ignored)), beside)
 
 
 def variants(record: Record) -> tuple[str, ...]:

@@ -10,12 +10,13 @@ from glob import has_magic
 from pathlib import Path
 from typing import NoReturn, TextIO
 
-from pytest_irquality.edges.open import Allowed, Unreadable, matching, open_lines
+from pytest_irquality.edges.open import Allowed, Unreadable, is_parquet, matching, open_lines
 from pytest_irquality.suite.files.formats import (
     OF_QUERIES,
     Bad,
     Format,
     jsonl,
+    of_columns,
     plain,
     recognise,
     table,
@@ -38,8 +39,10 @@ FORMATS: Mapping[str, Format] = {
     "tsv": Format("TSV", table("\t")),
     "topics": Format("topics", topics),
     "text": Format("a plain list of queries", plain),
+    # No suite names it: its first bytes tell, whatever a file is called.
+    "parquet": Format("parquet", of_columns),
 }
-assert set(FORMATS) == set(NAMES), "every format holds queries, or judgments, or both"
+assert set(FORMATS) == {*NAMES, "parquet"}, "every format holds queries, or judgments, or both"
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,13 @@ class Source:
         except (Bad, Unreadable) as wrong:
             raise SuiteError(self.name, wrong.line, wrong.column, str(wrong)) from None
 
+    def _guessed(self) -> list[str]:
+        """The names of the formats that its content and its suffix tell."""
+        with self.open(head=True) as lines:
+            if is_parquet(self.path, self.allowed):
+                return ["parquet"]
+            return [*recognise(lines, Path(self.path.name.removesuffix(".gz")).suffix.lower())]
+
     def recognised(self, known: tuple[str, ...], what: str, otherwise: str | None = None) -> str:
         """The name of the format it is in, which must be one of ``known``.
 
@@ -73,11 +83,8 @@ class Source:
         """
         if self.format == "beir" and "beir" not in known:
             return "jsonl"  # as BEIR's queries are
-        names = [self.format] if self.format else []
-        if not names:
-            with self.open(head=True) as lines:
-                names += recognise(lines, Path(self.path.name.removesuffix(".gz")).suffix.lower())
-        if name := next((name for name in names if name in known), None):
+        names = [self.format] if self.format else self._guessed()
+        if name := next((name for name in names if name in (*known, "parquet")), None):
             return name
         if otherwise:
             return otherwise
@@ -130,11 +137,24 @@ def beir_qrels(folder: Source) -> Source:
     )
 
 
+def corpus_beside(questions: Source) -> Source:
+    """The corpus of a set of AutoRAG, which keeps it beside its questions."""
+    folder = Source(
+        questions.path.parent, str(Path(questions.name).parent), None, questions.allowed
+    )
+    found = _part(folder, ("corpus.parquet",))
+    return found or _refuse(
+        questions,
+        "a set of AutoRAG names passages by their ids: no corpus.parquet beside it has their texts",
+    )
+
+
 def _part(folder: Source, names: Iterable[str]) -> Source | None:
     name = next((name for name in names if (folder.path / name).exists()), None)
     if name is None:
         return None
-    part = Source(folder.path / name, f"{folder.name}/{name}", None, folder.allowed)
+    shown = os.path.normpath(f"{folder.name}/{name}").replace(os.sep, "/")
+    part = Source(folder.path / name, shown, None, folder.allowed)
     try:
         if folder.allowed:
             folder.allowed.check_named([part.path])

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,6 +81,17 @@ ALONE = {
     "PYTEST_PLUGINS": "pytest_irquality.plugin.hooks",
     "PYTHONDONTWRITEBYTECODE": "1",
 }
+
+
+def await_end(process: int) -> None:
+    """Wait until a process is no more."""
+    for _ in range(3000):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.02)
+    pytest.fail("it still runs")
 
 
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:

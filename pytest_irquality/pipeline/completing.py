@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
+from pytest_irquality.edges.supervisor import is_connected
 from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.retrieval.run import JUDGMENTS, Fault
 from pytest_irquality.storage.elsewhere import gone_from
@@ -14,7 +15,6 @@ from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.stored import Header
 from pytest_irquality.storage.target import Target
 from pytest_irquality.storage.update import update
-from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.facts import Fact, Loud, Moved, Remark, TiesMoved, Unnoticed
 from pytest_irquality.verdict.result import BAD, QueryResult, SuiteResult
 from pytest_irquality.wording.numbers import counted
@@ -99,18 +99,22 @@ def _are_two(commit: str, other: str) -> bool:
     return not one.startswith(two) and not two.startswith(one)
 
 
-def _one_service(result: SuiteResult, before: Found) -> Iterator[Loud]:
+def _one_service(result: SuiteResult, before: Found) -> Iterator[Remark]:
     """Ask, where the base's code answered everything as today's, whether it was its code at all."""
     moved = [fact for fact in result.facts if isinstance(fact, (Moved, TiesMoved))]
     if before.differing and moved and not any(fact.rankings for fact in moved):
         files = counted(before.differing, "file")
+        none = f"no ranking differs, although {files} of code or data changed"
         asks = "did both sides speak to one service?"
-        yield Loud(
-            f"no ranking differs, although {files} other than tests and suites changed: {asks}"
-            " (a server with an address of its own, or an index that both sides open, answers for"
-            " both)",
-            f"no ranking differs although {files} changed: {asks}",
-        )
+        if before.spoke or is_connected():
+            yield Loud(
+                f"{none}: {asks} (a server with an address of its own answers for both)",
+                f"no ranking differs although {files} changed: {asks}",
+            )
+        else:
+            yield Remark(
+                f"{none} (an index outside the checkout, which both open, is one for both)"
+            )
 
 
 # -- what is written -------------------------------------------------------------------------------
@@ -144,15 +148,16 @@ def _update(plan: Plan, today: Found, result: SuiteResult, file: str) -> Iterato
         return
     # Also those that came without the texts in which their passages would stand.
     faulty = {query.id for query in result.queries if query.fault}
-    scored = {query.id: _values(suite, query) for query in result.queries}
+    scored = {query.id: _values(target, query) for query in result.queries}
     good = run.only(run.answered - faulty)
     run = replace(good, faults=dict.fromkeys(faulty, Fault("")), scored=scored)
     siblings = [target._replace(retriever=name) for name in plan.retrievers[target.file]]
     yield from update(plan.files, plan.replaced(target), run, siblings)
 
 
-def _values(suite: Suite, query: QueryResult) -> dict[str, float]:
+def _values(target: Target, query: QueryResult) -> dict[str, float]:
     """Give the values of a query by the measures that rest on judgments, and how many it had."""
+    suite = target.suite
     values = zip(suite.measures, query.values, strict=True)
     scored = {
         str(measure): value

@@ -113,6 +113,7 @@ def _activate(config: pytest.Config) -> None:
         from pytest_irquality.plugin import budget, collect, items  # noqa: PLC0415
         from pytest_irquality.plugin.session import Session  # noqa: PLC0415
 
+    _tell_the_side(config)
     config.pluginmanager.register(collect, "irquality-collection")
     config.pluginmanager.register(items, "irquality-running")
     config.pluginmanager.register(budget, "irquality-budget")
@@ -122,6 +123,17 @@ def _activate(config: pytest.Config) -> None:
         from pytest_irquality.plugin import base  # noqa: PLC0415
 
         config.pluginmanager.register(base, "irquality-base")
+
+
+def _tell_the_side(config: pytest.Config) -> None:
+    """Tell fixtures which side they are on, and a port for a server that they start."""
+    from pytest_irquality.edges.supervisor import free_port  # noqa: PLC0415
+
+    side = "base" if IN_BASE in os.environ else "today"
+    told = pytest.MonkeyPatch()
+    config.add_cleanup(told.undo)
+    told.setenv("IRQUALITY_SIDE", side)
+    told.setenv("IRQUALITY_PORT", str(free_port()))
 
 
 def pytest_collect_file(

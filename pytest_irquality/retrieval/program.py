@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import queue
 import shlex
-import signal
 import subprocess
 import threading
 from collections import deque
@@ -19,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from pytest_irquality.edges.supervisor import kill_tree
 from pytest_irquality.retrieval.call import RetrieverError
 from pytest_irquality.retrieval.jobs import TimedOut
 from pytest_irquality.retrieval.secrets import Secrets
@@ -194,16 +193,6 @@ class _Process:
     def kill(self) -> None:
         """End it and what it started, at once."""
         kill_tree(self.popen.pid)
-
-
-def kill_tree(pid: int) -> None:
-    """End a process that leads a session, and what it started, at once."""
-    if os.name == "nt":
-        tree = ["taskkill", "/F", "/T", "/PID", str(pid)]
-        subprocess.run(tree, capture_output=True, check=False)
-    else:
-        with suppress(OSError):
-            os.killpg(pid, signal.SIGKILL)
 
 
 def _lines(pipe: Any, longest: int) -> Iterator[bytes]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import socket
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
+from pytest_irquality.edges.supervisor import Supervised, free_port
 from pytest_irquality.retrieval.call import RetrieverError
-from pytest_irquality.retrieval.program import GRACE, TICK, kill_tree
+from pytest_irquality.retrieval.program import GRACE, TICK
 from pytest_irquality.retrieval.secrets import Secrets
 
 PORT = "{port}"
@@ -43,19 +42,17 @@ class Server:
     def __init__(self, written: str, folder: Path, secrets: Secrets) -> None:
         """Start it in a folder. Raises ``RetrieverError``."""
         self.secrets = secrets
-        self.port = _free_port()
+        self.port = free_port()
         filled = written.replace(PORT, str(self.port))
         self.shown = f"ir_serve: {secrets.mask(filled)}"
         self.output = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - appended to, wherever we read
         try:
-            self.popen = subprocess.Popen(
-                shlex.split(filled), cwd=folder, stdin=subprocess.DEVNULL, stdout=self.output,
-                stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
-        except (OSError, ValueError, IndexError) as error:
+            self.process = Supervised(
+                shlex.split(filled), folder, self.output, by=signal.SIGTERM, patience=GRACE
+            )
+        except (OSError, ValueError) as error:
             self.output.close()
             raise RetrieverError(f"{self.shown} cannot be started: {error}") from None
-        self.heir = _heir(self.popen.pid)
 
     def wait_for(self, answers: Callable[[], bool]) -> None:
         """Return when it answers. Raises ``RetrieverError`` where it ends before, or never does."""
@@ -74,7 +71,7 @@ class Server:
     def ended(self) -> str:
         """Say how it ended, and what it wrote last; nothing as long as it runs."""
         try:
-            status = self.popen.wait(TICK)
+            status = self.process.wait(TICK)
         except subprocess.TimeoutExpired:
             return ""
         return f"{self.shown} ended with status {status}; {self.said()}"
@@ -87,33 +84,5 @@ class Server:
 
     def close(self) -> None:
         """End it and what it started, first as it may end itself."""
-        if self.heir:
-            self.heir.kill()
-            self.heir.communicate()
-        with suppress(subprocess.TimeoutExpired):
-            self.popen.terminate()
-            self.popen.wait(GRACE)
-        kill_tree(self.popen.pid)
-        self.popen.wait()
+        self.process.end()
         self.output.close()
-
-
-def _heir(pid: int) -> subprocess.Popen[bytes] | None:
-    """Start what ends a server and what that started when this process is killed.
-
-    Its input ends then, however that came about.
-    """
-    if os.name == "nt":
-        return None
-    ends = ["sh", "-c", 'read _; kill -s KILL -- "-$0"', str(pid)]
-    nowhere = subprocess.DEVNULL
-    return subprocess.Popen(
-        ends, stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere, start_new_session=True
-    )
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port

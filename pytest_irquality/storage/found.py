@@ -37,8 +37,8 @@ class Found:
     first, so that nothing in it can have got worse.
 
     ``committed`` is the baseline that the change itself commits, where it is another. ``notes`` are
-    what a reader must know of it, ``differing`` counts the files, other than tests and suites, in
-    which the code that answered is not today's.
+    what a reader must know of it, ``differing`` counts the files, other than documentation, tests
+    and suites, in which the code that answered is not today's; ``spoke``: it asked another process.
     """
 
     target: Target
@@ -55,6 +55,7 @@ class Found:
     committed: StoredRun | None = None
     notes: Sequence[str] = ()
     differing: int = 0
+    spoke: bool = False
 
     @cached_property
     def matching(self) -> Matching:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ALONE, QUIET, Project, installed
+from tests.conftest import ALONE, QUIET, Project, await_end, installed
 from tests.repository import git
 
 pytestmark = pytest.mark.slow
@@ -140,11 +140,17 @@ def test_mains_own_progress_is_not_the_changes_loss(shop: Project) -> None:
 def test_where_no_ranking_differs_the_headline_asks_who_answered(shop: Project) -> None:
     """A server of its own answers for both sides, and nothing here can see it."""
     asks = "did both sides speak to one service?"
-    for name in ("README.md", "tests/test_shop.py", "test_more.py", ".ir-baseline/old.jsonl"):
+    speak = "    with socket.socket() as one:\n        one.connect_ex(('127.0.0.1', 9))\n"
+    asked = f"import socket\n{GOOD}".replace("    return", f"{speak}    return")
+    git(shop.path, "checkout", "-q", "main")
+    write(shop, "shop.py", asked)
+    commit(shop, "speaks to a server")
+    git(shop.path, "checkout", "-qB", "change")
+    for name in ("README.md", "tests/test_shop.py", "test_more.py", ".ir-baseline/old.jsonl", "docs/a.txt"):  # fmt: skip
         write(shop, name, "")
     commit(shop, "tests and words")
-    assert asks not in shop.run(RUN).stdout.str()
-    write(shop, "shop.py", GOOD + "# other code\n")
+    assert "no ranking differs" not in shop.run(RUN).stdout.str()
+    write(shop, "shop.py", (shop.path / "shop.py").read_text() + "# other code\n")
     write(shop, "settings.json", "{}")
     commit(shop, "code")
     result = shop.run(RUN, "--ir-markdown=out.md")
@@ -155,6 +161,15 @@ def test_where_no_ranking_differs_the_headline_asks_who_answered(shop: Project) 
     assert said in (shop.path / "ir-report.html").read_text()
     write(shop, "shop.py", GOOD.replace("'d2'", "'d3'"))
     assert asks not in shop.run(RUN).stdout.str()
+
+
+def test_where_neither_side_spoke_to_another_process_it_is_a_note(shop: Project) -> None:
+    write(shop, "shop.py", GOOD + "# other code\n")
+    commit(shop, "code")
+    result = shop.run(RUN)
+    assert "did both sides" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["*no ranking differs, although 1 file of code or data changed*"])
+    assert "but no ranking" not in result.stdout.str()
 
 
 FINDER = """\
@@ -713,7 +728,7 @@ def test_whatever_ends_it_nothing_is_left_for_long(
         output = process.communicate(timeout=300)[0].decode()
     child = int(started.read_text())
     if number == signal.SIGKILL:
-        os.kill(child, signal.SIGKILL)  # whom nobody ends, and who ends by itself
+        await_end(child)
         assert os.listdir(tmp_path / "tmp") != []
         assert shop.run(RUN, "shop.ir.yaml").ret == 0  # and the fixture looks at what is left
         return
@@ -739,7 +754,7 @@ def test_what_cannot_be_started_is_one_line(shop: Project) -> None:
     assert result.ret == 4
     result.stderr.fnmatch_lines(
         [
-            "ERROR: --ir-baseline run:main: ir_base_command: no-such-program: No such file or directory"
+            "ERROR: --ir-baseline run:main: ir_base_command: no-such-program cannot be started: No such file*"
         ]
     )
     write(shop, "pytest.ini", "[pytest]\npythonpath = .\n")

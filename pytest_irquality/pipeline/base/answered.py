@@ -35,7 +35,8 @@ class AtBase(Source):
         if answer is None:
             raise StoredRunError(f"run:{base.ref} was not asked the queries of {suite}")
         notes = [*filter(None, [answer.new]), *answer.notes, *base.notes]
-        found = Found(target, f"run:{base.ref}", notes=notes, differing=base.differing)
+        source, differing = f"run:{base.ref}", base.differing
+        found = Found(target, source, notes=notes, differing=differing, spoke=base.spoke)
         found = replace(found, committed=self.commit.committed(target))
         if answer.run is None:
             return replace(found, new="suite")

@@ -15,6 +15,7 @@ from pytest_irquality.edges.git import Repository
 from pytest_irquality.edges.reach import DECLARING
 from pytest_irquality.pipeline.base import guard
 from pytest_irquality.pipeline.base.guard import under
+from pytest_irquality.pipeline.base.left import Left, spoken_to
 from pytest_irquality.pipeline.base.messages import (
     COLLECTED,
     FROM_BASE,
@@ -26,13 +27,21 @@ from pytest_irquality.pipeline.base.messages import (
     FromBase,
     RunOf,
 )
-from pytest_irquality.pipeline.base.process import Checkouts, environment, last_lines, run
+from pytest_irquality.pipeline.base.process import (
+    OUTPUT,
+    SUPERVISED,
+    Checkouts,
+    environment,
+    last_lines,
+    run,
+)
 from pytest_irquality.pipeline.base.worktree import BaseError, checked_out, remove_leftovers
 from pytest_irquality.storage.jsonl import read_run
 from pytest_irquality.storage.stored import StoredRun, StoredRunError
 
 PROJECTS = ("pyproject.toml", "setup.py", "setup.cfg")
-NAMED = 3
+ASIDE = {"tests", ".ir-baseline", "docs", "doc", "LICENSE"}
+DOCUMENTATION = (".md", ".rst", ".adoc")
 REMEDY = "set ir_base_command to what runs pytest on its own code (such as `uv run pytest`)"
 UNTRACKED = "name files that git does not track in ir_base_link"
 
@@ -83,16 +92,18 @@ class Base:
             status = self._run(tree, as_committed=not linked)
             from_base = FromBase.read(self.folder / FROM_BASE)
             _check_guard(self, commit, from_base)
-            ended = _Ended(commit, status, from_base, last_lines(self.folder / "output"))
+            left, (spoken, spoke) = Left.read(self.folder / SUPERVISED), spoken_to(self.folder)
+            left.check(f"the base {commit[:7]}", spoken)
+            ended = _Ended(commit, status, from_base, last_lines(self.folder / OUTPUT))
             answers = [self._answer(key, collected.of(key.suite), ended) for key in collected.keys]
-        notes = []
+        notes = [*left.notes(f"the base {commit[:7]}")]
         if commit == self.repository.commit_of("HEAD"):
             notes.append("the merge base is HEAD: only uncommitted changes are compared")
         if linked:
             notes.append(f"of today's on both sides (ir_base_link): {', '.join(linked)}")
         differing = sum(1 for _ in self._differing(commit, collected.files))
         time = self.repository.output("log", "-1", "--format=%cI", commit).decode().strip()
-        return BaseAnswers(self.ref, commit, time, answers, notes, differing)
+        return BaseAnswers(self.ref, commit, time, answers, notes, differing, spoke)
 
     def _run(self, tree: Path, *, as_committed: bool) -> int:
         checkouts = Checkouts(self.head, str(tree))
@@ -115,7 +126,7 @@ class Base:
             [*self.command, *arguments, "-o", f"cache_dir={self.folder / 'cache'}"],
             place,
             environment(checkouts, guards, temporary, json.dumps(settings), guard.VARIABLE),
-            self.folder / "output",
+            self.folder,
         )
 
     def _answer(self, key: RunOf, today: Sequence[str], ended: _Ended) -> BaseAnswer:
@@ -144,24 +155,19 @@ class Base:
         return self.repository.ask("cat-file", "-e", f"{commit}:{path}").returncode == 0
 
     def _differing(self, commit: str, files: Iterable[str]) -> Iterator[str]:
-        """Give the files, but tests and what suites are made of, that differ between both sides."""
+        """Give the files that differ between both sides.
+
+        Not documentation, nor tests, nor what suites are made of.
+        """
         tests = {os.path.relpath(os.path.realpath(file), self.head) for file in files}
         listed = self.repository.output("diff", "--name-only", "--no-renames", "-z", commit).decode(
             errors="surrogateescape"
         )
         for name in filter(None, listed.split("\0")):
             path = Path(name)
-            test = (
-                path.name.startswith("test_")
-                or path.stem.endswith("_test")
-                or "tests" in path.parts
-            )
-            if (
-                not test
-                and name not in tests
-                and ".ir-baseline" not in path.parts
-                and path.suffix != ".md"
-            ):
+            test = path.name.startswith("test_") or path.stem.endswith("_test")
+            aside = test or name in tests or path.suffix in DOCUMENTATION
+            if not aside and ASIDE.isdisjoint(path.parts):
                 yield name
 
 

@@ -26,6 +26,9 @@ VARIABLE = "PYTEST_IRQUALITY_BASE"
 NAME = "pytest_irquality_base_guard"  # in sys.modules, where the plugin finds it
 TOOL = "pytest_irquality"  # is today's on both sides, also where the checkout is its own
 INSTALLED = ("purelib", "platlib", "stdlib", "platstdlib", "scripts")
+SPOKEN = "spoken"  # the file, beside the other notes
+STARTING = ("subprocess.Popen", "os.system", "os.posix_spawn", "os.exec")
+ASIDE = ("git", "ldconfig", "gcc", "ld", "uname")  # what Python, and we ourselves, ask the machine
 WRITES = os.O_WRONLY | os.O_RDWR
 
 
@@ -41,6 +44,7 @@ class Guard:
         self.head: str = settings["head"]
         self.tree: str = settings["tree"]
         self.notes: str = settings["notes"]
+        self.spoken = os.path.join(os.path.dirname(self.notes), SPOKEN)
         self.roots: Sequence[str] = settings["roots"]
         self.folder: str = settings["guard"]
         self.installed = [os.path.realpath(sysconfig.get_path(name)) for name in INSTALLED]
@@ -81,11 +85,11 @@ class Guard:
             if isinstance(file, str) and name != NAME and self.is_foreign(name, file):
                 yield name, file
 
-    def note(self, *words: str) -> None:
+    def note(self, *words: str, into: str = "") -> None:
         """Add a line to what the head will read, once a process."""
         if words not in self.noted:
             self.noted.add(words)
-            with open(self.notes, "a", encoding="utf-8", errors="surrogateescape") as file:
+            with open(into or self.notes, "a", encoding="utf-8", errors="surrogateescape") as file:
                 file.write("\t".join(words) + "\n")
 
     def on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -108,6 +112,19 @@ class Guard:
             and os.path.isfile(at)
         ):
             self.note("file", at)
+
+    def on_speech(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Note the sockets that are spoken to, by port or path, and that a program is started."""
+        if event == "socket.connect":
+            address = arguments[1]
+            if isinstance(address, tuple):
+                self.note("socket", str(address[1]), into=self.spoken)
+            elif isinstance(address, (str, bytes)):
+                self.note("socket", os.fsdecode(address), into=self.spoken)
+        elif event in STARTING and isinstance(arguments[0], (str, bytes, os.PathLike)):
+            program = os.path.basename(os.fsdecode(arguments[0]))
+            if program not in ASIDE:
+                self.note("program", program, into=self.spoken)
 
     # -- a finder, first on sys.meta_path ----------------------------------------------------------
 
@@ -170,6 +187,7 @@ def take_over() -> None:
     sys.path_importer_cache.clear()
     sys.meta_path.insert(0, guard)
     sys.addaudithook(guard.on_event)
+    sys.addaudithook(guard.on_speech)
 
 
 if __name__ == "sitecustomize" and VARIABLE in os.environ:

@@ -197,7 +197,8 @@ class BaseAnswers(Message):
     """All that the base answered.
 
     ``commit`` and ``time`` are the merge base's, ``notes`` hold for every suite. ``differing``
-    counts the files, other than tests and suites, that differ between both sides.
+    counts the files, other than documentation, tests and suites, that differ between both sides;
+    ``spoke``: it spoke to another process.
     """
 
     ref: str
@@ -206,6 +207,7 @@ class BaseAnswers(Message):
     answers: Sequence[BaseAnswer]
     notes: Sequence[str] = ()
     differing: int = 0
+    spoke: bool = False
 
     def of(self, key: RunOf) -> BaseAnswer | None:
         """The answer for a suite and retriever."""

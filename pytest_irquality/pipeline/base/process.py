@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_irquality.edges.supervisor import Supervised
 from pytest_irquality.pipeline.base.guard import under
 from pytest_irquality.pipeline.base.worktree import BaseError
 
+OUTPUT, SUPERVISED = "output", "supervised"
 LAST_LINES = 15
 PATIENCE = 10.0
 # As the script `pytest` starts it: `python -m pytest` has the working directory on sys.path, too.
@@ -84,41 +84,25 @@ def environment(
     }
 
 
-def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], output: Path) -> int:
+def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], into: Path) -> int:
     """Run to the end and give the exit status. Raises ``BaseError`` where it cannot be started.
 
-    Where we are interrupted the base is asked to end what it began; then nothing of it stays.
+    Its output and the supervisor's report go ``into`` a folder. Where we are interrupted the base
+    is asked to end what it began; then nothing of it stays.
     """
+    output = into / OUTPUT
     with output.open("wb") as file:
+        process = Supervised(
+            command, folder, file, into / SUPERVISED, {**environment, "PWD": str(folder)},
+            by=signal.SIGINT, patience=PATIENCE,
+        )  # fmt: skip
         try:
-            process = subprocess.Popen(
-                command,
-                cwd=folder,
-                env={**environment, "PWD": str(folder)},
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise BaseError(f"ir_base_command: {command[0]}: {error.strerror}") from None
-        try:
-            return process.wait()
+            status = process.wait()
         finally:
-            _end(process)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Stop a process, if need be, and whatever it has started."""
-    try:
-        if process.returncode is None:
-            with suppress(ProcessLookupError, subprocess.TimeoutExpired, KeyboardInterrupt):
-                os.killpg(process.pid, signal.SIGINT)
-                process.wait(PATIENCE)
-    finally:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+            process.end()
+    if not (into / SUPERVISED).exists():
+        raise BaseError(f"ir_base_command: {command[0]} {output.read_text().strip()}")
+    return status
 
 
 def last_lines(output: Path) -> str:

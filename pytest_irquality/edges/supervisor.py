@@ -1,0 +1,226 @@
+"""A process that runs a command and ends whatever came of it, and the script that it runs.
+
+Who starts it holds its standard input. When that ends, however it comes about, so does the command.
+On Linux the script becomes the parent of all that the command leaves behind, in sessions of their
+own, too (PR_SET_CHILD_SUBREAPER); elsewhere the command's process group is ended.
+
+It knows the standard library alone, and starts as fast as Python does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
+GRACE = 1.0  # seconds in which what is left may end by itself
+PATIENCE = 10.0  # seconds in which what was killed is gone
+CONNECTED, LISTENING = "01", "0A"
+ACCEPTING = 0x10000  # the flag of a Unix socket that listens
+
+
+class Supervised:
+    """A command that runs in a folder, supervised; its output goes to a file.
+
+    It ends by a signal, and after some seconds of patience by force. In the file of ``report`` the
+    supervisor leaves the addresses that were ``listening`` before, and what it ``ended``; where the
+    command cannot be started, it leaves none, but a line of output.
+    """
+
+    def __init__(
+        self, command: Sequence[str], folder: Path, output: Any, report: str | Path = os.devnull,
+        environment: Mapping[str, str] | None = None, *, by: int, patience: float,
+    ) -> None:  # fmt: skip
+        script = [sys.executable, "-IS", __file__, str(report), str(int(by)), str(patience)]
+        self.popen = subprocess.Popen(
+            [*script, *command], cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=output,
+            stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+        self.wait = self.popen.wait
+
+    def end(self) -> None:
+        """Have it ended, and at once where we are interrupted meanwhile."""
+        assert self.popen.stdin is not None
+        with suppress(OSError, KeyboardInterrupt):
+            self.popen.stdin.write(b"\n")
+            self.popen.stdin.flush()
+            self.popen.wait()
+        with suppress(OSError):
+            self.popen.stdin.close()
+        self.popen.wait()
+
+
+def kill_tree(pid: int) -> None:
+    """End a process that leads a session, and what it started, at once."""
+    if os.name == "nt":
+        tree = ["taskkill", "/F", "/T", "/PID", str(pid)]
+        subprocess.run(tree, capture_output=True, check=False)
+    else:
+        with suppress(OSError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+# -- sockets, as far as /proc tells ----------------------------------------------------------------
+
+
+def free_port() -> int:
+    """A port that nothing listens at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def listening() -> dict[str, str]:
+    """The addresses that are listened at by the numbers of their sockets."""
+    found = {inode: at for inode, at, state in _of_network() if state == LISTENING}
+    for _, _, _, flags, _, _, inode, *path in _table("unix"):
+        if int(flags, 16) & ACCEPTING and path:
+            found[inode] = " ".join(path)
+    return found
+
+
+def is_connected() -> bool:
+    """Tell whether this process speaks to another over the network."""
+    return not {inode for inode, _, state in _of_network() if state == CONNECTED}.isdisjoint(
+        _sockets("self")
+    )
+
+
+def listener(inode: str) -> str:
+    """Name the process whose socket that is; "" where nobody may know."""
+    pids = filter(str.isdigit, os.listdir("/proc"))
+    return next((f" ({_name(pid)}, process {pid})" for pid in pids if inode in _sockets(pid)), "")
+
+
+def _of_network() -> Iterator[tuple[str, str, str]]:
+    """The number, the local address and the state of each socket."""
+    for table in ("tcp", "tcp6"):
+        for _, local, _, state, _, _, _, _, _, inode, *_ in _table(table):
+            host, port = local.split(":")
+            words = [int(host[at : at + 8], 16) for at in range(0, len(host), 8)]
+            family = socket.AF_INET if table == "tcp" else socket.AF_INET6
+            shown = socket.inet_ntop(family, struct.pack(f"={len(words)}I", *words))
+            yield inode, f"{shown}:{int(port, 16)}", state
+
+
+def _table(name: str) -> Iterator[list[str]]:
+    with suppress(OSError):  # another system
+        lines = Path("/proc/net", name).read_text(errors="replace").splitlines()
+        yield from map(str.split, lines[1:])
+
+
+def _sockets(pid: str) -> set[str]:
+    found = set()
+    with suppress(OSError):
+        for entry in os.scandir(f"/proc/{pid}/fd"):
+            with suppress(OSError):
+                found.add(os.readlink(entry).removeprefix("socket:[").removesuffix("]"))
+    return found
+
+
+def _name(pid: str) -> str:
+    with suppress(OSError):
+        return Path("/proc", pid, "comm").read_text(errors="replace").strip()
+    return "a process"
+
+
+# -- the script ------------------------------------------------------------------------------------
+
+
+def main(report: str, by: str, patience: str, *command: str) -> int:
+    """Run the command, and give its exit status, as a shell does."""
+    if sys.platform == "linux":
+        import ctypes  # noqa: PLC0415 - for this only
+
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    before = [*listening().values()]
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+    except OSError as error:
+        print(f"cannot be started: {error.strerror or error}", file=sys.stderr)
+        return 127
+    threading.Thread(
+        target=_end_when_told, args=(process, int(by), float(patience)), daemon=True
+    ).start()
+    status = process.wait()
+    ended = _end_rest() if sys.platform == "linux" else []
+    kill_tree(process.pid)
+    with suppress(OSError):  # whoever would read it is gone
+        Path(report).write_text(json.dumps({"listening": before, "ended": ended}))
+    return status if status >= 0 else 128 - status
+
+
+def _end_when_told(process: subprocess.Popen[bytes], by: int, patience: float) -> None:
+    """End it, as it may end itself; at once when told a second time."""
+    told = os.read(0, 1)
+    with suppress(OSError):
+        process.terminate() if os.name == "nt" else os.killpg(process.pid, by)
+    late = threading.Timer(patience, kill_tree, [process.pid])
+    late.daemon = True
+    late.start()
+    if told:
+        os.read(0, 1)
+        kill_tree(process.pid)
+
+
+def _end_rest() -> list[str]:
+    """End what the command has left, and name it."""
+    ended: dict[int, str] = {}
+    began = time.monotonic()
+    while _has_children():
+        waited = time.monotonic() - began
+        if waited > GRACE + PATIENCE:
+            break
+        if waited > GRACE:
+            at = listening()
+            for pid in _descendants():
+                if pid not in ended:
+                    addresses = [at[inode] for inode in _sockets(str(pid)) if inode in at]
+                    where = f" at {' and '.join(sorted(addresses))}" if addresses else ""
+                    ended[pid] = _name(str(pid)) + where
+                with suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+        time.sleep(0.02)
+    return [*ended.values()]
+
+
+def _has_children() -> bool:
+    """Tell whether there are any, once those that ended are buried."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _descendants() -> Iterator[int]:
+    """The processes that came of this one and run."""
+    parents = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError):
+            text = Path("/proc", pid, "stat").read_text(errors="replace")
+            state, parent, *_ = text.rpartition(")")[2].split()
+            if state not in "XZ":
+                parents[int(pid)] = int(parent)
+    ours = {os.getpid()}
+    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+        yield from more
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

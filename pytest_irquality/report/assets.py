@@ -20,15 +20,16 @@ from pytest_irquality.wording.numbers import grouped
 
 
 class Asset(NamedTuple):
-    """The text of a file of ``templates``, and its hash."""
+    """The text of files of ``templates``, and its hash."""
 
     text: Markup
     hash: str
 
 
-def asset(name: str) -> Asset:
-    """Read a style or a script of ours."""
-    text = files("pytest_irquality.report").joinpath("templates", name).read_text(encoding="utf-8")
+def asset(*names: str) -> Asset:
+    """Read a style or a script of ours, of one file or several."""
+    templates = files("pytest_irquality.report") / "templates"
+    text = "".join(templates.joinpath(name).read_text(encoding="utf-8") for name in names)
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return Asset(Markup(text), f"sha256-{digest}")
 

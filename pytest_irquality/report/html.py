@@ -67,7 +67,7 @@ def html_report(
         .render(
             page=page,
             style=asset("style.css"),
-            script=asset("report.js"),
+            script=asset("shared.js", "report.js"),
             changes=changes,
             charts=charts,
             counted=counted,

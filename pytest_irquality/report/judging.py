@@ -77,7 +77,7 @@ def judging_page(pools: Sequence[Pool]) -> str:
         .render(
             title=", ".join(dict.fromkeys(one.suite for one in pools)) or "nothing to grade",
             style=asset("judging.css"),
-            script=asset("judging.js"),
+            script=asset("shared.js", "judging.js"),
             data=script_json(_data(pools)),
         )
     )

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import PurePosixPath
 from typing import Any
 
 from pytest_irquality.edges.printable import visible
@@ -107,6 +108,7 @@ def _rows(section: SuiteView, shared: Shared) -> dict[str, Any]:
     tags, said = Index(), Index()
     return {
         "path": result.path,
+        "stem": PurePosixPath(result.path).name.partition(".")[0],
         "name": section.title,
         "retriever": result.retriever,
         "text": [query.text for query in queries],

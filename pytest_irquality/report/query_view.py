@@ -70,14 +70,15 @@ class QueryViews:
     def ordered(self) -> tuple[QueryResult, ...]:
         damage, place = self.damage, {query.id: n for n, query in enumerate(self.result.queries)}
 
-        def badness(query: QueryResult) -> tuple[int, float, float, float, int]:
+        def badness(query: QueryResult) -> tuple[float, float, float, float, int, int]:
             value = query.values[damage.column] if damage.column is not None else None
             low = inf if value is None else value
             return (
-                loudness(self.outcomes[query.id]),
+                loudness(outcome) if (outcome := self.outcomes[query.id]) in BAD else inf,
                 -damage.loss(query),
                 damage.gain(query) or 0.0,
                 low * damage.sign,
+                loudness(outcome),
                 place[query.id],
             )
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -174,24 +177,97 @@ def test_a_link_to_one_query_shows_it_even_where_its_filter_would_not(show: Open
     assert 0 < box["y"] < 800
 
 
-def test_rows_are_drawn_as_they_come_into_view(show: Open) -> None:
-    page = show(PAGE)
-    assert len(texts(page)) < 60
-    height = page.evaluate("document.documentElement.scrollHeight")
-    page.evaluate(
-        "scrollTo(0, document.querySelector('table.rows').getBoundingClientRect().bottom)"
+def many(number: int) -> str:
+    """A page of so many queries, of which the last is the best."""
+    return html_report(
+        [compared(*(query(f"q{n}", n / number, text=f"query number {n}") for n in range(number)))]
     )
-    # not wait_for_function: from its second look on it needs eval, which the page forbids
-    from playwright.sync_api import expect
 
-    expect(page.locator("tr.row").last).to_have_attribute("aria-rowindex", "301")
-    assert len(texts(page)) < 60
-    assert page.evaluate("document.documentElement.scrollHeight") == pytest.approx(height, abs=2)
-    heights = page.evaluate(
-        "[...document.querySelectorAll('tr.row')].map(row => row.getBoundingClientRect().height)"
+
+@pytest.mark.parametrize(
+    ("number", "width"), [(70, 1440), (1_200, 1440), (1_200, 390), (7_000, 1440)]
+)
+def test_nothing_is_drawn_while_somebody_scrolls_to_the_end_and_back(
+    show: Open, number: int, width: int
+) -> None:
+    page = show(many(number), viewport={"width": width, "height": 800})
+    page.evaluate(
+        """() => {
+          window.drawn = 0;
+          new MutationObserver((all) => { window.drawn += all.length; }).observe(document.body, { subtree: true, childList: true });
+        }"""
     )
-    assert max(heights) - min(heights) < 0.5
-    assert page.locator("table.rows").get_attribute("aria-rowcount") == "301"
+    height = page.evaluate("document.documentElement.scrollHeight")
+    for step in (3_000, -3_000):
+        for _ in range(height // 3_000 + 1):
+            page.mouse.wheel(0, step)
+            page.evaluate(
+                "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+            )
+            assert page.evaluate("document.documentElement.scrollHeight") == height
+    page.keyboard.press("End")
+    assert page.evaluate("document.documentElement.scrollHeight") == height
+    assert page.evaluate("window.drawn") == 0
+    assert page.locator("tr.row").count() == min(number, 500)
+    assert page.locator("table.rows").get_attribute("aria-rowcount") == str(number + 1)
+
+
+def test_five_hundred_rows_at_a_time_and_all_can_be_reached(show: Open) -> None:
+    page = show(many(1_200))
+    assert page.locator(".pages").inner_text() == "1 to 500 of 1200 next 500"
+    page.get_by_role("button", name="next 500").click()
+    assert texts(page)[0] == "query number 500"
+    page.get_by_role("button", name="next 200").click()
+    assert page.locator(".pages").inner_text() == "previous 500 1001 to 1200 of 1200"
+    assert texts(page)[-1] == "query number 1199"
+    assert page.locator("tr.row").last.get_attribute("aria-rowindex") == "1201"
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    assert focused(page) == "query number 999"
+    assert page.locator(".pages").inner_text().startswith("previous 500 501 to 1000")
+    page.get_by_role("searchbox").fill("number 119")
+    assert texts(page) == [
+        "query number 119",
+        "query number 1119",
+        *(f"query number {n}" for n in range(1190, 1200)),
+    ]
+    assert page.locator(".pages").inner_text() == ""
+    page.get_by_role("searchbox").fill("")
+    page.get_by_label("Sort").select_option(label="ndcg@10 ↓")
+    assert texts(page)[:2] == ["query number 1199", "query number 1198"]
+    page = show(many(1_200), "#open=q1100")
+    assert focused(page) == "query number 1100"
+    assert page.locator("table.rows tr.more .detail").is_visible()
+    page.keyboard.press("Escape")
+    assert page.locator("table.rows tr.more").count() == 0
+
+
+def test_what_is_filtered_is_saved_as_a_table_that_no_spreadsheet_runs(show: Open) -> None:
+    odd = (
+        query("=1+1", 0.25, text="@SUM(1)", tags=("a, b", "+c")),
+        query('q"2', 0.5, text="two\nlines"),
+    )
+    page = show(html_report([compared(*odd, *(query(f"q{n}", 0.75) for n in range(600)))]))
+
+    def saved() -> list[list[str]]:
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save as CSV").click()
+        assert download.value.suggested_filename == "shop.queries.csv"
+        text = Path(download.value.path()).read_text("utf-8")
+        rows = list(csv.reader(io.StringIO(text)))
+        assert not [cell for row in rows for cell in row if re.match(r"[=+@-](?![\d.]+$)", cell)]
+        return rows
+
+    head, *rows = saved()
+    assert head[:3] == ["id", "query", "tags"]
+    assert len(rows) == 602
+    cells = dict(zip(head, rows[0], strict=True))
+    assert (cells["id"], cells["query"], cells["ndcg@10"]) == ("'=1+1", "'@SUM(1)", "0.25")
+    assert cells["outcome"] == "no rules"
+    assert cells["tags"] == "a, b, +c"
+    assert rows[1][:2] == ['q"2', "two\nlines"]
+    page.get_by_role("searchbox").fill("q59")
+    assert [row[0] for row in saved()[1:]] == ["q59", *(f"q{n}" for n in range(590, 600))]
 
 
 def test_the_keyboard_alone_is_enough(show: Open) -> None:

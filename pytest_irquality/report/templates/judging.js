@@ -1,10 +1,8 @@
-"use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
   const CANNOT_TELL = null; // a record without a grade: it was looked at
   const MISSING = ""; // the card, and the record, of a query itself: what search missed, and why it was skipped
-  const FORMULA = /(?:^|(?<=[;|\t\r\n])) *'*(?=[=+\-@＝＋－＠])|^'*(?=[\t\r\n])/g; // what a spreadsheet would take for a formula
   const DAY = 864e5;
   const MATCHES = 8;
 
@@ -20,16 +18,6 @@
     undo: [], keys: true, failed: false, pending: 0, started: false,
   };
 
-  const make = (tag, attributes = {}, ...children) => {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name === "class") element.className = value;
-      else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-      else if (value !== false && value !== undefined) element.setAttribute(name, value === true ? "" : value);
-    }
-    element.append(...children.filter((child) => child !== null && child !== undefined));
-    return element;
-  };
   const grouped = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
   const many = (n, one, more) => `${grouped(n)} ${n === 1 ? one : more}`;
   /** Of a record, and of a query's document: other words are another query, whatever its id. */
@@ -183,7 +171,7 @@
     const fragment = document.createDocumentFragment();
     let end = 0;
     for (const found of pattern ? text.matchAll(pattern) : []) {
-      fragment.append(text.slice(end, found.index), make("mark", {}, found[0]));
+      fragment.append(text.slice(end, found.index), h("mark", {}, found[0]));
       end = found.index + found[0].length;
     }
     fragment.append(text.slice(end));
@@ -191,24 +179,24 @@
   };
 
   const button = (label, key, attributes) =>
-    make("button", { type: "button", ...attributes }, label, key ? make("kbd", { "aria-hidden": "true" }, key) : null);
+    h("button", { type: "button", ...attributes }, label, key ? h("kbd", { "aria-hidden": "true" }, key) : null);
 
   const chip = (query, card) => {
     const value = card.id === MISSING ? undefined : valueOf(query, card);
-    if (value === CANNOT_TELL) return make("span", { class: "chip ask" }, "cannot tell");
+    if (value === CANNOT_TELL) return h("span", { class: "chip ask" }, "cannot tell");
     if (value !== undefined) {
       const scale = scaleOf(query);
-      return make("span", { class: "chip", "data-level": levelOf(scale, value) }, wordOf(scale, value));
+      return h("span", { class: "chip", "data-level": levelOf(scale, value) }, wordOf(scale, value));
     }
-    if (isSkipped(query)) return make("span", { class: "chip" }, "skipped");
-    if (card.id !== MISSING) return make("span", { class: "chip" }, state.mode === MODES.settle ? "not decided" : "not graded");
-    return lacks(query) ? make("span", { class: "chip ask" }, "nothing good yet") : null;
+    if (isSkipped(query)) return h("span", { class: "chip" }, "skipped");
+    if (card.id !== MISSING) return h("span", { class: "chip" }, state.mode === MODES.settle ? "not decided" : "not graded");
+    return lacks(query) ? h("span", { class: "chip ask" }, "nothing good yet") : null;
   };
 
   const closed = (query, card, place) =>
-    make("li", { class: "card" },
-      make("button", { type: "button", class: "open", onclick: () => activate(place, true) },
-        make("span", { dir: "auto" }, card.id === MISSING ? "Is something missing?" : card.title || card.id), chip(query, card)));
+    h("li", { class: "card" },
+      h("button", { type: "button", class: "open", onclick: () => activate(place, true) },
+        h("span", { dir: "auto" }, card.id === MISSING ? "Is something missing?" : card.title || card.id), chip(query, card)));
 
   /** Whether a field is shown as a picture: its data, or a file beside the page. What an address
       means the browser itself says, and beside any page: none that names a scheme or a host is. */
@@ -221,22 +209,22 @@
 
   const fields = (document) => {
     const pictures = document.fields.filter(([, value]) => isPicture(value)).map(([name, value]) =>
-      make("img", { src: value, alt: `${name} of this document`, loading: "lazy", referrerpolicy: "no-referrer" }));
+      h("img", { src: value, alt: `${name} of this document`, loading: "lazy", referrerpolicy: "no-referrer" }));
     const others = document.fields.filter(([, value]) => !isPicture(value)).map(([name, value]) =>
-      make("div", {}, make("dt", {}, name), make("dd", { dir: "auto" }, value)));
+      h("div", {}, h("dt", {}, name), h("dd", { dir: "auto" }, value)));
     return [
-      pictures.length ? make("div", { class: "pictures" }, ...pictures) : null,
-      others.length ? make("dl", { class: "fields" }, ...others) : null,
+      pictures.length ? h("div", { class: "pictures" }, ...pictures) : null,
+      others.length ? h("dl", { class: "fields" }, ...others) : null,
     ];
   };
 
   /** What each judge says of a document on which they differ, side by side. */
   const opinions = (query, document) =>
-    make("ul", { class: "opinions" }, ...document.disputed.map(([judge, grade, note]) => {
+    h("ul", { class: "opinions" }, ...document.disputed.map(([judge, grade, note]) => {
       const scale = scaleOf(query);
-      return make("li", {}, make("b", { dir: "auto" }, judge || "the suite"),
-        make("span", { class: "chip", "data-level": levelOf(scale, grade) }, wordOf(scale, grade)),
-        note ? make("p", { dir: "auto" }, note) : null);
+      return h("li", {}, h("b", { dir: "auto" }, judge || "the suite"),
+        h("span", { class: "chip", "data-level": levelOf(scale, grade) }, wordOf(scale, grade)),
+        note ? h("p", { dir: "auto" }, note) : null);
     }));
 
   const dock = (query, document) => {
@@ -252,34 +240,34 @@
       others.unshift(button("Cannot tell", "x", { "aria-pressed": String(value === CANNOT_TELL), onclick: () => give(CANNOT_TELL) }));
       others.push(button("Skip query", "s", { onclick: askWhy }));
     }
-    return make("div", { class: "dock" },
-      make("div", { class: "grades", role: "group", "aria-label": "Grade" }, ...grades),
-      make("div", { class: "others", role: "group", "aria-label": "Other answers" }, ...others));
+    return h("div", { class: "dock" },
+      h("div", { class: "grades", role: "group", "aria-label": "Grade" }, ...grades),
+      h("div", { class: "others", role: "group", "aria-label": "Other answers" }, ...others));
   };
 
   const noteField = (query, document) => {
-    const area = make("textarea", { rows: 2, maxlength: 2000, "aria-label": "Note on this document" });
+    const area = h("textarea", { rows: 2, maxlength: 2000, "aria-label": "Note on this document" });
     area.value = recordOf(query, document.id)?.note ?? "";
     area.addEventListener("input", () => keep(query, document.id, { ...recordOf(query, document.id), note: area.value }));
     area.addEventListener("keydown", (event) => {
       if (event.key === "Escape") area.closest(".card").focus();
     });
-    return make("label", { class: "note", hidden: !area.value }, make("span", {}, "Note"), area);
+    return h("label", { class: "note", hidden: !area.value }, h("span", {}, "Note"), area);
   };
 
   const open = (query, document, place) => {
-    const card = make("li", { class: "card active", tabindex: "-1", "aria-labelledby": "where title" });
+    const card = h("li", { class: "card active", tabindex: "-1", "aria-labelledby": "where title" });
     if (document.id === MISSING) {
       card.append(...adding(query));
       return card;
     }
     const pattern = marker(query.text);
     card.append(
-      make("span", { class: "where", id: "where" }, `Document ${place + 1} of ${documentsOf(query).length}`),
-      make("h2", { id: "title", dir: "auto" }, marked(document.title || document.id, pattern)),
-      ...[document.title ? make("p", { class: "id" }, document.id) : null, ...fields(document)].filter(Boolean));
+      h("span", { class: "where", id: "where" }, `Document ${place + 1} of ${documentsOf(query).length}`),
+      h("h2", { id: "title", dir: "auto" }, marked(document.title || document.id, pattern)),
+      ...[document.title ? h("p", { class: "id" }, document.id) : null, ...fields(document)].filter(Boolean));
     if (document.text && document.text !== document.title) {
-      const text = make("div", { class: "text folded", dir: "auto", id: "text" }, marked(document.text, pattern));
+      const text = h("div", { class: "text folded", dir: "auto", id: "text" }, marked(document.text, pattern));
       const more = button("Show all of it", "t", { class: "more", "aria-expanded": "false", "aria-controls": "text", hidden: true });
       more.addEventListener("click", () => {
         const folded = text.classList.toggle("folded");
@@ -305,7 +293,7 @@
   const drawQuery = () => {
     const query = here();
     $("place").textContent = `Query ${state.at + 1} of ${state.queries.length}`;
-    $("tags").replaceChildren(...query.tags.map((tag) => make("span", { dir: "auto" }, tag)));
+    $("tags").replaceChildren(...query.tags.map((tag) => h("span", { dir: "auto" }, tag)));
     $("query").textContent = query.text;
     $("why").textContent = query.why;
     $("why").hidden = !query.why;
@@ -375,10 +363,10 @@
   const adding = (query) => {
     const suite = data.suites[query.suite];
     const size = many(suite.corpus.length, "document", "documents");
-    const matches = make("ul", { class: "matches" });
-    const field = make("input", { type: "search", id: "find", autocomplete: "off", enterkeyhint: "done" });
+    const matches = h("ul", { class: "matches" });
+    const field = h("input", { type: "search", id: "find", autocomplete: "off", enterkeyhint: "done" });
     const offered = (id, label) =>
-      make("li", {}, make("button", { type: "button", onclick: () => add(id) }, make("span", { dir: "auto" }, label), make("small", {}, id)));
+      h("li", {}, h("button", { type: "button", onclick: () => add(id) }, h("span", { dir: "auto" }, label), h("small", {}, id)));
     field.addEventListener("input", () => {
       const written = field.value.trim();
       const some = written ? found(suite, written) : [];
@@ -393,10 +381,10 @@
     });
     const why = query.empty ? "Search returned nothing here." : lacks(query) ? "Nothing good is known for this query." : "";
     return [
-      make("h2", { id: "title" }, "What should be found here, and is missing?"),
-      make("p", { class: "muted", id: "where" }, `${why} Add it and grade it. Where there is nothing, skip the query.`.trim()),
-      make("label", { class: "find" }, suite.corpus.length ? `Title or id, of ${size}` : "Id of a document", field), matches,
-      make("div", { class: "others" }, button("Skip query", "s", { onclick: askWhy })),
+      h("h2", { id: "title" }, "What should be found here, and is missing?"),
+      h("p", { class: "muted", id: "where" }, `${why} Add it and grade it. Where there is nothing, skip the query.`.trim()),
+      h("label", { class: "find" }, suite.corpus.length ? `Title or id, of ${size}` : "Id of a document", field), matches,
+      h("div", { class: "others" }, button("Skip query", "s", { onclick: askWhy })),
     ];
   };
 
@@ -519,27 +507,21 @@
 
   // -- files ----------------------------------------------------------------------------------------
 
-  const cell = (value) => {
-    const text = value.replace(FORMULA, "$&'");
-    return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-
-  const csv = () => {
+  const graded = () => {
     const ids = new Set(data.queries.map((query) => query.id));
     const says = (one) => one.grade !== undefined || one.decision !== undefined || one.document === MISSING;
     const records = [...state.records.entries()]
       .filter(([, one]) => says(one) && (isAsked(one) || (one.imported && !ids.has(one.query))))
       .sort(([one], [other]) => (one < other ? -1 : 1))
       .map(([, one]) => [one.query, one.text, one.document, one.grade, one.decision, one.judge, one.date, one.note]);
-    return [data.columns, ...records].map((row) => `${row.map((value) => cell(String(value ?? ""))).join(",")}\n`).join("");
+    return [data.columns, ...records];
   };
 
-  const save = () => {
+  const saveGrades = () => {
     const judge = state.judge.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "") || "judge";
-    const link = make("a", { href: URL.createObjectURL(new Blob([csv()], { type: "text/csv" })), download: `${data.stem}.judgments-${judge}.csv` });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 60e3);
-    say(`Saved ${link.download}.`);
+    const name = `${data.stem}.judgments-${judge}.csv`;
+    save(name, graded());
+    say(`Saved ${name}.`);
   };
 
   /** The rows of a CSV, each with its line, cells as they were before `cell`. */
@@ -656,8 +638,8 @@
     for (const query of state.queries) query.cards = cards(query);
     $("who").textContent = `graded by ${state.judge}`;
     $("queries").replaceChildren(...state.queries.map((query, at) =>
-      make("li", {}, make("button", { type: "button", onclick: () => visit(at) },
-        make("span", { dir: "auto" }, query.text), make("small", {}, "")))));
+      h("li", {}, h("button", { type: "button", onclick: () => visit(at) },
+        h("span", { dir: "auto" }, query.text), h("small", {}, "")))));
     state.queries.forEach(drawEntry);
     state.started = true;
     if (!state.queries.length) {
@@ -689,8 +671,8 @@
   });
 
   $("undo").addEventListener("click", undo);
-  $("save").addEventListener("click", save);
-  $("done-save").addEventListener("click", save);
+  $("save").addEventListener("click", saveGrades);
+  $("done-save").addEventListener("click", saveGrades);
   $("previous").addEventListener("click", () => stepQuery(-1));
   $("next").addEventListener("click", () => stepQuery(1));
   $("help-open").addEventListener("click", () => $("help").showModal());
@@ -732,7 +714,7 @@
   for (const list of ["start-scale", "help-scale"]) {
     const { scale } = data.suites[0];
     $(list).replaceChildren(...scale.map((one) =>
-      make("li", { "data-level": levelOf(scale, one.grade) }, one.word, one.key ? make("kbd", {}, one.key) : null)));
+      h("li", { "data-level": levelOf(scale, one.grade) }, one.word, one.key ? h("kbd", {}, one.key) : null)));
   }
   const addressed = data.queries.filter(isNamed).length;
   $("chosen").hidden = addressed === data.queries.length;

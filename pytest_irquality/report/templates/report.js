@@ -1,4 +1,3 @@
-"use strict";
 // Draws the query tables from the data block of the page: filters, search, sorting, keyboard, what a row opens to.
 // Everything a person reads was put into words before; text only ever enters the page as text.
 (async () => {
@@ -13,15 +12,6 @@
   document.documentElement.classList.add("js"); // at once: what is for readers without scripts is never seen
   const page = await unpacking;
 
-  const h = (tag, attributes, ...children) => {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes ?? {})) {
-      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-      else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value);
-    }
-    element.append(...children.flat().filter((child) => child !== null && child !== undefined));
-    return element;
-  };
   // An English sentence, in which names that are written from right to left keep that to themselves, and commands are code.
   const COMMAND = /`(pytest [^`|]*)(?:`|$)/;
   const sentence = (text) => text.split(COMMAND).flatMap((part, n) => n % 2 ? [h("code", { class: "command" }, part)] : isolated(part));
@@ -119,23 +109,19 @@
     return [...order, ...all.filter((row) => !has.has(row))];
   }
 
-  // -- the table: rows of one height, drawn as they come into view -----------------------------------------------------
+  // -- the table: a page of rows at a time, so that nothing is drawn while somebody scrolls ---------------------------
 
-  const OVERSCAN = 12;
+  const PAGE = 500;
 
   class Table {
     constructor(data, section) {
       this.data = data;
-      this.section = section;
       data.words = data.text.map((text, row) => `${text}\n${data.id[row]}`.toLowerCase());
       data.listed = data.columns.filter((column) => column.listed);
       this.rows = [];
       this.made = new Map();
       this.at = 0; // the row that the keyboard is on
-      this.height = 48;
-      this.detailHeight = 0;
-      this.spaces = [0, 1].map(() => h("tr", { class: "space", "aria-hidden": "true" }, h("td", { colspan: data.listed.length })));
-      this.body = h("tbody", { onclick: (event) => this.clicked(event) }, this.spaces);
+      this.body = h("tbody", { onclick: (event) => this.clicked(event) });
       this.heads = data.listed.map((column) => this.head(column));
       this.table = h("table", { class: "rows" }, h("caption", { class: "unseen" }, `Queries of ${data.name}`),
         h("thead", {}, h("tr", { "aria-rowindex": 1 }, this.heads)), this.body);
@@ -149,12 +135,10 @@
         data.columns.flatMap(({ key, about, label }) => [
           h("option", { value: key }, `${titled(about, label)} ↑`),
           h("option", { value: `-${key}` }, `${titled(about, label)} ↓`)]));
-      this.live.querySelector(".tools").append(h("label", { class: "sort" }, "Sort ", this.sort));
-      this.live.append(this.table);
-      this.watch = new ResizeObserver(([entry]) => {
-        const height = entry.target.getBoundingClientRect().height;
-        if (height && height !== this.detailHeight) { this.detailHeight = height; this.draw(); }
-      });
+      this.live.querySelector(".tools").append(h("label", { class: "sort" }, "Sort ", this.sort),
+        h("button", { type: "button", class: "link", onclick: () => save(`${data.stem}.queries.csv`, this.listed()) }, "Save as CSV"));
+      this.pages = h("p", { class: "pages" });
+      this.live.append(this.table, this.pages);
     }
 
     head(column) {
@@ -173,8 +157,6 @@
       if (key === this.filtered) return;
       this.filtered = key;
       this.rows = matching(this.data);
-      this.at = 0;
-      this.made.clear();
       this.search.value = this.search.value.trim() === state.find.trim() ? this.search.value : state.find;
       this.sort.value = state.sort;
       this.chips.forEach((chip) => chip.setAttribute("aria-pressed", chip.dataset.kind === state.show));
@@ -189,68 +171,42 @@
       if (this.rows.length < all) {
         found.append(" · ", h("button", { type: "button", class: "link", onclick: () => change({ show: "all", find: "", open: null }) }, "show all"));
       }
+      this.turn(0);
+    }
+
+    // To the page of rows that a row of the list stands on.
+    turn(at) {
+      this.at = at;
+      this.first = Math.floor(at / PAGE) * PAGE;
+      const last = Math.min(this.first + PAGE, this.rows.length);
+      this.body.replaceChildren(...this.rows.slice(this.first, last).map((row, n) => this.row(row, this.first + n)));
+      if (this.detail) this.made.get(this.opened)?.after(this.detail);
+      const to = (place, words) => h("button", { type: "button", onclick: () => { this.turn(place); this.table.scrollIntoView(); } }, words);
+      this.pages.replaceChildren(...(this.rows.length <= PAGE ? [] : [
+        this.first ? to(this.first - PAGE, `previous ${PAGE}`) : "", ` ${this.first + 1} to ${last} of ${this.rows.length} `,
+        last < this.rows.length ? to(last, `next ${Math.min(PAGE, this.rows.length - last)}`) : ""]));
     }
 
     open() {
-      if (this.opened === state.open && (state.open === null || this.rows.includes(state.open))) return;
-      this.watch.disconnect();
-      this.detail = null;
-      this.detailHeight = 0;
+      if (this.opened === state.open) return;
       const expanded = (row, is) => this.made.get(row)?.querySelector(".text").setAttribute("aria-expanded", is);
+      this.detail?.remove();
+      this.detail = null;
       expanded(this.opened, "false");
-      expanded(state.open, "true");
       this.opened = state.open;
       if (state.open === null) return;
       if (!this.rows.includes(state.open)) { // a link to a query that its filter hides
         Object.assign(state, { show: "all", find: "" });
         this.filter();
       }
-      this.at = this.rows.indexOf(state.open);
       this.detail = h("tr", { class: "more" }, h("td", { colspan: this.data.listed.length }, opened(this.data, state.open)));
-      this.watch.observe(this.detail);
+      const at = this.rows.indexOf(state.open);
+      if (at < this.first || at >= this.first + PAGE) this.turn(at);
+      else this.made.get(state.open).after(this.detail);
+      expanded(state.open, "true");
     }
 
-    // Where a row begins, and which row is at a height: the one opened row makes room for its detail.
-    place(at) { return at * this.height + (this.detail && at > this.at0() ? this.detailHeight : 0); }
-    at0() { return this.rows.indexOf(this.opened); }
-    rowAt(y) {
-      const after = (this.at0() + 1) * this.height;
-      if (!this.detail || y <= after) return Math.floor(y / this.height);
-      return y < after + this.detailHeight ? this.at0() : Math.floor((y - this.detailHeight) / this.height);
-    }
-
-    draw() {
-      const top = -this.body.getBoundingClientRect().top;
-      const first = Math.max(0, this.rowAt(Math.max(0, top)) - OVERSCAN);
-      const last = Math.min(this.rows.length, this.rowAt(Math.max(0, top + innerHeight)) + OVERSCAN + 1);
-      const wanted = [];
-      for (let at = first; at < last; at++) {
-        wanted.push(this.row(at));
-        if (this.detail && this.rows[at] === this.opened) wanted.push(this.detail);
-      }
-      const [above, below] = this.spaces;
-      const kept = new Set(wanted);
-      for (const row of [...this.body.rows]) if (!kept.has(row) && row !== above && row !== below) row.remove();
-      let next = above.nextSibling;
-      for (const row of wanted) {
-        if (row === next) next = next.nextSibling;
-        else this.body.insertBefore(row, next);
-      }
-      above.firstChild.style.height = `${this.place(first)}px`;
-      below.firstChild.style.height = `${Math.max(0, this.place(this.rows.length) - this.place(last))}px`;
-      above.hidden = !first;
-      below.hidden = last === this.rows.length;
-    }
-
-    // Rows are alike in height, whatever the font and the width: one is measured.
-    measure() {
-      const row = this.body.querySelector("tr.row");
-      const height = row?.getBoundingClientRect().height;
-      if (height && Math.abs(height - this.height) > 0.1) { this.height = height; this.draw(); }
-    }
-
-    row(at) {
-      const row = this.rows[at];
+    row(row, at) {
       if (!this.made.has(row)) this.made.set(row, this.makeRow(row));
       const element = this.made.get(row);
       element.setAttribute("aria-rowindex", at + 2);
@@ -259,21 +215,36 @@
     }
 
     makeRow(row) {
-      const { text, id, said, sayings, listed } = this.data;
+      const { text, id, listed } = this.data;
       const cells = listed.map((column) => {
         if (column.key === "query") {
           return h("th", { scope: "row" },
-            h("button", { type: "button", class: "text", dir: "auto", "aria-expanded": String(row === this.opened) }, text[row]),
+            h("button", { type: "button", class: "text", dir: "auto", "aria-expanded": "false" }, text[row]),
             h("span", { class: "id", dir: "auto" }, id[row]));
         }
         if (column.key === "tags") return h("td", { class: "tags" }, h("div", { class: "clamp" }, this.data.tag[row].map((tag) => tagged(this.data.tags[tag]))));
         if (column.key === "outcome") {
           return h("td", { class: "outcome" }, h("div", { class: "clamp" },
-            stated(page.states[this.data.state[row]]), " ", h("span", { class: "said", dir: "ltr" }, sentence(sayings[said[row]]))));
+            stated(page.states[this.data.state[row]]), " ", h("span", { class: "said", dir: "ltr" }, sentence(this.said(row)))));
         }
         return h("td", { class: `num ${sided(column, row)}`, "data-label": column.label }, column.cells[row]);
       });
       return h("tr", { class: `row ${page.states[this.data.state[row]][0]}`, "data-row": row }, cells);
+    }
+
+    said(row) { return this.data.sayings[this.data.said[row]]; }
+
+    // All that the filters let through, in the order of the table, with the columns that are seen in details only.
+    listed() {
+      const { data } = this;
+      const numbers = data.columns.filter((column) => css(column) === "num");
+      const value = (cell) => {
+        const number = Number(cell.replace("\u2212", "-"));
+        return cell && Number.isFinite(number) ? number : cell === "=" ? 0 : cell;
+      };
+      return [["id", "query", "tags", ...numbers.map(({ key }) => key), "outcome", "details"],
+        ...this.rows.map((row) => [name(data, row), data.text[row], data.tag[row].map((tag) => data.tags[tag]).join(", "),
+          ...numbers.map((column) => value(column.cells[row])), page.states[data.state[row]][2], this.said(row)])];
     }
 
     clicked(event) {
@@ -289,21 +260,18 @@
       this.focus(on ? this.at + by : this.at);
     }
 
-    focus(at) {
-      this.at = Math.max(0, Math.min(at, this.rows.length - 1));
-      if (!this.rows.length) return;
-      this.reveal(this.at);
-      this.made.get(this.rows[this.at])?.querySelector("button").focus({ preventScroll: true });
-    }
-
     // Scrolls only as far as it must; an opened row comes to the top where its detail would not fit.
-    reveal(at) {
-      const head = this.table.tHead.getBoundingClientRect().height;
-      const y = this.body.getBoundingClientRect().top + this.place(at);
-      const tall = this.height + (this.detail && this.rows[at] === this.opened ? this.detail.offsetHeight : 0);
-      if (y < head) scrollBy(0, y - head - 4);
-      else if (y + tall > innerHeight) scrollBy(0, Math.min(y + tall - innerHeight + 8, y - head - 4));
-      this.draw();
+    focus(to) {
+      if (!this.rows.length) return;
+      const at = Math.max(0, Math.min(to, this.rows.length - 1));
+      if (at < this.first || at >= this.first + PAGE) this.turn(at);
+      const button = (place) => this.made.get(this.rows[place])?.querySelector("button");
+      button(this.at)?.setAttribute("tabindex", -1);
+      this.at = at;
+      button(at).tabIndex = 0;
+      button(at).focus({ preventScroll: true });
+      if (this.rows[at] === this.opened) this.detail.scrollIntoView({ block: "nearest" });
+      this.made.get(this.rows[at]).scrollIntoView({ block: "nearest" });
     }
   }
 
@@ -414,8 +382,6 @@
     if (!table) return;
     table.filter();
     table.open();
-    table.draw();
-    table.measure();
   }
 
   function openRow(s, row) {
@@ -472,15 +438,12 @@
     event.preventDefault();
   });
 
-  const redraw = () => tables[state.s]?.draw();
-  addEventListener("scroll", redraw, { passive: true });
-  addEventListener("resize", () => { redraw(); tables[state.s]?.measure(); });
   addEventListener("popstate", () => { fromAddress(); show(); });
 
   document.querySelectorAll(".live").forEach((element) => { element.hidden = false; });
   fromAddress();
   show();
-  if (state.open !== null) tables[state.s].focus(tables[state.s].at);
+  if (state.open !== null) tables[state.s].focus(tables[state.s].rows.indexOf(state.open));
   document.documentElement.dataset.ready = "true";
   performance.mark("usable");
 })();

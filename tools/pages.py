@@ -122,6 +122,7 @@ def pictures(report: Path) -> None:
         page.goto(report.as_uri())
         page.wait_for_selector("html[data-ready]")
         screens = [page.screenshot()]
+        page.locator("[data-go=Queries]").click()
         page.locator("table.rows button.text").first.click()
         screens.append(page.locator(".rows tr.more").screenshot())
         browser.close()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import ceil
 
 from pytest_irquality.report.query_view import QueryViews, side
 from pytest_irquality.report.views import ChangeBar, Changes
-from pytest_irquality.wording.numbers import counted, signed
+from pytest_irquality.wording.numbers import counted, figure, signed
 from pytest_irquality.wording.words import cut
 
 NAMED = 3
@@ -15,17 +15,26 @@ STEPS, ROW, FALL = 120, 560.0, 70.0
 """The row of all changes: its bars, its width, and how far the largest reaches up or down."""
 
 
-def changes(views: QueryViews) -> Changes | None:
-    """None where nothing is compared, or nothing changed."""
+def changes(views: QueryViews, of_all: Iterable[QueryViews]) -> Changes | None:
+    """The bars of a suite, on the scale that all of the page with the same measure share.
+
+    None where nothing is compared, or nothing changed.
+    """
     damage = views.damage
     worse, better = sum(gain < 0 for gain in damage.gains), sum(gain > 0 for gain in damage.gains)
     if not worse and not better:
         return None
     said = f"{worse} worse, {better} better of {counted(len(damage.gains), 'query', 'queries')}"
-    return Changes(damage.measure, said, tuple(_steps(views)))
+    most = max(_largest(one) for one in of_all if one.damage.measure == damage.measure)
+    unit = views.result.unit(damage.measure)
+    return Changes(damage.measure, said, figure(most, unit), tuple(_steps(views, most)))
 
 
-def _steps(views: QueryViews) -> Iterator[ChangeBar]:
+def _largest(views: QueryViews) -> float:
+    return max(map(abs, views.damage.gains), default=0.0)
+
+
+def _steps(views: QueryViews, most: float) -> Iterator[ChangeBar]:
     """A bar for each query, from the worst change to the best.
 
     Neighbours share one where there are more than there is room.
@@ -35,7 +44,6 @@ def _steps(views: QueryViews) -> Iterator[ChangeBar]:
     changes.sort(key=lambda one: sign * one[0])
     unit, each = views.result.unit(measure), ceil(len(changes) / STEPS)
     groups = [changes[at : at + each] for at in range(0, len(changes), each)]
-    most = max(abs(by) for by, _ in changes)
     width = ROW / len(groups)
     for at, group in enumerate(groups):
         mean = sum(by for by, _ in group) / len(group)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pytest_irquality.report.views import Chart
 from pytest_irquality.verdict.findings import Trail
 from pytest_irquality.wording.numbers import counted, figure
+from pytest_irquality.wording.words import revision
 
 WIDTH, HEIGHT, EDGE = 300.0, 40.0, 3.0
 
@@ -37,7 +38,8 @@ def _chart(trail: Trail) -> Chart:
         f"{trail.measure} over the last {changes}: {figure(min(values))} to {figure(max(values))}"
     )
     limit = "" if trail.limit is None else f"{height(trail.limit):.1f}"
-    return Chart(trail.measure, said, _drawn(parts), limit)
+    points = tuple((revision(point.commit), figure(point.value)) for point in trail.points)
+    return Chart(trail.measure, said, _drawn(parts), points, limit)
 
 
 def _drawn(parts: Sequence[Sequence[str]]) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ from pytest_irquality.wording.story import Story
 
 Sides = Mapping[tuple[str, str, str], Side]
 """What a retriever scored beside the others of its suite, by path, retriever and measure."""
+HEATS = (0.005, 0.02, 0.05, 0.1)
+"""The changes from which on a cell is a shade darker; of times and counts, parts of what was."""
 
 
 @dataclass(frozen=True)
@@ -100,11 +102,12 @@ class MeansViews:
             measure=measure,
             before=figure(change.before, unit) if change else "",
             value=figure(mean.now, unit),  # that over all queries is noted as ``over``
-            change=signed(difference, unit) if is_drawn and abs(difference) > EQUAL else "",
+            change=signed(difference, unit) if not of_several and abs(difference) > EQUAL else "",
             css=side(difference, self.queries, measure),
             over="; ".join(filter(None, [*notes, whole(mean)])),
             state=state,
             bar=self.bar(mean, state) if is_drawn else None,
+            heat=_heat(mean) if not of_several else 0,
         )
 
     def bar(self, mean: Mean, state: State | None) -> Bar | None:
@@ -155,3 +158,11 @@ class MeansViews:
         """The median time of a call."""
         times = sorted(q.seconds for q in self.result.queries if q.seconds is not None)
         return figure(times[len(times) // 2], "seconds") if times else ""
+
+
+def _heat(mean: Mean) -> int:
+    """The shade of a change."""
+    if mean.change is None:
+        return 0
+    by = abs(mean.change.difference) / (abs(mean.change.before) or 1 if mean.unit else 1)
+    return sum(by >= step for step in HEATS)

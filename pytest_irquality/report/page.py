@@ -55,7 +55,7 @@ def page_view(
         accepted=tuple(line for result in results for line in accepted(result)),
         broken=tuple(broken),
         reasons=tuple(reasons),
-        more=f"and {more} more, below" if more > 0 else "",
+        more=f"and {more} more" if more > 0 else "",
         facts=() if several else tuple(chain(*(view.facts() for view in views))),
         not_evaluated=(*not_evaluated, *left_out),
         generated=generated,

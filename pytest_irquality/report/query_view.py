@@ -161,11 +161,11 @@ class QueryViews:
     def views(self) -> tuple[QueryRow, ...]:
         return tuple(map(self.row, self.ordered))
 
-    def listed(self, rows: Sequence[QueryRow]) -> Iterator[Listed]:
-        """The first queries in full, as many as there are ``rows``."""
-        for row, query in zip(rows, self.ordered, strict=False):
+    def listed(self, rows: Sequence[QueryRow], detailed: int) -> Iterator[Listed]:
+        """The first queries, as many as there are ``rows``, the first of them in full."""
+        for at, (row, query) in enumerate(zip(rows, self.ordered, strict=False)):
             values = (self.value(query, measure) for measure in self.result.shown)
-            yield Listed(row, tuple(values), self.detail(query))
+            yield Listed(row, tuple(values), self.detail(query) if at < detailed else None)
 
     def anchor(self, id: str) -> str:
         return f"{self.prefix}-q{self.rows[id] + 1}" if id in self.rows else ""

@@ -27,8 +27,8 @@ from pytest_irquality.wording.words import age, cut, revision
 
 MOVERS = 6
 """Documents that moved in several queries, as links."""
-LISTED = 20
-"""Queries that the page shows where scripts do not run, and prints."""
+LISTED, DETAILED = 200, 20
+"""Queries that the page shows where scripts do not run, and those of them in full."""
 WORDS = {"failed": "fail", "partial": "partial", "passed": "pass"}
 
 
@@ -140,7 +140,19 @@ class SuiteView:
 
     def listed(self) -> Iterator[Listed]:
         """The first queries, for readers without scripts."""
-        return self.queries.listed(self.rows[:LISTED])
+        return self.queries.listed(self.rows[:LISTED], DETAILED)
+
+    @property
+    def noted(self) -> Mapping[str, str]:
+        """Notes beside the names of the tabs: how much is to be seen there."""
+        counts = {chip.key: chip.count for chip in self.queries.chips(self.rows)}
+        key = next((key for key in ("failed", "worse") if counts.get(key)), "")
+        broken = sum(limit.state.css == "bad" for limit in self.limits.views())
+        return {
+            "queries": f"{counts[key]} {key}" if key else "",
+            "limits": f"{broken} broken" if broken else "",
+            "slices": str(sum(map(len, self.means.tags())) or ""),
+        }
 
     @property
     def notes(self) -> tuple[str, ...]:

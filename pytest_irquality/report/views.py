@@ -140,7 +140,7 @@ class Cell(NamedTuple):
     """A mean, marked where a limit on it is broken.
 
     ``over`` says of how many, where its row does not. ``best``: no retriever of the suite has a
-    better one. ``note`` is how it stands beside the best.
+    better one. ``note`` is how it stands beside the best. ``heat`` is how much changed, 0 to 4.
     """
 
     measure: str
@@ -153,6 +153,7 @@ class Cell(NamedTuple):
     bar: Bar | None
     best: bool = False
     note: str = ""
+    heat: int = 0
 
 
 class MeansRow(NamedTuple):
@@ -249,7 +250,7 @@ class Listed(NamedTuple):
 
     query: QueryRow
     values: tuple[Value, ...]
-    detail: Detail
+    detail: Detail | None
 
 
 @dataclass(frozen=True)
@@ -274,10 +275,14 @@ class ChangeBar(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """The changes of every query's value of one measure since the baseline, in one row."""
+    """The changes of every query's value of one measure since the baseline, in one row.
+
+    ``most`` is the change that the tallest bar of the page stands for.
+    """
 
     measure: str
     said: str
+    most: str
     steps: tuple[ChangeBar, ...]
 
 
@@ -309,10 +314,11 @@ class Table(NamedTuple):
 class Chart(NamedTuple):
     """A measure over the last changes: lines in a box of 300 by 40.
 
-    They are broken where others were measured.
+    They are broken where others were measured. ``points`` are commits and values.
     """
 
     measure: str
     said: str
     lines: tuple[str, ...]
+    points: tuple[tuple[str, str], ...]
     limit: str = ""

@@ -54,15 +54,27 @@ def move(document: Document) -> str:
 
 
 def moves(query: QueryResult, *, titled: bool = True) -> str:
-    """The relevant documents that sank, those that are not returned first."""
-    documents = {d.id: d for d in (*query.ranking_before, *query.missing, *query.ranking)}
-    sunk = [document for document in documents.values() if document.relevant and _sank(document)]
-    sunk.sort(key=lambda document: (document.rank is not None, document.before or 0))
+    """The relevant documents that sank, those that are not returned first.
+
+    Where no relevant one is left, what stands on top now: ``now first: sku-9 (Desk lamp); …``.
+    """
+    sunk = _sunk(query)
     named = [
         f"{move(document if titled else document._replace(title=None))}{in_brackets(document)}"
         for document in sunk[:MOVES]
     ]
-    return ", ".join(named) + (" …" if len(sunk) > MOVES else "")
+    said = ", ".join(named) + (" …" if len(sunk) > MOVES else "")
+    if not sunk or not query.ranking or any(document.relevant for document in query.ranking):
+        return said
+    top = query.ranking[0]
+    return f"now first: {name(top) if titled else top.id}; {said}"
+
+
+def _sunk(query: QueryResult) -> list[ShownDocument]:
+    """The relevant documents that stand lower than before, those that are not returned first."""
+    documents = {d.id: d for d in (*query.ranking_before, *query.missing, *query.ranking)}
+    sunk = [document for document in documents.values() if document.relevant and _sank(document)]
+    return sorted(sunk, key=lambda document: (document.rank is not None, document.before or 0))
 
 
 def shortcomings(query: QueryResult, *, titled: bool = True) -> str:

@@ -77,6 +77,7 @@ def report() -> SuiteResult:
 
 
 PAGE = html_report([report()])
+QUERIES = "#tab=Queries"
 
 
 def texts(page: Page) -> list[str]:
@@ -88,13 +89,17 @@ def found(page: Page) -> str:
     return page.locator(".found").inner_text()
 
 
+def to(page: Page, tab: str) -> None:
+    page.locator(f"[data-go='{tab}']").click()
+
+
 def focused(page: Page) -> str:
     text: str = page.evaluate("document.activeElement.textContent")
     return text
 
 
 def test_filters_have_counts_and_let_through_what_they_count(show: Open) -> None:
-    page = show(PAGE)
+    page = show(PAGE, QUERIES)
     chips = dict(chip.rsplit(" ", 1) for chip in page.locator(".chips button").all_inner_texts())
     assert chips == {
         "Failed": "20", "Worse": "30", "Better": "20", "New": "5", "Known issue": "2", "Zero results": "1", "Errors": "1",
@@ -113,7 +118,7 @@ def test_filters_have_counts_and_let_through_what_they_count(show: Open) -> None
 
 
 def test_search_over_text_id_tag_and_document(show: Open) -> None:
-    page = show(PAGE)
+    page = show(PAGE, QUERIES)
     search = page.get_by_role("searchbox")
     for wanted, count in [
         ("query number 29", 13), ("NUMBER 299", 1), ("q299", 1), ("tag:head", 149), ("tag:hea", 149),
@@ -125,12 +130,14 @@ def test_search_over_text_id_tag_and_document(show: Open) -> None:
     page.locator("table.rows button.tag", has_text="tail").first.click()
     assert search.input_value() == "tag:tail"
     assert found(page).startswith("149 of 300")
-    page.get_by_role("button", name="head", exact=True).first.click()
+    to(page, "Slices")
+    page.get_by_role("button", name="head", exact=True).click()
     assert search.input_value() == "tag:head"
+    assert search.is_visible()
 
 
 def test_every_column_sorts_both_ways_and_worst_comes_first(show: Open) -> None:
-    page = show(PAGE)
+    page = show(PAGE, QUERIES)
     assert texts(page)[:3] == ["query number 0", "query number 1", "query number 2"]
     heads = page.locator("table.rows thead button")
     for n, name in enumerate(heads.all_inner_texts()):
@@ -147,7 +154,7 @@ def test_every_column_sorts_both_ways_and_worst_comes_first(show: Open) -> None:
 
 
 def test_the_address_holds_the_view(show: Open) -> None:
-    page = show(PAGE)
+    page = show(PAGE, QUERIES)
     page.get_by_role("button", name="Worse 30").click()
     page.get_by_role("searchbox").fill("tag:head")
     page.locator("table.rows thead button", has_text="change").click()
@@ -190,7 +197,7 @@ def many(number: int) -> str:
 def test_nothing_is_drawn_while_somebody_scrolls_to_the_end_and_back(
     show: Open, number: int, width: int
 ) -> None:
-    page = show(many(number), viewport={"width": width, "height": 800})
+    page = show(many(number), QUERIES, viewport={"width": width, "height": 800})
     page.evaluate(
         """() => {
           window.drawn = 0;
@@ -213,7 +220,7 @@ def test_nothing_is_drawn_while_somebody_scrolls_to_the_end_and_back(
 
 
 def test_five_hundred_rows_at_a_time_and_all_can_be_reached(show: Open) -> None:
-    page = show(many(1_200))
+    page = show(many(1_200), QUERIES)
     assert page.locator(".pages").inner_text() == "1 to 500 of 1200 next 500"
     page.get_by_role("button", name="next 500").click()
     assert texts(page)[0] == "query number 500"
@@ -247,7 +254,7 @@ def test_what_is_filtered_is_saved_as_a_table_that_no_spreadsheet_runs(show: Ope
         query("=1+1", 0.25, text="@SUM(1)", tags=("a, b", "+c")),
         query('q"2', 0.5, text="two\nlines"),
     )
-    page = show(html_report([compared(*odd, *(query(f"q{n}", 0.75) for n in range(600)))]))
+    page = show(html_report([compared(*odd, *(query(f"q{n}", 0.75) for n in range(600)))]), QUERIES)
 
     def saved() -> list[list[str]]:
         with page.expect_download() as download:
@@ -271,7 +278,7 @@ def test_what_is_filtered_is_saved_as_a_table_that_no_spreadsheet_runs(show: Ope
 
 
 def test_the_keyboard_alone_is_enough(show: Open) -> None:
-    page = show(PAGE)
+    page = show(PAGE, QUERIES)
     keys = page.keyboard
     keys.press("j")
     assert focused(page) == "query number 0"
@@ -302,7 +309,7 @@ def test_the_keyboard_alone_is_enough(show: Open) -> None:
 
 
 def test_a_query_opens_to_everything_about_it(show: Open) -> None:
-    page = show(PAGE)
+    page = show(PAGE, QUERIES)
     page.get_by_role("button", name="query number 3", exact=True).click()
     detail = page.locator("table.rows tr.more .detail")
     before, now, missing = (detail.locator("ol").nth(n) for n in range(3))
@@ -336,7 +343,9 @@ def test_reasons_lead_to_limits_and_queries(show: Open) -> None:
     page = show(PAGE)
     page.locator(".worst a", has_text="query number 1").first.click()
     assert page.locator("[aria-expanded=true]").inner_text() == "query number 1"
+    to(page, "Overview")
     page.locator(".broken a", has_text="ndcg@10").first.click()
+    assert page.url.endswith("#tab=Limits")
     box = (
         page.locator(".limits tbody", has_text="below its floor")
         .or_(page.locator(".limits tbody"))
@@ -344,6 +353,49 @@ def test_reasons_lead_to_limits_and_queries(show: Open) -> None:
     )
     assert box is not None
     assert -5 < box["y"] < 800
+
+
+def test_every_tab_has_an_address_and_the_browsers_own_search_opens_it(show: Open) -> None:
+    page = show(PAGE)
+    tabs = page.locator(".tabs button")
+    assert tabs.all_inner_texts() == [
+        "Overview",
+        "Queries 20 failed",
+        "Limits 2 broken",
+        "Slices 2",
+    ]
+    for name in ("Limits", "Slices", "Queries", "Overview"):
+        to(page, name)
+        assert page.locator("[data-tab]:not([hidden])").evaluate_all(
+            "all => [...new Set(all.map(it => it.dataset.tab))]"
+        ) == [name]
+        assert page.locator(".tabs [aria-current]").inner_text().startswith(name)
+        assert focused(page).startswith(name)
+    page.go_back()
+    assert page.url.endswith("#tab=Queries")
+    page.reload()
+    page.wait_for_selector("html[data-ready]", state="attached")
+    assert page.get_by_role("searchbox").is_visible()
+    page.locator("[data-tab=Limits]").dispatch_event("beforematch")
+    assert page.locator(".limits").is_visible()
+    assert page.url.endswith("#tab=Limits")
+    page.keyboard.press("j")
+    assert focused(page) == "query number 0"
+    assert show(PAGE, "#tab=nonsense").locator("h1").is_visible()
+
+
+@pytest.mark.parametrize("tab", ["Overview", "Queries", "Limits", "Slices"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_each_tab_is_scrolled_to_its_end_and_stays_as_wide_as_the_screen(
+    show: Open, tab: str, width: int
+) -> None:
+    page = show(PAGE, f"#tab={tab}", viewport={"width": width, "height": 800})
+    page.mouse.wheel(0, 100_000)
+    assert page.locator(".tabs").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    end = page.locator("footer")
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert end.evaluate("it => it.getBoundingClientRect().bottom") <= 801
 
 
 def test_several_retrievers_are_shown_one_at_a_time(show: Open) -> None:
@@ -356,6 +408,7 @@ def test_several_retrievers_are_shown_one_at_a_time(show: Open) -> None:
     )
     assert page.url.endswith("#s=2")
     page.go_back()
+    to(page, "Queries")
     page.get_by_role("button", name="query number 3", exact=True).click()
     assert "hybrid · no rules ndcg@10 0.990" in page.locator("table.rows tr.more").inner_text()
     page.get_by_role("button", name="hybrid").click()
@@ -410,7 +463,7 @@ def test_hostile_titles_and_queries_stay_text(show: Open) -> None:
 
 
 def test_a_script_that_is_not_ours_does_not_run(show: Open, told: list[str]) -> None:
-    page = show(PAGE)
+    page = show(PAGE, QUERIES)
     ran = page.evaluate(
         """() => {
           const script = document.createElement("script");
@@ -438,17 +491,20 @@ def test_axe_finds_nothing_whatever_its_severity(
     )
     page.emulate_media(media=media)  # print shows what is there without scripts
     page.evaluate(f"{axe};0")
-    told = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-    bad: list[Any] = [
-        (
-            violation["id"],
-            violation["impact"],
-            violation["nodes"][0]["html"][:200],
-            violation["nodes"][0]["failureSummary"],
-        )
-        for violation in told["violations"]
-    ]
-    assert not bad
+    for tab in ("Overview", "Queries", "Limits", "Slices") if media == "screen" else [""]:
+        if tab:
+            to(page, tab)
+        told = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+        bad: list[Any] = [
+            (
+                violation["id"],
+                violation["impact"],
+                violation["nodes"][0]["html"][:200],
+                violation["nodes"][0]["failureSummary"],
+            )
+            for violation in told["violations"]
+        ]
+        assert not bad, tab
     assert told["passes"]
 
 
@@ -521,7 +577,7 @@ def test_print_shows_the_failures_and_no_controls(show: Open) -> None:
 def test_commands_in_sentences_are_code_also_in_the_table_of_queries(show: Open) -> None:
     lacks = Finding("a", "max_drop", False, True, "ndcg@10", None, 0.1, 0, lacks=Lack("baseline"))
     made = suite(query("a"), verdicts=(check("a", "failed", findings=(lacks,)),))
-    page = show(html_report([made]))
+    page = show(html_report([made]), QUERIES)
     said = page.locator(".rows .said")
     assert said.locator("code.command").inner_text() == "pytest --ir-suite --ir-update-baseline"
     assert "make one with pytest" in said.inner_text()
@@ -554,6 +610,7 @@ def test_names_written_from_right_to_left_do_not_turn_the_sentences_around(show:
     same = query("q1", 1.0, text="كرسي", before=(1.0,), compared=(1.0,))
     page = show(html_report([compared(same, verdicts=(broken,), means=())]))
     assert 0 < x("مكتب") < x(" must be in the top 1") < x("it is at rank 4")
+    to(page, "Queries")
     said = page.locator("table.rows .said").first
     assert said.locator("bdi").inner_text() == "كرسي مكتب"
     assert said.get_attribute("dir") == "ltr"

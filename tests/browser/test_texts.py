@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def test_a_text_opens_with_its_passages_marked(show: Open, tmp_path: Path) -> None:
-    page: Page = show(html_report([judge(suite(tmp_path), run(NOW), before=run(BEFORE))]))
+    page: Page = show(
+        html_report([judge(suite(tmp_path), run(NOW), before=run(BEFORE))]), "#tab=Queries"
+    )
     page.locator("tr.row button.text").first.click()
     chunks = page.locator(".detail details.chunk")
     assert chunks.count() == 5

@@ -235,7 +235,7 @@ queries:
     project.conftest(found.format(found={"desk": ["x"], "office chair": ["d2"]}))
     text = project.run().stdout.str()
     failure = text[text.index("_ head-mrr-10 _") : text.index("_ each_query-")]
-    assert "1.000 → 0.000  desk (shop.ir.yaml:5)  d1 1 → not returned" in failure
+    assert "1.000 → 0.000  desk (shop.ir.yaml:5)  now first: x; d1 1 → not returned" in failure
     assert "office chair" not in failure
 
 

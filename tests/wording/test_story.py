@@ -6,6 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_irquality.report.html import html_report
+from pytest_irquality.report.markdown import markdown_report
+from pytest_irquality.report.text import summary
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.findings import Change, Finding, RankedDocument
 from pytest_irquality.verdict.result import (
@@ -168,6 +171,16 @@ def test_moves_are_those_of_relevant_documents_that_sank(
 ) -> None:
     document = ShownDocument(rank, "d", None, 1.0, True, before=before)
     assert moves(query("q", ranking=(document,))) == words
+
+
+def test_a_query_that_lost_all_tells_in_every_report_what_came_instead() -> None:
+    came = (ShownDocument(1, "sku-9", "Desk lamp"), ShownDocument(2, "sku-8"))
+    result = compared(moved("desk", 0.9, 0.0, ranking=came), verdicts=(check("desk", "failed"),))
+    assert "now first: sku-9 (Desk lamp); " in html_report([result])
+    assert "now first: sku-9; " in markdown_report([result])
+    assert "now first: sku-9 (Desk lamp); " in "\n".join(summary([result], width=200))
+    assert "now first: sku-9; " in "\n".join(summary([result], width=80))
+    assert "now first" not in html_report([compared(moved("desk", 0.9, 0.1))])
 
 
 def test_what_to_do_next() -> None:

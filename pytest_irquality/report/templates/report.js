@@ -29,10 +29,10 @@
   const stated = ([css, symbol, word]) =>
     h("span", { class: `state ${css}` }, h("span", { "aria-hidden": "true" }, symbol), ` ${word}`);
 
-  // -- the address: what is shown, as #s=1&show=failed&find=tag:head&sort=-latency&open=q14 ---------------------------
+  // -- the address: what is shown, as #s=1&tab=Limits or #show=failed&find=tag:head&sort=-latency&open=q14 -------------
 
   const firstBad = Math.max(0, page.sections.findIndex((section) => section.bad));
-  const state = { s: firstBad, show: "all", find: "", sort: "", open: null };
+  const state = { s: firstBad, tab: "Overview", show: "all", find: "", sort: "", open: null };
 
   function fromAddress() {
     const told = new URLSearchParams(location.hash.slice(1));
@@ -44,11 +44,15 @@
     const table = page.sections[state.s];
     const row = table && told.has("open") ? table.text.findIndex((_, at) => name(table, at) === told.get("open")) : -1;
     state.open = row < 0 ? null : row;
+    state.tab = told.get("tab") ?? (isAsked() ? "Queries" : "Overview");
   }
+
+  const isAsked = () => state.show !== "all" || state.find || state.sort || state.open !== null;
 
   function toAddress(push) {
     const told = new URLSearchParams();
     if (page.sections.length > 1) told.set("s", state.s + 1);
+    if (state.tab !== (isAsked() ? "Queries" : "Overview")) told.set("tab", state.tab);
     if (state.show !== "all") told.set("show", state.show);
     if (state.find) told.set("find", state.find);
     if (state.sort) told.set("sort", state.sort);
@@ -59,8 +63,10 @@
 
   const name = (table, row) => table.id[row] || table.text[row];
 
+  // To look for queries is to look at their table.
   function change(changes, push = true) {
-    Object.assign(state, changes);
+    const looks = ["show", "find", "sort"].some((key) => key in changes) || (changes.open ?? null) !== null;
+    Object.assign(state, looks ? { tab: "Queries" } : {}, changes);
     toAddress(push);
     show();
   }
@@ -135,7 +141,8 @@
         data.columns.flatMap(({ key, about, label }) => [
           h("option", { value: key }, `${titled(about, label)} ↑`),
           h("option", { value: `-${key}` }, `${titled(about, label)} ↓`)]));
-      this.live.querySelector(".tools").append(h("label", { class: "sort" }, "Sort ", this.sort),
+      this.live.querySelector(".tools").append(h("label", { class: "sort" }, "Sort ", this.sort));
+      this.live.querySelector(".found").after(
         h("button", { type: "button", class: "link", onclick: () => save(`${data.stem}.queries.csv`, this.listed()) }, "Save as CSV"));
       this.pages = h("p", { class: "pages" });
       this.live.append(this.table, this.pages);
@@ -374,8 +381,34 @@
   const suites = [...document.querySelectorAll("section.suite")];
   const tables = page.sections.map((data, at) => new Table(data, suites[at]));
 
+  // Closed tabs are hidden so that the browser's own search finds what is in them, and opens them.
+  const panels = [...document.querySelectorAll("[data-tab]")].map((panel) => {
+    const of = suites.indexOf(panel.closest("section.suite"));
+    panel.addEventListener("beforematch", () => change({ s: of < 0 ? state.s : of, tab: panel.dataset.tab }));
+    return { panel, of, tab: panel.dataset.tab };
+  });
+  const bar = document.querySelector(".tabs");
+
+  function showTabs() {
+    const here = panels.filter(({ of }) => of < 0 || of === state.s);
+    const tabs = new Map(here.map(({ tab, panel }) => [tab, panel.dataset.note ?? ""]));
+    if (!tabs.has(state.tab)) state.tab = "Overview";
+    for (const { panel, of, tab } of panels) {
+      if (tab === state.tab && (of < 0 || of === state.s)) panel.removeAttribute("hidden");
+      else panel.setAttribute("hidden", "until-found");
+    }
+    bar.previousElementSibling.classList.toggle("repeats", state.tab === "Overview");
+    const choose = (select) => change({ s: Number(select.value), open: null });
+    bar.replaceChildren(
+      ...(page.sections.length < 2 ? [] : [h("select", { "aria-label": "Suite and retriever", onchange: (event) => choose(event.target) },
+        page.sections.map(({ name }, s) => h("option", { value: s, selected: s === state.s }, name)))]),
+      ...[...tabs].map(([tab, note]) => h("button", { type: "button", "data-go": tab, "aria-current": tab === state.tab ? "page" : null,
+        onclick: () => { change({ tab }); scrollTo(0, 0); bar.querySelector(`[data-go="${tab}"]`).focus(); } }, tab, note ? h("small", {}, ` ${note}`) : null)));
+  }
+
   function show() {
     suites.forEach((suite, at) => suite.classList.toggle("away", at !== state.s));
+    showTabs();
     document.querySelectorAll("nav [data-section]").forEach((link) =>
       link.setAttribute("aria-current", link.dataset.section === suites[state.s].id ? "true" : "false"));
     const table = tables[state.s];
@@ -404,8 +437,8 @@
     event.preventDefault();
     if (target.dataset.query) openRow(s, Number(target.dataset.query));
     else {
-      change({ s, open: null });
       const place = document.getElementById(target.getAttribute("href").slice(1));
+      change({ s, open: null, tab: place.closest("[data-tab]")?.dataset.tab ?? "Overview" });
       document.querySelectorAll(".marked").forEach((old) => old.classList.remove("marked"));
       place.classList.add("marked");
       place.scrollIntoView();
@@ -432,8 +465,8 @@
     const by = { j: 1, k: -1, ...(onRow && document.activeElement !== document.body ? { ArrowDown: 1, ArrowUp: -1 } : {}) }[event.key];
     if (typing && event.target === table.search && event.key === "ArrowDown") table.focus(0);
     else if (typing) return;
-    else if (event.key === "/") { table.search.focus(); table.search.select(); table.live.scrollIntoView({ block: "nearest" }); }
-    else if (by) table.move(by);
+    else if (event.key === "/") { change({ tab: "Queries" }); table.search.focus(); table.search.select(); table.live.scrollIntoView({ block: "nearest" }); }
+    else if (by) { if (state.tab !== "Queries") change({ tab: "Queries" }); table.move(by); }
     else return;
     event.preventDefault();
   });

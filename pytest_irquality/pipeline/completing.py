@@ -52,8 +52,10 @@ def _notes(plan: Plan, today: Found, before: Found) -> Iterator[str]:
         suite = today.target.suite
         here, total = len(plan.part(suite).queries), len(suite.queries)
         yield f"share {plan.shard}: {here} of {total} queries; limits over many wait for --ir-runs"
-    yield from _orphans(plan, today.target)
     yield from before.notes
+    if today.target.retriever == plan.retrievers[today.target.file][0]:
+        yield from _orphans(plan, today.target)
+        yield from plan.exams.notes(today.target) if plan.exams else ()
 
 
 def _orphans(plan: Plan, target: Target) -> Iterator[str]:
@@ -63,8 +65,7 @@ def _orphans(plan: Plan, target: Target) -> Iterator[str]:
     """
     folder, project = target.file.parent, plan.project
     suites = (path for pattern in project.patterns for path in folder.glob(pattern))
-    first = target.file == min(suites, default=None)
-    if not first or target.retriever != plan.retrievers[target.file][0]:
+    if target.file != min(suites, default=None):
         return
     for shelved in gone_from(folder, project):
         if plan.files.shelf.needed(shelved) is None:

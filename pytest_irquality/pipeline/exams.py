@@ -17,6 +17,7 @@ from pytest_irquality.storage.commits import AtCommit
 from pytest_irquality.storage.elsewhere import in_tree
 from pytest_irquality.storage.matching import Matching, Question
 from pytest_irquality.storage.stored import asked
+from pytest_irquality.storage.target import Target
 from pytest_irquality.suite import Check, Place, Query, Suite, SuiteError
 from pytest_irquality.suite.by_default import guarded
 from pytest_irquality.suite.demands import GUARDS, Examined
@@ -128,6 +129,11 @@ class Exams:
         """Give what is asked once more of a suite's retriever; nothing where nothing left."""
         return (exam.left(suite) for exam in self.of(suite, file) if exam.gone)
 
+    def notes(self, target: Target) -> Iterator[str]:
+        """Say which files of the suites of the base are not the base's."""
+        exams = self._all(target.suite, target.file)
+        return (note for exam in exams if exam.suite for note in exam.suite.notes)
+
     def then(self, suite: Suite, file: Path) -> Then | None:
         """Give what the ledger must know of the queries of then."""
         exams = [(exam, exam.suite) for exam in self._all(suite, file) if exam.suite]
@@ -138,7 +144,8 @@ class Exams:
             left.update(what for what, _ in exam.fate.values() if what in LEFT)
         own, then = exams[0]  # what a suite took over from others is new to it
         judgments = {id: then.by_id[old].judgments for old, id in own.ids.items()}
-        return Then(judgments, left)
+        reworded = {id for what, id in own.fate.values() if what == "reworded"}
+        return Then(judgments, left, reworded)
 
     def with_item(self, suite: Suite, file: Path) -> Suite:
         """Give a suite with the check of the base's exam, where that is another."""

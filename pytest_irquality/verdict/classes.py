@@ -36,25 +36,24 @@ def classes_of(
         then = Then({}, {"removed": len(baseline.left) if baseline else 0})
     found = Counter(then.left)
     for query in comparison.suite.queries:
-        found[_class(comparison, query, then.judgments, unsettled)] += 1
+        found[_class(comparison, query, then, unsettled)] += 1
     return in_order(found, QUERIES)
 
 
-def _class(
-    comparison: Comparison, query: Query, then: Mapping[str, Judgments], unsettled: Collection[str]
-) -> str:
+def _class(comparison: Comparison, query: Query, then: Then, unsettled: Collection[str]) -> str:
     run, before, id = comparison.sides.run, comparison.sides.baseline_run, query.id
     if (missing := _why_unanswered(run, id)) in ("not asked", "skipped"):
         return missing
-    if comparison.baseline and id in comparison.baseline.edited:
+    if id in then.reworded or (comparison.baseline and id in comparison.baseline.edited):
         return "reworded"
     if missing:
         return missing
     if before is None:
         return "other"
     if id not in before.answered:
-        return "unanswered then" if id in then or id in before.faults else "new"
-    return _compared(query, then.get(id, query.judgments), id in unsettled)
+        was_asked = id in then.judgments or id in before.faults
+        return "unanswered then" if was_asked else "new"
+    return _compared(query, then.judgments.get(id, query.judgments), id in unsettled)
 
 
 def _why_unanswered(run: Run, id: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import fsum
@@ -30,12 +30,13 @@ Of = tuple[Measure, "str | None"]
 class Then:
     """The queries of then, as the base's suite has them.
 
-    ``judgments`` are those of the queries that today's suite asks, too, by today's ids; ``left``
-    counts the others by class.
+    ``judgments`` are those of the queries that today's suite asks, too, by today's ids,
+    ``reworded`` the ids of those that it asks in other words; ``left`` counts the others by class.
     """
 
     judgments: Mapping[str, Judgments]
     left: Mapping[str, int]
+    reworded: Collection[str] = ()
 
 
 class Pair(NamedTuple):

@@ -120,6 +120,8 @@ def test_nor_where_the_base_is_run(shop: Project, exam: str) -> None:
     exam_of_base = shop.data["suites"][0]["exams"][0]
     assert "mrr@10" in [verdict["label"] for verdict in exam_of_base["verdicts"]]
     assert not exam_of_base["unread"]
+    if exam == "reworded":
+        assert "12 queries: 4 reworded, 8 compared; " in result.stdout.str()
 
 
 @pytest.mark.parametrize("exam", EXAMS)
@@ -228,6 +230,23 @@ def test_files_of_the_base_are_read_from_gits_objects(shop: Project) -> None:
     result = shop.run(AGAINST)
     assert result.ret == 0
     assert last(result).startswith("! ACCEPTED")
+
+
+def test_a_file_that_the_base_does_not_track_is_todays_for_both(shop: Project) -> None:
+    git(shop.path, "checkout", "-q", "main")
+    grades = "query,document,grade\n" + "".join(f"{name},{name}-d,1\n" for name in QUERIES)
+    suite = f"{LIMITS}judgments: grades.csv\nqueries:\n"
+    suite += "".join(f"  - {{query: {name}}}\n" for name in QUERIES)
+    shop.suite(suite)
+    commit(shop)
+    git(shop.path, "checkout", "-qB", "change")
+    (shop.path / "grades.csv").write_text(grades)
+    shop.conftest(SOUND.replace("fixture", "fixture(params=['a', 'b', 'c'])"))
+    result = shop.run(AGAINST)
+    assert result.ret == 0
+    said = "grades.csv is not in git at the base: today's is read for both"
+    assert result.stdout.str().count(said) == 1
+    assert "exam-of-the-base" not in shop.outcomes()
 
 
 def test_a_base_that_cannot_be_read_is_accepted_with_its_cause(shop: Project) -> None:

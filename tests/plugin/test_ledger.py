@@ -46,6 +46,7 @@ class Told(NamedTuple):
     now: str
     then: str
     edited: bool
+    reworded: bool
     known: bool
     judged: tuple[int | None, int | None]
     unsettled: bool
@@ -56,7 +57,7 @@ def by_hand(told: Told, *, baseline: bool, then: bool) -> str:
     now, before, was = told.now, told.then if baseline else "", told.judged[0] if then else told.judged[1]  # fmt: skip
     if now in ("not asked", "skipped"):
         return now
-    if baseline and told.edited:
+    if (baseline and told.edited) or (then and told.reworded):
         return "reworded"
     if now == "fault":
         return "unanswered now"
@@ -80,6 +81,7 @@ TOLD = st.builds(
     now=st.sampled_from(["answer", "answer", "fault", "skipped", "not asked"]),
     then=st.sampled_from(["answer", "answer", "fault", ""]),
     edited=st.booleans(),
+    reworded=st.booleans(),
     known=st.booleans(),
     judged=st.tuples(st.sampled_from([None, 1, 2]), st.sampled_from([None, 1, 2])),
     unsettled=st.booleans(),
@@ -127,7 +129,8 @@ def test_the_classes_are_those_of_the_page_and_add_up(
         judgments = {
             str(n): Judgments({"d": one.judged[0] or 0}) for n, one in enumerate(told) if one.known
         }
-        base = Then(judgments, {"moved": left})
+        reworded = [str(n) for n, one in enumerate(told) if one.reworded]
+        base = Then(judgments, {"moved": left}, reworded)
     found = classes_of(comparison, base, {str(n) for n, one in enumerate(told) if one.unsettled})
     expected = Counter(by_hand(one, baseline=baseline, then=then) for one in told)
     if then:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,11 +11,11 @@ from pathlib import Path
 
 from pytest_irquality.edges.project import Project
 from pytest_irquality.pipeline.base_suite import BaseSuites
+from pytest_irquality.pipeline.left import Question, fates, questions, then_of, with_moved
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.commits import AtCommit
 from pytest_irquality.storage.elsewhere import in_tree
-from pytest_irquality.storage.matching import Matching, Question
-from pytest_irquality.storage.stored import asked
+from pytest_irquality.storage.found import Found
 from pytest_irquality.storage.target import Target
 from pytest_irquality.suite import Check, Place, Query, Suite, SuiteError
 from pytest_irquality.suite.by_default import guarded
@@ -34,7 +33,6 @@ AS_CODE = (
 """Keys of a suite that say how its retriever is asked: today's hold."""
 NAME = "exam-of-the-base"
 LABEL = "exam of the base"
-LEFT = ("removed", "variant", "moved")
 
 
 @dataclass(frozen=True)
@@ -136,16 +134,39 @@ class Exams:
 
     def then(self, suite: Suite, file: Path) -> Then | None:
         """Give what the ledger must know of the queries of then."""
-        exams = [(exam, exam.suite) for exam in self._all(suite, file) if exam.suite]
-        if not exams:
-            return None
-        left = Counter[str]()
-        for exam, _ in exams:
-            left.update(what for what, _ in exam.fate.values() if what in LEFT)
-        own, then = exams[0]  # what a suite took over from others is new to it
-        judgments = {id: then.by_id[old].judgments for old, id in own.ids.items()}
-        reworded = {id for what, id in own.fate.values() if what == "reworded"}
-        return Then(judgments, left, reworded)
+        exams = [(exam.suite, exam.fate) for exam in self._all(suite, file) if exam.suite]
+        moved = {id for ids in self._moved_in(suite, file).values() for id in ids.values()}
+        return then_of(exams, moved) if exams or moved else None
+
+    def with_moved(self, found: Found, find: Callable[[Target], Found]) -> Found:
+        """Give what a target is compared with; of what moved to it what ``find`` has of then.
+
+        Raises ``StoredRunError``.
+        """
+        suite, file, retriever = found.target
+        for path, ids in self._moved_in(suite, file).items():
+            then = find(Target(self.others[path], path, retriever))
+            found = with_moved(found, then, ids)
+        return found
+
+    def _moved_in(self, suite: Suite, file: Path) -> Mapping[Path, Mapping[Question, str]]:
+        """Give the files whose suites asked what this one asks since the change, and its ids."""
+        own, new = self._suite(file, suite), dict(questions(suite))
+        for question in questions(own) if isinstance(own, Suite) else ():
+            new.pop(question, None)
+        found = dict[Path, Mapping[Question, str]]()
+        for path, other in self._beside(suite, file) if new else ():
+            then = self._suite(path, other)
+            asked = questions(then) if isinstance(then, Suite) else {}
+            found[path] = {question: new[question] for question in asked if question in new}
+        return {path: ids for path, ids in found.items() if ids}
+
+    def _beside(self, suite: Suite, file: Path) -> Iterator[tuple[Path, Suite]]:
+        """Give the other suites that ask the same retriever."""
+        every = self.others.items()
+        return (
+            (path, one) for path, one in every if path != file and one.retriever == suite.retriever
+        )
 
     def with_item(self, suite: Suite, file: Path) -> Suite:
         """Give a suite with the check of the base's exam, where that is another."""
@@ -189,10 +210,10 @@ class Exams:
     def _moved(self, today: Suite, file: Path) -> Collection[Question]:
         """Give what other suites ask the same retriever, and did not at the base."""
         found = set[Question]()
-        for path, other in self.others.items():
-            if path != file and other.retriever == today.retriever:
-                then = self._suite(path, other)
-                found |= questions(other) - (questions(then) if isinstance(then, Suite) else set())
+        for path, other in self._beside(today, file):
+            then = self._suite(path, other)
+            were = questions(then) if isinstance(then, Suite) else {}
+            found |= questions(other).keys() - were.keys()
         return found
 
     def _heir(self, gone: Path, today: Suite) -> Path | None:
@@ -213,41 +234,8 @@ class Exams:
                 allowed = project.allowed(path)
                 suite = like.reread(path, shown=project.shown(path), allowed=allowed)
                 if suite.retriever == then.retriever:
-                    found[path] = len(questions(suite) & questions(then))
+                    found[path] = len(questions(suite).keys() & questions(then).keys())
         return found
-
-
-def questions(suite: Suite) -> set[Question]:
-    """Give all that a suite asks."""
-    return {asked(suite, query).question for query in suite.queries}
-
-
-def fates(
-    then: Suite, now: Suite, elsewhere: Collection[Question] = ()
-) -> Mapping[str, tuple[str, str]]:
-    """Tell what became of each query of then, by id, with its id today where it has one.
-
-    It is asked the same, reworded, another query's variant, moved ``elsewhere``, or removed.
-    """
-    matching = Matching(
-        {query.id: asked(then, query).question for query in then.queries},
-        {query.id: asked(now, query).question for query in now.queries},
-    )
-    same = {old: id for id, old in matching.same.items()}
-    edited = {old: id for id, old in matching.edited.items()}
-    variants = {asked(now, variant).question: variant.of for variant in now.reworded}
-
-    def fate(id: str) -> tuple[str, str]:
-        question = matching.stored[id]
-        if id in same:
-            return "same", same[id]
-        if question in variants:
-            return "variant", variants[question]
-        if question in elsewhere:
-            return "moved", ""
-        return ("reworded", edited[id]) if id in edited else ("removed", "")
-
-    return {id: fate(id) for id in matching.stored}
 
 
 def item(exams: Sequence[Exam]) -> Verdict:

@@ -108,6 +108,8 @@ class Plan:
             return Found(target)
         own = self.updating and self.compared is self.files
         found = self.replaced(target) if own else self.compared.find(target)
+        if self.exams:
+            found = self.exams.with_moved(found, self.compared.find)
         if not found.unfit:
             return found
         if not self.updating and found.committed is None:

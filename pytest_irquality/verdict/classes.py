@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pytest_irquality.metrics import Judgments
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query
 from pytest_irquality.verdict.comparison import Comparison, Then
@@ -33,7 +32,10 @@ def classes_of(
     """
     baseline = comparison.baseline
     if then is None:
-        then = Then({}, {"removed": len(baseline.left) if baseline else 0})
+        edited = baseline.edited if baseline else ()
+        then = Then({}, {"removed": len(baseline.left) if baseline else 0}, edited)
+    elif baseline:
+        then = replace(then, reworded={*then.reworded, *baseline.edited})
     found = Counter(then.left)
     for query in comparison.suite.queries:
         found[_class(comparison, query, then, unsettled)] += 1
@@ -44,16 +46,15 @@ def _class(comparison: Comparison, query: Query, then: Then, unsettled: Collecti
     run, before, id = comparison.sides.run, comparison.sides.baseline_run, query.id
     if (missing := _why_unanswered(run, id)) in ("not asked", "skipped"):
         return missing
-    if id in then.reworded or (comparison.baseline and id in comparison.baseline.edited):
+    if id in then.reworded:
         return "reworded"
     if missing:
         return missing
     if before is None:
         return "other"
     if id not in before.answered:
-        was_asked = id in then.judgments or id in before.faults
-        return "unanswered then" if was_asked else "new"
-    return _compared(query, then.judgments.get(id, query.judgments), id in unsettled)
+        return "unanswered then" if then.asked(id) or id in before.faults else "new"
+    return _compared(query, then, id in unsettled)
 
 
 def _why_unanswered(run: Run, id: str) -> str:
@@ -63,11 +64,14 @@ def _why_unanswered(run: Run, id: str) -> str:
     return "" if id in run.answered else "not asked"
 
 
-def _compared(query: Query, then: Judgments, unsettled: bool) -> str:
+def _compared(query: Query, then: Then, unsettled: bool) -> str:
     now = query.judgments
-    if then.relevant and not now.relevant:
+    was = then.judgments.get(query.id, now)
+    if was.relevant and not now.relevant:
         return "unjudged now"
     if unsettled:
         return "tie unsettled"
-    same = (then.grades, then.relevant) == (now.grades, now.relevant)
+    if query.id in then.moved:
+        return "moved"
+    same = (was.grades, was.relevant) == (now.grades, now.relevant)
     return "compared" if same else "compared with other judgments"

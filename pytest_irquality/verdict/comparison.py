@@ -31,12 +31,18 @@ class Then:
     """The queries of then, as the base's suite has them.
 
     ``judgments`` are those of the queries that today's suite asks, too, by today's ids,
-    ``reworded`` the ids of those that it asks in other words; ``left`` counts the others by class.
+    ``reworded`` the ids of those that it asks in other words, ``moved`` of those that another suite
+    asked; ``left`` counts the others by class.
     """
 
     judgments: Mapping[str, Judgments]
     left: Mapping[str, int]
     reworded: Collection[str] = ()
+    moved: Collection[str] = ()
+
+    def asked(self, id: str) -> bool:
+        """Tell whether a query of today was asked then."""
+        return id in self.judgments or id in self.moved
 
 
 class Pair(NamedTuple):

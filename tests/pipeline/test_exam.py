@@ -341,9 +341,11 @@ def test_a_suite_that_is_split_moves_its_queries(shop: Project) -> None:
     assert "exam weaker" not in result.stdout.str()
     sums = "12 queries: 4 moved, 8 compared; "
     assert sums in result.stdout.str()
+    assert "compared with git:main .ir-baseline/shop.jsonl" in result.stdout.str()
+    assert "4 queries: 4 moved; " in result.stdout.str()
     shop.conftest(BROKEN)
     ungraded = "".join(f"  - {{query: {name}}}\n" for name in LOST)
-    shop.suite(f"queries:\n{ungraded}", "more.ir.yaml")
+    shop.suite(f"thresholds: {{rbo: {{min: 0.1}}}}\nqueries:\n{ungraded}", "more.ir.yaml")
     result = shop.run(AGAINST)
     assert result.ret == 0
     accepted = "! ACCEPTED  in 1 of 2 suites: shop, but the base's suite fails: mrr@10, "

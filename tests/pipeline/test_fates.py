@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -21,99 +21,94 @@ from pytest_irquality.storage.target import Target
 from tests.repository import git
 
 SUITES = ("shop", "tools")
-FATES = [
-    *["same"] * 6, "removed", "reworded", "variant", "moved", "graded", "ungraded", "renumbered",
-]  # fmt: skip
+Row = dict[str, Any]
+OTHERWISE: dict[str, tuple[Row, str]] = {
+    "same": ({}, "compared"),
+    "renumbered": ({"id": "new"}, "compared"),
+    "graded": ({"relevant": ["d", "e"]}, "compared with other judgments"),
+    "ungraded": ({"relevant": []}, "unjudged now"),
+}
+FATES = [*["same"] * 5, *OTHERWISE, "removed", "reworded", "variant", "moved"]
 NOW = [*["answer"] * 6, "unanswered now", "skipped"]
 HEADER = {"format": "pytest-irquality run", "format_version": 2, "depth": 10}
 
 
-@dataclass
 class Change:
     """The files of a base and of a change, and what is to be told of each suite's queries."""
 
-    base: dict[str, str] = field(default_factory=dict)
-    today: dict[str, str] = field(default_factory=dict)
-    expected: dict[str, Counter[str]] = field(default_factory=dict)
-    fails: set[str] = field(default_factory=set)
-    skips: set[str] = field(default_factory=set)
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.base: dict[str, str] = {}
+        self.today: dict[str, str] = {}
+        self.expected: dict[str, Counter[str]] = {name: Counter() for name in SUITES}
+        self.fails: set[str] = set()
+        self.skips: set[str] = set()
+        self.there = {"shop"} | ({"tools"} if random.random() < 0.7 else set())
+        self.then: dict[str, list[Row]] = {name: [] for name in SUITES}
+        self.now: dict[str, list[Row]] = {name: [] for name in SUITES}
+        self.variants: dict[str, list[str]] = {name: [] for name in SUITES}
+        self.stored: dict[str, list[Row]] = {name: [] for name in SUITES}
+        for number in range(random.randint(1, 9)):
+            self._becomes(number, random.choice(FATES))
+        for number in range(random.randint(0, 2)):
+            self._asks(random.choice(SUITES), {"query": f"fresh{number}", "relevant": ["d"]}, "new")
+        for name in SUITES:
+            self._written(name)
 
+    def __repr__(self) -> str:
+        return f"{self.base}\n{self.today}\nfails: {self.fails}, skips: {self.skips}"
 
-def change(random: Random) -> Change:
-    """Make a change of one or two suites, in which something becomes of every query."""
-    made = Change(expected={name: Counter() for name in SUITES})
-    there = {"shop"} | ({"tools"} if random.random() < 0.7 else set())
-    then: dict[str, list[object]] = {name: [] for name in SUITES}
-    now: dict[str, list[object]] = {name: [] for name in SUITES}
-    variants: dict[str, list[str]] = {name: [] for name in SUITES}
-    stored: dict[str, list[object]] = {name: [] for name in SUITES}
-
-    def asked(suite: str, text: str, otherwise: str) -> None:
-        """Note what comes of a query of today, which would be told as this had it an answer."""
-        came = random.choice(NOW)
+    def _asks(self, suite: str, query: Row, told: str) -> None:
+        """Note a query of today, which is to be ``told`` so if it gets an answer."""
+        self.now[suite].append(query)
+        came = self.random.choice(NOW)
         if came != "answer":
-            (made.fails if came == "unanswered now" else made.skips).add(text)
-        first = came == "skipped" or (came != "answer" and otherwise != "reworded")
-        made.expected[suite][came if first else otherwise] += 1
+            (self.fails if came == "unanswered now" else self.skips).add(str(query["query"]))
+        first = came == "skipped" or (came != "answer" and told != "reworded")
+        self.expected[suite][came if first else told] += 1
 
-    for number in range(random.randint(1, 9)):
-        suite = random.choice(sorted(there))
+    def _becomes(self, number: int, fate: str) -> None:
+        """Note a query of the base, and what becomes of it."""
+        suite = self.random.choice(sorted(self.there))
         other = next(name for name in SUITES if name != suite)
         text, id = f"word{number}", f"id{number}"
-        query = {"query": text, "id": id, "relevant": ["d"]}
-        then[suite].append(query)
-        kept = random.random() < 0.8
+        query: Row = {"query": text, "id": id, "relevant": ["d"]}
+        self.then[suite].append(query)
+        kept = self.random.random() < 0.8
         if kept:
-            stored[suite].append({"id": id, "query": text, "docs": ["d"]})
-        fate = random.choice(FATES)
-        compared = "compared" if kept else "unanswered then"
-        if fate == "removed":
-            if other in there and random.random() < 0.3:  # it was in both, and is left in one
-                then[other].append(query)
-                now[other].append(query)
-                asked(other, text, "unanswered then")
-            made.expected[suite]["removed"] += 1
-        elif fate == "variant":
-            variants[suite].append(text)
-            made.expected[suite]["variant"] += 1
-        elif fate == "moved":
-            now[other].append(query)
-            made.expected[suite]["moved"] += 1
-            asked(other, text, "new")
+            self.stored[suite].append({"id": id, "query": text, "docs": ["d"]})
+        if fate == "removed" and other in self.there and number % 3 == 0:  # it is left in another
+            self.then[other].append(query)
+            self._asks(other, query, "unanswered then")
+        if fate == "variant":
+            self.variants[suite].append(text)
+        if fate in ("removed", "variant", "moved"):
+            self.expected[suite][fate] += 1
+        if fate == "moved":
+            self._asks(other, query, "moved" if kept else "unanswered then")
         elif fate == "reworded":
-            now[suite].append({**query, "query": f"other{number}"})
-            asked(suite, f"other{number}", "reworded")
-        elif fate == "graded":
-            now[suite].append({**query, "relevant": ["d", "e"]})
-            asked(suite, text, "compared with other judgments" if kept else compared)
-        elif fate == "ungraded":
-            now[suite].append({"query": text, "id": id})
-            asked(suite, text, "unjudged now" if kept else compared)
-        else:
-            now[suite].append({**query, "id": f"new{number}"} if fate == "renumbered" else query)
-            asked(suite, text, compared)
-    for number in range(random.randint(0, 2)):
-        suite = random.choice(SUITES)
-        now[suite].append({"query": f"fresh{number}", "relevant": ["d"]})
-        asked(suite, f"fresh{number}", "new")
-    for name in SUITES:
-        anchor = {"query": f"anchor {name}", "id": "anchor", "relevant": ["d"]}
-        if name in there:
-            made.base[f"{name}.ir.yaml"] = json.dumps({"queries": [anchor, *then[name]]})
-            lines = [{"id": "anchor", "query": f"anchor {name}", "docs": ["d"]}, *stored[name]]
-            rows = [
-                {**HEADER, "suite": name, "path": f"{name}.ir.yaml"},
-                *lines,
-                {"end": HEADER["format"]},
-            ]
+            self._asks(suite, {**query, "query": f"other{number}"}, fate)
+        elif fate in OTHERWISE:
+            changed, told = OTHERWISE[fate]
+            id = str(changed.get("id", "id")) + str(number)
+            row = {**query, **changed, "id": id}
+            self._asks(suite, row, told if kept else "unanswered then")
+
+    def _written(self, name: str) -> None:
+        """Write a suite on both sides, each with a query that stays."""
+        anchor: Row = {"query": f"anchor {name}", "id": "anchor", "relevant": ["d"]}
+        if name in self.there:
+            self.base[f"{name}.ir.yaml"] = json.dumps({"queries": [anchor, *self.then[name]]})
+            lines: list[Row] = [{"id": "anchor", "query": f"anchor {name}", "docs": ["d"]}]
+            lines += [*self.stored[name], {"end": HEADER["format"]}]
+            rows = [{**HEADER, "suite": name, "path": f"{name}.ir.yaml"}, *lines]
             text = "".join(f"{json.dumps(row)}\n" for row in rows)
-            made.base[f".ir-baseline/{name}.jsonl"] = text
-        if name in there or now[name]:
-            anchor |= {"variants": variants[name]} if variants[name] else {}
-            random.shuffle(now[name])
-            made.today[f"{name}.ir.yaml"] = json.dumps({"queries": [anchor, *now[name]]})
-            made.expected[name]["compared" if name in there else "new"] += 1
-    return made
+            self.base[f".ir-baseline/{name}.jsonl"] = text
+        if name in self.there or self.now[name]:
+            anchor |= {"variants": self.variants[name]} if self.variants[name] else {}
+            self.random.shuffle(self.now[name])
+            self.today[f"{name}.ir.yaml"] = json.dumps({"queries": [anchor, *self.now[name]]})
+            self.expected[name]["compared" if name in self.there else "new"] += 1
 
 
 def committed(folder: Path, changes: list[Change]) -> None:
@@ -137,7 +132,7 @@ def committed(folder: Path, changes: list[Change]) -> None:
 @pytest.mark.parametrize("many", [60, pytest.param(3000, marks=pytest.mark.slow)])
 def test_the_fates_of_queries_add_up(tmp_path: Path, many: int) -> None:
     random = Random(many)
-    changes = [change(random) for _ in range(many)]
+    changes = [Change(random) for _ in range(many)]
     committed(tmp_path, changes)
     for number, one in enumerate(changes):
 

@@ -24,6 +24,7 @@ from pytest_irquality.report.views import LEVELS
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.wording.acceptance import accepted
+from pytest_irquality.wording.examined import HEAD, in_full
 from pytest_irquality.wording.losers import Worse
 from pytest_irquality.wording.numbers import counted
 from pytest_irquality.wording.stories import overall, worst_first
@@ -35,6 +36,7 @@ WORST = 5
 BROKEN = 5
 SHORT, MOVED = 32, 40
 """Characters of a query, and of what moved, that stand on one line of a pull request's table."""
+DIFFERENCES = 5
 POINTS, POINT = 3, 105
 """How many causes and caveats are seen before the fold, and how long one may be."""
 LOST, LOWEST = (
@@ -78,6 +80,7 @@ def _blocks(
     yield _headline(stories, not_evaluated, left_out)
     yield _without_result("✗", not_evaluated)
     yield _without_result("⚠", left_out)
+    yield from _exams(stories)
     if alone:
         yield from _first_screen(stories[0], now)
     else:
@@ -87,6 +90,14 @@ def _blocks(
     yield from map(_retrievers, side_by_side([story.result for story in stories]))
     for story in stories:
         yield from _rest(story, now, alone=alone)
+
+
+def _exams(stories: Sequence[Story]) -> Iterator[str]:
+    """The suites of the base: how many of their checks pass, and how today's differ from them."""
+    for exam in [exam for story in stories for exam in story.result.exams]:
+        said, rows, more = in_full(exam, DIFFERENCES)
+        below = f"and {counted(more, 'more difference')}, all in the JSON\n" if more else ""
+        yield f"### The base's suite\n\n{markdown_sentence(said)}\n\n{table(HEAD, rows)}\n{below}"
 
 
 def _without_result(mark: str, names: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -20,6 +20,7 @@ from pytest_irquality.report.views import (
     State,
 )
 from pytest_irquality.verdict.result import SuiteResult, Verdict
+from pytest_irquality.wording.examined import in_full
 from pytest_irquality.wording.numbers import counted, few, figure, share
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.story import Story
@@ -27,6 +28,7 @@ from pytest_irquality.wording.words import age, cut, revision
 
 MOVERS = 6
 """Documents that moved in several queries, as links."""
+DIFFERENCES = 100
 LISTED, DETAILED = 200, 20
 """Queries that the page shows where scripts do not run, and those of them in full."""
 WORDS = {"failed": "fail", "partial": "partial", "passed": "pass"}
@@ -158,6 +160,11 @@ class SuiteView:
     def notes(self) -> tuple[str, ...]:
         story = self.story
         return (story.ledger, *story.notes, *story.small_print, *self.result.written)
+
+    @property
+    def exams(self) -> Iterator[tuple[str, Sequence[Sequence[str]], int]]:
+        """The suites of the base, each with its differences from today's."""
+        return (in_full(exam, DIFFERENCES) for exam in self.result.exams)
 
     def movers(self) -> Iterator[tuple[str, str]]:
         """Documents that moved in several queries, each with the search that lists these."""

@@ -14,6 +14,7 @@ from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.words import quoted
 
 WORST, TOLD = 3, 5
+ORDER = ("weaker", "other", "stronger")
 OF_A_QUERY: Mapping[str, str] = {
     "query removed": "removed", "query variant": "made variants", "query reworded": "reworded",
     "query added": "added", "query moved": "moved",
@@ -59,7 +60,7 @@ def _accepted(exam: Exam, then: SuiteResult, of: str) -> Iterator[str]:
     touching = _touching(exam)
     yield from map(difference, touching[:TOLD])
     if others := len(exam.differences) - len(touching[:TOLD]):
-        yield f"{counted(others, 'other difference')} of both exams"
+        yield f"{counted(others, 'other difference')} between both exams"
 
 
 def _touching(exam: Exam) -> Sequence[Difference]:
@@ -72,9 +73,34 @@ def _touching(exam: Exam) -> Sequence[Difference]:
 def difference(one: Difference) -> str:
     """A difference on one line, with its places on both sides."""
     values = " → ".join([one.then or "none", one.now or "none"]) if one.then or one.now else ""
-    places = " → ".join(filter(None, (one.place_then, one.place_now)))
-    said = ": ".join(filter(None, (f"{one.kind} of {quoted(one.name)}", values)))
+    said = ": ".join(filter(None, (_what(one), values)))
+    places = _places(one)
     return f"{said} ({places})" if places else said
+
+
+def _what(one: Difference) -> str:
+    return f"{one.kind} of {quoted(one.name)}"
+
+
+def _places(one: Difference) -> str:
+    return " → ".join(filter(None, (one.place_then, one.place_now)))
+
+
+HEAD = ("", "what", "then", "now", "where")
+
+
+def in_full(exam: Exam, most: int) -> tuple[str, Sequence[Sequence[str]], int]:
+    """An exam by itself: what it comes to, up to so many differences, and how many more there are.
+
+    What is weaker is first.
+    """
+    failed = len(exam.verdicts)
+    checks = counted(sum(exam.checks.values()), "check")
+    does = f"{failed} of its {checks} not passed" if failed else f"its {checks} passed"
+    said = exam.unread or "; ".join([does, *_sums(exam.differences)])
+    ordered = sorted(exam.differences, key=lambda one: ORDER.index(one.direction))
+    rows = [(one.direction, _what(one), one.then, one.now, _places(one)) for one in ordered[:most]]
+    return f"{exam.path} as in {exam.source}: {said}", rows, len(ordered) - len(rows)
 
 
 def of_the_base(result: SuiteResult) -> Iterator[str]:

@@ -91,8 +91,11 @@ def test_no_change_rewrites_its_own_exam(shop: Project, exam: str) -> None:
     assert "✓ passed" not in result.stdout.str()
     first = "Accepted, not passed: today's suite lets pass what that of "
     assert result.stdout.str().partition(" search quality ")[2].partition("\n")[2].startswith(first)
-    assert (shop.path / "out.md").read_text().startswith(f"- ⚠ {first}")
+    comment = (shop.path / "out.md").read_text()
+    assert comment.startswith(f"- ⚠ {first}")
+    assert comment.index("### The base's suite\n") < comment.index("<details>")
     page = (shop.path / "ir-report.html").read_text()
+    assert ">The base's suite</h3>" in page
     assert page.index("Accepted, not passed") < page.index("<h1>")
     assert shop.outcomes()["exam-of-the-base"] == "accepted"
     names = {case.get("name") for case in ET.parse(shop.path / "out.xml").iter("testcase")}
@@ -175,6 +178,22 @@ def test_ir_exam_refuses_a_weaker_exam(shop: Project) -> None:
     assert last(result).startswith("✓ passed")
     assert "exam weaker: 1 limit loosened" in last(result)
     assert shop.run(AGAINST, "-o", "ir_exam=fail").ret == 1
+
+
+def test_reports_have_a_section_of_it(shop: Project) -> None:
+    judged = BASE.replace("-d], must", "-d, x], must")
+    shop.suite(judged.replace("min: 0.9", "min: 0.8"))
+    commit(shop)
+    assert shop.run(AGAINST, "--ir-markdown=out.md").ret == 0
+    told = (shop.path / "out.md").read_text().partition("### The base's suite")[2].splitlines()
+    assert told[2].startswith("shop.ir.yaml as in git:main: its 14 checks passed; 1 limit loosened")
+    assert told[6] == (
+        "| weaker | limit of 'mrr@10' | min 0.9 | min 0.8 | shop.ir.yaml:1 → shop.ir.yaml:1 |"
+    )
+    assert "and 8 more differences, all in the JSON" in told
+    page = (shop.path / "ir-report.html").read_text()
+    row = page.partition(">The base's suite</h3>")[2].partition("<tbody>")[2]
+    assert row.strip().startswith('<tr><td class="warn-text">weaker</td><th scope="row"')
 
 
 HONEST: dict[str, Callable[[str], str]] = {

@@ -23,7 +23,7 @@ from tools.address import address
 
 OURS = address()
 EXPRESSION = re.compile(r"\$\{\{ *(.*?) *\}\}")
-NAME = re.compile(r"'[^']*'|[\w.-]+(?:\.[\w.-]+)*\(?")
+NAME = re.compile(r"'[^']*'|[\w.*-]+(?:\.[\w.*-]+)*\(?")
 
 
 @dataclass
@@ -174,15 +174,17 @@ class Job:
 
         source = NAME.sub(named, expression).replace("&&", " and ").replace("||", " or ")
         source = re.sub(r"!(?!=)", " not ", source)
-        return eval(source, {"startsWith": str.startswith, "always": lambda: True})
+        functions = {"startsWith": str.startswith, "contains": list.__contains__}
+        return eval(source, {**functions, "always": lambda: True})
 
     def _look_up(self, name: str) -> Any:
         if name == "true":
             return True
+        name, _, of_each = name.partition(".*.")
         value: Any = self.known
         for part in name.split("."):
             value = value.get(part, "") if isinstance(value, Mapping) else ""
-        return value
+        return [one[of_each] for one in value] if of_each else value
 
 
 USED: Mapping[str, Callable[[Job, Mapping[str, Any]], None]] = {

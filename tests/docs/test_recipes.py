@@ -112,7 +112,7 @@ class Team:
 
     # -- jobs --------------------------------------------------------------------------------------
 
-    def pull_request(self, of: str, workflow: dict[str, Any]) -> Job:
+    def pull_request(self, of: str, workflow: dict[str, Any], *labels: str) -> Job:
         """GitHub checks out the merge of a branch into main."""
 
         def check_out(work: Path) -> None:
@@ -120,7 +120,10 @@ class Team:
             git(work, "checkout", "-q", "--detach", "origin/main")
             git(work, "merge", "-q", "--no-ff", "--no-edit", f"origin/{of}")
 
-        event = {"event_name": "pull_request", "event": {"pull_request": {"number": 7}}}
+        event = {
+            "event_name": "pull_request",
+            "event": {"pull_request": {"number": 7, "labels": [{"name": name} for name in labels]}},
+        }
         return self.job(check_out, event).run(workflow)
 
     def pushed(self, workflow: dict[str, Any], before: str) -> Job:
@@ -261,6 +264,24 @@ def test_a_drop_is_red_and_accepted_in_the_open_it_is_green_and_loud(guarded: Te
     assert "::error" not in job.output
     done = guarded.merge_request("synonyms")
     assert (done.returncode, ACCEPTS in done.stdout) == (0, True), done.stdout
+
+
+def test_a_label_accepts_what_no_change_accepts_for_itself(guarded: Team) -> None:
+    text = (RECIPES / "github.md").read_text("utf-8")
+    (ini,) = re.findall(r"```ini\n(# pytest.ini\n.*?)```", text, re.S)
+    main = guarded.folder / "first"
+    write(main, "pytest.ini", f"{ini}pythonpath = .\n")
+    commit(main, "No change accepts its own drop")
+    git(main, "push", "-q", "origin", "main")
+    clone = guarded.clone("ours", at="synonyms")
+    write(clone, "synonyms.txt", "lamp d2\n")
+    write(clone, "pytest.ini", "[pytest]\npythonpath = .\n")
+    guarded.types(clone, "pytest -q --ir-suite --ir-update-baseline; git add .")
+    git(clone, "commit", "-qm", "Shorter synonyms, accepted by myself")
+    git(clone, "push", "-q", "origin", "synonyms")
+    by_label = workflow("github.md", ".github/workflows/search-accepted.yml")
+    for labels, failed in ((), True), (("search",), True), (("search drop accepted",), False):
+        assert guarded.pull_request("synonyms", by_label, *labels).failed == failed
 
 
 def test_without_any_stored_file_the_same_drop_is_red(guarded: Team) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest_irquality.edges.project import Project
 from pytest_irquality.pipeline.base_suite import BaseSuites
-from pytest_irquality.pipeline.left import Question, fates, questions, then_of, with_moved
+from pytest_irquality.pipeline.then import Question, fates, questions, then_of, with_moved
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.commits import AtCommit
 from pytest_irquality.storage.elsewhere import in_tree

@@ -22,7 +22,7 @@ from pytest_irquality.suite.by_default import guarded
 from pytest_irquality.suite.demands import GUARDS, Examined
 from pytest_irquality.verdict.comparison import Then
 from pytest_irquality.verdict.differences import Difference, differences
-from pytest_irquality.verdict.result import Exam, Outcome, Verdict
+from pytest_irquality.verdict.exam import LABEL, NAME
 
 MOST = 200
 """Queries that today's suite has no more, and that are asked all the same."""
@@ -31,8 +31,6 @@ AS_CODE = (
     "repeat",
 )  # fmt: skip
 """Keys of a suite that say how its retriever is asked: today's hold."""
-NAME = "exam-of-the-base"
-LABEL = "exam of the base"
 
 
 @dataclass(frozen=True)
@@ -236,12 +234,3 @@ class Exams:
                 if suite.retriever == then.retriever:
                     found[path] = len(questions(suite).keys() & questions(then).keys())
         return found
-
-
-def item(exams: Sequence[Exam]) -> Verdict:
-    """Give the verdict of the item of a suite's exams."""
-    accepted = any(exam.accepted for exam in exams)
-    outcome: Outcome = "accepted" if accepted else "passed"
-    if any(exam.failed for exam in exams):
-        outcome = "failed"
-    return Verdict(NAME, LABEL, 1, outcome, scope="exam", accepted=accepted)

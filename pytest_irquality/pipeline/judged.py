@@ -89,7 +89,7 @@ def _judged(
         accepting=accepting,
         past=plan.past(target, needed),
         nowhere=nowhere,
-        then=then_of(plan, target),
+        then=then_of(plan, before),
     )
     result = examined(plan, today, before, asking, result, checks=checks)
     if plan.audit:

@@ -109,12 +109,25 @@ class Plan:
         own = self.updating and self.compared is self.files
         found = self.replaced(target) if own else self.compared.find(target)
         if self.exams:
+            found = self._in_its_place(found) if found.stored is None else found
             found = self.exams.with_moved(found, self.compared.find)
         if not found.unfit:
             return found
         if not self.updating and found.committed is None:
             raise StoredRunError(found.unfit)
         return replace(found, stored=None, damage=found.unfit)
+
+    def _in_its_place(self, found: Found) -> Found:
+        """Give what the retriever got whose place a target's has taken since the base."""
+        assert self.compared is not None
+        target, today = found.target, self.retrievers.get(found.target.file, ())
+        then = self.compared.retrievers(target.file)
+        gone = [name for name in then if name not in today]
+        new = [name for name in today if name not in then]
+        if not gone or target.retriever not in new:
+            return replace(found, added=bool(then))
+        of = target._replace(retriever=gone[min(new.index(target.retriever), len(gone) - 1)])
+        return replace(self.compared.find(of), target=target, of=of.name, committed=found.committed)
 
     def replaced(self, target: Target) -> Found:
         """Find what an update writes over, as it first was. Raises ``StoredRunError``."""

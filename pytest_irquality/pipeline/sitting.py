@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.pipeline.asking import Asking
-from pytest_irquality.pipeline.exams import NAME, BaseExam, Exams, item
+from pytest_irquality.pipeline.exams import BaseExam, Exams
 from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.retrieval import Answer, RetrieverError, Run, UnreadableResult, retrieve
 from pytest_irquality.storage import StoredRunError
@@ -17,15 +17,19 @@ from pytest_irquality.storage.target import Target
 from pytest_irquality.suite import Check, Query, Suite, SuiteError
 from pytest_irquality.suite.by_default import guarded
 from pytest_irquality.verdict import Accepting, Exam, SuiteResult, Then, judge
-from pytest_irquality.verdict.exam import held_to
+from pytest_irquality.verdict.exam import NAME, held_to, item
 from pytest_irquality.verdict.verdicts import on_answers
 
 CANNOT = (MeasureError, RetrieverError, StoredRunError, SuiteError, UnreadableResult)
 
 
-def then_of(plan: Plan, target: Target) -> Then | None:
-    """Give what the base's suite says of a target's queries; None where no exam is read."""
-    return plan.exams.then(target.suite, target.file) if plan.exams else None
+def then_of(plan: Plan, before: Found) -> Then | None:
+    """Give what the base's suite says of the queries of what is compared with ``before``.
+
+    None where no exam is read, or the base did not have the retriever.
+    """
+    suite, file, _ = before.target
+    return plan.exams.then(suite, file) if plan.exams and not before.added else None
 
 
 def examined(
@@ -112,7 +116,7 @@ class Sitting:
         suite = replace(suite, baseline_retriever=found.target.other)
         then = judge(
             suite, run, checks, before=found.run, baseline=found.baseline, accepting=accepting,
-            updating=found.unguarded,
+            updating=found.unguarded or found.added,
         )  # fmt: skip
         held = held_to(exam, then, result)
         if found.run is None or not held.verdicts:

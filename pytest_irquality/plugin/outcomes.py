@@ -23,6 +23,7 @@ from pytest_irquality.storage.target import Target
 from pytest_irquality.suite import Check, Place, Suite
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.pool import Pool
+from pytest_irquality.verdict.together import of_session
 
 SELECTED = pytest.StashKey[bool]()
 """True where some checks were deselected: what is left is no verdict over all suites."""
@@ -130,12 +131,8 @@ class Judging:
             # They are large. What reports may show of them keeps them until it is read.
             run = replace(run, answers=(Answer({}),), stages={})
         verdicts = {verdict.check: verdict for verdict in result.verdicts}
-        share = result.share and replace(
-            result.share,
-            fixture=fixture,
-            whole=result.share.whole and not config.stash.get(SELECTED, False),
-        )
-        result = replace(result, variant=variant, share=share)
+        whole = not config.stash.get(SELECTED, False)
+        result = replace(of_session(result, fixture, whole=whole), variant=variant)
         return Judged(run, result, verdicts, attempt, to_grade=to_grade)
 
     def _pool(self, name: str, runs: Sequence[Run], retriever: object) -> Pool:

@@ -227,11 +227,11 @@ class Session:
             session.exitstatus = pytest.ExitCode.INTERRUPTED
 
     def _refused(self) -> bool:
-        """Tell whether something was left out that ``ir_strict`` refuses."""
+        """Tell whether something is refused that was left out, or that the base's exam shows."""
         whole = self._refuses_left_out and bool(self.left_out)
         if self.config.stash[PLAN].accepts_nothing:
             whole = whole or any(line.endswith(GONE) for line in self.left_out)
-        return whole or any(result.refused for result in self.ordered)
+        return whole or any(map(_is_refused, self.ordered))
 
     def _contradicts(self) -> bool:
         """Tell whether a verdict is bad that no item could show.
@@ -269,6 +269,10 @@ class Session:
             terminalreporter.write_line(terminal(line), red=bad)
         for command in github(self.config, results):
             terminalreporter.write_line(command)
+
+
+def _is_refused(result: SuiteResult) -> bool:
+    return bool(result.refused) or any(exam.failed for exam in result.exams)
 
 
 def _why_skipped(marks: Sequence[Mark | None]) -> str:

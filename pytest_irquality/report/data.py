@@ -66,7 +66,7 @@ PLAIN = (str, int, float, type(None))
 """What has no entries in JSON."""
 LEFT_OUT: Mapping[type, Sequence[str]] = {
     SuiteResult: ["seconds", "texts", "classes", "deselected", "share"],
-    Exam: ["queries", "means"],
+    Exam: ["queries", "means", "share"],
     QueryResult: ["seconds", "seconds_before", "texts_left_out"],
     ShownDocument: ["chunk"],
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -53,6 +54,10 @@ class AtCommit(Source):
     def shelf(self) -> Shelf:
         """All baselines of that commit, looked for once. Raises ``OSError``."""
         return in_commit(self.project, self.project.repository, self.base, self.given)
+
+    def retrievers(self, suite: Path) -> Sequence[str]:
+        """Give the retrievers of which a suite had baselines there. Raises ``OSError``."""
+        return [one.header.retriever for one in self.shelf.baselines if one.suite == suite]
 
     def find(self, target: Target) -> Found:
         """Give the baseline that a target had at the commit. Raises ``StoredRunError``.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.elsewhere import Shelved
@@ -39,6 +40,7 @@ class Found:
     ``committed`` is the baseline that the change itself commits, where it is another. ``notes`` are
     what a reader must know of it, ``differing`` counts the files, other than documentation, tests
     and suites, in which the code that answered is not today's; ``spoke``: it asked another process.
+    ``added``: the suite had other retrievers then.
     """
 
     target: Target
@@ -56,6 +58,7 @@ class Found:
     notes: Sequence[str] = ()
     differing: int = 0
     spoke: bool = False
+    added: bool = False
 
     @cached_property
     def matching(self) -> Matching:
@@ -140,6 +143,10 @@ class Source:
     def find(self, target: Target) -> Found:
         """Give the run of a target. Raises ``StoredRunError`` where it cannot be told."""
         raise NotImplementedError
+
+    def retrievers(self, suite: Path) -> Sequence[str]:
+        """Give the retrievers of a suite, where they are known. Raises ``OSError``."""
+        return ()
 
     def expects(self, target: Target) -> bool:
         """Tell whether any retriever of a suite has a run, before the retrievers are known."""

@@ -7,7 +7,10 @@ from dataclasses import replace
 
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.ledger import CHECKS, in_order
-from pytest_irquality.verdict.result import BAD, Exam, QueryResult, SuiteResult, Verdict
+from pytest_irquality.verdict.result import BAD, Exam, Outcome, QueryResult, SuiteResult, Verdict
+
+NAME = "exam-of-the-base"
+LABEL = "exam of the base"
 
 
 def held_to(
@@ -21,28 +24,29 @@ def held_to(
     bad = tuple(
         replace(verdict, accepted=verdict.accepted or verdict.outcome == "accepted")
         for verdict in then.verdicts
-        if _is_not_passed(verdict, known.get(verdict.check, ""))
+        if is_not_passed(verdict, known.get(verdict.check, ""))
     )
     return replace(
         exam,
         verdicts=tuple(sorted(bad, key=lambda verdict: verdict.query is not None)),
         queries=_about(then, bad),
-        means=then.means if bad else (),
+        means=then.means if bad or then.share else (),
+        share=then.share,
         checks=_counted(then),
         causes=tuple(_causes(then, bad, itself)),
     )
 
 
 def _about(then: SuiteResult, bad: Sequence[Verdict]) -> tuple[QueryResult, ...]:
-    """The queries that failed checks name, or that are worse."""
-    if not bad:
+    """The queries that failed checks name, or that are worse; of any that may fail yet."""
+    if not bad and not then.share:
         return ()
     named = {finding.subject for verdict in bad for finding in verdict.findings}
     named |= {verdict.query for verdict in bad if verdict.query}
     return tuple(query for query in then.queries if query.id in named or _fell(then, query))
 
 
-def _is_not_passed(verdict: Verdict, today: str) -> bool:
+def is_not_passed(verdict: Verdict, today: str) -> bool:
     """Tell whether a check of then is not passed, and today's of its name does not say so.
 
     A known issue counts as passed, whether it is fixed or not.
@@ -81,3 +85,12 @@ def _by_facts(then: SuiteResult, labels: Collection[str]) -> Iterator[str]:
             yield "unjudged"
         if isinstance(fact, facts.LeftIndex):
             yield "left the index"
+
+
+def item(exams: Sequence[Exam]) -> Verdict:
+    """Give the verdict of the item of a suite's exams."""
+    accepted = any(exam.accepted for exam in exams)
+    outcome: Outcome = "accepted" if accepted else "passed"
+    if any(exam.failed for exam in exams):
+        outcome = "failed"
+    return Verdict(NAME, LABEL, 1, outcome, scope="exam", accepted=accepted)

@@ -265,7 +265,7 @@ class Exam:
     ``unread`` says why it cannot be held against today's answers, ``causes`` what may be why it is
     not passed.
     ``refused``: the project lets no change accept its own drops; ``unasked`` counts the queries
-    that were too many to be asked.
+    that were too many to be asked. ``share`` is what it adds to the verdict over all suites.
     """
 
     path: str
@@ -280,6 +280,7 @@ class Exam:
     unasked: int = 0
     refused: bool = False
     refuses_weaker: bool = False
+    share: Share | None = None
 
     @property
     def accepted(self) -> bool:

@@ -8,7 +8,7 @@ drop of their first measure is judged over all of their queries at once. The rul
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from json import dumps
@@ -20,10 +20,11 @@ from typing import NamedTuple
 from pytest_irquality.suite.model import Limits, Suite
 from pytest_irquality.verdict.accepted import acceptance
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
+from pytest_irquality.verdict.exam import is_not_passed, item
 from pytest_irquality.verdict.facts import Accepted, Fact
 from pytest_irquality.verdict.findings import Change, Finding
 from pytest_irquality.verdict.noise import drop_noise
-from pytest_irquality.verdict.result import Compared, Share, SuiteResult, Verdict
+from pytest_irquality.verdict.result import Compared, Exam, Share, SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import (
     EQUAL,
     detectable,
@@ -102,6 +103,16 @@ def _retrieval(suite: Suite, id: str) -> str:
     return dumps([query.text, {**suite.params, **query.params}], sort_keys=True, default=repr)
 
 
+def of_session(result: SuiteResult, fixture: str, *, whole: bool) -> SuiteResult:
+    """A result whose shares are those of a fixture, in a session that judges all or a part."""
+
+    def shared(share: Share | None) -> Share | None:
+        return share and replace(share, fixture=fixture, whole=share.whole and whole)
+
+    exams = tuple(replace(exam, share=shared(exam.share)) for exam in result.exams)
+    return replace(result, share=shared(result.share), exams=exams)
+
+
 # -- all of them -----------------------------------------------------------------------------------
 
 
@@ -111,17 +122,32 @@ def judged_together(results: Sequence[SuiteResult]) -> list[SuiteResult]:
     Each suite that has no limit on a drop of its own gets the same finding, beside that of its
     default limit. It fails those that got worse, and is a warning of the others.
     """
+    found = _found((result.retriever, result.share) for result in results)
+    judged = [_with(result, found) for result in results]
+    if not any(exam.share for result in results for exam in result.exams):
+        return judged
+    then = _found(chain.from_iterable(map(_of_then, results)))
+    return [_examined(result, then) for result in judged]
+
+
+def _of_then(result: SuiteResult) -> Iterator[tuple[str, Share | None]]:
+    """The shares of a suite as the base has it: today's, where that is no other."""
+    shares = [exam.share for exam in result.exams] or [result.share]
+    return ((result.retriever, share) for share in shares)
+
+
+def _found(shares: Iterable[tuple[str, Share | None]]) -> Mapping[tuple[str, ...], _Held]:
+    """The finding on each pool of shares that are all whole."""
     pools = defaultdict[tuple[str, ...], list[Share]](list)
-    for result in results:
-        if result.share:
-            pools[_pool(result, result.share)].append(result.share)
+    for retriever, share in shares:
+        if share:
+            pools[_pool(retriever, share)].append(share)
     whole = {key: pool for key, pool in pools.items() if all(share.whole for share in pool)}
-    found = dict(zip(whole, _held([*whole.values()]), strict=True))
-    return [_with(result, found) for result in results]
+    return dict(zip(whole, _held([*whole.values()]), strict=True))
 
 
-def _pool(result: SuiteResult, share: Share) -> tuple[str, ...]:
-    return share.fixture, result.retriever, share.measure, share.relevance
+def _pool(retriever: str, share: Share) -> tuple[str, ...]:
+    return share.fixture, retriever, share.measure, share.relevance
 
 
 def _held(pools: Sequence[Sequence[Share]]) -> Sequence[_Held]:
@@ -209,7 +235,7 @@ def _with(result: SuiteResult, found: Mapping[tuple[str, ...], _Held]) -> SuiteR
     if share is None:
         return result
     result = replace(result, share=None)  # nothing is said twice
-    held = found.get(_pool(result, share))
+    held = found.get(_pool(result.retriever, share))
     if held is None:
         return replace(result, facts=(*result.facts, NotTogether()))
     verdicts = tuple(
@@ -247,3 +273,35 @@ def _joined(verdict: Verdict, share: Share, held: _Held) -> Verdict:
         return replace(verdict, outcome="failed", accepted=False)
     refused = isinstance(share.accepts, Accepted) and share.accepts.refused
     return replace(verdict, outcome="failed" if refused else "accepted", accepted=True)
+
+
+# -- the base's exam -------------------------------------------------------------------------------
+
+
+def _examined(result: SuiteResult, found: Mapping[tuple[str, ...], _Held]) -> SuiteResult:
+    """A result with what the suites of the base come to together."""
+    exams = tuple(_exam(exam, exam.share, result, found) for exam in result.exams)
+    whole = item(exams)
+    verdicts = (whole if one.check == whole.check else one for one in result.verdicts)
+    return replace(result, exams=exams, verdicts=tuple(verdicts))
+
+
+def _exam(
+    exam: Exam, share: Share | None, result: SuiteResult, found: Mapping[tuple[str, ...], _Held]
+) -> Exam:
+    exam = replace(exam, share=None)
+    held = share and found.get(_pool(result.retriever, share))
+    if not share or not held:
+        return exam
+    finding = _of_suite(held.finding, _change([share.compared]))
+    verdict = Verdict(
+        share.check, f"{share.measure} by default", 1, "accepted" if held.accepted else "failed",
+        findings=(finding,), accepted=held.accepted,
+    )  # fmt: skip
+    today = result.verdict(share.check)
+    known = {one.check for one in exam.verdicts}
+    if not finding.breaks or share.check in known:
+        return exam
+    if not is_not_passed(verdict, today.outcome if today else ""):
+        return exam
+    return replace(exam, verdicts=(*exam.verdicts, verdict))

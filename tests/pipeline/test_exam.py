@@ -394,3 +394,88 @@ def test_a_suite_that_is_gone_is_examined_with_another_or_not_asked(shop: Projec
     result = shop.run(AGAINST)
     assert last(result).startswith("! ACCEPTED  more")
     assert "that of git:main shop.ir.yaml fails: mrr@10" in result.stdout.str()
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=str)
+def test_the_drop_over_all_suites_is_judged_by_the_bases_suites_too(
+    project: Project, workers: tuple[str, ...]
+) -> None:
+    halves = {"a": range(12), "b": range(12, 24)}
+    suites = {
+        name: "queries:\n" + "".join(f"  - {{query: q{n}, relevant: [d]}}\n" for n in numbers)
+        for name, numbers in halves.items()
+    }
+    for name, text in suites.items():
+        project.suite(text, f"{name}.ir.yaml")
+    project.conftest("@pytest.fixture\ndef retriever(): return lambda query: ['d', 'x']\n")
+    (project.path / ".gitignore").write_text("ir-report.html\nout.*\n__pycache__\n.pytest_cache\n")
+    git(project.path, "init", "-q", "-b", "main")
+    project.run("--ir-update-baseline")
+    commit(project)
+    git(project.path, "checkout", "-qb", "change")
+    worse = ("q0", "q1", "q2", "q12", "q13", "q14")  # in each too few for a test
+    project.conftest(
+        "@pytest.fixture\ndef retriever():\n"
+        f"    return lambda query: ['x', 'd'] if query in {worse} else ['d', 'x']\n"
+    )
+    assert project.run(AGAINST, *workers).ret == 1
+    project.suite("thresholds: {mrr: {max_drop: 0.9}}\n" + suites["a"], "a.ir.yaml")
+    result = project.run(AGAINST, *workers)
+    assert result.ret == 0
+    assert last(result).startswith("! ACCEPTED  in "), result.stdout.str()
+    result.stdout.fnmatch_lines(
+        ["Accepted, not passed: * that of git:main fails: *over 2 suites together *"]
+    )
+    assert project.run(AGAINST, *workers, "-o", "ir_accepted=fail").ret == 1
+
+
+NAMED = f"""LOST = {LOST}
+@pytest.fixture(params={{names}})
+def retriever(request):
+    broken = request.param in {{broken}}
+    def search(query):
+        return ["x", "y"] if broken and query in LOST else [f"{{{{query}}}}-d", "x"]
+    return search
+"""
+
+
+@pytest.mark.parametrize("names", [["v2"], ["v2", "dense"]], ids=str)
+def test_a_retriever_that_takes_anothers_place_is_held_to_what_that_returned(
+    shop: Project, names: list[str]
+) -> None:
+    git(shop.path, "checkout", "-q", "main")
+    (shop.path / ".ir-baseline" / "shop.jsonl").unlink()
+    shop.conftest(NAMED.format(names=["v1"], broken=[]))
+    shop.run("--ir-update-baseline")
+    commit(shop)
+    git(shop.path, "checkout", "-qB", "change")
+    shop.conftest(NAMED.format(names=names, broken=[]))
+    commit(shop)
+    result = shop.run(AGAINST)
+    assert result.ret == 0
+    assert last(result).startswith("✓ "), result.stdout.str()
+    assert "baseline of shop.ir.yaml [v1]" in result.stdout.str()
+    shop.conftest(NAMED.format(names=names, broken=["v2"]))
+    shop.suite(EXAMS["limits loosened and rules removed"])
+    commit(shop)
+    result = shop.run(AGAINST)
+    assert result.ret == 0
+    assert last(result).startswith("! ACCEPTED"), result.stdout.str()
+    assert "4 queries lost all their relevant documents" in result.stdout.str()
+
+
+def test_a_retriever_that_is_added_is_new(shop: Project) -> None:
+    git(shop.path, "checkout", "-q", "main")
+    (shop.path / ".ir-baseline" / "shop.jsonl").unlink()
+    shop.conftest(NAMED.format(names=["v1"], broken=[]))
+    shop.run("--ir-update-baseline")
+    commit(shop)
+    git(shop.path, "checkout", "-qB", "change")
+    shop.conftest(NAMED.format(names=["v1", "v2"], broken=[]))
+    shop.suite(BASE.replace(", max_drop: 0.05", ""))
+    shop.run("--ir-update-baseline")
+    commit(shop)
+    result = shop.run(AGAINST)
+    assert result.ret == 0
+    assert last(result).startswith("! 2 retrievers passed, but exam weaker: 1 limit loosened")
+    assert "12 queries: 12 new; " in result.stdout.str()

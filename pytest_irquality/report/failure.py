@@ -17,7 +17,7 @@ from pytest_irquality.wording.numbers import figure, grouped, judged, signed
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import demand, otherwise, sentence
 from pytest_irquality.wording.story import Story
-from pytest_irquality.wording.words import fitted, one_line, quoted, wrapped
+from pytest_irquality.wording.words import hanging, one_line, quoted
 
 WORST = 5
 FINDINGS = 20
@@ -60,22 +60,21 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
 
 
 def laid_out(result: SuiteResult, verdict: Verdict, width: int) -> str:
-    """The explanation as a terminal shows it, nothing wrapped.
+    """The explanation as a terminal shows it, wrapped where it is too wide, nothing of it cut.
 
-    The most damaged are told in full, the others in three lines.
+    The most damaged are told in full, the others with their first reason.
     """
-    if verdict not in told_in_full(result):
-        return "\n".join(_brief(result, verdict, width))
-    lines = explain(result, verdict).split("\n")
-    return "\n".join(line if _uncut(line) else fitted(line, width) for line in lines)
+    in_full = verdict in told_in_full(result)
+    lines = explain(result, verdict).split("\n") if in_full else _brief(result, verdict)
+    return "\n".join(
+        part for line in lines for part in ([line] if _is_whole(line) else hanging(line, width))
+    )
 
 
 def within(text: str, width: int) -> str:
-    """The reason that something has no verdict: what happened on two lines, then the place."""
+    """The reason that something has no verdict, then the place."""
     said, *rest = text.split("\n")
-    first, *more = wrapped(said, width - 2)
-    second = [fitted(f"  {' '.join(more)}", width)] if more else []
-    return "\n".join([first, *second, *rest])
+    return "\n".join([*hanging(said, width), *rest])
 
 
 def told_in_full(result: SuiteResult) -> Sequence[Verdict]:
@@ -87,29 +86,25 @@ def told_in_full(result: SuiteResult) -> Sequence[Verdict]:
     return [*damage.failed_queries, *damage.failed_limits][:IN_FULL]
 
 
-def _brief(result: SuiteResult, verdict: Verdict, width: int) -> Iterator[str]:
-    """A failure in three lines: a query with its rule, a limit with its reason, and the place."""
+def _brief(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
+    """A failure in short: a query with its rule, a limit with its reason, and the place."""
     story = Story(result)
     title, why = _title(story, verdict), short_reason(result, verdict)
-    first, *rest = [title, f"✗ {why}"] if why != title else _limit_lines(result, verdict, width)
-    yield fitted(terminal(first), width)
-    if rest:
-        yield fitted(terminal(f"  {' '.join(rest)}"), width)
+    first, *rest = [title, f"✗ {why}"] if why != title else _limit_lines(result, verdict)
+    yield terminal(first)
+    yield from (terminal(f"  {line}") for line in rest)
     yield terminal(_at(story, verdict))
 
 
-def _limit_lines(result: SuiteResult, verdict: Verdict, width: int) -> list[str]:
-    """Both demands of a limit that breaks two, or the variants that break it.
-
-    Else the reason, on as many lines as it takes.
-    """
+def _limit_lines(result: SuiteResult, verdict: Verdict) -> list[str]:
+    """Both demands of a limit that breaks two, or the variants that break it, else the reason."""
     if len(verdict.broken) == 2 and verdict.over.means and not verdict.over.each:
         return [sentence(result, verdict, finding) for finding in verdict.broken]
     why = short_reason(result, verdict)
     for finding in verdict.broken[:1]:
         if texts := broken_by(finding, result.unit(finding.measure)):
             return [why, texts.removeprefix(": ")]
-    return list(wrapped(why, width - 2))
+    return [why]
 
 
 def _at(story: Story, verdict: Verdict) -> str:
@@ -148,8 +143,8 @@ def _title(story: Story, verdict: Verdict) -> str:
     return f"{quoted(query.text)}  {story.damage.measure} {worse.values}, {worse.lost}"
 
 
-def _uncut(line: str) -> bool:
-    """Tell whether a line is a place or a command, which must stay whole."""
+def _is_whole(line: str) -> bool:
+    """Tell whether a line is a place or a command, which stays on one line."""
     return line.startswith(("  at ", "    pytest "))
 
 

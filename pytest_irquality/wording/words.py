@@ -66,15 +66,34 @@ def fitted(line: str, width: int) -> str:
     return kept if cells(kept) <= width else indent + fit(line, width - len(indent))
 
 
+def hanging(line: str, width: int) -> Iterator[str]:
+    """A line on as many as it takes, the others below where its last column begins."""
+    if cells(line) <= width:
+        yield line
+        return
+    indent = len(line) - len(line.lstrip())
+    start = line.rfind("  ") + 2
+    if cells(line[:start]) > width // 2:
+        start = indent
+    first, *others = wrapped(line[start:], width - cells(line[:start]))
+    yield line[:start] + first
+    below = " " * (cells(line[:start]) if start > indent else indent + 2)
+    yield from (below + other for text in others for other in wrapped(text, width - len(below)))
+
+
 def wrapped(text: str, width: int) -> Iterator[str]:
-    """A text over several lines of so many columns, broken between words; a longer word is cut."""
+    """Lines of so many columns that hold a text, broken between words or within a longer one."""
     line = ""
     for word in text.split(" "):
         longer = f"{line} {word}" if line else word
         if line and cells(longer) > width:
             yield line
             longer = word
-        line = longer if cells(longer) <= width else fit(longer, width)
+        while cells(longer) > width:
+            many = next((n for n in range(width, 1, -1) if cells(longer[:n]) <= width), 1)
+            yield longer[:many]
+            longer = longer[many:]
+        line = longer
     yield line
 
 

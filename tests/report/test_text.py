@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, strategies as st
 
 from pytest_irquality.report.failure import explain, laid_out
 from pytest_irquality.report.markdown import markdown_report
@@ -17,7 +18,7 @@ from pytest_irquality.verdict.facts import Remark
 from pytest_irquality.verdict.findings import Finding, RankedDocument
 from pytest_irquality.verdict.result import ShownDocument, Verdict
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.words import cells, fit, wrapped
+from pytest_irquality.wording.words import cells, fit, hanging, wrapped
 from tests.conftest import Project
 from tests.report.made import check, compared, floor, moved, query, suite
 from tests.verdict.test_comparison import FIRST, judged, run_of, sunk, twenty
@@ -47,7 +48,7 @@ def test_no_line_is_wider_than_the_terminal(
         assert alone or cells(line) <= width, line
 
 
-def test_the_worst_three_are_told_in_full_and_the_others_in_three_lines(
+def test_the_worst_three_are_told_in_full_and_the_others_in_short(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = red_example(project, monkeypatch, 100)
@@ -57,11 +58,20 @@ def test_the_worst_three_are_told_in_full_and_the_others_in_three_lines(
     full = [name for name, part in told.items() if "  rank" in part]
     assert full == ["mechanical-keyboard", "hiking-boots", "bookshelf-speakers"]
     for name, part in told.items():
-        assert name in full or len(part.strip().splitlines()) <= 3
+        assert name in full or len(part.strip().splitlines()) <= 5
+    assert "…" not in failures
     assert (
         "FAILED shop.ir.yaml::office-chair - sku-101 must be in the top 3: it is at rank 7" in text
     )
     assert "Broken:" not in text
+
+
+@given(st.text("ab 漢é  ✗(", min_size=1, max_size=120), st.integers(24, 60))
+def test_a_wrapped_line_loses_nothing_and_fits(text: str, width: int) -> None:
+    line = f"  {text}".rstrip()
+    lines = list(hanging(line, width))
+    assert "".join("".join(lines).split()) == "".join(line.split())
+    assert all(cells(one) <= width for one in lines)
 
 
 def test_under_v_and_in_junit_everything_is_told_in_full(

@@ -26,14 +26,15 @@ class Gathered(NamedTuple):
 
     ``missing`` are the suites that were collected and have no result, ``left_out`` those of which
     nothing was meant to be judged; ``pools`` is what there is
-    to grade, what could move a verdict most first (empty unless a report ``grades``). ``path`` is
-    where the report goes that is made.
+    to grade, what could move a verdict most first (empty unless a report ``grades``). ``judging``
+    is where a page to grade in goes, ``path`` where the report goes that is made.
     """
 
     results: Sequence[SuiteResult]
     missing: Sequence[str]
     left_out: Sequence[str]
     pools: Sequence[Pool]
+    judging: str = ""
     path: str = ""
 
 
@@ -65,8 +66,10 @@ class Report(Text):
 
 def _html(gathered: Gathered) -> str:
     from pytest_irquality.report.html import report_of
+    from pytest_irquality.report.judging import to_settle
 
-    return report_of(gathered.results, gathered.missing, gathered.left_out)
+    settle = to_settle(gathered.judging, gathered.path, gathered.pools)
+    return report_of(gathered.results, gathered.missing, gathered.left_out, settle)
 
 
 def _json(gathered: Gathered) -> str:

@@ -46,7 +46,9 @@ class Writing:
         """Write every report of these results, and their lines of history."""
         for result in results:
             self.not_written += [line for line in result.written if line.startswith("NOT WRITTEN")]
-        gathered = Gathered(results, missing, left_out, by_importance(pools, results))
+        pools = by_importance(pools, results)
+        judging = Options.judge.read(self.options) or ""
+        gathered = Gathered(results, missing, left_out, pools, judging)
         for report in Options.reports():
             self._report(report, gathered)
         if name := self.options.history:

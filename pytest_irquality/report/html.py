@@ -29,6 +29,7 @@ def report_of(
     results: Sequence[SuiteResult],
     not_evaluated: Sequence[str] = (),
     left_out: Sequence[str] = (),
+    settle: tuple[str, str] | None = None,
 ) -> str:
     """The page of today's results, which says when and by what it was made."""
     definitions: dict[str, str] = {}
@@ -41,6 +42,7 @@ def report_of(
         not_evaluated=not_evaluated,
         left_out=left_out,
         generated=made,
+        settle=settle,
     )
 
 
@@ -53,11 +55,13 @@ def html_report(
     left_out: Sequence[str] = (),
     generated: str = "",
     now: datetime | None = None,
+    settle: tuple[str, str] | None = None,
 ) -> str:
     """The whole page.
 
     ``definitions`` says what measures mean, ``generated`` when and by what the page was made.
-    ``now`` is the time that a baseline's age is told from.
+    ``now`` is the time that a baseline's age is told from. ``settle`` are the words and the address
+    of a link to where the verdict can be settled.
     """
     now = now or datetime.now(timezone.utc)
     page = page_view(results, definitions, not_evaluated, left_out, generated=generated, now=now)
@@ -66,6 +70,7 @@ def html_report(
         .get_template("report.html")
         .render(
             page=page,
+            settle=settle,
             style=asset("style.css"),
             script=asset("shared.js", "report.js"),
             changes=changes,

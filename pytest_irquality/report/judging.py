@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Iterator, Sequence
-from pathlib import PurePosixPath
+from pathlib import PurePath, PurePosixPath
 from typing import Any
+from urllib.parse import quote
 
 from pytest_irquality.edges.printable import GRADED_COLUMNS, TO_GRADE_COLUMNS, csv_cell, visible
 from pytest_irquality.report.assets import asset, environment, script_json
@@ -34,6 +36,19 @@ def to_grade(path: str, pools: Sequence[Pool]) -> str:
         could = f"{counted(decide, 'query', 'queries')} that could turn the verdict"
         said.append(f"{path}{DECIDING} has {could}")
     return "; ".join(said)
+
+
+def to_settle(path: str, report: str, pools: Sequence[Pool]) -> tuple[str, str] | None:
+    """A link from a report to the queries of a judging page that could turn the verdict.
+
+    Both paths begin where pytest was called. None where the page has no such query.
+    """
+    decide = sum(query.decides for one in pools for query in one.queries)
+    if not decide or path.endswith(LIST):
+        return None
+    beside = PurePath(os.path.relpath(path, PurePath(report).parent)).as_posix()
+    words = f"Grade the {counted(decide, 'query', 'queries')} that could turn the verdict"
+    return words, f"{quote(beside)}{DECIDING}"
 
 
 def to_be_graded(path: str, pools: Sequence[Pool]) -> str:

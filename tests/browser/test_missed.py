@@ -344,9 +344,14 @@ def test_a_red_build_names_the_address_of_the_queries_that_could_turn_it(
         "  - {query: near, relevant: {a: 1}, thresholds: {ndcg@3: 0.4999}}\n"
         "  - {query: fails, relevant: {a: 1}, thresholds: {ndcg@3: 0.9}}\n"
     )
-    result = project.run("--ir-judge=judge.html")
-    result.stdout.fnmatch_lines(["*; judge.html#decides has 1 query that could turn the verdict"])
-    page = start(show((project.path / "judge.html").read_text("utf-8"), "#decides"))
+    result = project.run("--ir-judge=to grade/judge.html", "--ir-report=reports/red.html")
+    result.stdout.fnmatch_lines(
+        ["*; to grade/judge.html#decides has 1 query that could turn the verdict"]
+    )
+    report = show((project.path / "reports/red.html").read_text("utf-8"))
+    link = report.get_by_role("link", name="Grade the 1 query that could turn the verdict")
+    assert link.get_attribute("href") == "../to%20grade/judge.html#decides"
+    page = start(show((project.path / "to grade/judge.html").read_text("utf-8"), "#decides"))
     assert page.locator("#queries button span").all_inner_texts() == ["fails"]
     assert page.inner_text("#count") == "0 of 2 graded"
 

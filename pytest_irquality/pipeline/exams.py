@@ -74,13 +74,15 @@ class Exams:
 
     ``refused``: no change may accept anything; ``refuses_weaker``: nor have a weaker exam. ``more``
     is what each retriever answered to the queries that left a suite's file. ``others`` are all
-    suites that are judged today.
+    suites that are judged today. ``looked_in`` is where the base looked for suites, where the
+    change looks elsewhere.
     """
 
     at: AtCommit
     project: Project
     refused: bool = False
     refuses_weaker: bool = False
+    looked_in: Sequence[Path] = ()
     others: Mapping[Path, Suite] = field(default_factory=dict)
     known: dict[Path, Sequence[BaseExam]] = field(default_factory=dict)
     read: dict[Path, Suite | str | None] = field(default_factory=dict)
@@ -178,6 +180,35 @@ class Exams:
         for file in self.gone:
             if not {*file.parents}.isdisjoint(folders) and self.heirs.get(file) not in collected:
                 yield self.project.shown(file)
+
+    def passed_over(self, collected: Collection[Path], folders: Collection[Path]) -> Iterator[str]:
+        """Name the suites of then that are there, and that the change hides from pytest."""
+        found = {path.resolve() for path in collected}
+        where = {path.resolve() for path in self.looked_in}
+        with suppress(OSError):  # that git does not know the commit is told elsewhere
+            for file in set(self._tracked()) - found:
+                by_ini = not where.isdisjoint(file.parents)
+                by_code = not {*folders}.isdisjoint(file.parents) and self._hides(file)
+                if (by_ini or by_code) and self._then(file) is not None:
+                    yield self.project.shown(file)
+
+    def _tracked(self) -> Iterator[Path]:
+        """Give the files of suites that git tracks."""
+        repository = self.project.repository
+        for name in map(os.fsdecode, repository.output("ls-files", "-z").split(b"\0")):
+            file = repository.top.resolve() / name
+            if any(map(file.match, self.project.patterns)) and file.is_file():
+                yield file
+
+    def _then(self, file: Path) -> bytes | None:
+        return self.at.tree.read(self.project.repository.path(file))
+
+    def _hides(self, file: Path) -> bool:
+        """Tell whether a conftest above a suite speaks of ignoring, and is another now."""
+        top = self.project.repository.top.resolve()
+        above = [folder / "conftest.py" for folder in file.parents if folder.is_relative_to(top)]
+        now = {path: path.read_bytes() for path in above if path.is_file()}
+        return any(b"ignore" in code and code != self._then(path) for path, code in now.items())
 
     def _all(self, suite: Suite, file: Path) -> Sequence[BaseExam]:
         if file not in self.known:

@@ -61,6 +61,7 @@ COLLECTED = pytest.StashKey[dict[Path, "SuiteModule"]]()
 LEFT_OUT = pytest.StashKey[list[str]]()
 """The suites of which no check is selected, in words."""
 GONE = "gone from the tree, and its queries are asked by no suite of this run"
+HIDDEN = "not asked: pytest passes over it since this change"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -91,7 +92,10 @@ def pytest_configure(config: pytest.Config) -> None:
     gate = gate_of(config, base)
     project, exams = replace(project, patterns=tuple(options.suite_files)), None
     if base and not options.update_baseline:
-        exams = Exams(base, project, refused=gate.accepted, refuses_weaker=gate.exam)
+        exams = Exams(
+            base, project, refused=gate.accepted, refuses_weaker=gate.exam,
+            looked_in=gate.looked_in,
+        )  # fmt: skip
     saved = None
     if options.save_runs:
         saved = SavedRuns(options.save_runs, project, shard, options.resume)
@@ -237,6 +241,7 @@ def _left_out(session: pytest.Session) -> list[str]:
         folders = [path.resolve() for path in named_on_command_line(session.config)]
         collected = session.config.stash.get(COLLECTED, {})
         found += [f"{suite}: {GONE}" for suite in exams.not_asked(collected, folders)]
+        found += [f"{suite}: {HIDDEN}" for suite in exams.passed_over(collected, folders)]
     return found
 
 

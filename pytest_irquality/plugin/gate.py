@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_irquality.edges.objects import placed
-from pytest_irquality.plugin.internals import ini_of
+from pytest_irquality.plugin.internals import ini_of, named_on_command_line
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.storage.commits import AtCommit
 
@@ -26,11 +26,15 @@ STRICT = ("fail", "true", "1", "yes", "on")
 
 @dataclass(frozen=True)
 class Gate:
-    """The refusals of a project: accepted drops, weaker suites, runs that were judged in part."""
+    """The refusals of a project: accepted drops, weaker suites, runs that were judged in part.
+
+    ``looked_in`` is where the base's pytest looked for suites, where today's looks elsewhere.
+    """
 
     accepted: bool
     exam: bool
     strict: bool
+    looked_in: tuple[Path, ...] = ()
 
 
 def gate_of(config: pytest.Config, base: AtCommit | None) -> Gate:
@@ -52,7 +56,24 @@ def gate_of(config: pytest.Config, base: AtCommit | None) -> Gate:
         either(Options.accepted.key, options.accepted == "fail"),
         either(Options.exam.key, options.exam == "fail"),
         either(Options.strict.key, options.strict),
+        tuple(_looked_in(config, then)) if base else (),
     )
+
+
+def _looked_in(config: pytest.Config, then: Mapping[str, Any]) -> Iterator[Path]:
+    """Give the folders of the base's run, where the change tells pytest to pass over others."""
+    now = (config.inipath and ini_of(config.inipath)) or {}
+    if _passes_over(then) != _passes_over(now):
+        by_ini = config.args_source is config.ArgsSource.TESTPATHS
+        by_nobody = config.args_source is config.ArgsSource.INVOCATION_DIR
+        paths = _words(then.get("testpaths")) or ["."]
+        named = [config.rootpath / path for path in paths] if by_ini or by_nobody else ()
+        yield from named or named_on_command_line(config)
+
+
+def _passes_over(ini: Mapping[str, Any]) -> tuple[list[str], ...]:
+    ignored = [word for word in _words(ini.get("addopts")) if "ignore" in word]
+    return _words(ini.get("norecursedirs")), _words(ini.get("testpaths")), ignored
 
 
 def _words(value: Any) -> list[str]:
@@ -67,10 +88,18 @@ def _at_base(config: pytest.Config, base: AtCommit) -> Mapping[str, Any]:
                 if placed(base.tree, path, Path(folder)):
                     found = ini_of(Path(folder, path))
                     if found is not None:
-                        return found
+                        return {**found, **dict(_overriding(found))}
     except OSError:  # that git does not know the commit is told elsewhere
         pass
     return {}
+
+
+def _overriding(ini: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Give what the ``-o`` of its ``addopts`` lay over an ini file."""
+    for word in _words(ini.get("addopts")):
+        key, _, value = word.removeprefix("--override-ini=").removeprefix("-o").partition("=")
+        if value and key.startswith("ir_"):
+            yield key, value
 
 
 def _places(config: pytest.Config, base: AtCommit) -> Iterator[str]:

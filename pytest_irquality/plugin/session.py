@@ -12,7 +12,7 @@ import pytest
 
 from pytest_irquality.edges.codec import decode
 from pytest_irquality.edges.printable import terminal
-from pytest_irquality.plugin.collect import GONE, LEFT_OUT, PLAN, hidden_suites
+from pytest_irquality.plugin.collect import GONE, HIDDEN, LEFT_OUT, PLAN, hidden_suites
 from pytest_irquality.plugin.failures import lay_out, of_all_suites, width_of
 from pytest_irquality.plugin.internals import asked_for_less, named_on_command_line
 from pytest_irquality.plugin.items import RESULTS, CheckItem, KnownItem
@@ -230,7 +230,7 @@ class Session:
         """Tell whether something is refused that was left out, or that the base's exam shows."""
         whole = self._refuses_left_out and bool(self.left_out)
         if self.config.stash[PLAN].accepts_nothing:
-            whole = whole or any(line.endswith(GONE) for line in self.left_out)
+            whole = whole or any(line.endswith((GONE, HIDDEN)) for line in self.left_out)
         return whole or any(map(_is_refused, self.ordered))
 
     def _contradicts(self) -> bool:

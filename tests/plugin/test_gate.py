@@ -80,3 +80,41 @@ def test_a_stricter_change_holds_at_once(shop: Project) -> None:
     change(shop, "[pytest]\nir_exam = fail\n", "[pytest]\nir_exam = pass\n")
     shop.suite(SUITE.replace("0.9", "0.8"))
     assert shop.run(AGAINST).ret == 1
+
+
+def test_nor_by_what_addopts_overrides_at_the_base(shop: Project) -> None:
+    change(
+        shop, "[pytest]\n", "[pytest]\naddopts = -o ir_exam=fail --override-ini=ir_strict=true\n"
+    )
+    shop.suite(SUITE.replace("0.9", "0.8"))
+    assert shop.run(AGAINST).ret == 1
+
+
+HIDDEN = {
+    "norecursedirs": ("[pytest]\nnorecursedirs = old\n", ""),
+    "testpaths": ("[pytest]\ntestpaths = new\n", ""),
+    "ignored": ("[pytest]\naddopts = --ignore=old\n", ""),
+    "conftest": ("[pytest]\n", "collect_ignore = ['old']\n"),
+}
+
+
+@pytest.mark.parametrize("how", HIDDEN)
+def test_nor_to_pass_over_a_suite(shop: Project, how: str) -> None:
+    for name in ("old", "new"):
+        shop.suite(SUITE, f"{name}/{name}.ir.yaml")
+    (shop.path / "shop.ir.yaml").unlink()
+    shop.run("--ir-update-baseline")
+    ini, code = HIDDEN[how]
+    change(shop, "[pytest]\n", "[pytest]\n")
+    (shop.path / "pytest.ini").write_text("[pytest]\nminversion = 7\n")
+    shop.conftest(GOOD + "# nothing is hidden\n")
+    assert shop.run(AGAINST).ret == 0
+    assert "passes over" not in shop.run(AGAINST).stdout.str()
+    (shop.path / "pytest.ini").write_text(ini)
+    shop.conftest(code + GOOD)
+    result = shop.run(AGAINST)
+    assert result.ret == 0
+    said = "old/old.ir.yaml: not asked: pytest passes over it since this change"
+    result.stdout.fnmatch_lines([f"! PARTIAL  *{said}*"])
+    assert shop.run(AGAINST, "-o", "ir_accepted=fail").ret == 1
+    assert "passes over" not in shop.run(AGAINST, "new").stdout.str()  # which the job asks for

@@ -104,8 +104,9 @@ class AtCommit(Source):
         file = BaselineFiles(self.project).file(target)
         try:
             repository = self.project.repository
-            content = repository.content("HEAD", file.path)
-            if content is None or content == repository.content(self.base, file.path):
+            path = repository.path(file.path)
+            content = Tree(repository, "HEAD").read(path)
+            if content is None or content == self.tree.read(path):
                 return None
             stored = parse_run(content.splitlines(keepends=True), f"HEAD:{file.shown}")
         except (OSError, StoredRunError):

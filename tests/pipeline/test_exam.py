@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 
@@ -127,13 +128,16 @@ def test_nor_where_the_base_is_run(shop: Project, exam: str) -> None:
         assert "12 queries: 4 reworded, 8 compared; " in result.stdout.str()
 
 
+@pytest.mark.parametrize(
+    "against", [AGAINST, pytest.param("--ir-baseline=run:main", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("exam", EXAMS)
-def test_a_sound_search_passes_both_exams(shop: Project, exam: str) -> None:
+def test_a_sound_search_passes_both_exams(shop: Project, exam: str, against: str) -> None:
     if exam in ("known issues", "graded as returned"):
         pytest.skip("today's own suite fails: its known issues are fixed, its grades are not met")
     shop.suite(EXAMS[exam])
     commit(shop)
-    result = shop.run(AGAINST)
+    result = shop.run(against)
     assert result.ret == 0, result.stdout.str()
     assert "Accepted" not in result.stdout.str()
     assert ("exam weaker: " in last(result)) == (exam not in ("reworded",)), last(result)
@@ -479,3 +483,91 @@ def test_a_retriever_that_is_added_is_new(shop: Project) -> None:
     assert result.ret == 0
     assert last(result).startswith("! 2 retrievers passed, but exam weaker: 1 limit loosened")
     assert "12 queries: 12 new; " in result.stdout.str()
+
+
+def test_a_known_issue_is_closed_where_it_is_fixed(shop: Project) -> None:
+    git(shop.path, "checkout", "-q", "main")
+    known = "must_find: {q0-d: 1}, known_issue: S-7}"
+    shop.suite(BASE.replace("must_find: {q0-d: 1}}", known).replace("0.9", "0.5"))
+    shop.conftest(BROKEN.replace("('q0', 'q1', 'q2', 'q3')", "('q0',)"))
+    shop.run("--ir-update-baseline")
+    commit(shop)
+    git(shop.path, "checkout", "-qB", "change")
+    shop.conftest(SOUND)
+    shop.suite(BASE.replace("0.9", "0.5"))
+    commit(shop)
+    result = shop.run(AGAINST)
+    assert result.ret == 0
+    assert last(result).startswith("✓ passed"), result.stdout.str()
+    assert "1 known issue" not in last(result)
+
+
+@pytest.mark.parametrize("where", ["apps/shop", "apps/shop/tests"])
+def test_a_suite_deep_in_a_monorepo_has_its_exam(project: Project, where: str) -> None:
+    project.suite(BASE, f"{where}/shop.ir.yaml")
+    project.suite("queries: [{query: q1}]\n", "apps/other/other.ir.yaml")
+    project.conftest(SOUND)
+    (project.path / ".gitignore").write_text("ir-report.html\nout.*\n__pycache__\n.pytest_cache\n")
+    git(project.path, "init", "-q", "-b", "main")
+    project.run("--ir-update-baseline")
+    commit(project)
+    git(project.path, "checkout", "-qb", "change")
+    project.suite(BASE.replace("min: 0.9", "min: 0.95"), f"{where}/shop.ir.yaml")
+    commit(project)
+    result = project.run(AGAINST, "apps/shop")
+    assert result.ret == 0
+    assert last(result).startswith("✓ passed"), result.stdout.str()
+    project.suite(EXAMS["removed"], f"{where}/shop.ir.yaml")
+    project.conftest(BROKEN)
+    commit(project)
+    result = project.run(AGAINST, "apps/shop")
+    assert last(result).startswith("! ACCEPTED"), result.stdout.str()
+
+
+def test_judgments_in_large_file_storage_are_todays_where_they_are_the_same(shop: Project) -> None:
+    git(shop.path, "checkout", "-q", "main")
+    grades = "query,document,grade\n" + "".join(f"{name},{name}-d,1\n" for name in QUERIES)
+    oid = hashlib.sha256(grades.encode()).hexdigest()
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(grades)}\n"
+    suite = f"{LIMITS}judgments: grades.csv\nqueries:\n"
+    suite += "".join(f"  - {{query: {name}}}\n" for name in QUERIES)
+    (shop.path / "grades.csv").write_text(pointer)
+    shop.suite(suite)
+    commit(shop)
+    git(shop.path, "checkout", "-qB", "change")
+    (shop.path / "grades.csv").write_text(grades)  # as git-lfs lays it there
+    shop.run("--ir-update-baseline")
+    shop.suite(suite.replace("0.9", "0.95"))
+    result = shop.run(AGAINST)
+    assert result.ret == 0
+    assert last(result).startswith("✓ passed"), result.stdout.str()
+    (shop.path / "grades.csv").write_text(grades.replace("q0-d", "x"))  # graded anew
+    result = shop.run(AGAINST)
+    assert "`git lfs fetch origin " in result.stdout.str()
+
+
+def test_a_baseline_that_a_submodule_commits_accepts_a_drop(project: Project) -> None:
+    inner = project.path / "search"
+    plain = "".join(f"  - {{query: {name}, relevant: [{name}-d]}}\n" for name in QUERIES)
+    limits = "thresholds: {mrr: {max_drop: 0.05}}\n"
+    project.suite(f"{limits}queries:\n{plain}", "search/shop.ir.yaml")
+    project.conftest(SOUND)
+    (project.path / ".gitignore").write_text("ir-report.html\nout.*\n__pycache__\n.pytest_cache\n")
+    git(project.path, "init", "-q", "-b", "main")
+    git(inner, "init", "-q", "-b", "main")
+
+    def committed() -> None:
+        git(inner, "add", "-A")
+        git(inner, "commit", "-qm", "a baseline")
+        commit(project)
+
+    project.run("--ir-update-baseline")
+    committed()
+    git(project.path, "checkout", "-qb", "change")
+    project.conftest(BROKEN)
+    assert project.run(AGAINST).ret == 1
+    project.run("--ir-update-baseline")
+    committed()
+    result = project.run(AGAINST)
+    assert result.ret == 0, result.stdout.str()
+    result.stdout.fnmatch_lines(["This change accepts a drop: mrr@10 fell 1.000 → 0.667*"])

@@ -14,10 +14,10 @@ from pytest_irquality.storage.found import Found
 from pytest_irquality.suite import Audited, Check, Suite, SuiteError
 from pytest_irquality.verdict.audit import audit, judged_documents
 from pytest_irquality.verdict.audit_facts import Audit
+from pytest_irquality.verdict.broken_builds import as_read
 from pytest_irquality.verdict.comparison import compare
 from pytest_irquality.verdict.findings import Finding, Lack
 from pytest_irquality.verdict.judge import judge
-from pytest_irquality.verdict.passages import by_passages
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 
 
@@ -48,8 +48,7 @@ def audited(
                 exists = _in_corpus(chunks_of(today.target, retriever, allowed), documents)
         except (ExistsError, SuiteError, UnreadableResult) as error:
             no_answer = str(error)
-    then = before and by_passages(suite, before, today=run)
-    now = compare(suite, by_passages(suite, run), then)
+    now = compare(suite, *as_read(suite, run, before)[:2])
     found = audit(now, result, judged, exists=exists, no_answer=no_answer)
     verdicts = [
         _verdict(check, check.demand, found)

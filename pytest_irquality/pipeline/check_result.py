@@ -48,8 +48,8 @@ class CheckResult:
             for verdict in result.verdicts
             if verdict.outcome in BAD
         ]
-        unnoticed = [Story(result) for result in self.results if result.unnoticed]
-        return (*broken, *(f"{story.name}: {story.headline}" for story in unnoticed))
+        alarmed = [Story(result) for result in self.results if result.alarmed]
+        return (*broken, *(f"{story.name}: {story.headline}" for story in alarmed))
 
     def raise_for_failures(self) -> None:
         """Raise ``SearchQualityError`` where anything failed."""

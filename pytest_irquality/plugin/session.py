@@ -241,7 +241,7 @@ class Session:
         disputed = [verdict for some in self.disputed.values() for verdict in some]
         if any(verdict.outcome in BAD for verdict in disputed):
             return True
-        if any(result.unnoticed for result in self.results.values()):
+        if any(result.alarmed for result in self.results.values()):
             return True
         setup_only = getattr(self.config.option, "setuponly", False) and not self.looks_only
         return bool(setup_only) and any(result.failed for result in self.ordered)

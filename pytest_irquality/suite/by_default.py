@@ -51,7 +51,7 @@ def _does_not_drop(suite: Suite) -> Iterator[Check]:
     here where it is larger than three queries could explain.
     """
     yield _watch(DEFAULT_GUARD)
-    measure = next(filter(_is_mean_of_relevance, suite.metrics), None)
+    measure = first_mean(suite)
     asked = sum(not query.expects_nothing and suite.defines(query) for query in suite.queries)
     if measure and asked:
         most = default_drop(asked)
@@ -62,6 +62,11 @@ def _does_not_drop(suite: Suite) -> Iterator[Check]:
 def default_drop(queries: int) -> float:
     """The most that the mean of so many queries may fall in one suite by itself."""
     return min(MOST, max(LEAST, WORTH / queries))
+
+
+def first_mean(suite: Suite) -> Measure | None:
+    """The measure shown first that is a plain mean of relevance; None where none is."""
+    return next(filter(_is_mean_of_relevance, suite.metrics), None)
 
 
 def _is_mean_of_relevance(measure: Measure) -> bool:

@@ -16,6 +16,11 @@ from pytest_irquality.verdict.findings import Cause, Change, RankedDocument
 class Fact(Tagged):
     """Something that a reader of the figures must know beside the verdicts."""
 
+    @property
+    def alarms(self) -> bool:
+        """True where the run fails by it, whatever its checks say."""
+        return False
+
 
 # -- what was asked and returned -------------------------------------------------------------------
 
@@ -107,10 +112,7 @@ class NothingExpected(Fact):
 
 @dataclass(frozen=True)
 class ReturnedTwice(Fact):
-    """So many queries of ``total`` returned a document twice, ``query`` its ``document``.
-
-    The first is ``document`` in ``query``.
-    """
+    """So many queries of ``total`` returned a document twice, the first one ``document``."""
 
     queries: int
     total: int
@@ -120,10 +122,7 @@ class ReturnedTwice(Fact):
 
 @dataclass(frozen=True)
 class UnknownIds(Fact):
-    """No returned document is one of the suite's; ``like`` is what their ids look like.
-
-    ``like`` is what the returned ids look like, if anything.
-    """
+    """No returned document is one of the suite's; ``like`` is what their ids look like, if any."""
 
     returned: tuple[str, ...]
     named: tuple[str, ...]
@@ -433,6 +432,7 @@ class Unnoticed(Fact):
     """No query of so many returned anything, and every check held or is a known issue."""
 
     queries: int
+    alarms = True
 
 
 @dataclass(frozen=True)

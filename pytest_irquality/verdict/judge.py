@@ -14,10 +14,10 @@ from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.by_default import guarded
 from pytest_irquality.suite.model import Check, Suite
 from pytest_irquality.verdict.accepted import Accepting
+from pytest_irquality.verdict.broken_builds import as_read
 from pytest_irquality.verdict.comparison import Then, compare
 from pytest_irquality.verdict.findings import Loss
 from pytest_irquality.verdict.opinions import with_other_judges
-from pytest_irquality.verdict.passages import by_passages
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.summary import summary
 from pytest_irquality.verdict.trend import Past
@@ -51,12 +51,10 @@ def judge(
     the queries that return what was committed are compared with that, is accepted. ``past`` is the
     history, which limits on many changes together are held against. ``nowhere`` are the passages
     that stand whole in no chunk of the corpus (None: that is not known), ``then`` what the base's
-    suite says of its queries.
+    suite says of its queries. Raises ``StoredRunError`` for a
+    baseline of which too few builds are alike.
     """
-    run, before = by_passages(suite, run), before and by_passages(suite, before, today=run)
-    if accepting:
-        committed = by_passages(suite, accepting.run, today=run)
-        accepting = replace(accepting, run=committed)
+    run, before, accepting, broken = as_read(suite, run, before, accepting, updating)
     if before is not None:
         suite = guarded(suite) if checks is None else suite
         source = before.retriever or "baseline"
@@ -68,4 +66,5 @@ def judge(
 
     verdicts = judged(suite, on_answers(suite.checks if checks is None else checks))
     result = summary(verdicts, nowhere, then)
+    result = replace(result, facts=(*broken, *result.facts))
     return with_other_judges(suite, result, lambda suite, checks: judged(suite, checks).all)

@@ -17,7 +17,7 @@ from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.demands import SCOPES, Bound, Scope
 from pytest_irquality.verdict.audit_facts import Audit
 from pytest_irquality.verdict.differences import Difference
-from pytest_irquality.verdict.facts import Fact, Unnoticed
+from pytest_irquality.verdict.facts import Fact
 from pytest_irquality.verdict.findings import (
     Cause,
     Change,
@@ -396,7 +396,7 @@ class SuiteResult:
         """
         bad = any(verdict.outcome in BAD for verdict in self.verdicts)
         refused = bool(self.refused) or any(exam.failed for exam in self.exams)
-        return bad or self.unnoticed or refused
+        return bad or self.alarmed or refused
 
     @property
     def accepts(self) -> bool:
@@ -410,9 +410,9 @@ class SuiteResult:
         return not self.failed and (self.interrupted or bool(self.ledger.missing))
 
     @property
-    def unnoticed(self) -> bool:
-        """True where no check failed although no query returned anything."""
-        return any(isinstance(fact, Unnoticed) for fact in self.facts)
+    def alarmed(self) -> bool:
+        """True where a fact fails the run that no check minds."""
+        return any(fact.alarms for fact in self.facts)
 
     def place(self, of: Verdict | QueryResult) -> str:
         """The place of a check or a query, as ``path:line``."""

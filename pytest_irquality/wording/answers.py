@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pytest_irquality.verdict.broken_builds import BrokenBuilds
 from pytest_irquality.verdict.findings import (
     Change,
     Finding,
@@ -169,6 +170,23 @@ def spread_of(spread: Spread, unit: str) -> str:
 def common(wavering: Wavering) -> str:
     """The share of the top results that a query's answers have in common."""
     return f"{wavering.overlap * 100:.0f} %"
+
+
+WHOSE = {"today": "today's", "baseline": "the baseline's", "HEAD": "HEAD's baseline of"}
+
+
+def broken(fact: BrokenBuilds) -> str:
+    """The builds that are not like the others, and how far they lie.
+
+    ``build 3 of the baseline's 10 is left out (ndcg@10 0.000, median 1.000)``.
+    """
+    numbers, means = zip(*fact.means, strict=True)
+    one = "build" if fact.builds else "answer"
+    some, are = (one, "is") if len(numbers) == 1 else (f"{one}s", "are")
+    which = f"{some} {', '.join(map(str, numbers))} of {WHOSE[fact.of]} {fact.total}"
+    what = "broken" if fact.alarms else "left out"
+    values = f"{fact.measure} {', '.join(map(figure, means))}, median {figure(fact.median)}"
+    return f"{which} {are} {what} ({values})"
 
 
 def units_said(noise: Noise) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pytest_irquality.verdict import facts
+from pytest_irquality.verdict.broken_builds import BrokenBuilds
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict, tells_nothing
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.answers import broken
 from pytest_irquality.wording.examined import of_the_base
 from pytest_irquality.wording.numbers import apart, counted, few
 from pytest_irquality.wording.words import queries
@@ -43,6 +45,8 @@ def caveats(result: SuiteResult) -> tuple[str, ...]:
 def urgent(result: SuiteResult) -> Iterator[str]:
     """The caveats that stand in the headline of a red build, too."""
     for fact in result.facts:
+        if isinstance(fact, BrokenBuilds):
+            yield broken(fact)
         if isinstance(fact, facts.ReturnedNothing) and fact.newly:
             more = counted(len(fact.newly), "more query returns", "more queries return")
             yield f"{more} nothing: {queries(result, fact.newly)}"

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import singledispatch
 
-from pytest_irquality.suite.judges import How
 from pytest_irquality.verdict import facts
+from pytest_irquality.verdict.broken_builds import BrokenBuilds
 from pytest_irquality.verdict.classes import Skipped
 from pytest_irquality.verdict.facts import Fact
 from pytest_irquality.verdict.renumbered import Renumbered
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.together import NotTogether
+from pytest_irquality.wording.answers import broken
 from pytest_irquality.wording.moves import move, name
 from pytest_irquality.wording.numbers import apart, counted, few, grouped, judged, share
 from pytest_irquality.wording.sentences import causes
-from pytest_irquality.wording.words import queries, query, quoted, rerun
+from pytest_irquality.wording.words import HOW, queries, query, quoted, rerun
 
 
 def notes(result: SuiteResult) -> tuple[str, ...]:
@@ -201,6 +201,12 @@ def other_ids(fact: Renumbered) -> str:
 
 
 @note.register
+def _(fact: BrokenBuilds, result: SuiteResult) -> str:
+    rest = "the run fails" if fact.alarms else "nothing is compared with it"
+    return f"{broken(fact)}: unchanged code does not differ so much, so {rest}"
+
+
+@note.register
 def _(fact: NotTogether, result: SuiteResult) -> str:
     return "the drop over all suites is not judged: this is a selection or a share of them"
 
@@ -353,13 +359,6 @@ def _(fact: facts.SeveralJudges, result: SuiteResult) -> str:
     pairs = counted(fact.pairs, "pair was", "pairs were")
     judges = few([judge or "nobody named" for judge in fact.judges])
     return f"{pairs} graded by more than one judge ({judges}): {HOW[fact.counts]}"
-
-
-HOW: Mapping[How, str] = {
-    "mean": "their mean counts, and half of them make a document relevant",
-    "median": "the median counts",
-    "prefer": "the judge preferred by the suite counts",
-}
 
 
 @note.register

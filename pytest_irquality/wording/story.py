@@ -113,7 +113,8 @@ class Story:
             if outcome in outcomes:
                 return words
         said = {
-            "Nothing was returned, and no check noticed": self.result.unnoticed,
+            "Nothing was returned, and no check noticed": self._has(facts.Unnoticed),
+            "A build of today is broken": self.result.alarmed,
             "Not all was judged, which ir_strict refuses": bool(self.result.refused),
             "Interrupted": self.result.interrupted,
             "Accepted, not passed": any(exam.accepted for exam in self.result.exams),
@@ -265,7 +266,11 @@ class Story:
     @property
     def says_nothing(self) -> bool:
         """True where the suite has neither judgments nor rules."""
-        return any(isinstance(fact, facts.NothingExpected) for fact in self.result.facts)
+        return self._has(facts.NothingExpected)
+
+    def _has(self, kind: type[facts.Fact]) -> bool:
+        """Tell whether a fact of a kind is among those of the result."""
+        return any(isinstance(fact, kind) for fact in self.result.facts)
 
     @property
     def lowest(self) -> bool:

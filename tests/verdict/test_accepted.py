@@ -29,11 +29,19 @@ DROP = suite(MRR, MaxDrop(0.05))
 
 
 def side(steady: str, **others: str) -> Run:
-    """A side whose answers are strings of ranks: ``"121"`` has the good document at rank 1, 2 and 1; 0 is lost."""
+    """A side whose answers are strings of ranks: ``"121"`` has the good document at rank 1, 2 and 1; 0 is lost.
+
+    Each query begins one answer later than the one before, for no engine wavers in all of them at once.
+    """
     ranks = {f"q{n}": steady for n in range(MANY)} | others
     answers = (
-        Answer({id: ranked(int(written[number])) for id, written in ranks.items()})
-        for number in range(len(steady))
+        Answer(
+            {
+                id: ranked(int(written[(at + n) % len(written)]))
+                for n, (id, written) in enumerate(ranks.items())
+            }
+        )
+        for at in range(len(steady))
     )
     return Run("", tuple(answers))
 

@@ -146,7 +146,9 @@ def test_wavering_elsewhere_excuses_a_loss_and_names_it() -> None:
 
     def answers(patterns: Sequence[str]) -> Run:
         given = (
-            Answer({f"q{n}": good if p[a] == "1" else bad for n, p in enumerate(patterns)})
+            Answer(
+                {f"q{n}": good if p[(a + n) % 3] == "1" else bad for n, p in enumerate(patterns)}
+            )
             for a in range(3)
         )
         return Run("", tuple(given))

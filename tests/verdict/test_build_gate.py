@@ -7,13 +7,14 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from pytest_irquality.retrieval.run import Answer, Ranking, Run
 from pytest_irquality.suite.by_default import guarded
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.suite.reader import load_suite
 from pytest_irquality.verdict import judge
+from pytest_irquality.verdict.broken_builds import broken_builds
 from pytest_irquality.verdict.build_gate import Gate, Harmed
 from pytest_irquality.verdict.held import Unit
 from pytest_irquality.verdict.scoring import Scoring
@@ -94,6 +95,7 @@ def side(units: Sequence[Unit]) -> Run:
 
 
 def judged(suite: Suite, before: Sequence[Unit], now: Sequence[Unit]) -> set[str]:
+    assume(not broken_builds(suite, side(before), "baseline"))  # which the judge leaves out
     results = judged_together([judge(suite, side(now), suite.checks, before=side(before))])
     return {verdict.check for verdict in results[0].verdicts if verdict.outcome == "failed"}
 

@@ -4,12 +4,13 @@ The room knows nothing of suites and runs.
 """
 
 from pytest_irquality.passages.deciding import too_short
-from pytest_irquality.passages.find import Found, find
+from pytest_irquality.passages.find import Found, find, find_in
 from pytest_irquality.passages.lost import MOST_SHARED, Nearest, Part, nearest, parts
 from pytest_irquality.passages.normal import (
     Normal,
     Word,
     has_ellipsis,
+    letters,
     normal,
     placed_words,
     sought,
@@ -24,7 +25,9 @@ __all__ = [
     "Part",
     "Word",
     "find",
+    "find_in",
     "has_ellipsis",
+    "letters",
     "nearest",
     "normal",
     "parts",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from pytest_irquality.passages.deciding import counts_or_denies
-from pytest_irquality.passages.normal import Normal
+from pytest_irquality.passages.normal import Normal, letters, normal
 
 MOST_IN_GAP = 30  # words of a text where a passage has an ellipsis
 
@@ -28,6 +28,17 @@ def find(passage: Normal, text: Normal) -> Found | None:
     if whole or not passage.parts:
         return whole
     return next(_with_gaps(passage.parts, text), None)
+
+
+def find_in(passage: Normal, text: str) -> Found | None:
+    """The first place of a passage in a text as given, whose words are made only where it may be.
+
+    The letters of a passage stand in a row there, too.
+    """
+    there = letters(text)
+    if all(part.letters in there for part in passage.parts or (passage,)):
+        return find(passage, normal(text))
+    return None
 
 
 def _places(passage: Normal, text: Normal) -> Iterator[Found]:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from unicodedata import is_normalized, normalize
 
 from pytest_irquality.passages.characters import BELOW, FOLD, UNSPACED, joins, marks
-from pytest_irquality.passages.markup import Pass, Stays, passes
+from pytest_irquality.passages.markup import WITH_LETTERS, Pass, Stays, passes
 
 LETTERS = "[^\\W\\d_]"
 UNITS = "%‰°€£¥₹₽"
@@ -33,6 +33,9 @@ OPERATORS = (
 
 GAP = re.compile(r"(?<=\s)(?:…|\.\.\.)(?=\s)|\[(?:…|\.\.\.)\]")
 BESIDE_GAP = 3  # words on each side of an ellipsis that is a gap
+
+NO_LETTER = re.compile(r"[\W\d_]+")
+NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 
 
 class Word(NamedTuple):
@@ -57,6 +60,11 @@ class Normal:
         Whole words are found in it as a string is.
         """
         return "\n" + "".join(f"{word}\n" for word in self.words)
+
+    @cached_property
+    def letters(self) -> str:
+        """Its letters in a row."""
+        return NO_LETTER.sub("", self.line)
 
     def __str__(self) -> str:
         return " ".join(self.words)
@@ -90,6 +98,20 @@ def words(text: str) -> tuple[str, ...]:
     for one in joined():
         text = one.pattern.sub(_stays(one), text)
     return tuple(pattern().findall(text))
+
+
+@lru_cache(maxsize=2**15)
+def letters(text: str) -> str:
+    """The letters of a text's normal form in a row, without the words between which they stand.
+
+    It costs a fraction of the words: of all marks only those are taken out that have letters.
+    """
+    for one in WITH_LETTERS:
+        if one.only_if in text:
+            text = one.pattern.sub(_stays(one), text)
+    if text.isascii():
+        return text.encode().lower().translate(None, NO_LETTERS).decode()
+    return NO_LETTER.sub("", normalize("NFC", normalize("NFC", text).translate(FOLD)))
 
 
 def placed_words(text: str) -> tuple[Word, ...]:

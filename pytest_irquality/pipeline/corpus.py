@@ -7,16 +7,22 @@ looked through before anything is asked. Who grades can look for documents in it
 from __future__ import annotations
 
 import json
+import re
 import warnings
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from heapq import nlargest
+from itertools import accumulate, islice
+from math import log
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import as_read, clipped, terminal
-from pytest_irquality.passages import MOST_SHARED, Normal, find, nearest, sought, words
+from pytest_irquality.passages import MOST_SHARED, Normal, find_in, letters, nearest, normal, sought
 from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.results import read_result
 from pytest_irquality.retrieval.wrappers import UnreadableResult
@@ -30,6 +36,7 @@ from pytest_irquality.verdict.not_found import altered
 from pytest_irquality.wording.losses import loss
 
 MOST_CHUNKS = 10_000_000
+GLANCED = re.compile(r"[\u2e80-\ua4cf\uf900-\ufaff]|\w+")
 MOST_NEAR = 200  # chunks that are compared word by word with a passage that stands in none
 LEAST_NEAR = 0.4
 MOST_ON_A_PAGE = 100_000  # documents
@@ -79,7 +86,7 @@ def lost_passages(target: Target, retriever: object, allowed: Allowed) -> Mappin
     chunks = chunks_of(target, retriever, allowed) if wanted else None
     if chunks is None:
         return None
-    lost = _lost(wanted, chunks)
+    lost = _lost(wanted, _indexed(tuple(chunks)))
     if lost:
         place = suite.places.get("corpus") or Place(1)
         said = f"{suite.path}:{place.line}: {_said_of(lost)}"
@@ -160,40 +167,71 @@ def _read(suite: Suite, chunks: Any, instead: str) -> Iterator[Chunk]:
         yield Chunk(id, hits.titles.get(id, ""), text)
 
 
-def _lost(wanted: Mapping[str, Normal], chunks: Iterable[Chunk]) -> Mapping[str, Loss]:
-    """Give the passages that no chunk holds.
-
-    Only chunks with a passage's rarest word are looked through for it.
-    """
-    ids: list[str] = []
-    texts: list[Normal] = []
-    having: defaultdict[str, list[int]] = defaultdict(list)
-    asked = {word for passage in wanted.values() for word in passage.words}
-    for place, chunk in enumerate(chunks):
-        held = Normal(words(chunk.text))
-        ids.append(chunk.id)
-        texts.append(held)
-        for word in asked.intersection(held.words):
-            having[word].append(place)
-    lost = {}
-    for passage, form in wanted.items():
-        rare = sorted(set(form.words), key=lambda word: len(having[word]))
-        if not any(find(form, texts[place]) for place in (having[rare[0]] if rare else ())):
-            lost[passage] = _loss(form, _near(rare, having, len(texts)), ids, texts)
-    return lost
+@lru_cache(maxsize=4)
+def _indexed(chunks: tuple[Chunk, ...]) -> Corpus:
+    """The corpus, once for all suites over it."""
+    return Corpus(chunks)
 
 
-def _near(rare: list[str], having: Mapping[str, list[int]], chunks: int) -> list[int]:
+@dataclass(frozen=True)
+class Corpus:
+    """Chunks, and what makes it cheap to look for passages in them."""
+
+    chunks: tuple[Chunk, ...]
+
+    @cached_property
+    def line(self) -> str:
+        """The letters of each chunk in a row, between line ends."""
+        return "\n".join(letters(chunk.text) for chunk in self.chunks)
+
+    @cached_property
+    def ends(self) -> list[int]:
+        """The places in ``line`` where the letters of each chunk end."""
+        return [*accumulate(len(letters) + 1 for letters in self.line.split("\n"))]
+
+    @cached_property
+    def having(self) -> Mapping[str, list[int]]:
+        """The places of the chunks that have a word, as far as a glance at each tells."""
+        having: defaultdict[str, list[int]] = defaultdict(list)
+        for place, chunk in enumerate(self.chunks):
+            for word in {*GLANCED.findall(chunk.text.lower())}:
+                having[word].append(place)
+        return having
+
+    def holds(self, passage: Normal) -> bool:
+        """Tell whether any chunk holds a passage whole."""
+        longest = max((part.letters for part in passage.parts or (passage,)), key=len)
+        at = self.line.find(longest)
+        while 0 <= at < len(self.line):
+            place = bisect_right(self.ends, at)
+            if find_in(passage, self.chunks[place].text):
+                return True
+            at = self.line.find(longest, self.ends[place])
+        return False
+
+
+def _lost(wanted: Mapping[str, Normal], corpus: Corpus) -> Mapping[str, Loss]:
+    """Give the passages that no chunk holds."""
+    return {
+        passage: _loss(form, corpus)
+        for passage, form in wanted.items()
+        if not form.words or not corpus.holds(form)
+    }
+
+
+def _near(passage: Normal, corpus: Corpus) -> list[Chunk]:
     """The chunks that hold most of a passage's words, in whatever order; rare words weigh more."""
     weight: defaultdict[int, float] = defaultdict(float)
-    for word in rare:
-        for place in having[word]:
-            weight[place] += 1 + chunks / len(having[word]) / max(chunks, 1)
-    return sorted(weight, key=lambda place: -weight[place])[:MOST_NEAR]
+    for word in {*passage.words}:
+        having = corpus.having.get(word, ())
+        for place in having:
+            weight[place] += log(1 + len(corpus.chunks) / len(having))
+    return [corpus.chunks[place] for place in nlargest(MOST_NEAR, weight, key=weight.__getitem__)]
 
 
-def _loss(passage: Normal, near: list[int], ids: list[str], texts: list[Normal]) -> Loss:
-    holders, held = [Holder(ids[place]) for place in near], [texts[place] for place in near]
+def _loss(passage: Normal, corpus: Corpus) -> Loss:
+    near = _near(passage, corpus)
+    holders, held = [Holder(chunk.id) for chunk in near], [normal(chunk.text) for chunk in near]
     found = altered(passage, holders, held)
     if found and found.whole:
         return found

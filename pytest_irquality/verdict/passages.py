@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from pytest_irquality.metrics import Hits, Judgments, Measure, Scores, evaluate
-from pytest_irquality.passages import find, normal, sought
+from pytest_irquality.passages import find_in, letters, normal, sought
 from pytest_irquality.retrieval.results import document_of
 from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run, deeper_than
 from pytest_irquality.suite.model import Query, Suite
@@ -147,8 +147,7 @@ def _by_what_it_holds(
     besides: dict[str, str] = {}
     holders: dict[str, str] = {}
     for id in dict.fromkeys(ranking.ids[:depth]):
-        text = normal(texts[id])
-        held = [passage for passage, words in left.items() if find(words, text)]
+        held = [passage for passage, words in left.items() if find_in(words, texts[id])]
         for passage in held:
             del left[passage]
             holders[passage] = id
@@ -176,13 +175,19 @@ def _by_ids_of(today: Answer, answer: Answer, queries: Set[str]) -> Answer:
     """
     known: dict[str, list[str]] = {}
     for id, text in today.texts.items():  # a text may be that of several chunks
-        known.setdefault(normal(text).line, []).append(id)
+        known.setdefault(letters(text), []).append(id)
     names = {}
     for id, text in answer.texts.items():
-        own = f"{id} (then)" if id in today.texts else id
-        same = known.get(normal(text).line)
-        names[id] = same.pop(0) if same else own
+        same = known.get(letters(text), [])  # as the words of the same text are
+        alike = (one for one in same if _alike(text, today.texts[one]))
+        names[id] = next(alike, f"{id} (then)" if id in today.texts else id)
+        if names[id] in same:
+            same.remove(names[id])
     return _renamed(answer, names, queries)
+
+
+def _alike(text: str, other: str) -> bool:
+    return text == other or normal(text).line == normal(other).line
 
 
 def _marked(passages: Set[str], answer: Answer, queries: Iterable[str]) -> Answer:
